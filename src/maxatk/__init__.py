@@ -1,0 +1,38 @@
+"""Best-of-K (max@k) decision making: plan, act, evaluate and learn when only the best of K tries counts.
+
+The flow is problem → solve → plan → policy: an :class:`MDP` and a solver go into :func:`solve`, a plan comes out,
+and ``plan.policy`` says what to do.
+
+>>> from fractions import Fraction
+>>> import maxatk as mk
+>>> mdp = mk.instances.figure1(gamma=Fraction(1, 4))
+>>> plan = mk.solve(mdp, k=2, solver=mk.Exact())
+>>> plan.exact
+Fraction(9, 16)
+>>> plan.policy.action(rollout=1, step=0, state=0, best=0.5, so_far=0)
+1
+"""
+
+from maxatk import instances
+from maxatk.errors import InputError, MaxAtKError, MissingExtraError, TooLargeError
+from maxatk.mdp import MDP, load_mdp
+from maxatk.planning import Exact, Plan, Status, solve
+from maxatk.policies import Policy, Trial
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "MDP",
+    "Exact",
+    "InputError",
+    "MaxAtKError",
+    "MissingExtraError",
+    "Plan",
+    "Policy",
+    "Status",
+    "TooLargeError",
+    "Trial",
+    "instances",
+    "load_mdp",
+    "solve",
+]

@@ -1,0 +1,60 @@
+"""Checks of single arguments, shared by all that take numbers from a caller."""
+
+import math
+import operator
+from fractions import Fraction
+from numbers import Rational, Real
+from typing import Any, TypeAlias
+
+from maxatk.errors import InputError
+
+Number: TypeAlias = int | float | Fraction
+
+LONGEST_HORIZON = 10_000_000
+
+
+def integer(value: Any, name: str, *, least: int = 0, most: int | None = None) -> int:
+    """``value`` as an ``int`` within ``[least, most]``; floats and booleans are not integers."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise InputError(f"{name} must be an integer, not {shown(value)}") from None
+    if number < least or (most is not None and number > most):
+        bounds = f"at least {least}" if most is None else f"between {least} and {most}"
+        raise InputError(f"{name} must be {bounds}, not {shown(number)}")
+    return number
+
+
+def horizon(value: Any) -> int:
+    """A number of steps per rollout."""
+    return integer(value, "horizon", least=1, most=LONGEST_HORIZON)
+
+
+def exact_number(value: Any, name: str) -> Fraction:
+    """``value`` as the exact rational it stands for; a float stands for its binary value."""
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if not isinstance(value, Real):
+        raise InputError(f"{name} must be a real number, not {shown(value)}")
+    number = float(value)
+    if not math.isfinite(number):
+        raise InputError(f"{name} must be finite, not {number}")
+    return Fraction(number)
+
+
+def incumbent(value: Any, name: str = "best_so_far") -> Number:
+    """A best return so far: a finite number, or ``-inf`` where there is none yet."""
+    if isinstance(value, float) and value == -math.inf:
+        return -math.inf
+    return exact_number(value, name)
+
+
+def shown(value: Any) -> str:
+    """A short form of ``value`` for a message, on one line whatever the value is."""
+    try:
+        text = " ".join(f"{value!r}".split())
+    except Exception:  # a foreign __repr__, or an integer with more digits than Python prints
+        return f"a {type(value).__name__}"
+    return text if len(text) <= 60 else f"{text[:57]}..."

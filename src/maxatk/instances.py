@@ -1,0 +1,285 @@
+"""Named problems with known answers: the paper's constructions, a windy cliff, and random ones.
+
+Every function can be called without arguments and returns an :class:`maxatk.MDP`; :func:`names` lists them all.
+The paper's slips are corrected here, and said so where they are.
+"""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from maxatk import checks
+from maxatk.checks import Number, shown
+from maxatk.errors import InputError
+from maxatk.mdp import MDP
+
+SAFE, RISKY = 0, 1
+_TWO_ACTIONS = ("safe", "risky")
+
+
+def names() -> list[str]:
+    """The names of all instances, for :func:`make`.
+
+    >>> import maxatk as mk
+    >>> "windy_cliff" in mk.instances.names()
+    True
+    """
+    return list(_INSTANCES)
+
+
+def make(name: str, **arguments: Any) -> MDP:
+    """The instance of that name; ``arguments`` are those of the function of that name.
+
+    >>> import maxatk as mk
+    >>> mk.instances.make("footnote", horizon=3)
+    MDP(1 state, 2 actions, horizon 3, 3 different steps, 6 outcomes)
+    """
+    if name not in _INSTANCES:
+        raise InputError(f"there is no instance {shown(name)}: the instances are {', '.join(_INSTANCES)}")
+    return _INSTANCES[name](**arguments)
+
+
+def windy_cliff(horizon: int = 40, slip: float = 0.2) -> MDP:
+    """Gymnasium's cliff-walking map in a wind: each move slips to either side with probability ``slip / 2``.
+
+    4 rows of 12 cells, numbered row by row. Rollouts start in the lower left corner and end at the goal in the lower
+    right; between them lies the cliff. A step costs 1; a step off the cliff costs 100 and leads back to the start.
+    The short way runs along the edge: with five tries it is worth gambling on it, except on the last.
+    """
+    rows, columns = 4, 12
+    start, goal = (3, 0), (3, 11)
+    moves = ((-1, 0), (0, 1), (1, 0), (0, -1))  # up, right, down, left
+    slip = float(checks.exact_number(slip, "slip"))
+    if not 0 <= slip <= 1:
+        raise InputError(f"slip must be between 0 and 1, not {slip}")
+
+    def arrive(cell: tuple[int, int], direction: int) -> tuple[int, float, bool]:
+        row = min(max(cell[0] + moves[direction][0], 0), rows - 1)
+        column = min(max(cell[1] + moves[direction][1], 0), columns - 1)
+        if row == start[0] and start[1] < column < goal[1]:
+            return start[0] * columns + start[1], -100.0, False
+        return row * columns + column, -1.0, (row, column) == goal
+
+    table = [
+        [
+            [
+                (prob, *arrive((row, column), (action + turn) % 4))
+                for turn, prob in ((0, 1 - slip), (1, slip / 2), (3, slip / 2))
+            ]
+            for action in range(4)
+        ]
+        for row in range(rows)
+        for column in range(columns)
+    ]
+    return MDP.from_table(
+        table,
+        horizon=horizon,
+        start=start[0] * columns + start[1],
+        state_names=[f"row {row}, column {column}" for row in range(rows) for column in range(columns)],
+        action_names=("up", "right", "down", "left"),
+    )
+
+
+def figure1(gamma: Number = Fraction(1, 4)) -> MDP:
+    """Figure 1: a safe action for 1/2 that fails with probability ``gamma``, a risky one for 1 with probability 1/4.
+
+    (The paper's text says "risky" of both.) One step; rewards are distributions. For ``K = 2`` and ``gamma <= 1/2`` the
+    optimum is ``5/8 - gamma/8 - gamma**2/2``, where the paper prints ``5/8 - gamma(1/8 + gamma)``.
+    """
+    fails = _probability(gamma, "gamma")
+    quarter = Fraction(1, 4)
+    return _lotteries({Fraction(1, 2): 1 - fails}, {Fraction(1): quarter})
+
+
+def proposition1(k: int = 3, mu: Number = Fraction(1, 2)) -> MDP:
+    """Proposition 1's family: a safe ``1/k`` with probability ``1/k``, or a risky ``mu`` with probability ``1/k**2``.
+
+    Meant for ``K = k`` rollouts: adaptive policies then earn up to 1.2489 times what Markovian ones do. It takes
+    ``mu > 1/k``; at ``mu = 1/2`` and ``k = 2`` the ratio is exactly 1.
+    """
+    k = checks.integer(k, "k", least=1)
+    risky = checks.exact_number(mu, "mu")
+    return _lotteries({Fraction(1, k): Fraction(1, k)}, {risky: Fraction(1, k * k)})
+
+
+def _lotteries(safe: dict[Fraction, Fraction], risky: dict[Fraction, Fraction]) -> MDP:
+    """One state, one step and two actions, each a lottery ``{prize: probability}`` that else pays 0."""
+
+    def outcomes(lottery: dict[Fraction, Fraction]) -> list[tuple[Fraction, int, Fraction, bool]]:
+        (prize, prob), *_ = lottery.items()
+        return [(prob, 0, prize, True), (1 - prob, 0, Fraction(0), True)]
+
+    table = {0: {SAFE: outcomes(safe), RISKY: outcomes(risky)}}
+    return MDP.from_table(table, horizon=1, state_names=("s",), action_names=_TWO_ACTIONS)
+
+
+def proposition3() -> MDP:
+    """Proposition 3's instance, where dropping either M or G loses: a coin for 0 or 1, then safe 1/2 or risky 1.
+
+    Three steps: ``s1`` to ``u0`` or ``u1`` by a coin; on to ``bar s`` with reward 0 or 1; there the choice. For ``K = 2`` the
+    optimum is 42/32; without G, and without M (which the paper leaves open), it is 41/32, and 5/4 for Markovian policies.
+    """
+    half, quarter, zero, one = Fraction(1, 2), Fraction(1, 4), Fraction(0), Fraction(1)
+    coin = [(half, 1, zero, False), (half, 2, zero, False)]
+    choice = {SAFE: [(one, 3, half, True)], RISKY: [(quarter, 3, one, True), (1 - quarter, 3, zero, True)]}
+    table = {
+        0: {SAFE: coin, RISKY: coin},
+        1: dict.fromkeys((SAFE, RISKY), [(one, 3, zero, False)]),
+        2: dict.fromkeys((SAFE, RISKY), [(one, 3, one, False)]),
+        3: choice,
+    }
+    return MDP.from_table(table, horizon=3, state_names=("s1", "u0", "u1", "bar s"), action_names=_TWO_ACTIONS)
+
+
+def footnote(horizon: int = 5) -> MDP:
+    """The footnote's problem with ``2**horizon`` different returns: at step h (from 1), take 0 or ``2**-h``.
+
+    The optimum is ``1 - 2**-horizon`` for every K.
+    """
+    horizon = checks.horizon(horizon)
+    steps = [
+        {0: {0: [(1, 0, 0, False)], 1: [(1, 0, Fraction(1, 2 ** (h + 1)), False)]}} for h in range(horizon)
+    ]
+    return MDP.from_table(steps, horizon=horizon, state_names=("s",), action_names=("nothing", "take"))
+
+
+def subset_sum(weights: Sequence[int] = (3, 5, 7), target: int = 8) -> MDP:
+    """Theorem 2's reduction: after a safe first rollout, the right action tells if some weights sum to the target.
+
+    With ``L`` the target, ``C = L + 5 + sum(weights)`` and ``eta = 2**-n / 8``: from ``s0``, *safe* pays ``(1 + L)/C`` and ends;
+    *plus* pays ``(1 + eta)/C``; *minus* pays 0 or ``2/C`` by a coin; the latter two go on through ``s1 .. sn``, where a coin pays
+    ``w_i/C``, to ``s(n+1)``, where a coin pays ``(L + 3)/C``. (The paper writes that last state as another ``s_n``.) In the last of
+    ``K = 2`` rollouts, with the safe return in hand, *minus* beats *plus* if and only if a subset sums to the target.
+    """
+    w = [checks.integer(x, f"weights[{i}]", least=1) for i, x in enumerate(weights)]
+    L, n = checks.integer(target, "target"), len(w)
+    C, eta, half, one = L + 5 + sum(w), Fraction(1, 8 * 2**n), Fraction(1, 2), Fraction(1)
+    table: list[dict[int, Any]] = [
+        {
+            0: [(one, 0, Fraction(1 + L, C), True)],
+            1: [(one, 1, (1 + eta) / C, False)],
+            2: [(half, 1, Fraction(0), False), (half, 1, Fraction(2, C), False)],
+        }
+    ]
+    for i, prize in enumerate([*w, L + 3], start=1):
+        last = i == n + 1
+        target_state = i if last else i + 1
+        table.append({0: [(half, target_state, Fraction(prize, C), last), (half, target_state, Fraction(0), last)]})
+    return MDP.from_table(
+        table,
+        horizon=n + 2,
+        state_names=[f"s{i}" for i in range(n + 2)],
+        action_names=("safe", "plus", "minus"),
+    )
+
+
+def lower_bound(
+    n_states: int = 3,
+    n_actions: int = 2,
+    horizon: int = 4,
+    k: int = 2,
+    epsilon: Number = Fraction(1, 2**20),
+    alternative: tuple[int, int] | None = None,
+    start: int = 0,
+) -> MDP:
+    """Theorem 3's family of hard instances for learning: the base, or the ``alternative`` (state, action).
+
+    ``n_states - 1`` states from which every action reaches the goal, the last state, with probability
+    ``p = 1/(96 k H)``; in the alternative one action of one state does with ``p + Delta``, ``Delta = 8192 epsilon/(k H**2)``. The goal
+    pays 1 per step and keeps the agent; elsewhere nothing is paid (the paper prints 1 there). As in the proof, ``H`` is a
+    multiple of 4 and ``epsilon <= H/(192 * 8192)``, which ``Delta <= p/2`` takes (the paper's range is twice that).
+    """
+    S = checks.integer(n_states, "n_states", least=2)
+    A = checks.integer(n_actions, "n_actions", least=2)
+    H, K = checks.horizon(horizon), checks.integer(k, "k", least=1)
+    if H % 4:
+        raise InputError(f"horizon must be a multiple of 4, not {H}")
+    error = checks.exact_number(epsilon, "epsilon")
+    if not 0 < error <= Fraction(H, 192 * 8192):
+        raise InputError(f"epsilon must be above 0 and at most H/(192*8192) = {H / (192 * 8192):.3g}, not {shown(epsilon)}")
+    p, delta = Fraction(1, 96 * K * H), 8192 * error / (K * H * H)
+    goal = S - 1
+    better = None
+    if alternative is not None:
+        state, action = alternative
+        better = (
+            checks.integer(state, "alternative state", most=goal - 1),
+            checks.integer(action, "alternative action", most=A - 1),
+        )
+    table: list[dict[int, Any]] = []
+    for s in range(goal):
+        chances = [p + delta if (s, a) == better else p for a in range(A)]
+        table.append({a: [(q, goal, 0, False), (1 - q, s, 0, False)] for a, q in enumerate(chances)})
+    table.append({a: [(1, goal, 1, False)] for a in range(A)})
+    return MDP.from_table(
+        table, horizon=H, start=start, state_names=[*(f"s{i + 1}" for i in range(goal)), "g"]
+    )
+
+
+def random_sparse(
+    n_states: int = 20,
+    n_actions: int = 4,
+    horizon: int = 10,
+    *,
+    successors: int = 3,
+    rewards: Sequence[float] | None = None,
+    rng: int | np.random.Generator = 0,
+) -> MDP:
+    """Random rows of ``successors`` outcomes each, drawn with replacement, their probabilities uniform on the simplex.
+
+    Rewards are drawn per state and action, from ``rewards`` or else uniformly from [0, 1].
+    """
+    S, A = checks.integer(n_states, "n_states", least=1), checks.integer(n_actions, "n_actions", least=1)
+    b = checks.integer(successors, "successors", least=1)
+    random = np.random.default_rng(rng)
+    prob = random.dirichlet(np.ones(b), S * A)
+    next_state = random.integers(S, size=(S * A, b))
+    P = sparse.coo_array((prob.ravel(), (np.repeat(np.arange(S * A), b), next_state.ravel())), shape=(S * A, S))
+    return MDP.from_arrays(P, _random_rewards(random, (S, A), rewards), horizon=horizon)
+
+
+def random_dense(
+    n_states: int = 10,
+    n_actions: int = 3,
+    horizon: int = 10,
+    *,
+    rewards: Sequence[float] | None = None,
+    rng: int | np.random.Generator = 0,
+) -> MDP:
+    """Random rows over all states, uniform on the simplex, with rewards as in :func:`random_sparse`."""
+    S, A = checks.integer(n_states, "n_states", least=1), checks.integer(n_actions, "n_actions", least=1)
+    random = np.random.default_rng(rng)
+    P = random.dirichlet(np.ones(S), (S, A))
+    return MDP.from_arrays(P, _random_rewards(random, (S, A), rewards), horizon=horizon)
+
+
+def _random_rewards(
+    random: np.random.Generator, shape: tuple[int, int], rewards: Sequence[float] | None
+) -> Any:
+    return random.random(shape) if rewards is None else random.choice(np.asarray(rewards), shape)
+
+
+def _probability(value: Number, name: str) -> Fraction:
+    exact = checks.exact_number(value, name)
+    if not 0 <= exact <= 1:
+        raise InputError(f"{name} must be between 0 and 1, not {shown(value)}")
+    return exact
+
+
+_INSTANCES: dict[str, Callable[..., MDP]] = {
+    make_instance.__name__: make_instance
+    for make_instance in (
+        windy_cliff,
+        figure1,
+        proposition1,
+        proposition3,
+        footnote,
+        subset_sum,
+        lower_bound,
+        random_sparse,
+        random_dense,
+    )
+}

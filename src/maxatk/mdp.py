@@ -1,0 +1,455 @@
+"""The problem: a finite Markov decision process whose rollouts are scored by their best return.
+
+An agent has ``K`` tries. Each try is a *rollout* of at most ``H`` steps from a state drawn afresh from the start
+distribution ``rho``; a step in state ``s`` with action ``a`` brings an *outcome* ``(p, s', r)``. With ``R_1, ..., R_K``
+the returns (sums of rewards) of the rollouts, a policy is worth ``E[max(R_1, ..., R_K)]``.
+
+:class:`MDP` holds such a problem, checked once and frozen. It says nothing of ``K``: that is the planner's.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from maxatk import checks, formats
+from maxatk.checks import shown
+from maxatk.errors import InputError, TooLargeError
+from maxatk.rows import SUM_TOLERANCE, Floats, Ints, Ints32, Rows, array, canonical, exact_text, real_column
+
+class Outcome(NamedTuple):
+    """What one step may bring. ``next_state`` is None where the rollout ends."""
+
+    prob: float
+    next_state: int | None
+    reward: float
+
+
+class ExactOutcome(NamedTuple):
+    """An :class:`Outcome` in rational arithmetic; the probabilities of a row sum to exactly 1."""
+
+    prob: Fraction
+    next_state: int | None
+    reward: Fraction
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class MDP:
+    """A finite-horizon decision problem: frozen, checked once, in one canonical form.
+
+    Build one with :meth:`from_arrays`, :meth:`from_table`, :meth:`from_pairs`, :meth:`from_gymnasium` or
+    :func:`maxatk.load_mdp`; the constructor itself takes :class:`maxatk.rows.Rows`, into which they all read.
+
+    Outcomes with equal next state and reward are merged, impossible ones dropped, the rest sorted, and steps that
+    behave alike share one *layer*. So one problem written in two ways is one problem: equal, with one
+    :attr:`fingerprint`. A reward that depends on the next state stays a distribution; it is never replaced by its mean.
+
+    A row of probabilities may miss 1 by 1e-6, for the sake of rounding. What it means is then its
+    entries divided by their exact sum; the stored floats are those given.
+
+    >>> import maxatk as mk
+    >>> table = {0: {0: [(0.75, 0, 0.5, True), (0.25, 0, 0.0, True)], 1: [(0.25, 0, 1, True), (0.75, 0, 0, True)]}}
+    >>> mdp = mk.MDP.from_table(table, horizon=1)
+    >>> mdp
+    MDP(1 state, 2 actions, horizon 1, 4 outcomes)
+    >>> mdp.outcomes(step=0, state=0, action=0)
+    [Outcome(prob=0.25, next_state=None, reward=0.0), Outcome(prob=0.75, next_state=None, reward=0.5)]
+    >>> mdp == mk.MDP.from_arrays([[[1.0], [1.0]]], [[0.5, 0.25]], horizon=1)
+    False
+    """
+
+    n_states: int  # S
+    n_actions: int  # A, the number of labels; a state offers some or all of them
+    horizon: int  # H
+    step_layer: Ints32  # [H] which layer is in force at each step
+    pair_start: Ints  # [L * S + 1] the rows of state s in layer l are pair_start[l * S + s] : pair_start[l * S + s + 1]
+    action: Ints32  # [N] the action of each row, rising within a state
+    outcome_start: Ints  # [N + 1] the outcomes of row n are outcome_start[n] : outcome_start[n + 1]
+    prob: Floats  # [T] positive; each row means its entries divided by their exact sum
+    next_state: Ints32  # [T] S where the rollout ends
+    reward: Floats  # [T]
+    start_state: Ints32  # [B] the support of the reset state's distribution, rising
+    start_prob: Floats  # [B] positive; means its entries divided by their exact sum
+    exact_prob: tuple[Fraction, ...] | None  # [T] normalised; None where the floats say it all
+    exact_reward: tuple[Fraction, ...] | None  # [T]
+    exact_start_prob: tuple[Fraction, ...] | None  # [B] likewise
+    state_names: tuple[str, ...] | None  # [S]
+    action_names: tuple[str, ...] | None  # [A]
+
+    def __init__(
+        self,
+        rows: Rows,
+        *,
+        start: ArrayLike = 0,
+        state_names: Sequence[str] | None = None,
+        action_names: Sequence[str] | None = None,
+    ) -> None:
+        fields: dict[str, Any] = {
+            "n_states": rows.n_states,
+            "n_actions": rows.n_actions,
+            "horizon": checks.horizon(len(rows.step_layer)),
+            **vars(canonical(rows)),
+            **_start(start, rows.n_states),
+            "state_names": _names(state_names, rows.n_states, "state_names"),
+            "action_names": _names(action_names, rows.n_actions, "action_names"),
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, _owned(value) if isinstance(value, np.ndarray) else value)
+
+    # Ways in. Each reads one format; the constructor checks.
+
+    @classmethod
+    def from_arrays(
+        cls,
+        P: Any,
+        R: Any,
+        *,
+        horizon: int,
+        start: ArrayLike = 0,
+        available: ArrayLike | None = None,
+        terminal: ArrayLike | None = None,
+        state_names: Sequence[str] | None = None,
+        action_names: Sequence[str] | None = None,
+    ) -> "MDP":
+        """A problem from arrays of probabilities and rewards, dense or sparse.
+
+        Args:
+            P: probabilities ``[S, A, S]`` or per step ``[H, S, A, S]``; or a SciPy sparse matrix ``[S*A, S]`` whose row
+                ``s*A + a`` belongs to state ``s`` and action ``a``; or a list of ``H`` such matrices.
+            R: rewards ``[S, A]`` or, where they depend on the next state, ``[S, A, S]`` or sparse ``[S*A, S]``; per step
+                with a leading ``[H]`` or as a list. (Where ``H = S = A`` makes the three dimensions of an array
+                ambiguous, it is read per step exactly if ``P`` is given per step.)
+            horizon: the number of steps of a rollout, ``H``.
+            start: the state every rollout starts in, or a distribution ``[S]`` drawn from at every reset.
+            available: which actions each state offers, ``[S, A]`` or ``[H, S, A]`` of booleans; all, by default. Rows
+                of other actions are not read.
+            terminal: states whose entering ends the rollout: their numbers, or ``[S]`` booleans.
+            state_names: ``S`` names, for people.
+            action_names: ``A`` names, for people.
+
+        >>> import maxatk as mk
+        >>> P = [[[0.5, 0.5], [1, 0]], [[0, 1], [0, 1]]]
+        >>> mk.MDP.from_arrays(P, [[0, 0.25], [1, 1]], horizon=4)
+        MDP(2 states, 2 actions, horizon 4, 5 outcomes)
+        """
+        rows = formats.read_arrays(P, R, horizon, available, terminal)
+        return cls(rows, start=start, state_names=state_names, action_names=action_names)
+
+    @classmethod
+    def from_pairs(
+        cls,
+        R: Any,
+        Q: Any,
+        s_indices: ArrayLike,
+        a_indices: ArrayLike,
+        *,
+        horizon: int,
+        start: ArrayLike = 0,
+        terminal: ArrayLike | None = None,
+        state_names: Sequence[str] | None = None,
+        action_names: Sequence[str] | None = None,
+    ) -> "MDP":
+        """A problem as a list of ``N`` state-action pairs: QuantEcon's form for action sets that differ by state.
+
+        Args:
+            R: rewards ``[N]`` or, where they depend on the next state, ``[N, S]``, dense or sparse; per step with a
+                leading ``[H]`` or as a list of ``H``.
+            Q: probabilities ``[N, S]``, dense or sparse; likewise per step.
+            s_indices: the state of each pair, ``[N]``, in any order.
+            a_indices: the action of each pair, ``[N]``.
+            horizon: the number of steps of a rollout, ``H``.
+            start: the state every rollout starts in, or a distribution ``[S]`` drawn from at every reset.
+            terminal: states whose entering ends the rollout: their numbers, or ``[S]`` booleans.
+            state_names: ``S`` names, for people.
+            action_names: ``A`` names, for people.
+
+        >>> import maxatk as mk
+        >>> mk.MDP.from_pairs([5, 10, 0], [[0.5, 0.5], [0, 1], [0, 1]], [0, 0, 1], [0, 1, 0], horizon=3)
+        MDP(2 states, 2 actions, horizon 3, 4 outcomes)
+        """
+        rows = formats.read_pairs(R, Q, s_indices, a_indices, horizon, terminal)
+        return cls(rows, start=start, state_names=state_names, action_names=action_names)
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        *,
+        horizon: int,
+        start: ArrayLike = 0,
+        state_names: Sequence[str] | None = None,
+        action_names: Sequence[str] | None = None,
+    ) -> "MDP":
+        """A problem from Gymnasium's form of table; fractions in it are kept exact.
+
+        Args:
+            table: ``table[s][a]`` is a list of outcomes ``(probability, next_state, reward, terminated)``, with dicts or
+                lists for ``table`` and ``table[s]``; or a list of ``H`` such tables. After ``terminated`` the rollout is
+                over, whatever the next state. A state may offer only some actions.
+            horizon: the number of steps of a rollout, ``H``.
+            start: the state every rollout starts in, or a distribution ``[S]`` drawn from at every reset.
+            state_names: ``S`` names, for people.
+            action_names: ``A`` names, for people.
+
+        >>> from fractions import Fraction
+        >>> import maxatk as mk
+        >>> third = Fraction(1, 3)
+        >>> mdp = mk.MDP.from_table({0: {0: [(third, 0, 1, True), (1 - third, 0, third, False)]}}, horizon=2)
+        >>> mdp.exact_outcomes(step=0, state=0, action=0)[0].reward
+        Fraction(1, 3)
+        """
+        rows = formats.read_table(table, horizon)
+        return cls(rows, start=start, state_names=state_names, action_names=action_names)
+
+    @classmethod
+    def from_gymnasium(
+        cls, env: Any, *, horizon: int | None = None, start: ArrayLike | None = None, **make_arguments: Any
+    ) -> "MDP":
+        """A problem from a Gymnasium environment that carries its table, such as those of toy text.
+
+        Args:
+            env: an environment, or the id of one, made with ``make_arguments``.
+            horizon: the number of steps of a rollout; by default the environment's own time limit.
+            start: as in :meth:`from_table`; by default the environment's own distribution of reset states.
+            make_arguments: what ``gymnasium.make`` is to be given beside the id.
+
+        Needs the extra ``maxatk[gym]``.
+
+        >>> import maxatk as mk
+        >>> mk.MDP.from_gymnasium("FrozenLake-v1", is_slippery=True)
+        MDP(16 states, 4 actions, horizon 100, 164 outcomes)
+        """
+        table, horizon, start = formats.read_gymnasium(env, horizon, start, make_arguments)
+        return cls.from_table(table, horizon=horizon, start=start)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the problem to ``path`` as an ``.npz`` archive without pickle; :func:`maxatk.load_mdp` reads it.
+
+        The file is whole or not there: it is written beside ``path`` and then moved.
+        """
+        formats.write_npz(path, self)
+
+    # What is in it.
+
+    @property
+    def n_layers(self) -> int:
+        """``L``: how many different steps there are; 1 where all steps behave alike."""
+        return (len(self.pair_start) - 1) // self.n_states
+
+    @property
+    def homogeneous(self) -> bool:
+        """Whether all steps behave alike."""
+        return self.n_layers == 1
+
+    def actions(self, step: int, state: int) -> list[int]:
+        """The actions that ``state`` offers at ``step``."""
+        first, last = self._rows_of(step, state)
+        return self.action[first:last].tolist()
+
+    def outcomes(self, step: int, state: int, action: int) -> list[Outcome]:
+        """What ``action`` may bring, sorted by next state and reward, the end of the rollout last."""
+        span = self._outcomes_of(step, state, action)
+        prob = self.prob[span] / self.prob[span].sum()
+        return [
+            Outcome(float(p), self._target(s), float(r))
+            for p, s, r in zip(prob, self.next_state[span], self.reward[span], strict=True)
+        ]
+
+    def exact_outcomes(self, step: int, state: int, action: int) -> list[ExactOutcome]:
+        """:meth:`outcomes` in rational arithmetic: fractions as given, floats at their exact binary values."""
+        span = self._outcomes_of(step, state, action)
+        if self.exact_prob is not None and self.exact_reward is not None:
+            prob, reward = self.exact_prob[span], self.exact_reward[span]
+        else:
+            prob = _normalised(self.prob[span])
+            reward = tuple(Fraction(r) for r in self.reward[span].tolist())
+        return [
+            ExactOutcome(p, self._target(s), r)
+            for p, s, r in zip(prob, self.next_state[span], reward, strict=True)
+        ]
+
+    def exact_start(self) -> list[tuple[Fraction, int]]:
+        """The distribution of the reset state: pairs of probability and state, the probabilities summing to exactly 1."""
+        return list(zip(self.exact_start_prob or _normalised(self.start_prob), self.start_state.tolist(), strict=True))
+
+    # What planners derive from it: computed on demand, once.
+
+    @cached_property
+    def least(self) -> Floats:
+        """``[H + 1, S]`` the least return still reachable from each step and state, with positive probability.
+
+        Never above the true number: where a sum is not a float, it is rounded down (and :attr:`most` up).
+        """
+        return self._reach(np.minimum, -np.inf)
+
+    @cached_property
+    def most(self) -> Floats:
+        """``[H + 1, S]`` the greatest return still reachable from each step and state, with positive probability."""
+        return self._reach(np.maximum, np.inf)
+
+    @property
+    def return_range(self) -> tuple[float, float]:
+        """The least and the greatest return that a rollout can have: every best return lies between."""
+        return float(self.least[0, self.start_state].min()), float(self.most[0, self.start_state].max())
+
+    def _reach(self, best: "np.ufunc", outward: float) -> Floats:
+        reward = self.reward
+        if self.exact_reward is not None:  # the floats are the nearest; bounds must hold for the fractions
+            away = [(q > r) if outward > 0 else (q < r) for q, r in zip(self.exact_reward, reward.tolist(), strict=True)]
+            reward = np.where(away, np.nextafter(reward, outward), reward)
+        try:
+            reach = np.zeros((self.horizon + 1, self.n_states))
+        except MemoryError:
+            raise TooLargeError(
+                f"bounds for {self.horizon} steps and {self.n_states} states do not fit in memory"
+            ) from None
+        layer_outcomes = self.outcome_start[self.pair_start]  # [L * S + 1] where the outcomes of a state start
+        for h in range(self.horizon - 1, -1, -1):
+            node = int(self.step_layer[h]) * self.n_states
+            start = layer_outcomes[node : node + self.n_states + 1]
+            span = slice(start[0], start[-1])
+            after = np.append(reach[h + 1], 0.0)[self.next_state[span]]  # nothing is added once a rollout is over
+            reach[h] = best.reduceat(_rounded_sum(reward[span], after, outward), start[:-1] - start[0])
+        reach.flags.writeable = False
+        return reach
+
+    def _rows_of(self, step: int, state: int) -> tuple[int, int]:
+        step = checks.integer(step, "step", most=self.horizon - 1)
+        state = checks.integer(state, "state", most=self.n_states - 1)
+        node = int(self.step_layer[step]) * self.n_states + state
+        return int(self.pair_start[node]), int(self.pair_start[node + 1])
+
+    def _outcomes_of(self, step: int, state: int, action: int) -> slice:
+        first, last = self._rows_of(step, state)
+        row = first + int(np.searchsorted(self.action[first:last], action))
+        if row == last or self.action[row] != action:
+            raise InputError(f"state {state} does not offer action {shown(action)} at step {step}")
+        return slice(int(self.outcome_start[row]), int(self.outcome_start[row + 1]))
+
+    def _target(self, next_state: int) -> int | None:
+        return None if next_state == self.n_states else int(next_state)
+
+    # Identity and looks.
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the problem: the same for the same problem however it was built, names aside."""
+        digest = hashlib.sha256(f"maxatk problem 1: {self.n_states} states, {self.horizon} steps".encode())
+        for array in (
+            *(self.step_layer, self.pair_start, self.action, self.outcome_start),
+            *(self.prob, self.next_state, self.reward, self.start_state, self.start_prob),
+        ):
+            digest.update(f"; {array.dtype.str} {array.size}: ".encode())
+            digest.update(array)
+        for exact in (self.exact_prob, self.exact_reward, self.exact_start_prob):
+            digest.update(f"; {exact_text(exact or ())}".encode())
+        return digest.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MDP) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        def count(n: int, noun: str) -> str:
+            return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+        sizes = [count(self.n_states, "state"), count(self.n_actions, "action"), f"horizon {self.horizon}"]
+        if not self.homogeneous:
+            sizes.append(f"{self.n_layers} different steps")
+        return f"MDP({', '.join(sizes)}, {count(len(self.prob), 'outcome')})"
+
+
+def load_mdp(path: str | PathLike[str]) -> MDP:
+    """Read a problem that :meth:`MDP.save` wrote.
+
+    Nothing in the file is trusted: a truncated, foreign, newer or hostile one gets a :class:`maxatk.InputError`.
+
+    >>> import os, tempfile, maxatk as mk
+    >>> mdp = mk.instances.proposition3()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     mdp.save(os.path.join(folder, "x.npz"))
+    ...     mk.load_mdp(os.path.join(folder, "x.npz")) == mdp
+    True
+    """
+    rows, arguments = formats.read_npz(path)
+    try:
+        return MDP(rows, **arguments)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _start(start: Any, n_states: int) -> dict[str, Any]:
+    """The fields of the start distribution: its support, its probabilities, and these exactly where floats fall short."""
+    given = array(start, "start")
+    if given.ndim == 0:
+        state = checks.integer(given.item(), "start", most=n_states - 1)
+        return {"start_state": np.array([state], np.int32), "start_prob": np.ones(1), "exact_start_prob": None}
+    if given.shape != (n_states,):
+        raise InputError(f"start has shape {given.shape}: expected a state or a distribution over {n_states} states")
+    prob = real_column(given)
+    if prob.dtype == object:
+        prob = np.array([checks.exact_number(p, f"start[{s}]") for s, p in enumerate(prob)], object)
+    wrong = ~((prob >= 0) & (prob < np.inf))
+    if wrong.any():
+        s = int(np.argmax(wrong))
+        raise InputError(f"start[{s}]: probability {shown(given[s])} is not between 0 and 1")
+    total = prob.sum()
+    if abs(total - 1) > SUM_TOLERANCE:
+        raise InputError(f"start: probabilities sum to {float(total):.10g}")
+    support = np.flatnonzero(prob > 0)
+    exact = None
+    if prob.dtype == object:
+        exact = tuple(prob[support] / total)
+        prob = (prob / total).astype(np.float64)
+        if (prob[support] == 0).any():
+            raise InputError(f"start[{support[np.argmin(prob[support])]}]: the probability is below any float")
+        if _normalised(prob[support]) == exact:
+            exact = None
+    return {"start_state": support.astype(np.int32), "start_prob": prob[support], "exact_start_prob": exact}
+
+
+def _normalised(prob: Floats) -> tuple[Fraction, ...]:
+    """Floats, taken at their exact values, divided by their exact sum."""
+    exact = [Fraction(p) for p in prob.tolist()]
+    total = sum(exact)
+    return tuple(p / total for p in exact)
+
+
+def _names(names: Sequence[str] | None, size: int, what: str) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    if isinstance(names, str | Mapping) or not isinstance(names, Sequence):
+        raise InputError(f"{what} must be a list of {size} strings, not {shown(names)}")
+    if len(names) != size:
+        raise InputError(f"{what} has {len(names)} entries: expected {size}")
+    for i, name in enumerate(names):
+        if not isinstance(name, str):
+            raise InputError(f"{what}[{i}] must be a string, not {shown(name)}")
+    return tuple(names)
+
+
+def _rounded_sum(a: Floats, b: Floats, outward: float) -> Floats:
+    """``a + b``, moved one float towards ``outward`` where the nearest float lies on the other side of the sum.
+
+    The rounding error of a floating-point sum is itself a float, and six operations find it (Knuth's two-sum).
+    """
+    total = a + b
+    b_part = total - a
+    error = (a - (total - b_part)) + (b - b_part)
+    short = error > 0 if outward > 0 else error < 0
+    return np.where(short, np.nextafter(total, outward), total)
+
+
+def _owned(array: Any) -> Any:
+    """``array`` as memory of our own that nobody can write to."""
+    own = np.array(array, order="C", copy=True)
+    own.flags.writeable = False
+    return own

@@ -1,0 +1,273 @@
+"""The exact solver: backward induction over reachable compressed histories, in rational arithmetic.
+
+By Proposition 2 nothing is lost by remembering, beside the rollout ``i`` and the step ``h``, only the *compressed
+history* ``(s, M, G)``: the state, the best return of the earlier rollouts, the return of this one so far. With
+``U_K(m) = m`` and ``V_{i,H}(s, m, g) = U_{i+1}(max(m, g))``, both 0-based,
+
+    V_{i,h}(s, m, g) = max_a sum_{(p, s', r)} p * V_{i,h+1}(s', m, g + r),        U_i(m) = E_{s ~ rho} V_{i,0}(s, m, 0).
+
+The number of compressed histories can be exponential in ``H`` (exact planning is NP-hard, Theorem 2), hence a guard.
+This is the oracle that other solvers are held to: it shares no code with them and is written to be read.
+"""
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from maxatk import checks
+from maxatk.checks import Number
+from maxatk.errors import TooLargeError
+from maxatk.mdp import MDP
+from maxatk.planning.plan import Plan, Status, floats_around
+from maxatk.policies import Policy
+
+History: TypeAlias = tuple[int, Number, Number]  # (s, M, G), the last two in units of the table
+Moment: TypeAlias = tuple[int, int]  # (rollout, step)
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Solve exactly, in rational arithmetic. For small problems.
+
+    Floats are taken at their exact binary values and rows of probabilities divided by their exact sum.
+
+    Args:
+        max_histories: how many compressed histories may be held before :class:`maxatk.TooLargeError` is raised; a
+            history takes about half a kilobyte and a tenth of a millisecond.
+    """
+
+    max_histories: int = 200_000
+
+    def __post_init__(self) -> None:
+        checks.integer(self.max_histories, "max_histories", least=1)
+
+    def solve(self, mdp: MDP, k: int, best_so_far: Number) -> "ExactPlan":
+        """Plan for arguments that :func:`maxatk.solve` has checked."""
+        began = time.perf_counter()
+        table = _Table(mdp, k, self.max_histories)
+        value = table.curve(0, best_so_far)
+        lower, upper = floats_around(value)
+        return ExactPlan(
+            mdp=mdp,
+            k=k,
+            best_so_far=best_so_far,
+            lower=lower,
+            upper=upper,
+            status=Status.EXACT,
+            stats={"histories": len(table), "seconds": time.perf_counter() - began},
+            exact=value,
+            table=table,
+        )
+
+
+class Decision(NamedTuple):
+    """A choice that a policy may come to face, and what it does there."""
+
+    prob: Fraction  # of coming to face it
+    rollout: int
+    step: int
+    state: int
+    best: Number  # M
+    so_far: Fraction  # G
+    action: int
+    value: Fraction  # the expected final best from here
+
+
+@dataclass(frozen=True)
+class ExactPlan(Plan):
+    """An optimal plan with its exact value. Whatever is asked of it off its table, it solves on request."""
+
+    exact: Fraction
+    table: "_Table"
+
+    @cached_property
+    def policy(self) -> "ExactPolicy":
+        """An optimal policy; of equally good actions it takes the one with the lowest number."""
+        return ExactPolicy(self.table, self.best_so_far)
+
+    def curve(self, i: int, m: Number) -> tuple[float, float]:
+        """``U_i(m)``, between two neighbouring floats."""
+        i = checks.integer(i, "i", most=self.k)
+        m = checks.incumbent(m, "m")
+        value = self.table.curve(i, m)
+        return floats_around(value) if isinstance(value, Fraction) else (value, value)
+
+    def decisions(self) -> Iterator[Decision]:
+        """All decisions that the policy may come to face, in order of time."""
+        return self.table.decisions(self.best_so_far)
+
+
+class ExactPolicy(Policy):
+    """An optimal policy, exact at every history whether the plan's table has it or not."""
+
+    def __init__(self, table: "_Table", best_so_far: Number) -> None:
+        super().__init__(table.k, table.mdp.horizon, best_so_far)
+        self._table = table
+
+    def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
+        """The optimal action with the lowest number."""
+        values = self.action_values(rollout=rollout, step=step, state=state, best=best, so_far=so_far)
+        return max(values, key=values.__getitem__)  # the first of equals; actions come in rising order
+
+    def action_values(
+        self, *, rollout: int, step: int, state: int, best: Number, so_far: Number
+    ) -> dict[int, Fraction]:
+        """The expected final best after each action, if all later actions are optimal.
+
+        >>> import maxatk as mk
+        >>> policy = mk.solve(mk.instances.proposition3(), k=2).policy
+        >>> policy.action_values(rollout=1, step=2, state=3, best=1.5, so_far=1)
+        {0: Fraction(3, 2), 1: Fraction(13, 8)}
+        """
+        return self._table.action_values(
+            checks.integer(rollout, "rollout", most=self.k - 1),
+            checks.integer(step, "step", most=self.horizon - 1),
+            checks.integer(state, "state", most=self._table.mdp.n_states - 1),
+            checks.incumbent(best, "best"),
+            checks.exact_number(so_far, "so_far"),
+        )
+
+
+class _Table:
+    """The values of compressed histories, filled on request and kept.
+
+    Returns are held in units that make every reward an integer, which keeps arithmetic on them cheap. A return from
+    outside may be a fraction of the unit: Python's numbers mix, and equal ones are equal keys.
+    """
+
+    def __init__(self, mdp: MDP, k: int, limit: int) -> None:
+        self.mdp = mdp
+        self.k = k
+        self._limit = limit
+        rewards = mdp.exact_reward or [Fraction(r) for r in np.unique(mdp.reward).tolist()]
+        self._unit = Fraction(1, math.lcm(*(r.denominator for r in rewards)))
+        self._start = mdp.exact_start()
+        self._rows: dict[tuple[int, int], dict[int, list[tuple[Fraction, int | None, int]]]] = {}  # by (layer, state)
+        self._values: dict[Moment, dict[History, Fraction]] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    # From outside: returns as they are.
+
+    def curve(self, i: int, m: Number) -> Fraction:
+        """``U_i(m)``; ``-inf`` only for ``U_K(-inf)``."""
+        best = self._in_units(m)
+        if i < self.k:
+            self._solve_from((i, 0), {(s, best, 0) for _, s in self._start})
+        return self._reset_value(i, best) * self._unit
+
+    def action_values(self, rollout: int, step: int, state: int, best: Number, so_far: Number) -> dict[int, Fraction]:
+        """The value of every action at one history."""
+        history = (state, self._in_units(best), self._in_units(so_far))
+        self._solve_from((rollout, step), {history})
+        return {a: q * self._unit for a, q in self._action_values((rollout, step), history).items()}
+
+    def decisions(self, best_so_far: Number) -> Iterator[Decision]:
+        """Follow the optimal policy forward, all branches at once."""
+        best = self._in_units(best_so_far)
+        resets: dict[Number, Fraction] = {best: Fraction(1)}  # M -> probability of starting this rollout with it
+        for i in range(self.k):
+            ended: dict[Number, Fraction] = {}
+            present = {(s, m, 0): p * q for m, q in resets.items() for p, s in self._start}
+            for h in range(self.mdp.horizon):
+                following: dict[History, Fraction] = {}
+                for history, prob in sorted(present.items()):
+                    s, m, g = history
+                    values = self._action_values((i, h), history)
+                    action = max(values, key=values.__getitem__)
+                    value, best, so_far = values[action] * self._unit, m * self._unit, Fraction(g * self._unit)
+                    yield Decision(prob, i, h, s, best, so_far, action, value)
+                    for p, s_next, r in self._row(h, s)[action]:
+                        if s_next is None or h + 1 == self.mdp.horizon:
+                            final = max(m, g + r)
+                            ended[final] = ended.get(final, Fraction(0)) + prob * p
+                        else:
+                            after = (s_next, m, g + r)
+                            following[after] = following.get(after, Fraction(0)) + prob * p
+                present = following
+            resets = ended
+
+    # Inside: returns in units.
+
+    def _solve_from(self, moment: Moment, histories: set[History]) -> None:
+        """Make sure that the values of these histories are known."""
+        for (i, h), new in reversed(self._reachable(moment, histories)):
+            values = self._values.setdefault((i, h), {})
+            for history in new:
+                values[history] = max(self._action_values((i, h), history).values())
+            self._count += len(new)
+
+    def _reachable(self, moment: Moment, histories: set[History]) -> list[tuple[Moment, set[History]]]:
+        """The histories still to be solved that can follow the given ones, these included, in order of time."""
+        stages: list[tuple[Moment, set[History]]] = []
+        found = self._count
+        (i, h), H = moment, self.mdp.horizon
+        while i < self.k and histories:
+            ended: set[Number] = set()
+            for h in range(h, H):
+                new = histories - self._values.get((i, h), {}).keys()
+                stages.append(((i, h), new))
+                found += len(new)
+                histories = set()
+                for s, m, g in new:
+                    for row in self._row(h, s).values():
+                        for _, s_next, r in row:
+                            if s_next is None or h + 1 == H:
+                                ended.add(max(m, g + r))
+                            else:
+                                histories.add((s_next, m, g + r))
+                    if found + len(histories) + len(ended) > self._limit:
+                        self._refuse(found + len(histories) + len(ended), i, h)
+            i, h, histories = i + 1, 0, {(s, m, 0) for m in ended for _, s in self._start}
+        return stages
+
+    def _refuse(self, count: int, i: int, h: int) -> None:
+        raise TooLargeError(
+            f"more than {self._limit} compressed histories (s, M, G) are reachable: {count} up to step {h} of rollout {i} "
+            f"alone; Exact(max_histories=...) allows more, and their number can grow exponentially with the horizon"
+        )
+
+    def _action_values(self, moment: Moment, history: History) -> dict[int, Fraction]:
+        """``Q(a) = sum p * V_next`` at a history all of whose successors are solved."""
+        (i, h), (s, m, g) = moment, history
+        following = self._values.get((i, h + 1), {})
+        last = h + 1 == self.mdp.horizon
+        return {
+            action: sum(
+                p * (self._reset_value(i + 1, max(m, g + r)) if last or t is None else following[t, m, g + r])
+                for p, t, r in row
+            )
+            + Fraction(0)
+            for action, row in self._row(h, s).items()
+        }
+
+    def _reset_value(self, i: int, m: Number) -> Number:
+        """``U_i(m)`` in units."""
+        if i == self.k:
+            return m
+        values = self._values[i, 0]
+        return sum(p * values[s, m, 0] for p, s in self._start)
+
+    def _row(self, step: int, state: int) -> dict[int, list[tuple[Fraction, int | None, int]]]:
+        """The outcomes of every action, the rewards in units."""
+        key = (int(self.mdp.step_layer[step]), state)
+        if key not in self._rows:
+            self._rows[key] = {
+                a: [(p, t, int(r / self._unit)) for p, t, r in self.mdp.exact_outcomes(step, state, a)]
+                for a in self.mdp.actions(step, state)
+            }
+        return self._rows[key]
+
+    def _in_units(self, amount: Number) -> Number:
+        if amount == -math.inf:
+            return -math.inf
+        scaled = Fraction(amount) / self._unit
+        return scaled.numerator if scaled.denominator == 1 else scaled

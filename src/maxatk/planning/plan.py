@@ -1,0 +1,70 @@
+"""What planning returns: bounds around the optimum, how they came about, and a policy."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import Protocol, TypeVar
+
+from maxatk.checks import Number
+from maxatk.mdp import MDP
+from maxatk.policies import Policy
+
+
+class Status(StrEnum):
+    """How a solver ended."""
+
+    EXACT = "exact"
+
+
+@dataclass(frozen=True)
+class Plan(ABC):
+    """A plan for ``k`` rollouts of a problem: ``lower <= optimum <= upper``, and a policy that earns at least ``lower``.
+
+    Both bounds are true of the floating-point numbers themselves.
+    """
+
+    mdp: MDP
+    k: int
+    best_so_far: Number  # the incumbent, or -inf
+    lower: float
+    upper: float
+    status: Status
+    stats: Mapping[str, float]  # plain numbers: work, seconds, ...
+
+    @property
+    def gap(self) -> float:
+        """``upper - lower``."""
+        return self.upper - self.lower
+
+    @property
+    @abstractmethod
+    def policy(self) -> Policy:
+        """The policy that earns at least ``lower``."""
+
+    @abstractmethod
+    def curve(self, i: int, m: Number) -> tuple[float, float]:
+        """Bounds on ``U_i(m)``: what a best return of ``m`` is worth when rollouts ``i`` to ``k - 1`` are to come."""
+
+
+PlanT = TypeVar("PlanT", bound=Plan, covariant=True)
+
+
+class Solver(Protocol[PlanT]):
+    """A way of planning: frozen configuration with one method."""
+
+    def solve(self, mdp: MDP, k: int, best_so_far: Number) -> PlanT:
+        """Plan for arguments that :func:`maxatk.solve` has checked."""
+        ...
+
+
+def floats_around(value: Fraction) -> tuple[float, float]:
+    """The greatest float that is at most ``value`` and the least that is at least ``value``."""
+    nearest = float(value)
+    if nearest > value:
+        return math.nextafter(nearest, -math.inf), nearest
+    if nearest < value:
+        return nearest, math.nextafter(nearest, math.inf)
+    return nearest, nearest

@@ -1,0 +1,378 @@
+"""From outcomes as a caller wrote them to outcomes that are checked and in canonical order.
+
+Every constructor of :class:`maxatk.MDP` reads its own format into :class:`Rows`, and :func:`canonical` is the
+one gate behind which all problems look alike. A *row* is what one action in one state may bring. A *layer* is
+the set of rows in force at a step; steps that behave alike share a layer, so a time-homogeneous problem has one
+layer and a per-step problem has up to ``H``, and nothing past this file has to tell the two apart.
+"""
+
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Rational, Real
+from typing import Any, NoReturn, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxatk.checks import shown
+from maxatk.errors import InputError
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Ints32: TypeAlias = NDArray[np.int32]
+Bools: TypeAlias = NDArray[np.bool_]
+Reals: TypeAlias = NDArray[Any]  # float64, or objects where some entry is exact beyond a float
+
+SUM_TOLERANCE = 1e-6
+"""How far from 1 a row of probabilities may sum. Within it, the row means its entries divided by their exact sum."""
+
+LARGEST_INDEX = 2**31 - 1
+LARGEST_RETURN = float(np.finfo(np.float64).max) / 4  # headroom: differences of returns stay finite, too
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A problem as a constructor read it: unchecked, rows and outcomes in any order."""
+
+    n_states: int  # S
+    n_actions: int  # A
+    step_layer: Ints  # [H] the layer in force at each step
+    layer: Ints  # [N] the layer that row n belongs to
+    state: Ints  # [N]
+    action: Ints  # [N]
+    start: Ints  # [N + 1] the outcomes of row n are start[n] : start[n + 1]
+    prob: Reals  # [T]
+    next_state: Ints  # [T] a state, also where the rollout ends
+    reward: Reals  # [T]
+    ends: Bools  # [T] whether the rollout is over after this outcome
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """Checked outcomes: sorted by layer, state, action, next state and reward; merged; all probabilities positive."""
+
+    step_layer: Ints32  # [H]
+    pair_start: Ints  # [L * S + 1] the rows of state s in layer l are pair_start[l * S + s] : pair_start[l * S + s + 1]
+    action: Ints32  # [N]
+    outcome_start: Ints  # [N + 1]
+    prob: Floats  # [T]
+    next_state: Ints32  # [T] S where the rollout ends
+    reward: Floats  # [T]
+    exact_prob: tuple[Fraction, ...] | None  # [T] normalised; None where the floats say it all
+    exact_reward: tuple[Fraction, ...] | None  # [T]
+
+
+def array(values: Any, name: str) -> NDArray[Any]:
+    """``values`` as an array, or one line that says why they are none."""
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InputError(f"{name} is not an array of numbers: {' '.join(str(error).split())}") from None
+
+
+def integers(values: Any, name: str) -> Ints:
+    """``values`` as integers; whole floats are none."""
+    found = array(values, name)
+    if found.size == 0:
+        return found.astype(np.int64)
+    if found.dtype.kind not in "iu":
+        raise InputError(f"{name} must hold integers, not {found.dtype}")
+    if int(found.max()) > LARGEST_INDEX:
+        raise InputError(f"{name} must hold integers up to {LARGEST_INDEX}, not {found.max()}")
+    return found.astype(np.int64)
+
+
+def real_column(values: Any) -> Reals:
+    """``values`` as float64 where that loses nothing of what was written, and as objects where it might.
+
+    Integers beyond 2**53, fractions, and whatever is not a number at all stay objects: :func:`canonical` keeps the
+    first two exact and names the entry of the last.
+    """
+    column = np.asarray(values)
+    if column.dtype.kind == "O":
+        plain = all(isinstance(x, float | np.floating) or _small_integer(x) for x in column.flat)
+        return column.astype(np.float64) if plain else column
+    if column.dtype.kind in "iu" and column.dtype.itemsize == 8 and column.size:
+        large = int(column.max()) > 2**53 or int(column.min()) < -(2**53)
+        return column.astype(object) if large else column.astype(np.float64)
+    return column.astype(np.float64) if column.dtype.kind in "biuf" else column.astype(object)
+
+
+def _small_integer(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and abs(int(value)) <= 2**53
+
+
+def canonical(rows: Rows) -> Canonical:
+    """Check ``rows`` and put them in canonical order; one problem written in two ways comes out as one.
+
+    Raises:
+        InputError: with one line that names the first offending entry.
+    """
+    _check_indices(rows)
+    names, n_states = _Names(rows), rows.n_states
+    row = np.repeat(np.arange(len(rows.state)), np.diff(rows.start))  # [T]
+    prob = _checked_column(rows.prob, "probability", row, names, rows.next_state)
+    reward = _checked_column(rows.reward, "reward", row, names, rows.next_state)
+    _first(prob < 0, lambda t: f"{names.outcome(row[t], rows.next_state[t])}: probability {shown(prob[t])} is negative")
+
+    next_state = np.where(rows.ends, n_states, rows.next_state).astype(np.int32)
+    possible = cast(Bools, prob > 0)
+    if not possible.all():
+        row, prob, next_state, reward = row[possible], prob[possible], next_state[possible], reward[possible]
+
+    # Rows in order of layer, state and action. From here on `row` holds places in that order.
+    node = rows.layer * n_states + rows.state  # [N]
+    order = np.lexsort((rows.action, node))
+    node, action = node[order], rows.action[order]
+    twice = (node[1:] == node[:-1]) & (action[1:] == action[:-1])
+    _first(twice, lambda n: f"{names.row(order[n + 1])}: given twice")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    row, prob, next_state, reward = _merged(place[row], prob, next_state, reward)
+
+    counts = np.bincount(row, minlength=len(order))
+    _first(counts == 0, lambda n: f"{names.row(order[n])}: probabilities sum to 0")
+    outcome_start = _offsets(counts)
+    total = np.add.reduceat(prob, outcome_start[:-1])
+    off = np.abs((total - 1).astype(np.float64)) > SUM_TOLERANCE
+    _first(off, lambda n: f"{names.row(order[n])}: probabilities sum to {float(total[n]):.10g}")
+
+    actions_at = np.bincount(node, minlength=len(names.first_step) * n_states)  # [L * S]
+    _first(
+        actions_at == 0,
+        lambda i: f"state {i % n_states} has no actions at step {names.first_step[i // n_states]} "
+        "(one where rollouts end still needs an action, such as staying there)",
+    )
+    _check_overflow(reward, len(rows.step_layer), lambda t: names.row(order[row[t]]))
+
+    exact_prob = exact_reward = None
+    if prob.dtype == object or reward.dtype == object:
+        exact_prob, exact_reward = _exact(prob, reward, total, outcome_start)
+        prob, reward = _as_floats(exact_prob), _as_floats(exact_reward)
+        _first(prob == 0, lambda t: f"{names.row(order[row[t]])}: probability {shown(exact_prob[t])} is below any float")
+        if _floats_suffice(prob, reward, exact_prob, exact_reward, outcome_start):
+            exact_prob = exact_reward = None
+
+    return _without_repeated_layers(
+        Canonical(
+            step_layer=rows.step_layer.astype(np.int32),
+            pair_start=_offsets(actions_at),
+            action=action.astype(np.int32),
+            outcome_start=outcome_start,
+            prob=prob,
+            next_state=next_state,
+            reward=reward + 0.0,  # no negative zeros: -0.0 is the same reward as 0.0
+            exact_prob=exact_prob,
+            exact_reward=exact_reward,
+        ),
+        n_states,
+    )
+
+
+class _Names:
+    """How messages call a row or an outcome."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self.first_step = np.unique(rows.step_layer, return_index=True)[1]  # [L]
+
+    def row(self, n: Any) -> str:
+        rows = self._rows
+        return f"row (state {rows.state[n]}, action {rows.action[n]}, step {self.first_step[rows.layer[n]]})"
+
+    def outcome(self, n: Any, next_state: Any) -> str:
+        rows = self._rows
+        step = self.first_step[rows.layer[n]]
+        return f"outcome (state {rows.state[n]}, action {rows.action[n]}, step {step}, next state {next_state})"
+
+
+def _first(wrong: Any, message: Callable[[int], str]) -> None:
+    """Raise ``message(i)`` for the first ``i`` that is wrong, if any is."""
+    where = np.flatnonzero(wrong)
+    if len(where):
+        raise InputError(message(int(where[0])))
+
+
+def _offsets(counts: Any) -> Ints:
+    return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
+
+
+def _check_indices(rows: Rows) -> None:
+    if rows.n_states < 1:
+        raise InputError("a problem needs at least one state")
+    if max(rows.n_states, rows.n_actions) > LARGEST_INDEX:
+        raise InputError(f"at most {LARGEST_INDEX} states and actions can be numbered")
+    n, t = len(rows.state), len(rows.prob)
+    lengths = [len(rows.layer), len(rows.action), len(rows.start) - 1]
+    if lengths != [n, n, n] or not len(rows.next_state) == len(rows.reward) == len(rows.ends) == t:
+        raise InputError("the columns of the outcomes differ in length")
+    if rows.start[0] != 0 or rows.start[-1] != t or (np.diff(rows.start) < 0).any():
+        raise InputError("the row offsets must rise from 0 to the number of outcomes")
+    layers = np.unique(rows.step_layer)
+    if not np.array_equal(layers, np.arange(len(layers))):
+        raise InputError("the layers of the steps must be numbered from 0 without gaps")
+    for name, column, size in (
+        ("layer", rows.layer, len(layers)),
+        ("state", rows.state, rows.n_states),
+        ("action", rows.action, rows.n_actions),
+    ):
+        _check_range(column, name, size, lambda n, name=name: f"row {n}: {name}")
+    names = _Names(rows)
+
+    def target(t: int) -> str:
+        return f"{names.row(np.searchsorted(rows.start, t, side='right') - 1)}: next state"
+
+    _check_range(rows.next_state, "state", rows.n_states, target)
+
+
+def _check_range(column: Ints, kind: str, size: int, name: Callable[[int], str]) -> None:
+    _first(
+        (column < 0) | (column >= size),
+        lambda i: f"{name(i)} {column[i]} is out of range: there are {size} {kind}s, numbered from 0",
+    )
+
+
+def _checked_column(column: Reals, what: str, row: Ints, names: _Names, next_state: Ints) -> Reals:
+    """``column`` with every entry a finite real number, exact ones as fractions."""
+    if column.dtype != object:
+        _first(
+            ~np.isfinite(column),
+            lambda t: f"{names.outcome(row[t], next_state[t])}: {what} is {column[t]}",
+        )
+        return column
+    exact = np.empty(len(column), object)
+
+    def refuse(t: int, why: str) -> NoReturn:
+        raise InputError(f"{names.outcome(row[t], next_state[t])}: {what} {why}") from None
+
+    for t, value in enumerate(column):
+        if isinstance(value, Rational):
+            exact[t] = Fraction(int(value.numerator), int(value.denominator))
+            if abs(exact[t]) > LARGEST_RETURN:
+                refuse(t, "is too large for a float")
+        elif not isinstance(value, Real):
+            refuse(t, f"is {shown(value)}, not a real number")
+        elif not math.isfinite(value):
+            refuse(t, f"is {float(value)}")
+        else:
+            exact[t] = Fraction(float(value))
+    return exact
+
+
+def _merged(
+    row: Ints, prob: Reals, next_state: Ints32, reward: Reals
+) -> tuple[Ints, Reals, Ints32, Reals]:
+    """Outcomes sorted by row, next state and reward, the probabilities of equal ones added up."""
+    rank: Any = np.unique(reward, return_inverse=True)[1] if reward.dtype == object else reward
+
+    def compared(key: Any) -> tuple[Bools, Bools]:
+        return key[1:] > key[:-1], key[1:] == key[:-1]
+
+    def rising_and_equal() -> tuple[Bools, Bools]:
+        above, same = compared(rank)
+        for key in (next_state, row):
+            key_above, key_same = compared(key)
+            above, same = key_above | (key_same & above), key_same & same
+        return above, same
+
+    rising, equal = rising_and_equal()
+    if not (rising | equal).all():
+        order = np.lexsort((rank, next_state, row))
+        row, prob, next_state, reward, rank = row[order], prob[order], next_state[order], reward[order], rank[order]
+        rising, equal = rising_and_equal()
+    if not equal.any():
+        return row, prob, next_state, reward
+    first = np.flatnonzero(np.concatenate(([True], ~equal)))
+    total = np.add.reduceat(prob, first)
+    sizes = np.diff(np.append(first, len(prob)))
+    if prob.dtype != object:
+        # A sum of three or more floats depends on their order; the correctly rounded one does not.
+        for i in np.flatnonzero(sizes > 2):
+            total[i] = math.fsum(prob[first[i] : first[i] + sizes[i]])
+    return row[first], total, next_state[first], reward[first]
+
+
+def _check_overflow(reward: Reals, horizon: int, name: Callable[[int], str]) -> None:
+    size = np.abs(reward)
+    t = int(np.argmax(size))
+    if float(size[t]) > LARGEST_RETURN / horizon:
+        raise InputError(f"{name(t)}: reward {float(reward[t]):g} over {horizon} steps exceeds any float")
+
+
+def _exact(
+    prob: Reals, reward: Reals, total: Reals, start: Ints
+) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+    """Probabilities divided by the exact sum of their row, and rewards, as fractions."""
+    if prob.dtype != object:
+        prob = np.array([Fraction(float(p)) for p in prob], object)
+        total = np.add.reduceat(prob, start[:-1])
+    return tuple(prob / np.repeat(total, np.diff(start))), tuple(Fraction(r) for r in reward)
+
+
+def _as_floats(values: tuple[Fraction, ...]) -> Floats:
+    return np.array([float(x) for x in values], np.float64)
+
+
+def _floats_suffice(
+    prob: Floats, reward: Floats, exact_prob: tuple[Fraction, ...], exact_reward: tuple[Fraction, ...], start: Ints
+) -> bool:
+    """Whether the floats, each row divided by its exact sum, are the very problem that the fractions state."""
+    floats = np.array([Fraction(float(p)) for p in prob], object)
+    total = np.repeat(np.add.reduceat(floats, start[:-1]), np.diff(start))
+    same_prob = all(p == q for p, q in zip(floats / total, exact_prob, strict=True))
+    return same_prob and all(Fraction(float(r)) == q for r, q in zip(reward, exact_reward, strict=True))
+
+
+def exact_text(values: tuple[Fraction, ...]) -> str:
+    """Fractions as text, in hexadecimal: Python neither prints nor parses decimal integers of any size."""
+    return " ".join(f"{x.numerator:x}/{x.denominator:x}" for x in values)
+
+
+def _without_repeated_layers(problem: Canonical, n_states: int) -> Canonical:
+    """Layers with the same content become one, numbered by the first step that uses each."""
+    n_layers = (len(problem.pair_start) - 1) // n_states
+    if n_layers == 1:
+        return problem
+    pairs = problem.pair_start[:: n_states]  # [L + 1] where the rows of each layer start
+    outcomes = problem.outcome_start[pairs]  # [L + 1]
+    digests = [_layer_digest(problem, n_states, layer, pairs, outcomes) for layer in range(n_layers)]
+    kept: dict[bytes, int] = {}  # digest -> the first layer with it, in order of first use
+    for layer in problem.step_layer:
+        kept.setdefault(digests[layer], int(layer))
+    number = {digest: i for i, digest in enumerate(kept)}
+    rows = np.concatenate([np.arange(pairs[i], pairs[i + 1]) for i in kept.values()])
+    picked = np.concatenate([np.arange(outcomes[i], outcomes[i + 1]) for i in kept.values()])
+    actions_at = np.diff(problem.pair_start).reshape(n_layers, n_states)[list(kept.values())]
+    return Canonical(
+        step_layer=np.array([number[digests[layer]] for layer in problem.step_layer], np.int32),
+        pair_start=_offsets(actions_at),
+        action=problem.action[rows],
+        outcome_start=_offsets(np.diff(problem.outcome_start)[rows]),
+        prob=problem.prob[picked],
+        next_state=problem.next_state[picked],
+        reward=problem.reward[picked],
+        exact_prob=problem.exact_prob and tuple(problem.exact_prob[t] for t in picked),
+        exact_reward=problem.exact_reward and tuple(problem.exact_reward[t] for t in picked),
+    )
+
+
+def _layer_digest(problem: Canonical, n_states: int, layer: int, pairs: Ints, outcomes: Ints) -> bytes:
+    a, b = pairs[layer], pairs[layer + 1]
+    t, u = outcomes[layer], outcomes[layer + 1]
+    digest = hashlib.sha256()
+    nodes = problem.pair_start[layer * n_states : (layer + 1) * n_states + 1]
+    for part in (
+        np.diff(nodes),
+        problem.action[a:b],
+        np.diff(problem.outcome_start[a : b + 1]),
+        problem.prob[t:u],
+        problem.next_state[t:u],
+        problem.reward[t:u],
+    ):
+        digest.update(np.ascontiguousarray(part))
+    if problem.exact_prob is not None and problem.exact_reward is not None:
+        digest.update(exact_text(problem.exact_prob[t:u] + problem.exact_reward[t:u]).encode())
+    return digest.digest()
