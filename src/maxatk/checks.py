@@ -2,9 +2,10 @@
 
 import math
 import operator
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from numbers import Rational, Real
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from maxatk.errors import InputError
 
@@ -49,6 +50,16 @@ def incumbent(value: Any, name: str = "best_so_far") -> Number:
     if isinstance(value, float) and value == -math.inf:
         return -math.inf
     return exact_number(value, name)
+
+
+def is_list(value: Any) -> TypeGuard[Sequence[Any]]:
+    """Whether ``value`` is a list, a tuple or alike; a string is a word, not a list."""
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def is_dict(value: Any) -> TypeGuard[Mapping[Any, Any]]:
+    """Whether ``value`` maps keys to entries."""
+    return isinstance(value, Mapping)
 
 
 def shown(value: Any) -> str:

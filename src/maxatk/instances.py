@@ -119,17 +119,18 @@ def _lotteries(safe: dict[Fraction, Fraction], risky: dict[Fraction, Fraction]) 
 def proposition3() -> MDP:
     """Proposition 3's instance, where dropping either M or G loses: a coin for 0 or 1, then safe 1/2 or risky 1.
 
-    Three steps: ``s1`` to ``u0`` or ``u1`` by a coin; on to ``bar s`` with reward 0 or 1; there the choice. For ``K = 2`` the
-    optimum is 42/32; without G, and without M (which the paper leaves open), it is 41/32, and 5/4 for Markovian policies.
+    Three steps: ``s1`` to ``u0`` or ``u1`` by a coin; on to ``bar s`` with reward 0 or 1; there the choice. For two
+    rollouts the optimum is 42/32. Without G it is 41/32, without M (which the paper leaves open) 41/32 too, and 5/4 for
+    Markovian policies.
     """
-    half, quarter, zero, one = Fraction(1, 2), Fraction(1, 4), Fraction(0), Fraction(1)
-    coin = [(half, 1, zero, False), (half, 2, zero, False)]
-    choice = {SAFE: [(one, 3, half, True)], RISKY: [(quarter, 3, one, True), (1 - quarter, 3, zero, True)]}
+    half, quarter = Fraction(1, 2), Fraction(1, 4)
+    coin = [(half, 1, 0, False), (half, 2, 0, False)]
+    low, high = [(1, 3, 0, False)], [(1, 3, 1, False)]
     table = {
         0: {SAFE: coin, RISKY: coin},
-        1: dict.fromkeys((SAFE, RISKY), [(one, 3, zero, False)]),
-        2: dict.fromkeys((SAFE, RISKY), [(one, 3, one, False)]),
-        3: choice,
+        1: {SAFE: low, RISKY: low},
+        2: {SAFE: high, RISKY: high},
+        3: {SAFE: [(1, 3, half, True)], RISKY: [(quarter, 3, 1, True), (1 - quarter, 3, 0, True)]},
     }
     return MDP.from_table(table, horizon=3, state_names=("s1", "u0", "u1", "bar s"), action_names=_TWO_ACTIONS)
 
@@ -140,19 +141,18 @@ def footnote(horizon: int = 5) -> MDP:
     The optimum is ``1 - 2**-horizon`` for every K.
     """
     horizon = checks.horizon(horizon)
-    steps = [
-        {0: {0: [(1, 0, 0, False)], 1: [(1, 0, Fraction(1, 2 ** (h + 1)), False)]}} for h in range(horizon)
-    ]
+    steps = [{0: {0: [(1, 0, 0, False)], 1: [(1, 0, Fraction(1, 2 ** (h + 1)), False)]}} for h in range(horizon)]
     return MDP.from_table(steps, horizon=horizon, state_names=("s",), action_names=("nothing", "take"))
 
 
 def subset_sum(weights: Sequence[int] = (3, 5, 7), target: int = 8) -> MDP:
     """Theorem 2's reduction: after a safe first rollout, the right action tells if some weights sum to the target.
 
-    With ``L`` the target, ``C = L + 5 + sum(weights)`` and ``eta = 2**-n / 8``: from ``s0``, *safe* pays ``(1 + L)/C`` and ends;
-    *plus* pays ``(1 + eta)/C``; *minus* pays 0 or ``2/C`` by a coin; the latter two go on through ``s1 .. sn``, where a coin pays
-    ``w_i/C``, to ``s(n+1)``, where a coin pays ``(L + 3)/C``. (The paper writes that last state as another ``s_n``.) In the last of
-    ``K = 2`` rollouts, with the safe return in hand, *minus* beats *plus* if and only if a subset sums to the target.
+    With ``L`` the target, ``C = L + 5 + sum(weights)`` and ``eta = 2**-n / 8``: from ``s0``, *safe* pays ``(1 + L)/C``
+    and ends; *plus* pays ``(1 + eta)/C``; *minus* pays 0 or ``2/C`` by a coin; the latter two go on through
+    ``s1 .. sn``, where a coin pays ``w_i/C``, to ``s(n+1)``, where a coin pays ``(L + 3)/C``. (The paper writes that
+    last state as another ``s_n``.) In the last of two rollouts, with the safe return in hand, *minus* beats *plus* if
+    and only if some subset of the weights sums to the target.
     """
     w = [checks.integer(x, f"weights[{i}]", least=1) for i, x in enumerate(weights)]
     L, n = checks.integer(target, "target"), len(w)
@@ -188,9 +188,10 @@ def lower_bound(
     """Theorem 3's family of hard instances for learning: the base, or the ``alternative`` (state, action).
 
     ``n_states - 1`` states from which every action reaches the goal, the last state, with probability
-    ``p = 1/(96 k H)``; in the alternative one action of one state does with ``p + Delta``, ``Delta = 8192 epsilon/(k H**2)``. The goal
-    pays 1 per step and keeps the agent; elsewhere nothing is paid (the paper prints 1 there). As in the proof, ``H`` is a
-    multiple of 4 and ``epsilon <= H/(192 * 8192)``, which ``Delta <= p/2`` takes (the paper's range is twice that).
+    ``p = 1/(96 k H)``; in the alternative one action of one state does with ``p + Delta``, where
+    ``Delta = 8192 epsilon/(k H**2)``. The goal pays 1 per step and keeps the agent; elsewhere nothing is paid (the
+    paper prints 1 there). As in the proof, ``H`` is a multiple of 4 and ``epsilon <= H/(192 * 8192)``, which
+    ``Delta <= p/2`` takes (the paper's range is twice that).
     """
     S = checks.integer(n_states, "n_states", least=2)
     A = checks.integer(n_actions, "n_actions", least=2)
@@ -199,7 +200,9 @@ def lower_bound(
         raise InputError(f"horizon must be a multiple of 4, not {H}")
     error = checks.exact_number(epsilon, "epsilon")
     if not 0 < error <= Fraction(H, 192 * 8192):
-        raise InputError(f"epsilon must be above 0 and at most H/(192*8192) = {H / (192 * 8192):.3g}, not {shown(epsilon)}")
+        raise InputError(
+            f"epsilon must be above 0 and at most H/(192*8192) = {H / (192 * 8192):.3g}, not {shown(epsilon)}"
+        )
     p, delta = Fraction(1, 96 * K * H), 8192 * error / (K * H * H)
     goal = S - 1
     better = None
@@ -214,9 +217,7 @@ def lower_bound(
         chances = [p + delta if (s, a) == better else p for a in range(A)]
         table.append({a: [(q, goal, 0, False), (1 - q, s, 0, False)] for a, q in enumerate(chances)})
     table.append({a: [(1, goal, 1, False)] for a in range(A)})
-    return MDP.from_table(
-        table, horizon=H, start=start, state_names=[*(f"s{i + 1}" for i in range(goal)), "g"]
-    )
+    return MDP.from_table(table, horizon=H, start=start, state_names=[*(f"s{i + 1}" for i in range(goal)), "g"])
 
 
 def random_sparse(
@@ -256,9 +257,7 @@ def random_dense(
     return MDP.from_arrays(P, _random_rewards(random, (S, A), rewards), horizon=horizon)
 
 
-def _random_rewards(
-    random: np.random.Generator, shape: tuple[int, int], rewards: Sequence[float] | None
-) -> Any:
+def _random_rewards(random: np.random.Generator, shape: tuple[int, int], rewards: Sequence[float] | None) -> Any:
     return random.random(shape) if rewards is None else random.choice(np.asarray(rewards), shape)
 
 

@@ -23,6 +23,7 @@ from maxatk.checks import shown
 from maxatk.errors import InputError, TooLargeError
 from maxatk.rows import SUM_TOLERANCE, Floats, Ints, Ints32, Rows, array, canonical, exact_text, real_column
 
+
 class Outcome(NamedTuple):
     """What one step may bring. ``next_state`` is None where the rollout ends."""
 
@@ -120,10 +121,10 @@ class MDP:
         """A problem from arrays of probabilities and rewards, dense or sparse.
 
         Args:
-            P: probabilities ``[S, A, S]`` or per step ``[H, S, A, S]``; or a SciPy sparse matrix ``[S*A, S]`` whose row
-                ``s*A + a`` belongs to state ``s`` and action ``a``; or a list of ``H`` such matrices.
-            R: rewards ``[S, A]`` or, where they depend on the next state, ``[S, A, S]`` or sparse ``[S*A, S]``; per step
-                with a leading ``[H]`` or as a list. (Where ``H = S = A`` makes the three dimensions of an array
+            P: probabilities ``[S, A, S]`` or per step ``[H, S, A, S]``; or a SciPy sparse matrix ``[S*A, S]``, row
+                ``s*A + a`` for state ``s`` and action ``a``; or a list of ``H`` such matrices.
+            R: rewards ``[S, A]`` or, where they depend on the next state, ``[S, A, S]`` or sparse ``[S*A, S]``; per
+                step with a leading ``[H]`` or as a list. (Where ``H = S = A`` makes the three dimensions of an array
                 ambiguous, it is read per step exactly if ``P`` is given per step.)
             horizon: the number of steps of a rollout, ``H``.
             start: the state every rollout starts in, or a distribution ``[S]`` drawn from at every reset.
@@ -189,9 +190,9 @@ class MDP:
         """A problem from Gymnasium's form of table; fractions in it are kept exact.
 
         Args:
-            table: ``table[s][a]`` is a list of outcomes ``(probability, next_state, reward, terminated)``, with dicts or
-                lists for ``table`` and ``table[s]``; or a list of ``H`` such tables. After ``terminated`` the rollout is
-                over, whatever the next state. A state may offer only some actions.
+            table: ``table[s][a]`` is a list of outcomes ``(probability, next_state, reward, terminated)``, with dicts
+                or lists for ``table`` and ``table[s]``; or a list of ``H`` such tables. After ``terminated`` the
+                rollout is over, whatever the next state. A state may offer only some actions.
             horizon: the number of steps of a rollout, ``H``.
             start: the state every rollout starts in, or a distribution ``[S]`` drawn from at every reset.
             state_names: ``S`` names, for people.
@@ -225,8 +226,8 @@ class MDP:
         >>> mk.MDP.from_gymnasium("FrozenLake-v1", is_slippery=True)
         MDP(16 states, 4 actions, horizon 100, 164 outcomes)
         """
-        table, horizon, start = formats.read_gymnasium(env, horizon, start, make_arguments)
-        return cls.from_table(table, horizon=horizon, start=start)
+        table, steps, resets = formats.read_gymnasium(env, horizon, start, make_arguments)
+        return cls.from_table(table, horizon=steps, start=resets)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the problem to ``path`` as an ``.npz`` archive without pickle; :func:`maxatk.load_mdp` reads it.
@@ -270,12 +271,11 @@ class MDP:
             prob = _normalised(self.prob[span])
             reward = tuple(Fraction(r) for r in self.reward[span].tolist())
         return [
-            ExactOutcome(p, self._target(s), r)
-            for p, s, r in zip(prob, self.next_state[span], reward, strict=True)
+            ExactOutcome(p, self._target(s), r) for p, s, r in zip(prob, self.next_state[span], reward, strict=True)
         ]
 
     def exact_start(self) -> list[tuple[Fraction, int]]:
-        """The distribution of the reset state: pairs of probability and state, the probabilities summing to exactly 1."""
+        """The distribution of the reset state, as pairs of probability and state; they sum to exactly 1."""
         return list(zip(self.exact_start_prob or _normalised(self.start_prob), self.start_state.tolist(), strict=True))
 
     # What planners derive from it: computed on demand, once.
@@ -301,7 +301,9 @@ class MDP:
     def _reach(self, best: "np.ufunc", outward: float) -> Floats:
         reward = self.reward
         if self.exact_reward is not None:  # the floats are the nearest; bounds must hold for the fractions
-            away = [(q > r) if outward > 0 else (q < r) for q, r in zip(self.exact_reward, reward.tolist(), strict=True)]
+            away = [
+                (q > r) if outward > 0 else (q < r) for q, r in zip(self.exact_reward, reward.tolist(), strict=True)
+            ]
             reward = np.where(away, np.nextafter(reward, outward), reward)
         try:
             reach = np.zeros((self.horizon + 1, self.n_states))
@@ -341,12 +343,12 @@ class MDP:
     def fingerprint(self) -> str:
         """A digest of the problem: the same for the same problem however it was built, names aside."""
         digest = hashlib.sha256(f"maxatk problem 1: {self.n_states} states, {self.horizon} steps".encode())
-        for array in (
+        for part in (
             *(self.step_layer, self.pair_start, self.action, self.outcome_start),
             *(self.prob, self.next_state, self.reward, self.start_state, self.start_prob),
         ):
-            digest.update(f"; {array.dtype.str} {array.size}: ".encode())
-            digest.update(array)
+            digest.update(f"; {part.dtype.str} {part.size}: ".encode())
+            digest.update(part.data)
         for exact in (self.exact_prob, self.exact_reward, self.exact_start_prob):
             digest.update(f"; {exact_text(exact or ())}".encode())
         return digest.hexdigest()
@@ -387,11 +389,15 @@ def load_mdp(path: str | PathLike[str]) -> MDP:
 
 
 def _start(start: Any, n_states: int) -> dict[str, Any]:
-    """The fields of the start distribution: its support, its probabilities, and these exactly where floats fall short."""
+    """The fields of the start distribution: support, probabilities, and these exactly where floats fall short."""
     given = array(start, "start")
     if given.ndim == 0:
         state = checks.integer(given.item(), "start", most=n_states - 1)
-        return {"start_state": np.array([state], np.int32), "start_prob": np.ones(1), "exact_start_prob": None}
+        return {
+            "start_state": np.array([state], np.int32),
+            "start_prob": np.ones(1),
+            "exact_start_prob": None,
+        }
     if given.shape != (n_states,):
         raise InputError(f"start has shape {given.shape}: expected a state or a distribution over {n_states} states")
     prob = real_column(given)

@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Rational, Real
-from typing import Any, NoReturn, TypeAlias, cast
+from numbers import Integral, Rational, Real
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,7 +102,7 @@ def real_column(values: Any) -> Reals:
 
 
 def _small_integer(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and abs(int(value)) <= 2**53
+    return isinstance(value, Integral) and abs(int(value)) <= 2**53
 
 
 def canonical(rows: Rows) -> Canonical:
@@ -116,10 +116,13 @@ def canonical(rows: Rows) -> Canonical:
     row = np.repeat(np.arange(len(rows.state)), np.diff(rows.start))  # [T]
     prob = _checked_column(rows.prob, "probability", row, names, rows.next_state)
     reward = _checked_column(rows.reward, "reward", row, names, rows.next_state)
-    _first(prob < 0, lambda t: f"{names.outcome(row[t], rows.next_state[t])}: probability {shown(prob[t])} is negative")
+    _first(
+        prob < 0,
+        lambda t: f"{names.outcome(row[t], rows.next_state[t])}: probability {shown(prob[t])} is negative",
+    )
 
     next_state = np.where(rows.ends, n_states, rows.next_state).astype(np.int32)
-    possible = cast(Bools, prob > 0)
+    possible = prob > 0
     if not possible.all():
         row, prob, next_state, reward = row[possible], prob[possible], next_state[possible], reward[possible]
 
@@ -143,8 +146,10 @@ def canonical(rows: Rows) -> Canonical:
     actions_at = np.bincount(node, minlength=len(names.first_step) * n_states)  # [L * S]
     _first(
         actions_at == 0,
-        lambda i: f"state {i % n_states} has no actions at step {names.first_step[i // n_states]} "
-        "(one where rollouts end still needs an action, such as staying there)",
+        lambda i: (
+            f"state {i % n_states} has no actions at step {names.first_step[i // n_states]} "
+            "(one where rollouts end still needs an action, such as staying there)"
+        ),
     )
     _check_overflow(reward, len(rows.step_layer), lambda t: names.row(order[row[t]]))
 
@@ -152,7 +157,7 @@ def canonical(rows: Rows) -> Canonical:
     if prob.dtype == object or reward.dtype == object:
         exact_prob, exact_reward = _exact(prob, reward, total, outcome_start)
         prob, reward = _as_floats(exact_prob), _as_floats(exact_reward)
-        _first(prob == 0, lambda t: f"{names.row(order[row[t]])}: probability {shown(exact_prob[t])} is below any float")
+        _first(prob == 0, lambda t: f"{names.row(order[row[t]])}: a probability is above 0 but below any float")
         if _floats_suffice(prob, reward, exact_prob, exact_reward, outcome_start):
             exact_prob = exact_reward = None
 
@@ -262,9 +267,7 @@ def _checked_column(column: Reals, what: str, row: Ints, names: _Names, next_sta
     return exact
 
 
-def _merged(
-    row: Ints, prob: Reals, next_state: Ints32, reward: Reals
-) -> tuple[Ints, Reals, Ints32, Reals]:
+def _merged(row: Ints, prob: Reals, next_state: Ints32, reward: Reals) -> tuple[Ints, Reals, Ints32, Reals]:
     """Outcomes sorted by row, next state and reward, the probabilities of equal ones added up."""
     rank: Any = np.unique(reward, return_inverse=True)[1] if reward.dtype == object else reward
 
@@ -281,7 +284,13 @@ def _merged(
     rising, equal = rising_and_equal()
     if not (rising | equal).all():
         order = np.lexsort((rank, next_state, row))
-        row, prob, next_state, reward, rank = row[order], prob[order], next_state[order], reward[order], rank[order]
+        row, prob, next_state, reward, rank = (
+            row[order],
+            prob[order],
+            next_state[order],
+            reward[order],
+            rank[order],
+        )
         rising, equal = rising_and_equal()
     if not equal.any():
         return row, prob, next_state, reward
@@ -302,9 +311,7 @@ def _check_overflow(reward: Reals, horizon: int, name: Callable[[int], str]) -> 
         raise InputError(f"{name(t)}: reward {float(reward[t]):g} over {horizon} steps exceeds any float")
 
 
-def _exact(
-    prob: Reals, reward: Reals, total: Reals, start: Ints
-) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+def _exact(prob: Reals, reward: Reals, total: Reals, start: Ints) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
     """Probabilities divided by the exact sum of their row, and rewards, as fractions."""
     if prob.dtype != object:
         prob = np.array([Fraction(float(p)) for p in prob], object)
@@ -317,7 +324,11 @@ def _as_floats(values: tuple[Fraction, ...]) -> Floats:
 
 
 def _floats_suffice(
-    prob: Floats, reward: Floats, exact_prob: tuple[Fraction, ...], exact_reward: tuple[Fraction, ...], start: Ints
+    prob: Floats,
+    reward: Floats,
+    exact_prob: tuple[Fraction, ...],
+    exact_reward: tuple[Fraction, ...],
+    start: Ints,
 ) -> bool:
     """Whether the floats, each row divided by its exact sum, are the very problem that the fractions state."""
     floats = np.array([Fraction(float(p)) for p in prob], object)
@@ -336,27 +347,34 @@ def _without_repeated_layers(problem: Canonical, n_states: int) -> Canonical:
     n_layers = (len(problem.pair_start) - 1) // n_states
     if n_layers == 1:
         return problem
-    pairs = problem.pair_start[:: n_states]  # [L + 1] where the rows of each layer start
+    pairs = problem.pair_start[::n_states]  # [L + 1] where the rows of each layer start
     outcomes = problem.outcome_start[pairs]  # [L + 1]
     digests = [_layer_digest(problem, n_states, layer, pairs, outcomes) for layer in range(n_layers)]
-    kept: dict[bytes, int] = {}  # digest -> the first layer with it, in order of first use
-    for layer in problem.step_layer:
-        kept.setdefault(digests[layer], int(layer))
-    number = {digest: i for i, digest in enumerate(kept)}
-    rows = np.concatenate([np.arange(pairs[i], pairs[i + 1]) for i in kept.values()])
-    picked = np.concatenate([np.arange(outcomes[i], outcomes[i + 1]) for i in kept.values()])
-    actions_at = np.diff(problem.pair_start).reshape(n_layers, n_states)[list(kept.values())]
+    layers: list[int] = problem.step_layer.tolist()  # [H]
+    first: dict[bytes, int] = {}  # digest -> the layer with it that is used first, in order of use
+    for layer in layers:
+        first.setdefault(digests[layer], layer)
+    number = {digest: i for i, digest in enumerate(first)}
+    kept = list(first.values())
+    rows, picked = _spans(pairs, kept), _spans(outcomes, kept)
+    picked_list: list[int] = picked.tolist()
+    actions_at = np.diff(problem.pair_start).reshape(n_layers, n_states)[kept]
     return Canonical(
-        step_layer=np.array([number[digests[layer]] for layer in problem.step_layer], np.int32),
+        step_layer=np.array([number[digests[layer]] for layer in layers], np.int32),
         pair_start=_offsets(actions_at),
         action=problem.action[rows],
         outcome_start=_offsets(np.diff(problem.outcome_start)[rows]),
         prob=problem.prob[picked],
         next_state=problem.next_state[picked],
         reward=problem.reward[picked],
-        exact_prob=problem.exact_prob and tuple(problem.exact_prob[t] for t in picked),
-        exact_reward=problem.exact_reward and tuple(problem.exact_reward[t] for t in picked),
+        exact_prob=problem.exact_prob and tuple(problem.exact_prob[t] for t in picked_list),
+        exact_reward=problem.exact_reward and tuple(problem.exact_reward[t] for t in picked_list),
     )
+
+
+def _spans(starts: Ints, kept: list[int]) -> Ints:
+    """The places from ``starts[i]`` up to ``starts[i + 1]``, for every kept ``i``."""
+    return np.concatenate([np.arange(int(starts[i]), int(starts[i + 1])) for i in kept])
 
 
 def _layer_digest(problem: Canonical, n_states: int, layer: int, pairs: Ints, outcomes: Ints) -> bytes:
@@ -372,7 +390,7 @@ def _layer_digest(problem: Canonical, n_states: int, layer: int, pairs: Ints, ou
         problem.next_state[t:u],
         problem.reward[t:u],
     ):
-        digest.update(np.ascontiguousarray(part))
+        digest.update(np.ascontiguousarray(part).data)
     if problem.exact_prob is not None and problem.exact_reward is not None:
         digest.update(exact_text(problem.exact_prob[t:u] + problem.exact_reward[t:u]).encode())
     return digest.digest()

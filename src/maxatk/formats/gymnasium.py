@@ -12,25 +12,28 @@ def read_gymnasium(env: Any, horizon: Any, start: Any, make_arguments: dict[str,
         import gymnasium
     except ImportError:
         raise MissingExtraError("Gymnasium is not installed: pip install 'maxatk[gym]'") from None
+    made: Any = env
     if isinstance(env, str):
         name = env
         try:
-            env = gymnasium.make(env, **make_arguments)
+            made = gymnasium.make(env, **make_arguments)
         except (gymnasium.error.Error, TypeError, ImportError) as error:
             raise InputError(f"{name} cannot be made: {' '.join(str(error).split())}") from None
-        env.close()  # only its table is needed, which outlives its window
+        made.close()  # only its table is needed, which outlives its window
     elif make_arguments:
-        raise InputError(f"{next(iter(make_arguments))} is an argument for making an environment, but env is made already")
+        raise InputError(
+            f"{next(iter(make_arguments))} is an argument for making an environment, but env is made already"
+        )
     elif not isinstance(env, gymnasium.Env):
         raise InputError(f"env must be a Gymnasium environment or its id, not {shown(env)}")
     else:
-        name = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
-    inner = env.unwrapped
+        name = made.spec.id if made.spec is not None else type(made.unwrapped).__name__
+    inner = made.unwrapped
     table = getattr(inner, "P", None)
     if table is None:
         raise InputError(f"{name} has no table of outcomes (no attribute P), so it cannot be read as a problem")
     if horizon is None:
-        horizon = env.spec.max_episode_steps if env.spec is not None else None
+        horizon = made.spec.max_episode_steps if made.spec is not None else None
         if horizon is None:
             raise InputError(f"{name} has no time limit of its own: give horizon=")
     if start is None:

@@ -8,7 +8,7 @@ import json
 import os
 import struct
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from maxatk import checks
+from maxatk.checks import shown
 from maxatk.errors import InputError
 from maxatk.rows import Rows, exact_text
 
@@ -61,7 +62,7 @@ def write_npz(path: str | os.PathLike[str], mdp: "MDP") -> None:
 
 
 @contextmanager
-def atomic_write(target: Path) -> Iterator[IO[bytes]]:
+def atomic_write(target: Path) -> Generator[IO[bytes]]:
     """A file to write in, which becomes ``target`` only once all is written."""
     draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
     try:
@@ -128,12 +129,11 @@ def _text_array(text: str) -> Any:
 
 def _header(data: Any) -> dict[str, Any]:
     header = json.loads(data.tobytes().decode())
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
+    if not checks.is_dict(header) or header.get("format") != FORMAT:
         raise InputError("its header is not that of a maxatk problem")
-    version = header.get("version")
-    if version != VERSION:
-        raise InputError(f"it has format version {version!r}, and this maxatk reads version {VERSION}")
-    return header
+    if header.get("version") != VERSION:
+        raise InputError(f"it has format version {shown(header.get('version'))}, and this maxatk reads {VERSION}")
+    return dict(header)
 
 
 def _fractions(data: Any) -> Any:
@@ -146,14 +146,14 @@ def _fractions(data: Any) -> Any:
     return column
 
 
-def _problem(
-    header: dict[str, Any], arrays: dict[str, Any], exact: dict[str, Any]
-) -> tuple[Rows, dict[str, Any]]:
+def _problem(header: dict[str, Any], arrays: dict[str, Any], exact: dict[str, Any]) -> tuple[Rows, dict[str, Any]]:
     """The arguments of the constructor, which checks what is not checked here."""
     S = checks.integer(header.get("n_states"), "n_states", least=1)
     A = checks.integer(header.get("n_actions"), "n_actions", least=1)
     pair_start, action, next_state = arrays["pair_start"], arrays["action"], arrays["next_state"]
-    rising = len(pair_start) and pair_start[0] == 0 and pair_start[-1] == len(action) and (np.diff(pair_start) >= 0).all()
+    rising = (
+        len(pair_start) and pair_start[0] == 0 and pair_start[-1] == len(action) and (np.diff(pair_start) >= 0).all()
+    )
     if not rising or (len(pair_start) - 1) % S:
         raise InputError("pair_start does not list the rows of every state")
     if len(arrays["outcome_start"]) != len(action) + 1:

@@ -1,12 +1,11 @@
 """Tables of outcomes in Gymnasium's form: ``table[s][a] = [(probability, next_state, reward, terminated), ...]``."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from maxatk import checks
-from maxatk.checks import shown
+from maxatk.checks import is_dict, is_list, shown
 from maxatk.errors import InputError
 from maxatk.rows import LARGEST_INDEX, Rows, real_column
 
@@ -53,22 +52,22 @@ class _Reader:
             self._layer.append(layer)
             self._state.append(state)
             self._action.append(action)
-            if not isinstance(outcomes, Sequence) or isinstance(outcomes, str | bytes):
+            if not is_list(outcomes):
                 raise InputError(f"{name}[{action}] must be a list of outcomes, not {shown(outcomes)}")
             for i, outcome in enumerate(outcomes):
                 self._read_outcome(outcome, f"{name}[{action}][{i}]")
             self._start.append(len(self._prob))
 
     def _read_outcome(self, outcome: Any, name: str) -> None:
-        if not isinstance(outcome, Sequence) or isinstance(outcome, str | bytes) or len(outcome) != 4:
+        if not is_list(outcome) or len(outcome) != 4:
             raise InputError(f"{name} must be (probability, next_state, reward, terminated), not {shown(outcome)}")
         prob, next_state, reward, terminated = outcome
-        if not isinstance(terminated, bool | np.bool_) and not (type(terminated) is int and terminated in (0, 1)):
+        if not isinstance(terminated, bool | np.bool) and not (type(terminated) is int and terminated in (0, 1)):
             raise InputError(f"{name}: terminated must be true or false, not {shown(terminated)}")
         self._prob.append(prob)
         self._next_state.append(checks.integer(next_state, f"{name}: next state", most=LARGEST_INDEX))
         self._reward.append(reward)
-        self._ends.append(bool(terminated))
+        self._ends.append(bool(outcome[3]))
 
     def rows(self, n_states: int, step_layer: Any) -> Rows:
         return Rows(
@@ -96,9 +95,9 @@ def _objects(values: list[Any]) -> Any:
 
 def _numbered(container: Any, name: str) -> dict[int, Any]:
     """The entries of a dict or list by number."""
-    if isinstance(container, Mapping):
+    if is_dict(container):
         return {checks.integer(key, f"{name}: key", most=LARGEST_INDEX - 1): entry for key, entry in container.items()}
-    if isinstance(container, Sequence) and not isinstance(container, str | bytes):
+    if is_list(container):
         return dict(enumerate(container))
     raise InputError(f"{name} must be a dict or a list, not {shown(container)}")
 
@@ -109,7 +108,7 @@ def _depth(container: Any) -> int:
     The tuple of an outcome does not count.
     """
     depth = 0
-    while isinstance(container, Mapping | Sequence) and not isinstance(container, str | bytes) and len(container):
-        container = next(iter(container.values())) if isinstance(container, Mapping) else container[0]
+    while (is_dict(container) or is_list(container)) and len(container):
+        container = next(iter(container.values())) if is_dict(container) else container[0]
         depth += 1
     return depth - 1

@@ -15,7 +15,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -86,7 +85,7 @@ class ExactPlan(Plan):
     exact: Fraction
     table: "_Table"
 
-    @cached_property
+    @property
     def policy(self) -> "ExactPolicy":
         """An optimal policy; of equally good actions it takes the one with the lowest number."""
         return ExactPolicy(self.table, self.best_so_far)
@@ -95,8 +94,7 @@ class ExactPlan(Plan):
         """``U_i(m)``, between two neighbouring floats."""
         i = checks.integer(i, "i", most=self.k)
         m = checks.incumbent(m, "m")
-        value = self.table.curve(i, m)
-        return floats_around(value) if isinstance(value, Fraction) else (value, value)
+        return (-math.inf, -math.inf) if i == self.k and m == -math.inf else floats_around(self.table.curve(i, m))
 
     def decisions(self) -> Iterator[Decision]:
         """All decisions that the policy may come to face, in order of time."""
@@ -158,10 +156,10 @@ class _Table:
     # From outside: returns as they are.
 
     def curve(self, i: int, m: Number) -> Fraction:
-        """``U_i(m)``; ``-inf`` only for ``U_K(-inf)``."""
+        """``U_i(m)``; for ``i = K``, ``m`` must be finite."""
         best = self._in_units(m)
         if i < self.k:
-            self._solve_from((i, 0), {(s, best, 0) for _, s in self._start})
+            self._solve_from((i, 0), self._resets({best}))
         return self._reset_value(i, best) * self._unit
 
     def action_values(self, rollout: int, step: int, state: int, best: Number, so_far: Number) -> dict[int, Fraction]:
@@ -183,7 +181,11 @@ class _Table:
                     s, m, g = history
                     values = self._action_values((i, h), history)
                     action = max(values, key=values.__getitem__)
-                    value, best, so_far = values[action] * self._unit, m * self._unit, Fraction(g * self._unit)
+                    value, best, so_far = (
+                        values[action] * self._unit,
+                        m * self._unit,
+                        Fraction(g * self._unit),
+                    )
                     yield Decision(prob, i, h, s, best, so_far, action, value)
                     for p, s_next, r in self._row(h, s)[action]:
                         if s_next is None or h + 1 == self.mdp.horizon:
@@ -209,10 +211,10 @@ class _Table:
         """The histories still to be solved that can follow the given ones, these included, in order of time."""
         stages: list[tuple[Moment, set[History]]] = []
         found = self._count
-        (i, h), H = moment, self.mdp.horizon
+        (i, first), H = moment, self.mdp.horizon
         while i < self.k and histories:
             ended: set[Number] = set()
-            for h in range(h, H):
+            for h in range(first, H):
                 new = histories - self._values.get((i, h), {}).keys()
                 stages.append(((i, h), new))
                 found += len(new)
@@ -226,13 +228,13 @@ class _Table:
                                 histories.add((s_next, m, g + r))
                     if found + len(histories) + len(ended) > self._limit:
                         self._refuse(found + len(histories) + len(ended), i, h)
-            i, h, histories = i + 1, 0, {(s, m, 0) for m in ended for _, s in self._start}
+            i, first, histories = i + 1, 0, self._resets(ended)
         return stages
 
     def _refuse(self, count: int, i: int, h: int) -> None:
         raise TooLargeError(
-            f"more than {self._limit} compressed histories (s, M, G) are reachable: {count} up to step {h} of rollout {i} "
-            f"alone; Exact(max_histories=...) allows more, and their number can grow exponentially with the horizon"
+            f"more than {self._limit} compressed histories (s, M, G) can occur: {count} up to step {h} of rollout {i} "
+            f"already; Exact(max_histories=...) allows more, but their number can grow exponentially with the horizon"
         )
 
     def _action_values(self, moment: Moment, history: History) -> dict[int, Fraction]:
@@ -240,21 +242,22 @@ class _Table:
         (i, h), (s, m, g) = moment, history
         following = self._values.get((i, h + 1), {})
         last = h + 1 == self.mdp.horizon
-        return {
-            action: sum(
-                p * (self._reset_value(i + 1, max(m, g + r)) if last or t is None else following[t, m, g + r])
-                for p, t, r in row
-            )
-            + Fraction(0)
-            for action, row in self._row(h, s).items()
-        }
 
-    def _reset_value(self, i: int, m: Number) -> Number:
+        def value(t: int | None, r: int) -> Fraction:
+            return self._reset_value(i + 1, max(m, g + r)) if last or t is None else following[t, m, g + r]
+
+        return {a: sum((p * value(t, r) for p, t, r in row), Fraction(0)) for a, row in self._row(h, s).items()}
+
+    def _resets(self, bests: set[Number]) -> set[History]:
+        """The histories that a rollout can start with."""
+        return {(s, m, 0) for m in bests for _, s in self._start}
+
+    def _reset_value(self, i: int, m: Number) -> Fraction:
         """``U_i(m)`` in units."""
         if i == self.k:
-            return m
+            return Fraction(m)
         values = self._values[i, 0]
-        return sum(p * values[s, m, 0] for p, s in self._start)
+        return sum((p * values[s, m, 0] for p, s in self._start), Fraction(0))
 
     def _row(self, step: int, state: int) -> dict[int, list[tuple[Fraction, int | None, int]]]:
         """The outcomes of every action, the rewards in units."""

@@ -21,7 +21,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Plan(ABC):
-    """A plan for ``k`` rollouts of a problem: ``lower <= optimum <= upper``, and a policy that earns at least ``lower``.
+    """A plan for ``k`` rollouts: ``lower <= optimum <= upper``, and a policy that earns at least ``lower``.
 
     Both bounds are true of the floating-point numbers themselves.
     """
