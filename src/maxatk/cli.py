@@ -1,1 +1,45 @@
-"""The command line; no logic of its own."""
+"""The command line: arguments in, the library's answer out; no logic of its own."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console
+
+import maxatk as mk
+from maxatk import report
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
+    parser = argparse.ArgumentParser(prog="maxatk", description="Best-of-K (max@k) decision making.")
+    parser.add_argument("--version", action="version", version=f"maxatk {mk.__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    solve = commands.add_parser(
+        "solve",
+        help="plan for the best of k rollouts",
+        description="Plan for the best of k rollouts of a named problem, exactly, and show what the policy does.",
+        epilog="examples: maxatk solve; maxatk solve proposition3 -k 3",
+    )
+    solve.add_argument("name", nargs="?", default="figure1", help="a named problem (default: the paper's Figure 1)")
+    solve.add_argument("-k", type=int, default=2, help="the number of rollouts (default: 2)")
+    solve.set_defaults(run=_solve)
+    options = parser.parse_args(arguments)
+    try:
+        options.run(options)
+        sys.stdout.flush()
+    except mk.MaxAtKError as error:
+        print(f"maxatk: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("maxatk: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader has seen enough; keep Python from complaining at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _solve(options: argparse.Namespace) -> None:
+    plan = mk.solve(mk.instances.make(options.name), options.k, solver=mk.Exact())
+    Console(highlight=False).print(report.exact_plan(plan, options.name))

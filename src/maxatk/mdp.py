@@ -101,7 +101,9 @@ class MDP:
             "action_names": _names(action_names, rows.n_actions, "action_names"),
         }
         for name, value in fields.items():
-            object.__setattr__(self, name, _owned(value) if isinstance(value, np.ndarray) else value)
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+            object.__setattr__(self, name, value)
 
     # Ways in. Each reads one format; the constructor checks.
 
@@ -451,11 +453,5 @@ def _rounded_sum(a: Floats, b: Floats, outward: float) -> Floats:
     b_part = total - a
     error = (a - (total - b_part)) + (b - b_part)
     short = error > 0 if outward > 0 else error < 0
-    return np.where(short, np.nextafter(total, outward), total)
-
-
-def _owned(array: Any) -> Any:
-    """``array`` as memory of our own that nobody can write to."""
-    own = np.array(array, order="C", copy=True)
-    own.flags.writeable = False
-    return own
+    total[short] = np.nextafter(total[short], outward)
+    return total

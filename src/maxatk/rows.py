@@ -98,7 +98,7 @@ def real_column(values: Any) -> Reals:
     if column.dtype.kind in "iu" and column.dtype.itemsize == 8 and column.size:
         large = int(column.max()) > 2**53 or int(column.min()) < -(2**53)
         return column.astype(object) if large else column.astype(np.float64)
-    return column.astype(np.float64) if column.dtype.kind in "biuf" else column.astype(object)
+    return column.astype(np.float64 if column.dtype.kind in "biuf" else object, copy=False)
 
 
 def _small_integer(value: Any) -> bool:
@@ -167,7 +167,7 @@ def canonical(rows: Rows) -> Canonical:
             pair_start=_offsets(actions_at),
             action=action.astype(np.int32),
             outcome_start=outcome_start,
-            prob=prob,
+            prob=prob.copy() if prob is rows.prob else prob,  # all else is new memory already
             next_state=next_state,
             reward=reward + 0.0,  # no negative zeros: -0.0 is the same reward as 0.0
             exact_prob=exact_prob,
@@ -357,7 +357,6 @@ def _without_repeated_layers(problem: Canonical, n_states: int) -> Canonical:
     number = {digest: i for i, digest in enumerate(first)}
     kept = list(first.values())
     rows, picked = _spans(pairs, kept), _spans(outcomes, kept)
-    picked_list: list[int] = picked.tolist()
     actions_at = np.diff(problem.pair_start).reshape(n_layers, n_states)[kept]
     return Canonical(
         step_layer=np.array([number[digests[layer]] for layer in layers], np.int32),
@@ -367,14 +366,19 @@ def _without_repeated_layers(problem: Canonical, n_states: int) -> Canonical:
         prob=problem.prob[picked],
         next_state=problem.next_state[picked],
         reward=problem.reward[picked],
-        exact_prob=problem.exact_prob and tuple(problem.exact_prob[t] for t in picked_list),
-        exact_reward=problem.exact_reward and tuple(problem.exact_reward[t] for t in picked_list),
+        exact_prob=_picked(problem.exact_prob, picked),
+        exact_reward=_picked(problem.exact_reward, picked),
     )
 
 
 def _spans(starts: Ints, kept: list[int]) -> Ints:
     """The places from ``starts[i]`` up to ``starts[i + 1]``, for every kept ``i``."""
     return np.concatenate([np.arange(int(starts[i]), int(starts[i + 1])) for i in kept])
+
+
+def _picked(values: tuple[Fraction, ...] | None, places: Ints) -> tuple[Fraction, ...] | None:
+    chosen: list[int] = [] if values is None else places.tolist()
+    return values and tuple(values[t] for t in chosen)
 
 
 def _layer_digest(problem: Canonical, n_states: int, layer: int, pairs: Ints, outcomes: Ints) -> bytes:

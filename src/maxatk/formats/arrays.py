@@ -130,8 +130,8 @@ def _rows(S: int, A: int, state: Ints, action: Ints, steps: _Steps, terminal: An
     layers = [
         _layer(P, R, rows, len(state), S) for rows, (P, R, _) in zip(kept, map(steps.at, first_steps), strict=True)
     ]
-    next_state = np.concatenate([layer.next_state for layer in layers])
-    rows = np.concatenate(kept)
+    next_state = _joined([layer.next_state for layer in layers])
+    rows = _joined(kept)
     return Rows(
         n_states=S,
         n_actions=A,
@@ -139,12 +139,17 @@ def _rows(S: int, A: int, state: Ints, action: Ints, steps: _Steps, terminal: An
         layer=np.repeat(np.arange(len(layers)), [len(k) for k in kept]),
         state=state[rows],
         action=action[rows],
-        start=np.concatenate(([0], np.cumsum(np.concatenate([layer.counts for layer in layers])))),
-        prob=np.concatenate([layer.prob for layer in layers]),
+        start=np.concatenate(([0], np.cumsum(_joined([layer.counts for layer in layers])))),
+        prob=_joined([layer.prob for layer in layers]),
         next_state=next_state,
-        reward=np.concatenate([layer.reward for layer in layers]),
+        reward=_joined([layer.reward for layer in layers]),
         ends=ending[next_state],
     )
+
+
+def _joined(parts: list[Any]) -> Any:
+    """The parts as one array; a single part is not copied, since it may be large."""
+    return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
 class _Layer(NamedTuple):

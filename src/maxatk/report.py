@@ -1,0 +1,71 @@
+"""Results as people read them: tables for the terminal."""
+
+import itertools
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from maxatk.checks import Number
+from maxatk.planning import ExactPlan
+from maxatk.planning.exact import Decision
+
+
+def exact_plan(plan: ExactPlan, title: str, most_rows: int = 30) -> RenderableType:
+    """What an exact plan is worth, and what its policy does where its choice matters."""
+    lower, upper = plan.curve(plan.k - 1, plan.best_so_far)
+    alone = f"{(lower + upper) / 2:.6g}"
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("rollout", "step", "state", "best", "so far", "action", "chance", "worth"):
+        table.add_column(heading, justify="left" if heading in ("state", "action") else "right", no_wrap=True)
+    decisions = _choices(plan)
+    for d in itertools.islice(decisions, most_rows):
+        table.add_row(
+            *(str(d.rollout), str(d.step), _name(plan.mdp.state_names, d.state), _number(d.best), _number(d.so_far)),
+            *(_name(plan.mdp.action_names, d.action), f"{float(d.prob):.3g}", _number(d.value)),
+        )
+    hidden = sum(1 for _ in decisions)
+    return Group(
+        Text.assemble((title, "bold"), f": {plan.mdp!r}"),
+        Text.assemble(
+            f"best of {plan.k}: ",
+            (f"{float(plan.exact):.8g}", "bold green"),
+            f" (exactly {_fraction(plan.exact)}); one rollout alone: {alone}\n",
+        ),
+        "What the optimal policy does, wherever its choice matters:\n",
+        table,
+        *([f"... and {hidden} more choices."] if hidden else []),
+        "\nbest: the best return of earlier rollouts; so far: the return of this one; chance: that of coming to "
+        "this choice; worth: the expected final best from there. Rollouts and steps count from 0.",
+    )
+
+
+def _choices(plan: ExactPlan) -> Iterator[Decision]:
+    """The decisions in which some action is worse than another."""
+    for d in plan.decisions():
+        values = plan.policy.action_values(
+            rollout=d.rollout, step=d.step, state=d.state, best=d.best, so_far=d.so_far
+        ).values()
+        if min(values) < max(values):
+            yield d
+
+
+def _number(value: Number) -> str:
+    """A fraction where it is short, else a decimal."""
+    if value == -math.inf:
+        return "none"
+    exact = Fraction(value)
+    return str(exact) if exact.denominator < 10_000 else f"{float(exact):.8g}"
+
+
+def _fraction(value: Fraction) -> str:
+    """A fraction in full where a line can hold it."""
+    bits = value.denominator.bit_length()
+    return str(value) if bits <= 64 else f"a fraction whose denominator has {bits} bits"
+
+
+def _name(names: tuple[str, ...] | None, number: int) -> str:
+    return names[number] if names else str(number)
