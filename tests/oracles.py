@@ -82,7 +82,12 @@ def policy_value(mdp: mk.MDP, policy: mk.Policy, k: int, best_so_far: Number = -
         if key not in known:
             action = policy.action(rollout=i, step=h, state=s, best=m, so_far=g)
             known[key] = sum(
-                p * (reset_value(i + 1, max(m, g + r)) if t is None or h + 1 == mdp.horizon else value(i, h + 1, t, m, g + r))
+                p
+                * (
+                    reset_value(i + 1, max(m, g + r))
+                    if t is None or h + 1 == mdp.horizon
+                    else value(i, h + 1, t, m, g + r)
+                )
                 for p, t, r in mdp.exact_outcomes(h, s, action)
             )
         return known[key]
@@ -132,7 +137,10 @@ def lattice_values(mdp: mk.MDP, k: int) -> list[float]:
     finals = np.array(sorted(ends), float)  # every possible best return
     place = [{g: i for i, g in enumerate(sorted(step))} for step in returns]
     rows = [
-        [[(float(p), s if t is None else t, t is None, int(r)) for p, t, r in mdp.exact_outcomes(0, s, a)] for a in mdp.actions(0, s)]
+        [
+            [(float(p), s if t is None else t, t is None, int(r)) for p, t, r in mdp.exact_outcomes(0, s, a)]
+            for a in mdp.actions(0, s)
+        ]
         for s in range(mdp.n_states)
     ]
     assert mdp.homogeneous

@@ -226,7 +226,7 @@ class MDP:
 
         >>> import maxatk as mk
         >>> mk.MDP.from_gymnasium("FrozenLake-v1", is_slippery=True)
-        MDP(16 states, 4 actions, horizon 100, 164 outcomes)
+        MDP(16 states, 4 actions, horizon 100, 146 outcomes)
         """
         table, steps, resets = formats.read_gymnasium(env, horizon, start, make_arguments)
         return cls.from_table(table, horizon=steps, start=resets)

@@ -12,7 +12,7 @@ This is the oracle that other solvers are held to: it shares no code with them a
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, KeysView
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
@@ -215,7 +215,7 @@ class _Table:
         while i < self.k and histories:
             ended: set[Number] = set()
             for h in range(first, H):
-                new = histories - self._values.get((i, h), {}).keys()
+                new = histories - self._known((i, h))
                 stages.append(((i, h), new))
                 found += len(new)
                 histories = set()
@@ -226,15 +226,21 @@ class _Table:
                                 ended.add(max(m, g + r))
                             else:
                                 histories.add((s_next, m, g + r))
-                    if found + len(histories) + len(ended) > self._limit:
-                        self._refuse(found + len(histories) + len(ended), i, h)
+                    at_least = found + max(0, len(histories) - len(self._known((i, h + 1))))
+                    if i + 1 < self.k:
+                        at_least += max(0, len(ended) * len(self._start) - len(self._known((i + 1, 0))))
+                    if at_least > self._limit:
+                        self._refuse(at_least, i, h)
             i, first, histories = i + 1, 0, self._resets(ended)
         return stages
 
+    def _known(self, moment: Moment) -> KeysView[History]:
+        return self._values.get(moment, {}).keys()
+
     def _refuse(self, count: int, i: int, h: int) -> None:
         raise TooLargeError(
-            f"more than {self._limit} compressed histories (s, M, G) can occur: {count} up to step {h} of rollout {i} "
-            f"already; Exact(max_histories=...) allows more, but their number can grow exponentially with the horizon"
+            f"more than {self._limit} compressed histories (s, M, G) can occur: {count} or more by step {h} of rollout "
+            f"{i}; Exact(max_histories=...) allows more, but their number can grow exponentially with the horizon"
         )
 
     def _action_values(self, moment: Moment, history: History) -> dict[int, Fraction]:

@@ -1,0 +1,6 @@
+"""Settings for all tests: Hypothesis repeats its runs, and does not time them on noisy machines."""
+
+from hypothesis import settings
+
+settings.register_profile("maxatk", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("maxatk")
