@@ -123,8 +123,8 @@ def all_policy_values(mdp: mk.MDP, k: int, most: int = 100_000) -> list[Fraction
 def lattice_values(mdp: mk.MDP, k: int) -> list[float]:
     """The optimal values for 1..k rollouts in floating point, for integer rewards and one start state.
 
-    Theory: inside a rollout M is a constant, so for each M there is a one-rollout problem whose end pays the value of the
-    next rollout at max(M, G). Here all M and G on the integer lattice are swept densely, with no windows or bounds.
+    Inside a rollout M is a constant, so for each M there is a one-rollout problem whose end pays the value of the next
+    rollout at max(M, G). Here all M and G on the integer lattice are swept densely, with no windows or bounds.
     """
     (start,) = mdp.start_state
     returns: list[set[int]] = [{0}]  # by step

@@ -1,8 +1,10 @@
 """Random small problems, and every way to write each of them down."""
 
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 from hypothesis import strategies as st
@@ -26,7 +28,7 @@ class Spec:
 
 
 @st.composite
-def specs(draw, max_states=3, max_actions=2, max_horizon=3, rewards=st.integers(-8, 8)) -> Spec:
+def specs(draw, max_states=3, max_actions=2, max_horizon=3) -> Spec:
     S, A, H = (draw(st.integers(1, n)) for n in (max_states, max_actions, max_horizon))
     steps = H if draw(st.booleans()) else 1
 
@@ -37,7 +39,7 @@ def specs(draw, max_states=3, max_actions=2, max_horizon=3, rewards=st.integers(
 
     shape = (steps, S, A, S)
     P = np.array([eighths(S) for _ in range(steps * S * A)]).reshape(shape)
-    R = np.array([draw(rewards) / 4 for _ in range(P.size)]).reshape(shape)
+    R = np.array([draw(st.integers(-8, 8)) / 4 for _ in range(P.size)]).reshape(shape)
     available = np.array([draw(st.booleans()) for _ in range(S * A)]).reshape(S, A)
     available[:, 0] |= ~available.any(axis=1)
     terminal = [s for s in range(S) if draw(st.integers(0, 3)) == 0]
@@ -140,9 +142,10 @@ def _listed_table(spec: Spec) -> mk.MDP:
     return mk.MDP.from_table(table, horizon=spec.H, start=spec.start)
 
 
-def _loaded(spec: Spec, folder) -> mk.MDP:
-    _dense(spec).save(folder / "x.npz")
-    return mk.load_mdp(folder / "x.npz")
+def _loaded(spec: Spec) -> mk.MDP:
+    with tempfile.TemporaryDirectory() as folder:
+        _dense(spec).save(Path(folder) / "x.npz")
+        return mk.load_mdp(Path(folder) / "x.npz")
 
 
 REPRESENTATIONS: dict[str, Callable[[Spec], mk.MDP]] = {
@@ -158,4 +161,5 @@ REPRESENTATIONS: dict[str, Callable[[Spec], mk.MDP]] = {
     ),
     "split table": _split_table,
     "listed table": _listed_table,
+    "file": _loaded,
 }

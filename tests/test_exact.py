@@ -5,14 +5,14 @@ import itertools
 import math
 from fractions import Fraction
 
-import golden
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+
+import golden
+import maxatk as mk
 from oracles import all_policy_values, history_policy_value, policy_value
 from problems import Spec, specs, table_of
-
-import maxatk as mk
 
 
 def problem(spec: Spec) -> mk.MDP:

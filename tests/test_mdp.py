@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import REPRESENTATIONS, Spec, specs, table_of
 from scipy import sparse
 
 import maxatk as mk
+from problems import REPRESENTATIONS, Spec, specs, table_of
 
 
 @pytest.mark.parametrize("name", REPRESENTATIONS)

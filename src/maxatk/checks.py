@@ -2,12 +2,15 @@
 
 import math
 import operator
+import os
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from numbers import Rational, Real
 from typing import Any, TypeAlias, TypeGuard
 
-from maxatk.errors import InputError
+import numpy as np
+
+from maxatk.errors import InputError, TooLargeError
 
 Number: TypeAlias = int | float | Fraction
 
@@ -52,6 +55,12 @@ def incumbent(value: Any, name: str = "best_so_far") -> Number:
     return exact_number(value, name)
 
 
+def fits_in_memory(n_bytes: int, what: str) -> None:
+    """Refuse an array larger than this machine's memory before a system that overcommits pretends to grant it."""
+    if hasattr(os, "sysconf") and n_bytes > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
+        raise TooLargeError(f"{what} would take {n_bytes / 2**30:.0f} GiB, more than this machine has")
+
+
 def is_list(value: Any) -> TypeGuard[Sequence[Any]]:
     """Whether ``value`` is a list, a tuple or alike; a string is a word, not a list."""
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
@@ -65,7 +74,10 @@ def is_dict(value: Any) -> TypeGuard[Mapping[Any, Any]]:
 def shown(value: Any) -> str:
     """A short form of ``value`` for a message, on one line whatever the value is."""
     try:
-        text = " ".join(f"{value!r}".split())
+        plain: Any = value
+        if isinstance(value, np.generic):
+            plain = value.item()
+        text = " ".join((str(plain) if isinstance(plain, Fraction) else repr(plain)).split())
     except Exception:  # a foreign __repr__, or an integer with more digits than Python prints
         return f"a {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:57]}..."

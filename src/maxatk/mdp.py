@@ -8,6 +8,7 @@ the returns (sums of rewards) of the rollouts, a policy is worth ``E[max(R_1, ..
 """
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from maxatk import checks, formats
 from maxatk.checks import shown
-from maxatk.errors import InputError, TooLargeError
+from maxatk.errors import InputError
 from maxatk.rows import SUM_TOLERANCE, Floats, Ints, Ints32, Rows, array, canonical, exact_text, real_column
 
 
@@ -307,12 +308,9 @@ class MDP:
                 (q > r) if outward > 0 else (q < r) for q, r in zip(self.exact_reward, reward.tolist(), strict=True)
             ]
             reward = np.where(away, np.nextafter(reward, outward), reward)
-        try:
-            reach = np.zeros((self.horizon + 1, self.n_states))
-        except MemoryError:
-            raise TooLargeError(
-                f"bounds for {self.horizon} steps and {self.n_states} states do not fit in memory"
-            ) from None
+        shape = (self.horizon + 1, self.n_states)
+        checks.fits_in_memory(8 * math.prod(shape), f"a table of {self.horizon} steps and {self.n_states} states")
+        reach = np.zeros(shape)
         layer_outcomes = self.outcome_start[self.pair_start]  # [L * S + 1] where the outcomes of a state start
         for h in range(self.horizon - 1, -1, -1):
             node = int(self.step_layer[h]) * self.n_states
@@ -405,7 +403,7 @@ def _start(start: Any, n_states: int) -> dict[str, Any]:
     prob = real_column(given)
     if prob.dtype == object:
         prob = np.array([checks.exact_number(p, f"start[{s}]") for s, p in enumerate(prob)], object)
-    wrong = ~((prob >= 0) & (prob < np.inf))
+    wrong = ~((prob >= 0) & (prob <= 1 + SUM_TOLERANCE))
     if wrong.any():
         s = int(np.argmax(wrong))
         raise InputError(f"start[{s}]: probability {shown(given[s])} is not between 0 and 1")

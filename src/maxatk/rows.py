@@ -77,7 +77,7 @@ def integers(values: Any, name: str) -> Ints:
     """``values`` as integers; whole floats are none."""
     found = array(values, name)
     if found.size == 0:
-        return found.astype(np.int64)
+        return np.zeros(found.shape, np.int64)
     if found.dtype.kind not in "iu":
         raise InputError(f"{name} must hold integers, not {found.dtype}")
     if int(found.max()) > LARGEST_INDEX:

@@ -216,6 +216,8 @@ class _Table:
             ended: set[Number] = set()
             for h in range(first, H):
                 new = histories - self._known((i, h))
+                if not new:
+                    break
                 stages.append(((i, h), new))
                 found += len(new)
                 histories = set()

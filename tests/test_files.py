@@ -1,0 +1,236 @@
+"""Problems as files: whole or absent, without pickle, and nothing in them trusted."""
+
+import contextlib
+import io
+import json
+import os
+import pickle
+import zipfile
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import maxatk as mk
+from maxatk.formats.npz import atomic_write
+from problems import specs, table_of
+from test_junk import one_line
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory) -> bytes:
+    path = tmp_path_factory.mktemp("files") / "good.npz"
+    mk.instances.subset_sum().save(path)  # fractions, names, state-dependent actions, outcomes that end
+    return path.read_bytes()
+
+
+def members(data: bytes) -> dict[str, np.ndarray]:
+    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+        return dict(archive)
+
+
+def written(path: Path, arrays: dict[str, np.ndarray], save=np.savez) -> Path:
+    with path.open("wb") as file:
+        save(file, **arrays)
+    return path
+
+
+def header(data: bytes, **changes) -> np.ndarray:
+    old = json.loads(members(data)["header"].tobytes())
+    return np.frombuffer(json.dumps({**old, **changes}).encode(), np.uint8)
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(mk.InputError) as error:
+        mk.load_mdp(path)
+    text = str(error.value)
+    assert text.startswith(f"{path}: ")
+    assert "\n" not in text
+    return text.removeprefix(f"{path}: ")
+
+
+@pytest.mark.parametrize("name", mk.instances.names())
+def test_every_instance_survives(name, tmp_path):
+    mdp = mk.instances.make(name)
+    mdp.save(tmp_path / "x.npz")
+    loaded = mk.load_mdp(str(tmp_path / "x.npz"))
+    assert loaded == mdp
+    assert (loaded.state_names, loaded.action_names) == (mdp.state_names, mdp.action_names)
+    assert (loaded.n_actions, loaded.exact_prob, loaded.exact_reward) == (
+        mdp.n_actions,
+        mdp.exact_prob,
+        mdp.exact_reward,
+    )
+
+
+@settings(max_examples=30)
+@given(spec=specs(), part=st.sampled_from([3, 7, 10**25 + 1]))
+def test_fractions_survive(spec, part, tmp_path_factory):
+    table = table_of(spec, lambda x: Fraction(x) if x else x)
+    start = [Fraction(1, part), *[Fraction(0)] * (spec.S - 1)]
+    start[-1] += 1 - start[0] if spec.S > 1 else 1 - Fraction(1, part)
+    mdp = mk.MDP.from_table(table, horizon=spec.H, start=start)
+    path = tmp_path_factory.mktemp("fractions") / "x.npz"
+    mdp.save(path)
+    loaded = mk.load_mdp(path)
+    assert loaded.fingerprint == mdp.fingerprint
+    assert loaded.exact_start() == mdp.exact_start()
+
+
+def test_numbers_longer_than_python_prints_survive(tmp_path):
+    tiny = Fraction(1, 3**20_000)
+    mdp = mk.MDP.from_table({0: {0: [(1, 0, tiny, True)]}}, horizon=1)
+    mdp.save(tmp_path / "x.npz")
+    assert mk.load_mdp(tmp_path / "x.npz").exact_reward == (tiny,)
+
+
+def test_no_member_needs_pickle(good):
+    assert {array.dtype.kind for array in members(good).values()} == {"i", "u", "f"}
+
+
+def test_truncated_anywhere(good, tmp_path):
+    path = tmp_path / "cut.npz"
+    for length in [*range(0, len(good), 97), len(good) - 1]:
+        path.write_bytes(good[:length])
+        refusal(path)
+
+
+@settings(max_examples=300)
+@given(data=st.data())
+def test_flipped_bytes_are_noticed_or_harmless(good, tmp_path_factory, data):
+    """The checksums of the archive cover the members; what they do not cover cannot change the problem."""
+    places = data.draw(st.lists(st.integers(0, len(good) - 1), min_size=1, max_size=4, unique=True))
+    changed = bytearray(good)
+    for place in places:
+        changed[place] ^= data.draw(st.integers(1, 255))
+    path = tmp_path_factory.mktemp("flipped") / "x.npz"
+    path.write_bytes(bytes(changed))
+    try:
+        assert mk.load_mdp(path) == mk.instances.subset_sum()
+    except mk.MaxAtKError as error:
+        one_line(error)
+
+
+@settings(max_examples=300)
+@given(data=st.data())
+def test_junk_members_give_a_problem_or_an_error(good, tmp_path_factory, data):
+    """Members replaced by random arrays, with the archive's checksums right."""
+    arrays = members(good)
+    kinds = [np.int64, np.int32, np.float64, np.uint8, np.bool_, np.complex128]
+    for name in data.draw(st.lists(st.sampled_from(sorted(arrays)), min_size=1, max_size=3, unique=True)):
+        like = arrays[name]
+        if data.draw(st.booleans()):  # entries of the right type, a few of them wrong
+            junk = like.copy()
+            for _ in range(data.draw(st.integers(1, 3))):
+                junk[data.draw(st.integers(0, len(junk) - 1))] = data.draw(
+                    st.integers(0, 255) if junk.dtype == np.uint8 else st.integers(-(2**31), 2**31 - 1)
+                )
+        else:
+            shape = data.draw(st.sampled_from([(0,), (1,), like.shape, (*like.shape, 1), ()]))
+            junk = np.full(shape, data.draw(st.integers(0, 9)), data.draw(st.sampled_from(kinds)))
+        arrays[name] = junk
+    path = written(tmp_path_factory.mktemp("junk") / "x.npz", arrays)
+    try:
+        assert isinstance(mk.load_mdp(path), mk.MDP)
+    except mk.MaxAtKError as error:
+        one_line(error)
+
+
+@given(data=st.binary(max_size=300))
+def test_random_bytes(data, tmp_path_factory):
+    path = tmp_path_factory.mktemp("bytes") / "x.npz"
+    path.write_bytes(data)
+    refusal(path)
+
+
+def test_a_newer_version_says_so(good, tmp_path):
+    path = written(tmp_path / "x.npz", {"header": header(good, version=2)})
+    assert refusal(path) == "not a readable maxatk problem: it has format version 2, and this maxatk reads 1"
+
+
+def test_a_foreign_archive_says_so(tmp_path):
+    path = written(tmp_path / "x.npz", {"weights": np.zeros(3)})
+    assert refusal(path) == "not a readable maxatk problem: it has no header"
+    path = written(tmp_path / "y.npz", {"header": np.frombuffer(b"[1]", np.uint8)})
+    assert refusal(path) == "not a readable maxatk problem: its header is not that of a maxatk problem"
+
+
+def test_a_missing_member_is_named(good, tmp_path):
+    arrays = members(good)
+    del arrays["reward"]
+    assert refusal(written(tmp_path / "x.npz", arrays)) == "not a readable maxatk problem: it has no reward"
+
+
+class Bomb:
+    def __reduce__(self):
+        return os._exit, (3,)
+
+
+def test_object_arrays_are_not_unpickled(good, tmp_path):
+    arrays = {**members(good), "reward": np.array([Bomb()], dtype=object)}
+    assert pickle.dumps(Bomb())  # it would go off if loaded
+    path = written(tmp_path / "x.npz", arrays)
+    assert (
+        refusal(path) == "not a readable maxatk problem: reward holds |O of shape (1,): expected one dimension of <f8"
+    )
+
+
+@pytest.mark.parametrize("claim", [10**6, 10**12, 10**30])
+def test_absurd_sizes_take_no_memory(good, tmp_path, claim):
+    """A header that promises more entries than the file has bytes."""
+    path = tmp_path / "x.npz"
+    with zipfile.ZipFile(io.BytesIO(good)) as old, zipfile.ZipFile(path, "w") as new:
+        for info in old.infolist():
+            data = old.read(info)
+            if info.filename == "prob.npy":
+                text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({claim},), }}".encode()
+                data = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+            new.writestr(info.filename, data)
+    assert refusal(path) == f"not a readable maxatk problem: prob claims {claim} entries, but holds 0 bytes"
+
+
+def test_compressed_members_are_not_expanded(good, tmp_path):
+    """A megabyte of zeros compresses to a kilobyte; a file must not grow a thousandfold when read."""
+    path = written(tmp_path / "x.npz", {**members(good), "prob": np.zeros(10**6)}, save=np.savez_compressed)
+    assert refusal(path) == "not a readable maxatk problem: its members are compressed"
+
+
+def test_members_cannot_overlap_into_more_than_the_file(good, tmp_path):
+    """Many directory entries that all point at one member."""
+    path = tmp_path / "x.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.npy", bytes(10_000))
+        first = archive.infolist()[0]
+        for i in range(200):
+            copy = zipfile.ZipInfo(f"copy{i}.npy")
+            for field in ("header_offset", "file_size", "compress_size", "CRC", "compress_type"):
+                setattr(copy, field, getattr(first, field))
+            archive.filelist.append(copy)
+    assert refusal(path) == "not a readable maxatk problem: its members claim more bytes than the file has"
+
+
+def test_missing_files_and_folders(tmp_path):
+    assert refusal(tmp_path / "none.npz") == "cannot be read: No such file or directory"
+    assert refusal(tmp_path) == "cannot be read: Is a directory"
+    with pytest.raises(mk.InputError, match=r"none/x\.npz: cannot be written: No such file or directory"):
+        mk.instances.figure1().save(tmp_path / "none" / "x.npz")
+
+
+def test_a_file_is_whole_or_as_it_was(tmp_path):
+    target = tmp_path / "x.npz"
+    target.write_bytes(b"old")
+    with contextlib.suppress(KeyboardInterrupt), atomic_write(target) as file:
+        file.write(b"half of the ne")
+        raise KeyboardInterrupt
+    assert target.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_saving_twice_replaces(tmp_path):
+    mk.instances.figure1().save(tmp_path / "x.npz")
+    mk.instances.proposition3().save(tmp_path / "x.npz")
+    assert mk.load_mdp(tmp_path / "x.npz") == mk.instances.proposition3()
+    assert len(list(tmp_path.iterdir())) == 1
