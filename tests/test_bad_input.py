@@ -314,7 +314,7 @@ CASES = {
         "start has shape (3,): expected a state or a distribution over 2 states",
     ),
     "negative start probability": (
-        lambda: arrays(start=[1.5, -0.5]),
+        lambda: arrays(start=[1.0, -0.5]),
         "start[1]: probability -0.5 is not between 0 and 1",
     ),
     "NaN start probability": (lambda: arrays(start=[NAN, 1]), "start[0]: probability nan is not between 0 and 1"),

@@ -1,0 +1,73 @@
+"""The command line, as a user meets it."""
+
+import subprocess
+import sys
+
+import pytest
+
+import maxatk as mk
+from maxatk.cli import main
+
+
+def test_solve_shows_figure1(capsys):
+    assert main(["solve"]) == 0
+    shown = capsys.readouterr().out
+    assert "best of 2: 0.5625 (exactly 9/16); one rollout alone: 0.375" in shown
+    rows = [line.split() for line in shown.splitlines() if line.strip()[:1] in "01" and line.strip()]
+    assert rows == [
+        ["0", "0", "s", "none", "0", "safe", "1", "9/16"],
+        ["1", "0", "s", "0", "0", "safe", "0.25", "3/8"],
+        ["1", "0", "s", "1/2", "0", "risky", "0.75", "5/8"],
+    ]
+
+
+def test_solve_takes_a_name_and_k(capsys):
+    assert main(["solve", "proposition3", "-k", "3"]) == 0
+    assert "(exactly 189/128)" in capsys.readouterr().out
+
+
+def test_long_tables_are_cut(capsys):
+    assert main(["solve", "proposition1", "-k", "40"]) == 0
+    out = capsys.readouterr().out
+    assert "more choices." in out
+    assert "a fraction whose denominator has" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["solve", "figure2"], "maxatk: there is no instance 'figure2': the instances are windy_cliff, "),
+        (["solve", "-k", "0"], "maxatk: k must be at least 1, not 0"),
+        (["solve", "windy_cliff"], "maxatk: more than 200000 compressed histories (s, M, G) can occur: "),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments, message, capsys):
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(message)
+    assert err.count("\n") == 1
+
+
+def test_an_interrupt_is_exit_code_130(monkeypatch, capsys):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(mk, "solve", interrupted)
+    assert main(["solve"]) == 130
+    assert capsys.readouterr().err == "maxatk: interrupted\n"
+
+
+def test_a_closed_pipe_is_no_error():
+    command = f"{sys.executable} -m maxatk solve proposition1 -k 40 | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("proposition1: ")
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["solve", "--help"]])
+def test_help(arguments, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 0
+    assert "maxatk" in capsys.readouterr().out

@@ -1,0 +1,100 @@
+"""Gymnasium's tables, read as problems."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+import maxatk as mk
+
+TAXI = max(name for name in gymnasium.registry if name.startswith("Taxi-"))  # its version differs by release
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "states", "horizon"),
+    [
+        ("FrozenLake-v1", {}, 16, 100),
+        ("FrozenLake-v1", {"is_slippery": False}, 16, 100),
+        ("FrozenLake8x8-v1", {}, 64, 200),
+        ("CliffWalking-v1", {"horizon": 60}, 48, 60),
+        ("CliffWalking-v1", {"horizon": 60, "is_slippery": True}, 48, 60),
+        (TAXI, {}, 500, 200),
+    ],
+)
+def test_every_row_is_the_environments(name, arguments, states, horizon):
+    mdp = mk.MDP.from_gymnasium(name, **arguments)
+    assert (mdp.n_states, mdp.horizon) == (states, horizon)
+    made = gymnasium.make(name, **{k: v for k, v in arguments.items() if k != "horizon"})
+    for s, actions in made.unwrapped.P.items():
+        assert mdp.actions(0, s) == sorted(actions)
+        for a, outcomes in actions.items():
+            expected = {}
+            for p, t, r, over in outcomes:
+                key = (None if over else t, r)
+                expected[key] = expected.get(key, 0) + p
+            found = {(o.next_state, o.reward): o.prob for o in mdp.outcomes(0, s, a)}
+            assert found == pytest.approx({key: p for key, p in expected.items() if p > 0}, abs=1e-12)
+    start = np.zeros(states)
+    start[mdp.start_state] = mdp.start_prob
+    assert start.tolist() == pytest.approx(made.unwrapped.initial_state_distrib.tolist())
+
+
+def test_an_environment_in_place_of_an_id():
+    env = gymnasium.make("FrozenLake-v1", max_episode_steps=7)
+    assert mk.MDP.from_gymnasium(env).horizon == 7
+    assert mk.MDP.from_gymnasium(env, horizon=3).horizon == 3
+    assert mk.MDP.from_gymnasium(env.unwrapped, horizon=3) == mk.MDP.from_gymnasium(env, horizon=3)
+    assert mk.MDP.from_gymnasium(env, start=4).start_state.tolist() == [4]
+
+
+def test_a_short_lake_can_be_solved_exactly():
+    """Without slipping the goal is six steps away; with K = 1 and one step too few it is out of reach."""
+    lake = mk.MDP.from_gymnasium("FrozenLake-v1", is_slippery=False, horizon=6)
+    assert mk.solve(lake, 2).exact == 1
+    lake = mk.MDP.from_gymnasium("FrozenLake-v1", is_slippery=False, horizon=5)
+    assert mk.solve(lake, 2).exact == 0
+
+
+@pytest.mark.parametrize(
+    ("env", "arguments", "message"),
+    [
+        (
+            "Blackjack-v1",
+            {},
+            "Blackjack-v1 has no table of outcomes (no attribute P), so it cannot be read as a problem",
+        ),
+        ("CartPole-v1", {}, "CartPole-v1 has no table of outcomes (no attribute P), so it cannot be read as a problem"),
+        ("CliffWalking-v1", {}, "CliffWalking-v1 has no time limit of its own: give horizon="),
+        ("NoLake-v1", {}, "NoLake-v1 cannot be made: "),
+        ("not an id", {}, None),
+        ("FrozenLake-v1", {"icy": True}, None),
+        (3, {}, "env must be a Gymnasium environment or its id, not 3"),
+        ("FrozenLake-v1", {"horizon": 0}, "horizon must be between 1 and 10000000, not 0"),
+    ],
+)
+def test_clear_errors(env, arguments, message):
+    with pytest.raises(mk.InputError) as error:
+        mk.MDP.from_gymnasium(env, **arguments)
+    assert "\n" not in str(error.value)
+    assert message is None or str(error.value).startswith(message)
+
+
+def test_arguments_need_an_id():
+    env = gymnasium.make("FrozenLake-v1")
+    with pytest.raises(mk.InputError, match="is_slippery is an argument for making an environment"):
+        mk.MDP.from_gymnasium(env, is_slippery=True)
+
+
+class Bare(gymnasium.Env):
+    """A table without a word on how rollouts start."""
+
+    P = {0: {0: [(1.0, 0, 0.0, True)]}}  # noqa: RUF012
+    observation_space = gymnasium.spaces.Discrete(1)
+    action_space = gymnasium.spaces.Discrete(1)
+
+
+def test_an_environment_that_does_not_say_how_it_resets():
+    with pytest.raises(mk.InputError, match="Bare has no time limit of its own: give horizon="):
+        mk.MDP.from_gymnasium(Bare())
+    with pytest.raises(mk.InputError, match=r"Bare does not say how it resets .*: give start="):
+        mk.MDP.from_gymnasium(Bare(), horizon=2)
+    assert mk.MDP.from_gymnasium(Bare(), horizon=2, start=0).n_states == 1
