@@ -71,12 +71,15 @@ def is_dict(value: Any) -> TypeGuard[Mapping[Any, Any]]:
     return isinstance(value, Mapping)
 
 
+def _plain(value: Any) -> Any:
+    """A NumPy scalar as Python's own number, which prints without its type."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def shown(value: Any) -> str:
     """A short form of ``value`` for a message, on one line whatever the value is."""
     try:
-        plain: Any = value
-        if isinstance(value, np.generic):
-            plain = value.item()
+        plain = _plain(value)
         text = " ".join((str(plain) if isinstance(plain, Fraction) else repr(plain)).split())
     except Exception:  # a foreign __repr__, or an integer with more digits than Python prints
         return f"a {type(value).__name__}"
