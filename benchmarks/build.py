@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 STATES, ACTIONS, SUCCESSORS = 10**6, 4, 3
+REPEATS = 5  # the best time of these, the worst memory
 
 
 def example(in_order: bool) -> tuple[sparse.csr_array, np.ndarray]:
@@ -71,8 +72,12 @@ def main() -> None:
 
     rows = []
     for name in CASES:
-        out = subprocess.run([sys.executable, __file__, name], check=True, capture_output=True, text=True).stdout
-        seconds, gib = json.loads(out)
+        command = [sys.executable, __file__, name]
+        runs = [
+            json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            for _ in range(REPEATS)
+        ]
+        seconds, gib = min(s for s, _ in runs), max(g for _, g in runs)
         rows.append({"builder": name, "seconds": round(seconds, 2), "peak GiB": round(gib, 2)})
     yardstick = rows[-1]["seconds"]
     for row in rows:

@@ -71,9 +71,9 @@ def is_dict(value: Any) -> TypeGuard[Mapping[Any, Any]]:
     return isinstance(value, Mapping)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> object:
     """A NumPy scalar as Python's own number, which prints without its type."""
-    return value.item() if isinstance(value, np.generic) else value
+    return np.asarray(value).tolist() if isinstance(value, np.generic) else value
 
 
 def shown(value: Any) -> str:
