@@ -73,7 +73,7 @@ def is_dict(value: Any) -> TypeGuard[Mapping[Any, Any]]:
 
 def _plain(value: Any) -> object:
     """A NumPy scalar as Python's own number, which prints without its type."""
-    return np.asarray(value).tolist() if isinstance(value, np.generic) else value
+    return value.item() if type(value).__module__ == "numpy" and np.ndim(value) == 0 else value
 
 
 def shown(value: Any) -> str:
