@@ -6,7 +6,8 @@ import sys
 import pytest
 
 import maxatk as mk
-from maxatk.cli import main
+from maxatk import report
+from maxatk.cli import _Console, main
 
 
 def test_solve_shows_figure1(capsys):
@@ -58,11 +59,32 @@ def test_an_interrupt_is_exit_code_130(monkeypatch, capsys):
     assert capsys.readouterr().err == "maxatk: interrupted\n"
 
 
-def test_a_closed_pipe_is_no_error():
-    command = f"{sys.executable} -m maxatk solve proposition1 -k 40 | head -1"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
-    assert done.stdout.startswith("proposition1: ")
-    assert done.stderr == ""
+@pytest.mark.parametrize(
+    ("sink", "code", "message"),
+    [
+        ("| head -1", 0, ""),
+        ("| true", 0, ""),
+        ("> /dev/full", 1, "maxatk: cannot write: No space left on device\n"),
+    ],
+)
+def test_output_that_cannot_be_written(sink, code, message):
+    command = f"set -o pipefail; {sys.executable} -m maxatk solve proposition1 -k 40 {sink}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (code, message)
+
+
+def test_names_are_shown_as_they_are(capsys):
+    table = [[[(0.5, 0, 1, True), (0.5, 0, 0, True)], [(1, 0, 0.25, True)]]]
+    mdp = mk.MDP.from_table(table, horizon=1, state_names=["[/red]x"], action_names=["[up]", "down"])
+    _Console().print(report.exact_plan(mk.solve(mdp, 1), "[title]"))
+    out = capsys.readouterr().out
+    assert "[/red]x" in out
+    assert "[up]" in out
+
+
+def test_a_problem_without_choices(capsys):
+    assert main(["solve", "lower_bound"]) == 0
+    assert "No choice matters here." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["solve", "--help"]])

@@ -3,6 +3,8 @@
 import dataclasses
 import itertools
 import math
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import pytest
@@ -232,6 +234,30 @@ def test_histories_off_the_table_are_solved_on_request():
     assert plan.curve(2, 0.25) == (0.25, 0.25)
 
 
+def test_a_plan_does_not_wear_out():
+    """The guard counts what one request needs, however many were made before."""
+    plan = mk.solve(mk.instances.footnote(4), 1, solver=mk.Exact(max_histories=15))
+    values = [plan.curve(0, Fraction(n, 97)) for n in range(100)]
+    assert values == [mk.solve(mk.instances.footnote(4), 1).curve(0, Fraction(n, 97)) for n in range(100)]
+    assert len(plan.table) <= 15
+    assert plan.policy.action(rollout=0, step=0, state=0, best=-math.inf, so_far=0) == 1
+
+
+def test_a_plan_can_be_shared_by_threads_and_copied():
+    plan = mk.solve(mk.instances.proposition3(), 2)
+
+    def ask(n):
+        return plan.policy.action_values(rollout=1, step=0, state=0, best=Fraction(n, 97), so_far=0)
+
+    expected = [ask(n) for n in range(100)]
+    plan.table._values.clear()
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(ask, range(100))) == expected
+    copied = pickle.loads(pickle.dumps(plan))
+    assert copied.exact == plan.exact
+    assert copied.policy.action(rollout=1, step=2, state=3, best=1.5, so_far=1) == 1
+
+
 def test_ties_go_to_the_lowest_action():
     same = [(1, 0, 1, True)]
     mdp = mk.MDP.from_table({0: {5: same, 2: same, 9: same}}, horizon=1)
@@ -264,6 +290,12 @@ def test_the_guard_acts_before_memory_is_gone():
         ({"k": 1, "best_so_far": math.nan}, "best_so_far must be finite, not nan"),
         ({"k": 1, "best_so_far": math.inf}, "best_so_far must be finite, not inf"),
         ({"k": 1, "best_so_far": "3"}, "best_so_far must be a real number, not '3'"),
+        ({"k": 1, "best_so_far": 10**400}, "best_so_far is too large for a float"),
+        (
+            {"k": 1, "solver": mk.Exact},
+            "solver must be a solver such as mk.Exact(), not <class 'maxatk.planning.exact.Exact'>",
+        ),
+        ({"k": 1, "solver": ""}, "solver must be a solver such as mk.Exact(), not ''"),
         ({"k": 1, "mdp": "figure1"}, "mdp must be a maxatk.MDP, not 'figure1'"),
     ],
 )

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
@@ -192,6 +193,39 @@ def test_absurd_sizes_take_no_memory(good, tmp_path, claim):
     assert refusal(path) == f"not a readable maxatk problem: prob claims {claim} entries, but holds 0 bytes"
 
 
+@pytest.mark.parametrize("text", ["(", "'" * 3, "{\n  1\n 2}", "-" * 9000 + "1", "[]", "{'descr': 'O'}"])
+def test_malformed_array_headers(good, tmp_path, text):
+    path = tmp_path / "x.npz"
+    with zipfile.ZipFile(io.BytesIO(good)) as old, zipfile.ZipFile(path, "w") as new:
+        for info in old.infolist():
+            data = old.read(info)
+            if info.filename == "prob.npy":
+                data = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+            new.writestr(info.filename, data)
+    assert refusal(path).startswith("not a readable maxatk problem: ")
+
+
+@pytest.mark.parametrize("states", [3 * 10**8, 10**12])
+def test_a_small_file_cannot_ask_for_many_states(good, tmp_path, states):
+    arrays = {**members(good), "header": header(good, n_states=states), "pair_start": np.zeros(1, np.int64)}
+    assert refusal(written(tmp_path / "x.npz", arrays)).endswith("pair_start does not list the rows of every state")
+    arrays["step_layer"] = np.arange(10**4, dtype=np.int32)
+    assert refusal(written(tmp_path / "x.npz", arrays)).endswith("pair_start does not list the rows of every state")
+
+
+def test_endless_fractions_are_refused(good, tmp_path):
+    arrays = {**members(good), "exact_reward": np.frombuffer(b"f" * 10**6 + b"/1", np.uint8)}
+    assert refusal(written(tmp_path / "x.npz", arrays)).endswith("a fraction has more than 65536 digits")
+
+
+def test_many_writers_leave_a_whole_file(tmp_path):
+    problems = [mk.instances.proposition1(k) for k in range(2, 10)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda mdp: mdp.save(tmp_path / "x.npz"), problems * 10))
+    assert mk.load_mdp(tmp_path / "x.npz") in problems
+    assert len(list(tmp_path.iterdir())) == 1
+
+
 def test_compressed_members_are_not_expanded(good, tmp_path):
     """A megabyte of zeros compresses to a kilobyte; a file must not grow a thousandfold when read."""
     path = written(tmp_path / "x.npz", {**members(good), "prob": np.zeros(10**6)}, save=np.savez_compressed)
@@ -217,6 +251,9 @@ def test_missing_files_and_folders(tmp_path):
     assert refusal(tmp_path) == "cannot be read: Is a directory"
     with pytest.raises(mk.InputError, match=r"none/x\.npz: cannot be written: No such file or directory"):
         mk.instances.figure1().save(tmp_path / "none" / "x.npz")
+    for name in ("", "a\0b"):
+        with pytest.raises(mk.InputError, match="cannot be written"):
+            mk.instances.figure1().save(name)
 
 
 def test_a_file_is_whole_or_as_it_was(tmp_path):

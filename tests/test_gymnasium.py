@@ -67,6 +67,7 @@ def test_a_short_lake_can_be_solved_exactly():
         ("NoLake-v1", {}, "NoLake-v1 cannot be made: "),
         ("not an id", {}, None),
         ("FrozenLake-v1", {"icy": True}, None),
+        ("FrozenLake-v1", {"map_name": "none"}, "FrozenLake-v1 cannot be made: KeyError: "),
         (3, {}, "env must be a Gymnasium environment or its id, not 3"),
         ("FrozenLake-v1", {"horizon": 0}, "horizon must be between 1 and 10000000, not 0"),
     ],
@@ -76,6 +77,12 @@ def test_clear_errors(env, arguments, message):
         mk.MDP.from_gymnasium(env, **arguments)
     assert "\n" not in str(error.value)
     assert message is None or str(error.value).startswith(message)
+
+
+def test_wrappers_that_change_the_problem_are_refused():
+    env = gymnasium.wrappers.TransformReward(gymnasium.make("FrozenLake-v1"), lambda r: 10 * r)
+    with pytest.raises(mk.InputError, match="FrozenLake-v1 is wrapped in TransformReward"):
+        mk.MDP.from_gymnasium(env)
 
 
 def test_arguments_need_an_id():

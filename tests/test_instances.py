@@ -198,6 +198,13 @@ def test_random_instances_are_reproducible_and_seeded():
             lambda: mk.instances.lower_bound(alternative=(2, 0)),
             "alternative state must be between 0 and 1, not 2",
         ),
+        (lambda: mk.instances.make("figure1", foo=1), "figure1 takes no foo: its arguments are gamma"),
+        (lambda: mk.instances.subset_sum(5), "weights must be a list of integers, not 5"),
+        (
+            lambda: mk.instances.lower_bound(alternative=(0,)),
+            "alternative must be a pair (state, action), not (0,)",
+        ),
+        (lambda: mk.instances.random_dense(rewards=[]), "rewards must not be empty"),
         (lambda: mk.instances.random_sparse(0), "n_states must be at least 1, not 0"),
     ],
 )

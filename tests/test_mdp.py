@@ -1,8 +1,10 @@
 """The problem type: one canonical form whatever it was written in, frozen, with what planners derive from it."""
 
+import copy
 import dataclasses
 import itertools
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -159,6 +161,42 @@ def test_fractions_are_kept_where_floats_fall_short_and_only_there():
     assert mk.MDP.from_table(two, horizon=1, start=start).exact_start() == [(start[0], 0), (start[1], 1)]
 
 
+@given(spec=specs(), weights=st.lists(st.floats(0.01, 1), min_size=3, max_size=3))
+def test_floats_written_as_fractions_are_the_same_problem(spec, weights):
+    row = [(w / sum(weights), 0, r) for r, w in enumerate(weights)]
+    plain = mk.MDP.from_table([[[(p, t, float(r), True) for p, t, r in row]]], horizon=1)
+    exact = mk.MDP.from_table([[[(Fraction(p), t, Fraction(r), True) for p, t, r in row]]], horizon=1)
+    mixed = mk.MDP.from_table([[[(p, t, Fraction(r), True) for p, t, r in row]]], horizon=1)
+    assert plain == exact == mixed
+    assert plain.exact_prob is None
+
+
+def test_a_certain_outcome_is_certain():
+    def sure(p, start=0):
+        return mk.MDP.from_table([[[(p, 0, 1, False)]], [[(1, 0, 1, False)]]], horizon=2, start=start)
+
+    assert sure(1) == sure(0.9999999) == sure(Fraction(1)) == sure(1, [1 + 1e-7, 0]) == sure(1, [Fraction(1), 0])
+
+
+def test_duplicates_in_a_matrix_are_added_in_no_order():
+    entries = [(0.1, 0), (0.2, 0), (0.3, 0), (1e-17, 0), (0.4, 1)]
+    built = []
+    for order in itertools.permutations(entries):
+        prob, column = zip(*order, strict=True)
+        P = sparse.coo_array(([*prob, 1.0], ([0] * 5 + [1], [*column, 1])), shape=(2, 2))
+        built.append(mk.MDP.from_arrays(P, [[0.0], [1.0]], horizon=2))
+    assert len(set(built)) == 1
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_are_frozen_too(copied):
+    mdp = mk.instances.figure1()
+    other = copied(mdp)
+    assert other == mdp
+    with pytest.raises(ValueError, match="read-only"):
+        other.prob[:] = 0.5
+
+
 def test_object_arrays_of_fractions_are_kept_exact():
     third = Fraction(1, 3)
     P = np.array([[[third, 1 - third]], [[0, 1]]], dtype=object)
@@ -230,7 +268,7 @@ def test_least_and_most_hold_for_the_floats_themselves(spec: Spec, scale, shift,
 def test_names_are_for_people_and_no_part_of_the_problem():
     rows = {0: {0: [(1, 0, 1, True)]}}
     plain = mk.MDP.from_table(rows, horizon=1)
-    named = mk.MDP.from_table(rows, horizon=1, state_names=["here"], action_names=["go"])
+    named = mk.MDP.from_table(rows, horizon=1, state_names=np.array(["here"]), action_names=["go"])
     assert (named.state_names, named.action_names) == (("here",), ("go",))
     assert plain == named
 
@@ -243,4 +281,6 @@ def test_accessors_name_what_is_out_of_range():
         mdp.outcomes(0, -1, 0)
     with pytest.raises(mk.InputError, match="state 0 does not offer action 2 at step 0"):
         mdp.outcomes(0, 0, 2)
+    with pytest.raises(mk.InputError, match="action must be an integer, not None"):
+        mdp.outcomes(0, 0, None)
     assert mdp != "something else"

@@ -79,7 +79,10 @@ def test_wrong_order_of_calls():
         trial.act(0)
     with pytest.raises(mk.InputError, match="reward must be finite, not nan"):
         trial.observe(math.nan)
-    trial.observe(1, done=True)  # the bad reward changed nothing
+    with pytest.raises(mk.InputError, match="done must be true or false, not array"):
+        trial.observe(1, done=np.array([True, False]))
+    assert (trial.step, trial.so_far) == (0, 0)
+    trial.observe(np.array(1.0), done=True)  # the bad reward changed nothing
     with pytest.raises(mk.InputError, match="act: all 1 rollouts are over"):
         trial.act(0)
 

@@ -1,4 +1,4 @@
-"""Best-of-K (max@k) decision making: plan, act, evaluate and learn when only the best of K tries counts.
+"""Best-of-K (max@k) decision making: plan and act when only the best of K tries counts.
 
 The flow is problem → solve → plan → policy: an :class:`MDP` and a solver go into :func:`solve`, a plan comes out,
 and ``plan.policy`` says what to do.

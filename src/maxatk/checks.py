@@ -3,6 +3,7 @@
 import math
 import operator
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from numbers import Rational, Real
@@ -38,8 +39,13 @@ def horizon(value: Any) -> int:
 
 def exact_number(value: Any, name: str) -> Fraction:
     """``value`` as the exact rational it stands for; a float stands for its binary value."""
+    if type(value) is np.ndarray and value.ndim == 0:  # an array of one number is that number
+        return exact_number(_plain(value), name)
     if isinstance(value, Rational):
-        return Fraction(int(value.numerator), int(value.denominator))
+        exact = Fraction(int(value.numerator), int(value.denominator))
+        if abs(exact) > sys.float_info.max:
+            raise InputError(f"{name} is too large for a float")
+        return exact
     if not isinstance(value, Real):
         raise InputError(f"{name} must be a real number, not {shown(value)}")
     number = float(value)
@@ -50,7 +56,7 @@ def exact_number(value: Any, name: str) -> Fraction:
 
 def incumbent(value: Any, name: str = "best_so_far") -> Number:
     """A best return so far: a finite number, or ``-inf`` where there is none yet."""
-    if isinstance(value, float) and value == -math.inf:
+    if isinstance(value, Real) and value == -math.inf:
         return -math.inf
     return exact_number(value, name)
 

@@ -12,7 +12,7 @@ from maxatk import report
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
+    """Run the command and return its exit code: 0, 1 if output fails, 2 for bad input, 130 after Ctrl-C."""
     parser = argparse.ArgumentParser(prog="maxatk", description="Best-of-K (max@k) decision making.")
     parser.add_argument("--version", action="version", version=f"maxatk {mk.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
@@ -37,9 +37,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:  # the reader has seen enough; keep Python from complaining at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        print(f"maxatk: cannot write: {error.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     return 0
+
+
+class _Console(Console):
+    """A console that takes names as they are and leaves a closed pipe to :func:`main`."""
+
+    def __init__(self) -> None:
+        super().__init__(highlight=False, markup=False)
+
+    def on_broken_pipe(self) -> None:
+        """Called while the error is being handled: let it pass."""
+        raise BrokenPipeError
 
 
 def _solve(options: argparse.Namespace) -> None:
     plan = mk.solve(mk.instances.make(options.name), options.k, solver=mk.Exact())
-    Console(highlight=False).print(report.exact_plan(plan, options.name))
+    _Console().print(report.exact_plan(plan, options.name))

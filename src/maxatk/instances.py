@@ -4,6 +4,7 @@ Every function can be called without arguments and returns an :class:`maxatk.MDP
 The paper's slips are corrected here, and said so where they are.
 """
 
+import inspect
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -37,8 +38,12 @@ def make(name: str, **arguments: Any) -> MDP:
     >>> mk.instances.make("footnote", horizon=3)
     MDP(1 state, 2 actions, horizon 3, 3 different steps, 6 outcomes)
     """
-    if name not in _INSTANCES:
+    if not isinstance(name, str) or name not in _INSTANCES:
         raise InputError(f"there is no instance {shown(name)}: the instances are {', '.join(_INSTANCES)}")
+    known = list(inspect.signature(_INSTANCES[name]).parameters)
+    for argument in arguments:
+        if argument not in known:
+            raise InputError(f"{name} takes no {argument}: its arguments are {', '.join(known) or 'none'}")
     return _INSTANCES[name](**arguments)
 
 
@@ -91,7 +96,7 @@ def figure1(gamma: Number = Fraction(1, 4)) -> MDP:
     """
     fails = _probability(gamma, "gamma")
     quarter = Fraction(1, 4)
-    return _lotteries({Fraction(1, 2): 1 - fails}, {Fraction(1): quarter})
+    return _lotteries(safe=(Fraction(1, 2), 1 - fails), risky=(Fraction(1), quarter))
 
 
 def proposition1(k: int = 3, mu: Number = Fraction(1, 2)) -> MDP:
@@ -102,18 +107,13 @@ def proposition1(k: int = 3, mu: Number = Fraction(1, 2)) -> MDP:
     """
     k = checks.integer(k, "k", least=1)
     risky = checks.exact_number(mu, "mu")
-    return _lotteries({Fraction(1, k): Fraction(1, k)}, {risky: Fraction(1, k * k)})
+    return _lotteries(safe=(Fraction(1, k), Fraction(1, k)), risky=(risky, Fraction(1, k * k)))
 
 
-def _lotteries(safe: dict[Fraction, Fraction], risky: dict[Fraction, Fraction]) -> MDP:
-    """One state, one step and two actions, each a lottery ``{prize: probability}`` that else pays 0."""
-
-    def outcomes(lottery: dict[Fraction, Fraction]) -> list[tuple[Fraction, int, Fraction, bool]]:
-        (prize, prob), *_ = lottery.items()
-        return [(prob, 0, prize, True), (1 - prob, 0, Fraction(0), True)]
-
-    table = {0: {SAFE: outcomes(safe), RISKY: outcomes(risky)}}
-    return MDP.from_table(table, horizon=1, state_names=("s",), action_names=_TWO_ACTIONS)
+def _lotteries(**lotteries: tuple[Fraction, Fraction]) -> MDP:
+    """One state, one step, and an action per lottery ``(prize, probability)`` that else pays 0."""
+    actions = [[(prob, 0, prize, True), (1 - prob, 0, 0, True)] for prize, prob in lotteries.values()]
+    return MDP.from_table([actions], horizon=1, state_names=("s",), action_names=tuple(lotteries))
 
 
 def proposition3() -> MDP:
@@ -154,6 +154,8 @@ def subset_sum(weights: Sequence[int] = (3, 5, 7), target: int = 8) -> MDP:
     last state as another ``s_n``.) In the last of two rollouts, with the safe return in hand, *minus* beats *plus* if
     and only if some subset of the weights sums to the target.
     """
+    if not checks.is_list(weights):
+        raise InputError(f"weights must be a list of integers, not {shown(weights)}")
     w = [checks.integer(x, f"weights[{i}]", least=1) for i, x in enumerate(weights)]
     L, n = checks.integer(target, "target"), len(w)
     C, eta, half, one = L + 5 + sum(w), Fraction(1, 8 * 2**n), Fraction(1, 2), Fraction(1)
@@ -207,6 +209,8 @@ def lower_bound(
     goal = S - 1
     better = None
     if alternative is not None:
+        if not checks.is_list(alternative) or len(alternative) != 2:
+            raise InputError(f"alternative must be a pair (state, action), not {shown(alternative)}")
         state, action = alternative
         better = (
             checks.integer(state, "alternative state", most=goal - 1),
@@ -252,12 +256,15 @@ def random_dense(
 ) -> MDP:
     """Random rows over all states, uniform on the simplex, with rewards as in :func:`random_sparse`."""
     S, A = checks.integer(n_states, "n_states", least=1), checks.integer(n_actions, "n_actions", least=1)
+    checks.fits_in_memory(8 * S * A * S, f"a dense table of {S} states and {A} actions")
     random = np.random.default_rng(rng)
     P = random.dirichlet(np.ones(S), (S, A))
     return MDP.from_arrays(P, _random_rewards(random, (S, A), rewards), horizon=horizon)
 
 
 def _random_rewards(random: np.random.Generator, shape: tuple[int, int], rewards: Sequence[float] | None) -> Any:
+    if rewards is not None and not len(rewards):
+        raise InputError("rewards must not be empty")
     return random.random(shape) if rewards is None else random.choice(np.asarray(rewards), shape)
 
 

@@ -7,6 +7,7 @@ the returns (sums of rewards) of the rollouts, a policy is worth ``E[max(R_1, ..
 :class:`MDP` holds such a problem, checked once and frozen. It says nothing of ``K``: that is the planner's.
 """
 
+import dataclasses
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
@@ -48,9 +49,10 @@ class MDP:
     Build one with :meth:`from_arrays`, :meth:`from_table`, :meth:`from_pairs`, :meth:`from_gymnasium` or
     :func:`maxatk.load_mdp`; the constructor itself takes :class:`maxatk.rows.Rows`, into which they all read.
 
-    Outcomes with equal next state and reward are merged, impossible ones dropped, the rest sorted, and steps that
-    behave alike share one *layer*. So one problem written in two ways is one problem: equal, with one
-    :attr:`fingerprint`. A reward that depends on the next state stays a distribution; it is never replaced by its mean.
+    Outcomes with equal next state and reward are merged (their probabilities added and rounded once, unless they are
+    fractions), impossible ones dropped, the rest sorted, and steps that behave alike share one *layer*. So one problem
+    written in two ways is one problem: equal, with one :attr:`fingerprint`, names and unused action labels aside. A
+    reward that depends on the next state stays a distribution; it is never replaced by its mean.
 
     A row of probabilities may miss 1 by 1e-6, for the sake of rounding. What it means is then its
     entries divided by their exact sum; the stored floats are those given.
@@ -92,6 +94,8 @@ class MDP:
         state_names: Sequence[str] | None = None,
         action_names: Sequence[str] | None = None,
     ) -> None:
+        if not isinstance(rows, Rows):
+            raise InputError("an MDP is built by MDP.from_arrays, from_pairs, from_table, from_gymnasium or load_mdp")
         fields: dict[str, Any] = {
             "n_states": rows.n_states,
             "n_actions": rows.n_actions,
@@ -101,10 +105,15 @@ class MDP:
             "state_names": _names(state_names, rows.n_states, "state_names"),
             "action_names": _names(action_names, rows.n_actions, "action_names"),
         }
-        for name, value in fields.items():
+        self.__setstate__(fields)
+
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        """Take these fields and freeze them; what a copy had derived is left behind."""
+        for field in dataclasses.fields(self):
+            value = fields[field.name]
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, field.name, value)
 
     # Ways in. Each reads one format; the constructor checks.
 
@@ -223,7 +232,8 @@ class MDP:
             start: as in :meth:`from_table`; by default the environment's own distribution of reset states.
             make_arguments: what ``gymnasium.make`` is to be given beside the id.
 
-        Needs the extra ``maxatk[gym]``.
+        Needs the extra ``maxatk[gym]``. The table is that of the unwrapped environment, so wrappers that change what is
+        observed, done or rewarded are refused.
 
         >>> import maxatk as mk
         >>> mk.MDP.from_gymnasium("FrozenLake-v1", is_slippery=True)
@@ -329,6 +339,7 @@ class MDP:
 
     def _outcomes_of(self, step: int, state: int, action: int) -> slice:
         first, last = self._rows_of(step, state)
+        action = checks.integer(action, "action")
         row = first + int(np.searchsorted(self.action[first:last], action))
         if row == last or self.action[row] != action:
             raise InputError(f"state {state} does not offer action {shown(action)} at step {step}")
@@ -414,12 +425,13 @@ def _start(start: Any, n_states: int) -> dict[str, Any]:
     exact = None
     if prob.dtype == object:
         exact = tuple(prob[support] / total)
-        prob = (prob / total).astype(np.float64)
+        prob = prob.astype(np.float64)
         if (prob[support] == 0).any():
             raise InputError(f"start[{support[np.argmin(prob[support])]}]: the probability is below any float")
         if _normalised(prob[support]) == exact:
             exact = None
-    return {"start_state": support.astype(np.int32), "start_prob": prob[support], "exact_start_prob": exact}
+    floats = prob[support] if len(support) > 1 else np.ones(1)  # a single state is certain
+    return {"start_state": support.astype(np.int32), "start_prob": floats, "exact_start_prob": exact}
 
 
 def _normalised(prob: Floats) -> tuple[Fraction, ...]:
@@ -432,6 +444,7 @@ def _normalised(prob: Floats) -> tuple[Fraction, ...]:
 def _names(names: Sequence[str] | None, size: int, what: str) -> tuple[str, ...] | None:
     if names is None:
         return None
+    names = names.tolist() if isinstance(names, np.ndarray) else names
     if isinstance(names, str | Mapping) or not isinstance(names, Sequence):
         raise InputError(f"{what} must be a list of {size} strings, not {shown(names)}")
     if len(names) != size:

@@ -9,6 +9,8 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from maxatk import checks
 from maxatk.checks import Number
 from maxatk.errors import InputError
@@ -85,6 +87,8 @@ class Trial:
         """
         if not self._awaits_outcome:
             raise InputError("observe: no action was taken since the last outcome")
+        if not isinstance(done, bool | np.bool_):
+            raise InputError(f"done must be true or false, not {checks.shown(done)}")
         self.so_far += checks.exact_number(reward, "reward")
         self._awaits_outcome = False
         self.step += 1

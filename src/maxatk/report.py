@@ -35,8 +35,8 @@ def exact_plan(plan: ExactPlan, title: str, most_rows: int = 30) -> RenderableTy
             (f"{float(plan.exact):.8g}", "bold green"),
             f" (exactly {_fraction(plan.exact)}); one rollout alone: {alone}\n",
         ),
-        "What the optimal policy does, wherever its choice matters:\n",
-        table,
+        "What the optimal policy does, wherever its choice matters:\n" if table.rows else "No choice matters here.",
+        *([table] if table.rows else []),
         *([f"... and {hidden} more choices."] if hidden else []),
         "\nbest: the best return of earlier rollouts; so far: the return of this one; chance: that of coming to "
         "this choice; worth: the expected final best from there. Rollouts and steps count from 0.",
@@ -46,10 +46,7 @@ def exact_plan(plan: ExactPlan, title: str, most_rows: int = 30) -> RenderableTy
 def _choices(plan: ExactPlan) -> Iterator[Decision]:
     """The decisions in which some action is worse than another."""
     for d in plan.decisions():
-        values = plan.policy.action_values(
-            rollout=d.rollout, step=d.step, state=d.state, best=d.best, so_far=d.so_far
-        ).values()
-        if min(values) < max(values):
+        if min(d.values.values()) < d.value:
             yield d
 
 

@@ -67,10 +67,15 @@ class Canonical:
 
 def array(values: Any, name: str) -> NDArray[Any]:
     """``values`` as an array, or one line that says why they are none."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise InputError(f"{name} is a masked array: fill in what is masked")
     try:
-        return np.asarray(values)
+        found = np.asarray(values)
     except (ValueError, TypeError, OverflowError) as error:
         raise InputError(f"{name} is not an array of numbers: {' '.join(str(error).split())}") from None
+    if found.dtype.kind not in "biufcOUS":
+        raise InputError(f"{name} holds {found.dtype}, not numbers")
+    return found
 
 
 def integers(values: Any, name: str) -> Ints:
@@ -89,7 +94,7 @@ def real_column(values: Any) -> Reals:
     """``values`` as float64 where that loses nothing of what was written, and as objects where it might.
 
     Integers beyond 2**53, fractions, and whatever is not a number at all stay objects: :func:`canonical` keeps the
-    first two exact and names the entry of the last.
+    first two exact and names the entry of the last. (Long doubles are rounded.)
     """
     column = np.asarray(values)
     if column.dtype.kind == "O":
@@ -120,6 +125,10 @@ def canonical(rows: Rows) -> Canonical:
         prob < 0,
         lambda t: f"{names.outcome(row[t], rows.next_state[t])}: probability {shown(prob[t])} is negative",
     )
+    _first(
+        prob > 1 + SUM_TOLERANCE,
+        lambda t: f"{names.outcome(row[t], rows.next_state[t])}: probability {shown(prob[t])} is above 1",
+    )
 
     next_state = np.where(rows.ends, n_states, rows.next_state).astype(np.int32)
     possible = prob > 0
@@ -138,7 +147,7 @@ def canonical(rows: Rows) -> Canonical:
 
     counts = np.bincount(row, minlength=len(order))
     _first(counts == 0, lambda n: f"{names.row(order[n])}: probabilities sum to 0")
-    outcome_start = _offsets(counts)
+    outcome_start = offsets(counts)
     total = np.add.reduceat(prob, outcome_start[:-1])
     off = np.abs((total - 1).astype(np.float64)) > SUM_TOLERANCE
     _first(off, lambda n: f"{names.row(order[n])}: probabilities sum to {float(total[n]):.10g}")
@@ -155,8 +164,8 @@ def canonical(rows: Rows) -> Canonical:
 
     exact_prob = exact_reward = None
     if prob.dtype == object or reward.dtype == object:
-        exact_prob, exact_reward = _exact(prob, reward, total, outcome_start)
-        prob, reward = _as_floats(exact_prob), _as_floats(exact_reward)
+        exact_prob, exact_reward = _exact(prob, reward, outcome_start)
+        prob, reward = _as_floats(prob), _as_floats(exact_reward)
         _first(prob == 0, lambda t: f"{names.row(order[row[t]])}: a probability is above 0 but below any float")
         if _floats_suffice(prob, reward, exact_prob, exact_reward, outcome_start):
             exact_prob = exact_reward = None
@@ -164,10 +173,11 @@ def canonical(rows: Rows) -> Canonical:
     return _without_repeated_layers(
         Canonical(
             step_layer=rows.step_layer.astype(np.int32),
-            pair_start=_offsets(actions_at),
+            pair_start=offsets(actions_at),
             action=action.astype(np.int32),
             outcome_start=outcome_start,
-            prob=prob.copy() if prob is rows.prob else prob,  # all else is new memory already
+            # A single outcome is certain. (Always a copy, since this may be the caller's memory; all else is new.)
+            prob=np.where(np.repeat(counts == 1, counts), 1.0, prob),
             next_state=next_state,
             reward=reward + 0.0,  # no negative zeros: -0.0 is the same reward as 0.0
             exact_prob=exact_prob,
@@ -201,7 +211,8 @@ def _first(wrong: Any, message: Callable[[int], str]) -> None:
         raise InputError(message(int(where[0])))
 
 
-def _offsets(counts: Any) -> Ints:
+def offsets(counts: Any) -> Ints:
+    """Where runs of these lengths start, and where the last one ends."""
     return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
 
 
@@ -308,18 +319,17 @@ def _check_overflow(reward: Reals, horizon: int, name: Callable[[int], str]) -> 
     size = np.abs(reward)
     t = int(np.argmax(size))
     if float(size[t]) > LARGEST_RETURN / horizon:
-        raise InputError(f"{name(t)}: reward {float(reward[t]):g} over {horizon} steps exceeds any float")
+        raise InputError(f"{name(t)}: reward {float(reward[t]):g} over {horizon} steps is too large for floats")
 
 
-def _exact(prob: Reals, reward: Reals, total: Reals, start: Ints) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+def _exact(prob: Reals, reward: Reals, start: Ints) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
     """Probabilities divided by the exact sum of their row, and rewards, as fractions."""
-    if prob.dtype != object:
-        prob = np.array([Fraction(float(p)) for p in prob], object)
-        total = np.add.reduceat(prob, start[:-1])
-    return tuple(prob / np.repeat(total, np.diff(start))), tuple(Fraction(r) for r in reward)
+    fractions = np.array([Fraction(p) for p in prob.tolist()], object)
+    total = np.repeat(np.add.reduceat(fractions, start[:-1]), np.diff(start))
+    return tuple(fractions / total), tuple(Fraction(r) for r in reward.tolist())
 
 
-def _as_floats(values: tuple[Fraction, ...]) -> Floats:
+def _as_floats(values: Any) -> Floats:
     return np.array([float(x) for x in values], np.float64)
 
 
@@ -331,10 +341,7 @@ def _floats_suffice(
     start: Ints,
 ) -> bool:
     """Whether the floats, each row divided by its exact sum, are the very problem that the fractions state."""
-    floats = np.array([Fraction(float(p)) for p in prob], object)
-    total = np.repeat(np.add.reduceat(floats, start[:-1]), np.diff(start))
-    same_prob = all(p == q for p, q in zip(floats / total, exact_prob, strict=True))
-    return same_prob and all(Fraction(float(r)) == q for r, q in zip(reward, exact_reward, strict=True))
+    return _exact(prob, reward, start) == (exact_prob, exact_reward)
 
 
 def exact_text(values: tuple[Fraction, ...]) -> str:
@@ -360,9 +367,9 @@ def _without_repeated_layers(problem: Canonical, n_states: int) -> Canonical:
     actions_at = np.diff(problem.pair_start).reshape(n_layers, n_states)[kept]
     return Canonical(
         step_layer=np.array([number[digests[layer]] for layer in layers], np.int32),
-        pair_start=_offsets(actions_at),
+        pair_start=offsets(actions_at),
         action=problem.action[rows],
-        outcome_start=_offsets(np.diff(problem.outcome_start)[rows]),
+        outcome_start=offsets(np.diff(problem.outcome_start)[rows]),
         prob=problem.prob[picked],
         next_state=problem.next_state[picked],
         reward=problem.reward[picked],
@@ -377,8 +384,10 @@ def _spans(starts: Ints, kept: list[int]) -> Ints:
 
 
 def _picked(values: tuple[Fraction, ...] | None, places: Ints) -> tuple[Fraction, ...] | None:
-    chosen: list[int] = [] if values is None else places.tolist()
-    return values and tuple(values[t] for t in chosen)
+    if values is None:
+        return None
+    chosen: list[int] = places.tolist()
+    return tuple(values[t] for t in chosen)
 
 
 def _layer_digest(problem: Canonical, n_states: int, layer: int, pairs: Ints, outcomes: Ints) -> bytes:

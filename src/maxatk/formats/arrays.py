@@ -1,6 +1,7 @@
 """Arrays of probabilities and rewards, dense or sparse: by state and action, or by a list of state-action pairs."""
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -8,7 +9,7 @@ from scipy import sparse
 
 from maxatk import checks
 from maxatk.errors import InputError
-from maxatk.rows import Bools, Ints, Reals, Rows, array, integers, real_column
+from maxatk.rows import Bools, Ints, Reals, Rows, array, integers, offsets, real_column
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -23,7 +24,7 @@ def read_arrays(P: Any, R: Any, horizon: Any, available: Any, terminal: Any) -> 
     r_steps = rewards.per_step([pairs, cube, matrix], horizon, preferred=len(p_steps) > 1)
     offered = [np.ones(pairs, np.bool_)]
     if available is not None:
-        offered = _Given("available", available).per_step([pairs], horizon, preferred=False)
+        offered = _Given("available", array(available, "available")).per_step([pairs], horizon, preferred=False)
         if offered[0].dtype != np.bool_:
             raise InputError(f"available must hold booleans, not {offered[0].dtype}")
     state, action = np.divmod(np.arange(S * A), A)
@@ -57,7 +58,7 @@ class _Given:
         self.shape: Shape = tuple(self.entries[0].shape)  # that of the first step, where steps are listed
 
     def per_step(self, shapes: list[Shape], horizon: int, *, preferred: bool) -> list[Any]:
-        """One entry for all steps or one per step, each of one of the ``shapes``.
+        """One entry for all steps or one per step, each of one of the ``shapes``; a sparse one of the last of them.
 
         Where an array can be read both ways, its first axis is taken for the steps if that is ``preferred``.
         """
@@ -65,9 +66,11 @@ class _Given:
             if len(self.entries) != horizon:
                 raise InputError(f"{self.name} lists {len(self.entries)} steps, but the horizon is {horizon}")
             for h, entry in enumerate(self.entries):
-                if tuple(entry.shape) not in shapes:
+                if tuple(entry.shape) not in (shapes[-1:] if _is_sparse(entry) else shapes):
                     raise InputError(f"{self.name}[{h}] has shape {tuple(entry.shape)}: expected {_either(shapes)}")
             return self.entries
+        if _is_sparse(self.entries[0]):
+            shapes = shapes[-1:]
         same, by_step = self.shape in shapes, self.shape[:1] == (horizon,) and self.shape[1:] in shapes
         if not same and not by_step:
             raise InputError(
@@ -139,7 +142,7 @@ def _rows(S: int, A: int, state: Ints, action: Ints, steps: _Steps, terminal: An
         layer=np.repeat(np.arange(len(layers)), [len(k) for k in kept]),
         state=state[rows],
         action=action[rows],
-        start=np.concatenate(([0], np.cumsum(_joined([layer.counts for layer in layers])))),
+        start=offsets(_joined([layer.counts for layer in layers])),
         prob=_joined([layer.prob for layer in layers]),
         next_state=next_state,
         reward=_joined([layer.reward for layer in layers]),
@@ -179,12 +182,20 @@ def _layer(P: Any, R: Any, kept: Ints, n_rows: int, S: int) -> _Layer:
 
 def _entries(P: Any, n_rows: int, S: int) -> tuple[Any, Any, Any]:
     """Row, next state and probability of all entries that are stored or not 0, row by row."""
+    if _is_sparse(P) and P.format == "coo":  # as it is: made into rows, its duplicates would be added in its own order
+        order = np.argsort(P.row, kind="stable")
+        return P.row[order], P.col[order], P.data[order]
     if _is_sparse(P):
         matrix = sparse.csr_array(P).sorted_indices()  # by row in C: cheaper than one large sort later
         return np.repeat(np.arange(n_rows), np.diff(matrix.indptr)), matrix.indices, matrix.data
     dense = P.reshape(n_rows, S)
-    row, next_state = np.nonzero(dense != 0)  # NaN is not 0 either, so that it is found and named later
+    # NaN is not 0 either, nor is what is no number: they are found and named later.
+    row, next_state = np.nonzero(_not_zero(dense) if dense.dtype == object else dense != 0)
     return row, next_state, dense[row, next_state]
+
+
+def _not_zero(entries: Any) -> Bools:
+    return np.array([not (isinstance(x, Real) and x == 0) for x in entries.flat], np.bool_).reshape(entries.shape)
 
 
 def _terminal_states(terminal: Any, S: int) -> Bools:

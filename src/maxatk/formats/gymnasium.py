@@ -17,8 +17,8 @@ def read_gymnasium(env: Any, horizon: Any, start: Any, make_arguments: dict[str,
         name = env
         try:
             made = gymnasium.make(env, **make_arguments)
-        except (gymnasium.error.Error, TypeError, ImportError) as error:
-            raise InputError(f"{name} cannot be made: {' '.join(str(error).split())}") from None
+        except Exception as error:  # an environment's constructor may raise anything
+            raise InputError(f"{name} cannot be made: {type(error).__name__}: {' '.join(str(error).split())}") from None
         made.close()  # only its table is needed, which outlives its window
     elif make_arguments:
         raise InputError(
@@ -28,7 +28,13 @@ def read_gymnasium(env: Any, horizon: Any, start: Any, make_arguments: dict[str,
         raise InputError(f"env must be a Gymnasium environment or its id, not {shown(env)}")
     else:
         name = made.spec.id if made.spec is not None else type(made.unwrapped).__name__
-    inner = made.unwrapped
+    changing = (gymnasium.RewardWrapper, gymnasium.ActionWrapper, gymnasium.ObservationWrapper)
+    inner: Any = made
+    while inner is not made.unwrapped:
+        wrapper = type(inner)
+        if issubclass(wrapper, changing):
+            raise InputError(f"{name} is wrapped in {wrapper.__name__}, which its table knows nothing of")
+        inner = inner.env
     table = getattr(inner, "P", None)
     if table is None:
         raise InputError(f"{name} has no table of outcomes (no attribute P), so it cannot be read as a problem")

@@ -6,7 +6,9 @@ nothing else about the file, and whatever it holds passes the constructor's chec
 
 import json
 import os
+import secrets
 import struct
+import tokenize
 import zipfile
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 FORMAT = "maxatk problem"
 VERSION = 1
+LONGEST_FRACTION = 2**16  # hexadecimal digits: reducing a longer one takes seconds
 
 _ARRAYS = {  # member -> the type it is stored in; all are one-dimensional
     "step_layer": "<i4",
@@ -57,16 +60,17 @@ def write_npz(path: str | os.PathLike[str], mdp: "MDP") -> None:
     try:
         with atomic_write(Path(path)) as file:
             np.savez(file, **members)  # pyright: ignore[reportArgumentType]
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{path}: cannot be written: {reason}") from None
 
 
 @contextmanager
 def atomic_write(target: Path) -> Generator[IO[bytes]]:
     """A file to write in, which becomes ``target`` only once all is written."""
-    draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
+    draft = target.with_name(f".{secrets.token_hex(8)}.draft")  # no two writers share one
     try:
-        with draft.open("wb") as file:
+        with draft.open("xb") as file:
             yield file
         draft.replace(target)
     finally:
@@ -91,7 +95,7 @@ def read_npz(path: str | os.PathLike[str]) -> tuple[Rows, dict[str, Any]]:
 
 _UNREADABLE = (  # what zipfile, numpy, json and int raise for bytes that are not what they should be
     *(zipfile.BadZipFile, struct.error, ValueError, TypeError, EOFError, ArithmeticError),
-    *(NotImplementedError, RuntimeError),
+    *(NotImplementedError, RuntimeError, SyntaxError, tokenize.TokenError, MemoryError),
 )
 
 
@@ -141,6 +145,8 @@ def _fractions(data: Any) -> Any:
     texts = data.tobytes().decode().split()
     column = np.empty(len(texts), object)
     for i, text in enumerate(texts):
+        if len(text) > LONGEST_FRACTION:
+            raise InputError(f"a fraction has more than {LONGEST_FRACTION} digits")
         numerator, denominator = text.split("/")
         column[i] = Fraction(int(numerator, 16), int(denominator, 16))
     return column
@@ -151,14 +157,14 @@ def _problem(header: dict[str, Any], arrays: dict[str, Any], exact: dict[str, An
     S = checks.integer(header.get("n_states"), "n_states", least=1)
     A = checks.integer(header.get("n_actions"), "n_actions", least=1)
     pair_start, action, next_state = arrays["pair_start"], arrays["action"], arrays["next_state"]
-    rising = (
-        len(pair_start) and pair_start[0] == 0 and pair_start[-1] == len(action) and (np.diff(pair_start) >= 0).all()
-    )
-    if not rising or (len(pair_start) - 1) % S:
+    checks.horizon(len(arrays["step_layer"]))
+    layers = int(arrays["step_layer"].max()) + 1
+    if layers < 1 or len(pair_start) - 1 != layers * S or pair_start[0] != 0 or pair_start[-1] != len(action):
         raise InputError("pair_start does not list the rows of every state")
+    if (np.diff(pair_start) < 0).any():
+        raise InputError("pair_start does not rise")
     if len(arrays["outcome_start"]) != len(action) + 1:
         raise InputError("outcome_start does not list the outcomes of every row")
-    checks.horizon(len(arrays["step_layer"]))
     layer, state = np.divmod(np.repeat(np.arange(len(pair_start) - 1), np.diff(pair_start)), S)
     rows = Rows(
         n_states=S,

@@ -15,14 +15,17 @@ def read_table(table: Any, horizon: Any) -> Rows:
     horizon = checks.horizon(horizon)
     tables, step_layer = [table], [0] * horizon
     if _depth(table) > 3:
-        steps = _numbered(table, "table")
-        if len(steps) != horizon:
-            raise InputError(f"{len(steps)} tables were given, but the horizon is {horizon}")
-        tables, step_layer = list(steps.values()), list(range(horizon))
+        if not is_list(table):
+            raise InputError("tables of several steps must be a list, in the order of the steps")
+        if len(table) != horizon:
+            raise InputError(f"{len(table)} tables were given, but the horizon is {horizon}")
+        distinct = {id(one): one for one in table}  # the same table at many steps is read once
+        number = {key: layer for layer, key in enumerate(distinct)}
+        tables, step_layer = list(distinct.values()), [number[id(one)] for one in table]
     reader = _Reader()
     n_states = 0
     for layer, one in enumerate(tables):
-        name = "table" if len(tables) == 1 else f"table[{layer}]"
+        name = "table" if len(tables) == 1 else f"table[{step_layer.index(layer)}]"
         states = _numbered(one, name)
         if layer and len(states) != n_states:
             raise InputError(f"{name} has {len(states)} states, but table[0] has {n_states}")
@@ -62,7 +65,7 @@ class _Reader:
         if not is_list(outcome) or len(outcome) != 4:
             raise InputError(f"{name} must be (probability, next_state, reward, terminated), not {shown(outcome)}")
         prob, next_state, reward, terminated = outcome
-        if not isinstance(terminated, bool | np.bool) and not (type(terminated) is int and terminated in (0, 1)):
+        if not isinstance(terminated, bool | np.bool_) and not (type(terminated) is int and terminated in (0, 1)):
             raise InputError(f"{name}: terminated must be true or false, not {shown(terminated)}")
         self._prob.append(prob)
         self._next_state.append(checks.integer(next_state, f"{name}: next state", most=LARGEST_INDEX))
@@ -108,7 +111,7 @@ def _depth(container: Any) -> int:
     The tuple of an outcome does not count.
     """
     depth = 0
-    while (is_dict(container) or is_list(container)) and len(container):
+    while depth < 6 and (is_dict(container) or is_list(container)) and len(container):
         container = next(iter(container.values())) if is_dict(container) else container[0]
         depth += 1
     return depth - 1

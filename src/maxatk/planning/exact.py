@@ -11,11 +11,12 @@ This is the oracle that other solvers are held to: it shares no code with them a
 """
 
 import math
+import threading
 import time
 from collections.abc import Iterator, KeysView
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -74,16 +75,30 @@ class Decision(NamedTuple):
     state: int
     best: Number  # M
     so_far: Fraction  # G
-    action: int
-    value: Fraction  # the expected final best from here
+    values: dict[int, Fraction]  # the expected final best after each action, if all later ones are optimal
+
+    @property
+    def action(self) -> int:
+        """What the policy does."""
+        return best_action(self.values)
+
+    @property
+    def value(self) -> Fraction:
+        """The expected final best from here."""
+        return self.values[self.action]
 
 
-@dataclass(frozen=True)
+def best_action(values: dict[int, Fraction]) -> int:
+    """The action with the greatest value; of equals the one with the lowest number."""
+    return max(values, key=lambda action: (values[action], -action))
+
+
+@dataclass(frozen=True, eq=False)
 class ExactPlan(Plan):
     """An optimal plan with its exact value. Whatever is asked of it off its table, it solves on request."""
 
     exact: Fraction
-    table: "_Table"
+    table: "_Table" = field(repr=False)
 
     @property
     def policy(self) -> "ExactPolicy":
@@ -110,8 +125,7 @@ class ExactPolicy(Policy):
 
     def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
         """The optimal action with the lowest number."""
-        values = self.action_values(rollout=rollout, step=step, state=state, best=best, so_far=so_far)
-        return max(values, key=values.__getitem__)  # the first of equals; actions come in rising order
+        return best_action(self.action_values(rollout=rollout, step=step, state=state, best=best, so_far=so_far))
 
     def action_values(
         self, *, rollout: int, step: int, state: int, best: Number, so_far: Number
@@ -133,7 +147,7 @@ class ExactPolicy(Policy):
 
 
 class _Table:
-    """The values of compressed histories, filled on request and kept.
+    """The values of compressed histories, filled on request and kept while there is room; safe to share by threads.
 
     Returns are held in units that make every reward an integer, which keeps arithmetic on them cheap. A return from
     outside may be a fraction of the unit: Python's numbers mix, and equal ones are equal keys.
@@ -149,6 +163,10 @@ class _Table:
         self._rows: dict[tuple[int, int], dict[int, list[tuple[Fraction, int | None, int]]]] = {}  # by (layer, state)
         self._values: dict[Moment, dict[History, Fraction]] = {}
         self._count = 0
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Table, (self.mdp, self.k, self._limit)  # a copy fills itself on request
 
     def __len__(self) -> int:
         return self._count
@@ -158,36 +176,33 @@ class _Table:
     def curve(self, i: int, m: Number) -> Fraction:
         """``U_i(m)``; for ``i = K``, ``m`` must be finite."""
         best = self._in_units(m)
-        if i < self.k:
-            self._solve_from((i, 0), self._resets({best}))
-        return self._reset_value(i, best) * self._unit
+        with self._lock:
+            if i < self.k:
+                self._solve_from((i, 0), self._resets({best}))
+            return self._reset_value(i, best) * self._unit
 
     def action_values(self, rollout: int, step: int, state: int, best: Number, so_far: Number) -> dict[int, Fraction]:
         """The value of every action at one history."""
         history = (state, self._in_units(best), self._in_units(so_far))
-        self._solve_from((rollout, step), {history})
-        return {a: q * self._unit for a, q in self._action_values((rollout, step), history).items()}
+        with self._lock:
+            self._solve_from((rollout, step), {history})
+            return {a: q * self._unit for a, q in self._action_values((rollout, step), history).items()}
 
     def decisions(self, best_so_far: Number) -> Iterator[Decision]:
         """Follow the optimal policy forward, all branches at once."""
-        best = self._in_units(best_so_far)
-        resets: dict[Number, Fraction] = {best: Fraction(1)}  # M -> probability of starting this rollout with it
+        resets: dict[Number, Fraction] = {
+            self._in_units(best_so_far): Fraction(1)
+        }  # M -> probability of starting this rollout with it
         for i in range(self.k):
             ended: dict[Number, Fraction] = {}
             present = {(s, m, 0): p * q for m, q in resets.items() for p, s in self._start}
             for h in range(self.mdp.horizon):
                 following: dict[History, Fraction] = {}
-                for history, prob in sorted(present.items()):
-                    s, m, g = history
-                    values = self._action_values((i, h), history)
-                    action = max(values, key=values.__getitem__)
-                    value, best, so_far = (
-                        values[action] * self._unit,
-                        m * self._unit,
-                        Fraction(g * self._unit),
-                    )
-                    yield Decision(prob, i, h, s, best, so_far, action, value)
-                    for p, s_next, r in self._row(h, s)[action]:
+                for (s, m, g), prob in sorted(present.items()):
+                    values = self.action_values(i, h, s, m * self._unit, g * self._unit)
+                    decision = Decision(prob, i, h, s, m * self._unit, Fraction(g * self._unit), values)
+                    yield decision
+                    for p, s_next, r in self._row(h, s)[decision.action]:
                         if s_next is None or h + 1 == self.mdp.horizon:
                             final = max(m, g + r)
                             ended[final] = ended.get(final, Fraction(0)) + prob * p
@@ -200,8 +215,13 @@ class _Table:
     # Inside: returns in units.
 
     def _solve_from(self, moment: Moment, histories: set[History]) -> None:
-        """Make sure that the values of these histories are known."""
-        for (i, h), new in reversed(self._reachable(moment, histories)):
+        """Make sure that these histories, and all that can follow, are solved. The limit is one request's."""
+        stages = self._reachable(moment, histories)
+        if self._count and self._count + sum(len(new) for _, new in stages) > self._limit:
+            self._values.clear()  # forget earlier requests, and count anew
+            self._count = 0
+            stages = self._reachable(moment, histories)
+        for (i, h), new in reversed(stages):
             values = self._values.setdefault((i, h), {})
             for history in new:
                 values[history] = max(self._action_values((i, h), history).values())
@@ -210,12 +230,13 @@ class _Table:
     def _reachable(self, moment: Moment, histories: set[History]) -> list[tuple[Moment, set[History]]]:
         """The histories still to be solved that can follow the given ones, these included, in order of time."""
         stages: list[tuple[Moment, set[History]]] = []
-        found = self._count
+        found = 0
         (i, first), H = moment, self.mdp.horizon
         while i < self.k and histories:
             ended: set[Number] = set()
             for h in range(first, H):
-                new = histories - self._known((i, h))
+                known = self._known((i, h))
+                new = {history for history in histories if history not in known}
                 if not new:
                     break
                 stages.append(((i, h), new))
@@ -239,7 +260,7 @@ class _Table:
     def _known(self, moment: Moment) -> KeysView[History]:
         return self._values.get(moment, {}).keys()
 
-    def _refuse(self, count: int, i: int, h: int) -> None:
+    def _refuse(self, count: int, i: int, h: int) -> NoReturn:
         raise TooLargeError(
             f"more than {self._limit} compressed histories (s, M, G) can occur: {count} or more by step {h} of rollout "
             f"{i}; Exact(max_histories=...) allows more, but their number can grow exponentially with the horizon"

@@ -16,10 +16,15 @@ from maxatk.policies import Policy
 class Status(StrEnum):
     """How a solver ended."""
 
-    EXACT = "exact"
+    EXACT = "exact"  # the optimum itself
+    WITHIN_TOL = "within tol"  # the interval is as narrow as was asked for
+    ROUNDING = "rounding"  # as narrow as floating point allows, but not as was asked for
+    TIME_LIMIT = "time limit"
+    MEMORY_LIMIT = "memory limit"
+    INTERRUPTED = "interrupted"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plan(ABC):
     """A plan for ``k`` rollouts: ``lower <= optimum <= upper``, and a policy that earns at least ``lower``.
 

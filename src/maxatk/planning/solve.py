@@ -37,4 +37,8 @@ def solve(mdp: MDP, k: int, *, solver: Solver[Any] | None = None, best_so_far: N
         raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
     k = checks.integer(k, "k", least=1)
     best_so_far = checks.incumbent(best_so_far)
-    return (solver or Exact()).solve(mdp, k, best_so_far)
+    if solver is None:
+        solver = Exact()
+    if isinstance(solver, type) or not hasattr(solver, "solve"):
+        raise InputError(f"solver must be a solver such as mk.Exact(), not {shown(solver)}")
+    return solver.solve(mdp, k, best_so_far)
