@@ -49,6 +49,11 @@ class History:
                 yield p, History(self.past, present, next_state)
 
 
+def exactly(best_so_far: Number) -> Number:
+    """A return as a fraction, since a fraction times a float is a float."""
+    return best_so_far if best_so_far == -math.inf else Fraction(best_so_far)
+
+
 def starts(mdp: mk.MDP) -> Iterator[tuple[Fraction, History]]:
     for p, s in mdp.exact_start():
         yield p, History((), (), s)
@@ -61,7 +66,7 @@ def history_policy_value(
 
     def value(history: History) -> Number:
         if history.rollout == k:
-            return history.best(best_so_far)
+            return history.best(exactly(best_so_far))
         return sum(p * value(after) for p, after in history.successors(mdp, choose(history)))
 
     return Fraction(sum(p * value(history) for p, history in starts(mdp)))
@@ -92,7 +97,7 @@ def policy_value(mdp: mk.MDP, policy: mk.Policy, k: int, best_so_far: Number = -
             )
         return known[key]
 
-    return Fraction(reset_value(0, best_so_far))
+    return Fraction(reset_value(0, exactly(best_so_far)))
 
 
 def all_policy_values(mdp: mk.MDP, k: int, most: int = 100_000) -> list[Fraction]:

@@ -5,13 +5,14 @@ import sys
 
 import pytest
 
+import golden
 import maxatk as mk
 from maxatk import report
 from maxatk.cli import _Console, main
 
 
 def test_solve_shows_figure1(capsys):
-    assert main(["solve"]) == 0
+    assert main(["solve", "figure1", "-k", "2", "--exact"]) == 0
     shown = capsys.readouterr().out
     assert "best of 2: 0.5625 (exactly 9/16); one rollout alone: 0.375" in shown
     rows = [line.split() for line in shown.splitlines() if line.strip()[:1] in "01" and line.strip()]
@@ -22,13 +23,23 @@ def test_solve_shows_figure1(capsys):
     ]
 
 
+def test_solve_without_arguments_solves_the_windy_cliff(capsys):
+    assert main(["solve"]) == 0
+    out = capsys.readouterr().out
+    assert "within tol" in out
+    rows = [line.split() for line in out.splitlines() if line[:10].strip().isdigit()]
+    assert [int(row[0]) for row in rows] == [1, 2, 3, 4, 5]
+    for row, value in zip(rows, golden.WINDY_CLIFF, strict=True):
+        assert float(row[1]) - 5e-4 <= value <= float(row[2]) + 5e-4  # the known values are rounded to 3 decimals
+
+
 def test_solve_takes_a_name_and_k(capsys):
-    assert main(["solve", "proposition3", "-k", "3"]) == 0
+    assert main(["solve", "proposition3", "-k", "3", "--exact"]) == 0
     assert "(exactly 189/128)" in capsys.readouterr().out
 
 
 def test_long_tables_are_cut(capsys):
-    assert main(["solve", "proposition1", "-k", "40"]) == 0
+    assert main(["solve", "proposition1", "-k", "40", "--exact"]) == 0
     out = capsys.readouterr().out
     assert "more choices." in out
     assert "a fraction whose denominator has" in out
@@ -38,8 +49,9 @@ def test_long_tables_are_cut(capsys):
     ("arguments", "message"),
     [
         (["solve", "figure2"], "maxatk: there is no instance 'figure2': the instances are windy_cliff, "),
+        (["solve", "--tol", "-1"], "maxatk: tol must not be negative, but is -1.0"),
         (["solve", "-k", "0"], "maxatk: k must be at least 1, not 0"),
-        (["solve", "windy_cliff"], "maxatk: more than 200000 compressed histories (s, M, G) can occur: "),
+        (["solve", "windy_cliff", "--exact"], "maxatk: more than 200000 compressed histories (s, M, G) can occur: "),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(arguments, message, capsys):
@@ -68,7 +80,7 @@ def test_an_interrupt_is_exit_code_130(monkeypatch, capsys):
     ],
 )
 def test_output_that_cannot_be_written(sink, code, message):
-    command = f"set -o pipefail; {sys.executable} -m maxatk solve proposition1 -k 40 {sink}"
+    command = f"set -o pipefail; {sys.executable} -m maxatk solve proposition1 -k 40 --exact {sink}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (code, message)
 
@@ -76,14 +88,14 @@ def test_output_that_cannot_be_written(sink, code, message):
 def test_names_are_shown_as_they_are(capsys):
     table = [[[(0.5, 0, 1, True), (0.5, 0, 0, True)], [(1, 0, 0.25, True)]]]
     mdp = mk.MDP.from_table(table, horizon=1, state_names=["[/red]x"], action_names=["[up]", "down"])
-    _Console().print(report.exact_plan(mk.solve(mdp, 1), "[title]"))
+    _Console().print(report.exact_plan(mk.solve(mdp, 1, solver=mk.Exact()), "[title]"))
     out = capsys.readouterr().out
     assert "[/red]x" in out
     assert "[up]" in out
 
 
 def test_a_problem_without_choices(capsys):
-    assert main(["solve", "lower_bound"]) == 0
+    assert main(["solve", "lower_bound", "-k", "2", "--exact"]) == 0
     assert "No choice matters here." in capsys.readouterr().out
 
 

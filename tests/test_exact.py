@@ -238,13 +238,15 @@ def test_a_plan_does_not_wear_out():
     """The guard counts what one request needs, however many were made before."""
     plan = mk.solve(mk.instances.footnote(4), 1, solver=mk.Exact(max_histories=15))
     values = [plan.curve(0, Fraction(n, 97)) for n in range(100)]
-    assert values == [mk.solve(mk.instances.footnote(4), 1).curve(0, Fraction(n, 97)) for n in range(100)]
+    assert values == [
+        mk.solve(mk.instances.footnote(4), 1, solver=mk.Exact()).curve(0, Fraction(n, 97)) for n in range(100)
+    ]
     assert len(plan.table) <= 15
     assert plan.policy.action(rollout=0, step=0, state=0, best=-math.inf, so_far=0) == 1
 
 
 def test_a_plan_can_be_shared_by_threads_and_copied():
-    plan = mk.solve(mk.instances.proposition3(), 2)
+    plan = mk.solve(mk.instances.proposition3(), 2, solver=mk.Exact())
 
     def ask(n):
         return plan.policy.action_values(rollout=1, step=0, state=0, best=Fraction(n, 97), so_far=0)
@@ -261,7 +263,7 @@ def test_a_plan_can_be_shared_by_threads_and_copied():
 def test_ties_go_to_the_lowest_action():
     same = [(1, 0, 1, True)]
     mdp = mk.MDP.from_table({0: {5: same, 2: same, 9: same}}, horizon=1)
-    assert mk.solve(mdp, 1).policy.action(rollout=0, step=0, state=0, best=-math.inf, so_far=0) == 2
+    assert mk.solve(mdp, 1, solver=mk.Exact()).policy.action(rollout=0, step=0, state=0, best=-math.inf, so_far=0) == 2
 
 
 def test_too_many_histories_are_refused_with_their_count():
@@ -276,7 +278,7 @@ def test_too_many_histories_are_refused_with_their_count():
 def test_the_guard_acts_before_memory_is_gone():
     """A problem with 2**200 returns is refused as fast as one with a million."""
     with pytest.raises(mk.TooLargeError):
-        mk.solve(mk.instances.footnote(200), 3)
+        mk.solve(mk.instances.footnote(200), 3, solver=mk.Exact())
 
 
 @pytest.mark.parametrize(
@@ -317,7 +319,7 @@ def test_bad_arguments_of_solve(arguments, message):
     ],
 )
 def test_bad_arguments_of_the_policy(change, message):
-    policy = mk.solve(mk.instances.figure1(), 2).policy
+    policy = mk.solve(mk.instances.figure1(), 2, solver=mk.Exact()).policy
     with pytest.raises(mk.InputError) as error:
         policy.action(**{"rollout": 0, "step": 0, "state": 0, "best": -math.inf, "so_far": 0, **change})
     assert str(error.value) == message

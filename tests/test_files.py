@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
-from maxatk.formats.npz import atomic_write
+from maxatk.formats.archive import atomic_write
 from problems import specs, table_of
 from test_junk import one_line
 

@@ -49,9 +49,9 @@ def test_an_environment_in_place_of_an_id():
 def test_a_short_lake_can_be_solved_exactly():
     """Without slipping the goal is six steps away; with K = 1 and one step too few it is out of reach."""
     lake = mk.MDP.from_gymnasium("FrozenLake-v1", is_slippery=False, horizon=6)
-    assert mk.solve(lake, 2).exact == 1
+    assert mk.solve(lake, 2, solver=mk.Exact()).exact == 1
     lake = mk.MDP.from_gymnasium("FrozenLake-v1", is_slippery=False, horizon=5)
-    assert mk.solve(lake, 2).exact == 0
+    assert mk.solve(lake, 2, solver=mk.Exact()).exact == 0
 
 
 @pytest.mark.parametrize(

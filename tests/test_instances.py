@@ -95,7 +95,7 @@ def test_proposition3_behaviours():
     """The four behaviours (action at G = 0, at G = 1) in the first rollout and the best continuation."""
     mdp = mk.instances.proposition3()
     expected = {(0, 0): Fraction(42, 32), (1, 1): Fraction(5, 4), (0, 1): Fraction(5, 4), (1, 0): Fraction(42, 32)}
-    plan = mk.solve(mdp, 2)
+    plan = mk.solve(mdp, 2, solver=mk.Exact())
 
     def value(low: int, high: int) -> Fraction:
         def choose(history: History) -> int:
@@ -136,7 +136,7 @@ def test_subset_sum_is_decided_by_the_second_rollout(weights):
         C = target + 5 + sum(weights)
         beta = Fraction(1, 2**n * 16 * C)
         mdp = mk.instances.subset_sum(weights, target)
-        policy = mk.solve(mdp, 2).policy
+        policy = mk.solve(mdp, 2, solver=mk.Exact()).policy
         values = policy.action_values(rollout=1, step=0, state=0, best=Fraction(1 + target, C), so_far=0)
         _safe, plus, minus = values.values()
         if target in subset_sums(weights):
@@ -160,8 +160,10 @@ def test_lower_bound_family():
     assert mk.instances.lower_bound(start=1).start_state.tolist() == [1]
     # In an alternative the better action is worth more, and only from its state.
     better = mk.instances.lower_bound(alternative=(0, 1))
-    assert mk.solve(better, 2).policy.action(rollout=0, step=0, state=0, best=0, so_far=0) == 1
-    assert mk.solve(better, 2).exact > mk.solve(mk.instances.lower_bound(), 2).exact
+    assert mk.solve(better, 2, solver=mk.Exact()).policy.action(rollout=0, step=0, state=0, best=0, so_far=0) == 1
+    assert (
+        mk.solve(better, 2, solver=mk.Exact()).exact > mk.solve(mk.instances.lower_bound(), 2, solver=mk.Exact()).exact
+    )
     # The edge of the range: Delta = p/2 exactly.
     edge = mk.instances.lower_bound(epsilon=Fraction(4, 192 * 8192), alternative=(0, 0))
     assert edge.exact_outcomes(0, 0, 0)[1].prob == Fraction(3, 2) * edge.exact_outcomes(0, 0, 1)[1].prob

@@ -120,7 +120,7 @@ def test_rewards_by_next_state_stay_distributions():
     mdp = mk.MDP.from_arrays(P, R, horizon=1)
     assert [(o.prob, o.reward) for o in mdp.outcomes(0, 0, 0)] == [(0.25, 1), (0.75, 0)]
     # E max of two Bernoulli(1/4) is 7/16; with the mean in place of the distribution it would be 1/4.
-    assert mk.solve(mdp, 2).exact == Fraction(7, 16)
+    assert mk.solve(mdp, 2, solver=mk.Exact()).exact == Fraction(7, 16)
 
 
 def test_an_ambiguous_reward_follows_the_form_of_the_probabilities():

@@ -89,7 +89,7 @@ def test_wrong_order_of_calls():
 
 def test_an_exact_policy_can_be_run():
     """Figure 1: after a failure play safe, after a success take the risk."""
-    policy = mk.solve(mk.instances.figure1(Fraction(1, 10)), k=2).policy
+    policy = mk.solve(mk.instances.figure1(Fraction(1, 10)), k=2, solver=mk.Exact()).policy
     for reward, then in ((0, 0), (Fraction(1, 2), 1)):
         trial = policy.begin()
         assert trial.act(0) == 0

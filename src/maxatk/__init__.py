@@ -16,23 +16,27 @@ Fraction(9, 16)
 from maxatk import instances
 from maxatk.errors import InputError, MaxAtKError, MissingExtraError, TooLargeError
 from maxatk.mdp import MDP, load_mdp
-from maxatk.planning import Exact, Plan, Status, solve
+from maxatk.planning import Certified, Exact, Midpoint, Plan, Progress, Status, load_plan, solve
 from maxatk.policies import Policy, Trial
 
 __version__ = "0.1.0"
 
 __all__ = [
     "MDP",
+    "Certified",
     "Exact",
     "InputError",
     "MaxAtKError",
+    "Midpoint",
     "MissingExtraError",
     "Plan",
     "Policy",
+    "Progress",
     "Status",
     "TooLargeError",
     "Trial",
     "instances",
     "load_mdp",
+    "load_plan",
     "solve",
 ]

@@ -19,11 +19,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     solve = commands.add_parser(
         "solve",
         help="plan for the best of k rollouts",
-        description="Plan for the best of k rollouts of a named problem, exactly, and show what the policy does.",
-        epilog="examples: maxatk solve; maxatk solve proposition3 -k 3",
+        description="Plan for the best of k rollouts of a named problem, to a certified interval.",
+        epilog="examples: maxatk solve; maxatk solve windy_cliff -k 20 --tol 1e-6; maxatk solve figure1 -k 2 --exact",
     )
-    solve.add_argument("name", nargs="?", default="figure1", help="a named problem (default: the paper's Figure 1)")
-    solve.add_argument("-k", type=int, default=2, help="the number of rollouts (default: 2)")
+    solve.add_argument("name", nargs="?", default="windy_cliff", help="a named problem (default: windy_cliff)")
+    solve.add_argument("-k", type=int, default=5, help="the number of rollouts (default: 5)")
+    how = solve.add_mutually_exclusive_group()
+    how.add_argument("--tol", type=float, help="the width of the interval, in units of the return")
+    how.add_argument("--exact", action="store_true", help="solve in fractions, and show what the policy does")
     solve.set_defaults(run=_solve)
     options = parser.parse_args(arguments)
     try:
@@ -56,5 +59,10 @@ class _Console(Console):
 
 
 def _solve(options: argparse.Namespace) -> None:
-    plan = mk.solve(mk.instances.make(options.name), options.k, solver=mk.Exact())
-    _Console().print(report.exact_plan(plan, options.name))
+    mdp = mk.instances.make(options.name)
+    if options.exact:
+        found = report.exact_plan(mk.solve(mdp, options.k, solver=mk.Exact()), options.name)
+    else:
+        plan = mk.solve(mdp, options.k, solver=mk.Certified(tol=options.tol), progress=True)
+        found = report.certified_plan(plan, options.name)
+    _Console().print(found)

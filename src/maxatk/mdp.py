@@ -249,6 +249,28 @@ class MDP:
         """
         formats.write_npz(path, self)
 
+    def with_rewards(self, reward: ArrayLike) -> "MDP":
+        """The same problem with another reward for each outcome, in the order of :attr:`reward`."""
+        node = np.repeat(np.arange(len(self.pair_start) - 1), np.diff(self.pair_start))
+        layer, state = np.divmod(node, self.n_states)
+        ends = self.next_state == self.n_states
+        rows = Rows(
+            n_states=self.n_states,
+            n_actions=self.n_actions,
+            step_layer=self.step_layer.astype(np.int64),
+            layer=layer,
+            state=state,
+            action=self.action.astype(np.int64),
+            start=self.outcome_start,
+            prob=self.prob if self.exact_prob is None else np.array(self.exact_prob, object),
+            next_state=np.where(ends, 0, self.next_state).astype(np.int64),
+            reward=real_column(array(reward, "reward")),
+            ends=ends,
+        )
+        start: Any = np.zeros(self.n_states, object if self.exact_start_prob else np.float64)
+        start[self.start_state] = self.exact_start_prob or self.start_prob
+        return MDP(rows, start=start, state_names=self.state_names, action_names=self.action_names)
+
     # What is in it.
 
     @property

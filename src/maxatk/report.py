@@ -10,8 +10,37 @@ from rich.table import Table
 from rich.text import Text
 
 from maxatk.checks import Number
-from maxatk.planning import ExactPlan
+from maxatk.planning import CertifiedPlan, ExactPlan
 from maxatk.planning.exact import Decision
+
+
+def certified_plan(plan: CertifiedPlan, title: str) -> RenderableType:
+    """The interval of a certified plan, and what each further rollout adds."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("rollouts", "at least", "at most", "worth more than one fewer by"):
+        table.add_column(heading, justify="right", no_wrap=heading != "worth more than one fewer by")
+    before = None
+    for left in sorted({*range(1, min(plan.k, 10) + 1), plan.k}):
+        lower, upper = plan.curve(plan.k - left, plan.best_so_far) if left < plan.k else (plan.lower, plan.upper)
+        middle = (lower + upper) / 2
+        gain = "" if before is None or before[0] != left - 1 else f"{middle - before[1]:.4g}"
+        table.add_row(str(left), f"{lower:.6f}", f"{upper:.6f}", gain)
+        before = (left, middle)
+    stats = plan.stats
+    return Group(
+        Text.assemble((title, "bold"), f": {plan.mdp!r}"),
+        Text.assemble(
+            f"best of {plan.k}: between ",
+            (f"{plan.lower:.6f}", "bold green"),
+            " and ",
+            (f"{plan.upper:.6f}", "bold green"),
+            f" ({plan.status}: width {plan.gap:.2g}, asked for {stats['tol']:.2g})\n",
+        ),
+        table,
+        f"\n{int(stats['slices'])} slices, {int(stats['knots'])} knots, lattice step {stats['lattice_step']:g}"
+        f"{' (exact)' if stats['exact_lattice'] else ''}, {stats['seconds']:.2f} s. "
+        "The optimal policy earns at least the lower number; no policy earns more than the upper.",
+    )
 
 
 def exact_plan(plan: ExactPlan, title: str, most_rows: int = 30) -> RenderableType:

@@ -28,12 +28,12 @@ def read_gymnasium(env: Any, horizon: Any, start: Any, make_arguments: dict[str,
         raise InputError(f"env must be a Gymnasium environment or its id, not {shown(env)}")
     else:
         name = made.spec.id if made.spec is not None else type(made.unwrapped).__name__
-    changing = (gymnasium.RewardWrapper, gymnasium.ActionWrapper, gymnasium.ObservationWrapper)
+    changing = {"RewardWrapper", "ActionWrapper", "ObservationWrapper"}
     inner: Any = made
     while inner is not made.unwrapped:
-        wrapper = type(inner)
-        if issubclass(wrapper, changing):
-            raise InputError(f"{name} is wrapped in {wrapper.__name__}, which its table knows nothing of")
+        kinds = [kind.__name__ for kind in inner.__class__.__mro__]
+        if changing & set(kinds):
+            raise InputError(f"{name} is wrapped in {kinds[0]}, which its table knows nothing of")
         inner = inner.env
     table = getattr(inner, "P", None)
     if table is None:

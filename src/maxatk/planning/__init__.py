@@ -1,7 +1,22 @@
 """Planning: a problem and a solver in, a plan out. One file per solver."""
 
+from maxatk.planning.certified import Certified
+from maxatk.planning.certified_plan import CertifiedPlan, load_plan
 from maxatk.planning.exact import Exact, ExactPlan
-from maxatk.planning.plan import Plan, Solver, Status
+from maxatk.planning.midpoint import Midpoint
+from maxatk.planning.plan import Plan, Progress, Solver, Status
 from maxatk.planning.solve import solve
 
-__all__ = ["Exact", "ExactPlan", "Plan", "Solver", "Status", "solve"]
+__all__ = [
+    "Certified",
+    "CertifiedPlan",
+    "Exact",
+    "ExactPlan",
+    "Midpoint",
+    "Plan",
+    "Progress",
+    "Solver",
+    "Status",
+    "load_plan",
+    "solve",
+]

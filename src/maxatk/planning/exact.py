@@ -24,7 +24,7 @@ from maxatk import checks
 from maxatk.checks import Number
 from maxatk.errors import TooLargeError
 from maxatk.mdp import MDP
-from maxatk.planning.plan import Plan, Status, floats_around
+from maxatk.planning.plan import Plan, Reporter, Status, floats_around
 from maxatk.policies import Policy
 
 History: TypeAlias = tuple[int, Number, Number]  # (s, M, G), the last two in units of the table
@@ -47,8 +47,8 @@ class Exact:
     def __post_init__(self) -> None:
         checks.integer(self.max_histories, "max_histories", least=1)
 
-    def solve(self, mdp: MDP, k: int, best_so_far: Number) -> "ExactPlan":
-        """Plan for arguments that :func:`maxatk.solve` has checked."""
+    def solve(self, mdp: MDP, k: int, best_so_far: Number, progress: Reporter | None = None) -> "ExactPlan":
+        """Plan for arguments that :func:`maxatk.solve` has checked; it is all or nothing, so nothing is reported."""
         began = time.perf_counter()
         table = _Table(mdp, k, self.max_histories)
         value = table.curve(0, best_so_far)
@@ -133,7 +133,7 @@ class ExactPolicy(Policy):
         """The expected final best after each action, if all later actions are optimal.
 
         >>> import maxatk as mk
-        >>> policy = mk.solve(mk.instances.proposition3(), k=2).policy
+        >>> policy = mk.solve(mk.instances.proposition3(), k=2, solver=mk.Exact()).policy
         >>> policy.action_values(rollout=1, step=2, state=3, best=1.5, so_far=1)
         {0: Fraction(3, 2), 1: Fraction(13, 8)}
         """

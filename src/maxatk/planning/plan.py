@@ -2,11 +2,11 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from maxatk.checks import Number
 from maxatk.mdp import MDP
@@ -54,14 +54,27 @@ class Plan(ABC):
         """Bounds on ``U_i(m)``: what a best return of ``m`` is worth when rollouts ``i`` to ``k - 1`` are to come."""
 
 
+@dataclass(frozen=True)
+class Progress:
+    """Where a search stands: bounds on the optimum so far, the rollout whose curve is at work, and the work done."""
+
+    lower: float
+    upper: float
+    rollout: int
+    slices: int
+    seconds: float
+
+
+Reporter: TypeAlias = Callable[[Progress], None]
+
 PlanT = TypeVar("PlanT", bound=Plan, covariant=True)
 
 
 class Solver(Protocol[PlanT]):
     """A way of planning: frozen configuration with one method."""
 
-    def solve(self, mdp: MDP, k: int, best_so_far: Number) -> PlanT:
-        """Plan for arguments that :func:`maxatk.solve` has checked."""
+    def solve(self, mdp: MDP, k: int, best_so_far: Number, progress: Reporter | None = None) -> PlanT:
+        """Plan for arguments that :func:`maxatk.solve` has checked, and report where the search stands."""
         ...
 
 

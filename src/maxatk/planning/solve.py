@@ -7,38 +7,54 @@ from maxatk import checks
 from maxatk.checks import Number, shown
 from maxatk.errors import InputError
 from maxatk.mdp import MDP
-from maxatk.planning.exact import Exact, ExactPlan
-from maxatk.planning.plan import Plan, Solver
+from maxatk.planning.certified import Certified
+from maxatk.planning.certified_plan import CertifiedPlan
+from maxatk.planning.plan import Plan, Reporter, Solver
+from maxatk.planning.progress import ProgressLine
 
 P = TypeVar("P", bound=Plan)
 
 
 @overload
-def solve(mdp: MDP, k: int, *, best_so_far: Number = ...) -> ExactPlan: ...
+def solve(mdp: MDP, k: int, *, best_so_far: Number = ..., progress: bool | Reporter = ...) -> CertifiedPlan: ...
 @overload
-def solve(mdp: MDP, k: int, *, solver: Solver[P], best_so_far: Number = ...) -> P: ...
-def solve(mdp: MDP, k: int, *, solver: Solver[Any] | None = None, best_so_far: Number = -math.inf) -> Plan:
+def solve(mdp: MDP, k: int, *, solver: Solver[P], best_so_far: Number = ..., progress: bool | Reporter = ...) -> P: ...
+def solve(
+    mdp: MDP,
+    k: int,
+    *,
+    solver: Solver[Any] | None = None,
+    best_so_far: Number = -math.inf,
+    progress: bool | Reporter = False,
+) -> Plan:
     """Plan ``k`` rollouts of ``mdp`` for the best return of them all.
 
     Args:
         mdp: the problem.
         k: the number of rollouts, at least 1.
-        solver: how to plan; :class:`maxatk.Exact` by default.
+        solver: how to plan; :class:`maxatk.Certified` by default.
         best_so_far: a return that is already in hand, which the rollouts may only improve on.
+        progress: a function that is told where the search stands, or True for a line on the terminal.
 
     >>> import maxatk as mk
-    >>> mdp = mk.instances.proposition3()
-    >>> [str(mk.solve(mdp, k).exact) for k in (1, 2, 3)]
-    ['1', '21/16', '189/128']
-    >>> mk.solve(mdp, k=1, best_so_far=2).exact  # nothing better than 2 can happen here
-    Fraction(2, 1)
+    >>> mdp = mk.instances.windy_cliff()
+    >>> plan = mk.solve(mdp, k=5, solver=mk.Certified(tol=1e-3))
+    >>> print(f"{plan.lower:.2f} {plan.upper:.2f} {plan.status}")
+    -15.96 -15.96 within tol
+    >>> str(mk.solve(mk.instances.proposition3(), k=2, solver=mk.Exact()).exact)
+    '21/16'
     """
     if not isinstance(mdp, MDP):
         raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
     k = checks.integer(k, "k", least=1)
     best_so_far = checks.incumbent(best_so_far)
     if solver is None:
-        solver = Exact()
+        solver = Certified()
     if isinstance(solver, type) or not hasattr(solver, "solve"):
         raise InputError(f"solver must be a solver such as mk.Exact(), not {shown(solver)}")
-    return solver.solve(mdp, k, best_so_far)
+    if callable(progress):
+        return solver.solve(mdp, k, best_so_far, progress)
+    if not progress:
+        return solver.solve(mdp, k, best_so_far)
+    with ProgressLine() as line:
+        return solver.solve(mdp, k, best_so_far, line)

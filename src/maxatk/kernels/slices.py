@@ -1,0 +1,329 @@
+"""Slices: one rollout with the best return so far held at ``m``, swept backwards on a lattice of returns.
+
+A slice is the one-rollout problem whose end pays a curve at ``max(m, G)``. Returns lie on a lattice, and ``g`` counts
+its steps: at step ``h`` it stands for the return ``kappa * (g + drift * h)``, where ``drift`` keeps numbers small even
+if all rewards are large. A state at a step needs only the *window* of ``g`` that can be reached and from which ``m``
+can still be beaten: below it the state is *idle*, and worth what the curve pays at ``m``.
+
+All values of a slice lie in one buffer: first those of finished rollouts, by return; then, layer by layer, the window
+of each state with some idle cells before it (the *pad*), so that whatever a row reaches lies in the buffer and the
+inner loops have no cases to tell apart. ``pad[h, s]`` is the first return of state ``s`` in layer ``h``, and
+``place[h, s]`` where its cell lies in the buffer. Layer ``H`` and the next state ``S`` are finished rollouts.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxatk.kernels.compiled import compiled
+
+NEVER = 2**30  # beyond any index: no state is reached with such a return
+FAR = 2**62  # beyond any return, drift included
+
+
+class Tables(NamedTuple):
+    """A problem on a lattice: its outcomes, and the returns with which states can be reached."""
+
+    step_layer: Any  # [H]
+    pair_start: Any  # [L * S + 1]
+    outcome_start: Any  # [N + 1]
+    prob: Any  # [T] each row sums to 1
+    next_state: Any  # [T] S where the rollout ends
+    reward: Any  # [T] kappa * (drift + jump + part)
+    jump: Any  # [T] whole lattice steps beyond the drift, rounded down
+    part: Any  # [T] what is left, 0 <= part < 1
+    drift: int  # lattice steps that every step adds beside its jump
+    most_left: Any  # [H + 1, S] jumps that can still be gained if the rollout is not cut short, rounded up
+    first: Any  # [H, S] the least return on the lattice with which a state can be reached
+    last: Any  # [H, S] the greatest; less than the least where it cannot be reached
+
+
+class Layout(NamedTuple):
+    """Where the cells of a slice lie in its buffer."""
+
+    low: Any  # [H, S] where the window starts
+    pad: Any  # [H, S] where the idle cells before it start
+    high: Any  # [H, S] where it ends, inclusively
+    place: Any  # [H + 1, S + 1] where the cell of return 0 lies
+
+
+@compiled
+def reachable(
+    step_layer: Any,
+    pair_start: Any,
+    outcome_start: Any,
+    next_state: Any,
+    jump: Any,
+    part: Any,
+    S: int,
+    h0: int,
+    start: Any,
+) -> Any:
+    """The least and greatest return with which each state can be entered at each step, [H, S] twice.
+
+    Counted from a return of 0 in the ``start`` states at step ``h0``.
+    """
+    H = step_layer.shape[0]
+    first = np.full((H, S), NEVER, np.int32)
+    last = np.full((H, S), -NEVER, np.int32)
+    for s in start:
+        first[h0, s] = 0
+        last[h0, s] = 0
+    for h in range(h0, H - 1):
+        node = step_layer[h] * S
+        for s in range(S):
+            if first[h, s] > last[h, s]:
+                continue
+            for row in range(pair_start[node + s], pair_start[node + s + 1]):
+                for o in range(outcome_start[row], outcome_start[row + 1]):
+                    t = next_state[o]
+                    if t < S:
+                        up = jump[o] + (1 if part[o] > 0.0 else 0)
+                        first[h + 1, t] = min(first[h + 1, t], first[h, s] + jump[o])
+                        last[h + 1, t] = max(last[h + 1, t], last[h, s] + up)
+    return first, last
+
+
+@compiled
+def windows(tables: Tables, shift_low: int, shift_high: int, m: int) -> Any:
+    """The windows of a slice: ``low``, ``pad`` and ``high``, the sizes of the layers [H], the range of final returns.
+
+    The reachable returns are widened by the shifts. A window starts where ``m`` can be beaten.
+    """
+    first, last, next_state, jump, part = tables.first, tables.last, tables.next_state, tables.jump, tables.part
+    H, S = first.shape
+    low = np.empty((H, S), np.int32)
+    pad = np.empty((H, S), np.int32)
+    high = np.empty((H, S), np.int32)
+    sizes = np.zeros(H, np.int64)
+    end_low, end_high = FAR, -FAR
+    for h in range(H):
+        for s in range(S):
+            low[h, s] = max(first[h, s] + shift_low, m - tables.drift * H - tables.most_left[h, s] + 1)
+            pad[h, s] = low[h, s]
+            high[h, s] = last[h, s] + shift_high
+    for h in range(H):
+        node = tables.step_layer[h] * S
+        for s in range(S):
+            if low[h, s] > high[h, s]:
+                continue
+            for row in range(tables.pair_start[node + s], tables.pair_start[node + s + 1]):
+                for o in range(tables.outcome_start[row], tables.outcome_start[row + 1]):
+                    t = next_state[o]
+                    if t == S or h == H - 1:
+                        drift = tables.drift * (h + 1)
+                        end_low = min(end_low, low[h, s] + jump[o] + drift)
+                        end_high = max(end_high, high[h, s] + jump[o] + drift + (1 if part[o] > 0.0 else 0))
+                    else:
+                        pad[h + 1, t] = min(pad[h + 1, t], low[h, s] + jump[o])
+        for s in range(S):
+            sizes[h] += max(high[h, s] - pad[h, s] + 1, 0)
+    return low, pad, high, sizes, end_low, end_high
+
+
+@compiled
+def places(pad: Any, high: Any, layer_start: Any, end_low: int, drift: int) -> Any:
+    """Where in the buffer the cell with ``g = 0`` of each state lies, [H + 1, S + 1]; finished rollouts come first."""
+    H, S = pad.shape
+    place = np.empty((H + 1, S + 1), np.int64)
+    for h in range(H):
+        at = layer_start[h]
+        for s in range(S):
+            place[h, s] = at - pad[h, s]
+            at += max(high[h, s] - pad[h, s] + 1, 0)
+        place[h, S] = drift * h - end_low
+    for s in range(S + 1):
+        place[H, s] = drift * H - end_low
+    return place
+
+
+@compiled
+def exact_layers(tables: Tables, layout: Layout, idle_value: float, idle_slope: float, value: Any, slope: Any) -> None:
+    """Sweep a slice whose rewards all lie on the lattice, filling ``value`` and ``slope`` (in ``m``) layer by layer.
+
+    ``V_h(s, g) = max_a sum p V_{h+1}(s', g + jump)``; the slope is that of the action taken.
+    """
+    pair_start, outcome_start, next_state = tables.pair_start, tables.outcome_start, tables.next_state
+    prob, jump, place = tables.prob, tables.jump, layout.place
+    H, S = layout.pad.shape
+    weight = np.zeros(4)
+    source = np.zeros(4, np.int64)
+    widest = 1
+    for h in range(H):
+        for s in range(S):
+            widest = max(widest, layout.high[h, s] - layout.low[h, s] + 1)
+    sum_value = np.empty(widest)
+    sum_slope = np.empty(widest)
+    for h in range(H - 1, -1, -1):
+        node = tables.step_layer[h] * S
+        for s in range(S):
+            g, high = layout.low[h, s], layout.high[h, s]
+            n = high - g + 1
+            cell = place[h, s]
+            for x in range(cell + layout.pad[h, s], cell + min(g, high + 1)):
+                value[x] = idle_value
+                slope[x] = idle_slope
+            if n <= 0:
+                continue
+            best_value = value[cell + g : cell + g + n]
+            best_slope = slope[cell + g : cell + g + n]
+            for row in range(pair_start[node + s], pair_start[node + s + 1]):
+                o, end = outcome_start[row], outcome_start[row + 1]
+                new = row == pair_start[node + s]
+                begun = False
+                while o < end:
+                    # Four outcomes at a time, the missing ones with weight 0: fewer passes over the sums.
+                    for x in range(4):
+                        here = o + x < end
+                        weight[x] = prob[o + x] if here else 0.0
+                        source[x] = place[h + 1, next_state[o + x]] + g + jump[o + x] if here else source[0]
+                    o += 4
+                    p0, p1, p2, p3 = weight[0], weight[1], weight[2], weight[3]
+                    v0, w0 = value[source[0] : source[0] + n], slope[source[0] : source[0] + n]
+                    v1, w1 = value[source[1] : source[1] + n], slope[source[1] : source[1] + n]
+                    v2, w2 = value[source[2] : source[2] + n], slope[source[2] : source[2] + n]
+                    v3, w3 = value[source[3] : source[3] + n], slope[source[3] : source[3] + n]
+                    if o < end or begun:
+                        if not begun:
+                            for k in range(n):
+                                sum_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] + p3 * v3[k]
+                                sum_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k] + p3 * w3[k]
+                        else:
+                            for k in range(n):
+                                sum_value[k] += p0 * v0[k] + p1 * v1[k] + p2 * v2[k] + p3 * v3[k]
+                                sum_slope[k] += p0 * w0[k] + p1 * w1[k] + p2 * w2[k] + p3 * w3[k]
+                        begun = True
+                        if o >= end:
+                            for k in range(n):
+                                better = new or sum_value[k] > best_value[k]
+                                best_value[k] = sum_value[k] if better else best_value[k]
+                                best_slope[k] = sum_slope[k] if better else best_slope[k]
+                    elif new:
+                        for k in range(n):
+                            best_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] + p3 * v3[k]
+                            best_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k] + p3 * w3[k]
+                    else:
+                        for k in range(n):
+                            v = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] + p3 * v3[k]
+                            w = p0 * w0[k] + p1 * w1[k] + p2 * w2[k] + p3 * w3[k]
+                            better = v > best_value[k]
+                            best_value[k] = v if better else best_value[k]
+                            best_slope[k] = w if better else best_slope[k]
+
+
+@compiled
+def bound_layers(
+    tables: Tables,
+    layout: Layout,
+    kappa: float,
+    phase: float,
+    m: float,
+    idle: tuple[float, float, float],
+    lines: tuple[Any, Any, Any],
+    points: tuple[Any, Any],
+    upper: Any,
+    lower: Any,
+    slope_g: Any,
+    slope_m: Any,
+    choice: Any,
+) -> None:
+    """Sweep a slice whose rewards may lie between lattice points, bounding its value on both sides.
+
+    *Above*, the value between two lattice points is at most that on the chord, by convexity. *Below*, each cell holds a
+    plane ``lower + slope_g * (G - g) + slope_m * (M - m)`` that lies below the value everywhere; a row is backed up
+    through the better of the two planes beside each outcome. Where a rollout ends its return is known, so the curves
+    are evaluated there: the lower one is ``line_height[i] + line_slope[i] * x`` up to ``line_end[i]``, the upper one
+    runs through ``(point, point_value)``, flat before the first and ``x`` beyond the last. ``idle`` is what the curves
+    are worth at ``m``: above, below, and the slope of the latter.
+
+    ``choice`` gets the row that each plane follows, or -1 where it does not matter what is done.
+    """
+    pair_start, outcome_start, next_state = tables.pair_start, tables.outcome_start, tables.next_state
+    prob, reward, jump, part, place = tables.prob, tables.reward, tables.jump, tables.part, layout.place
+    idle_upper, idle_lower, idle_slope = idle
+    line_end, line_height, line_slope = lines
+    point, point_value = points
+    H, S = layout.pad.shape
+    widest = 1
+    for h in range(H):
+        for s in range(S):
+            widest = max(widest, layout.high[h, s] - layout.low[h, s] + 1)
+    sum_upper = np.empty(widest)
+    sum_lower = np.empty(widest)
+    sum_g = np.empty(widest)
+    sum_m = np.empty(widest)
+    for h in range(H - 1, -1, -1):
+        node = tables.step_layer[h] * S
+        for s in range(S):
+            g, high = layout.low[h, s], layout.high[h, s]
+            n = high - g + 1
+            cell = place[h, s]
+            for x in range(cell + layout.pad[h, s], cell + high + 1):
+                upper[x] = idle_upper if x < cell + g else -np.inf
+                lower[x] = idle_lower
+                slope_g[x] = 0.0
+                slope_m[x] = idle_slope
+                choice[x] = -1
+            if n <= 0:
+                continue
+            for row in range(pair_start[node + s], pair_start[node + s + 1]):
+                for k in range(n):
+                    sum_upper[k] = 0.0
+                    sum_lower[k] = 0.0
+                    sum_g[k] = 0.0
+                    sum_m[k] = 0.0
+                for o in range(outcome_start[row], outcome_start[row + 1]):
+                    p = prob[o]
+                    if next_state[o] == S or h == H - 1:
+                        line = 0
+                        after = 0
+                        for k in range(n):
+                            x = kappa * (g + k + tables.drift * h) + phase + reward[o]
+                            if x <= m:
+                                sum_upper[k] += p * idle_upper
+                                sum_lower[k] += p * idle_lower
+                                sum_m[k] += p * idle_slope
+                                continue
+                            while line < line_end.shape[0] and line_end[line] < x:
+                                line += 1
+                            sum_lower[k] += p * (line_height[line] + line_slope[line] * x)
+                            sum_g[k] += p * line_slope[line]
+                            while after < point.shape[0] and point[after] < x:
+                                after += 1
+                            if after == 0:
+                                sum_upper[k] += p * point_value[0]
+                            elif after == point.shape[0]:
+                                sum_upper[k] += p * max(x, point_value[after - 1])
+                            else:
+                                share = (x - point[after - 1]) / (point[after] - point[after - 1])
+                                sum_upper[k] += p * (
+                                    (1.0 - share) * point_value[after - 1] + share * point_value[after]
+                                )
+                        continue
+                    source = place[h + 1, next_state[o]] + g + jump[o]
+                    theta = part[o]
+                    if theta == 0.0:
+                        for k in range(n):
+                            sum_upper[k] += p * upper[source + k]
+                            sum_lower[k] += p * lower[source + k]
+                            sum_g[k] += p * slope_g[source + k]
+                            sum_m[k] += p * slope_m[source + k]
+                        continue
+                    up, down = kappa * theta, kappa * (1.0 - theta)
+                    for k in range(n):
+                        x = source + k
+                        sum_upper[k] += p * ((1.0 - theta) * upper[x] + theta * upper[x + 1])
+                        from_below = lower[x] + slope_g[x] * up
+                        from_above = lower[x + 1] - slope_g[x + 1] * down
+                        below = from_below >= from_above
+                        sum_lower[k] += p * (from_below if below else from_above)
+                        sum_g[k] += p * (slope_g[x] if below else slope_g[x + 1])
+                        sum_m[k] += p * (slope_m[x] if below else slope_m[x + 1])
+                for k in range(n):
+                    x = cell + g + k
+                    upper[x] = max(upper[x], sum_upper[k])
+                    if sum_lower[k] > lower[x]:
+                        lower[x] = sum_lower[k]
+                        slope_g[x] = sum_g[k]
+                        slope_m[x] = sum_m[k]
+                        choice[x] = row

@@ -1,0 +1,284 @@
+"""A problem on a lattice of returns, and the slices of it that kernels sweep."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from maxatk import kernels
+from maxatk.errors import TooLargeError
+from maxatk.mdp import MDP
+from maxatk.planning.curves import Curve
+from maxatk.rows import Floats, Ints
+
+MOST_POINTS = 2**22  # of a lattice that is tried as a common step
+LARGEST_DENOMINATOR = 10**6
+
+
+class Bounds(NamedTuple):
+    """What slices are worth, by knot."""
+
+    upper: Floats  # [n]
+    lower: Floats  # [n]
+    slope: Floats  # [n] of the lower bound, in m
+
+
+class Map(Protocol):
+    """Anything that maps a function over a list: the built-in ``map``, a pool's ``map``, a cluster's."""
+
+    def __call__(self, function: Callable[[Any], Any], items: Iterable[Any], /) -> Iterable[Any]:
+        """``function`` of each item, in order."""
+        ...
+
+
+def common_step(mdp: MDP) -> Fraction | None:
+    """The largest number that all rewards are multiples of, if they are multiples of anything sensible.
+
+    Floats count as the simplest fraction that they round (0.1 as 1/10); what that leaves out is
+    :attr:`Lattice.error`.
+    """
+    if mdp.exact_reward is not None:
+        rewards = list(dict.fromkeys(mdp.exact_reward))
+    else:
+        floats = np.unique(mdp.reward)
+        if len(floats) > 10_000:
+            return None
+        rewards: list[Fraction] = []
+        for r in floats.tolist():
+            simple = Fraction(r).limit_denominator(LARGEST_DENOMINATOR)
+            if abs(float(simple) - r) > 4 * math.ulp(r):  # 3 * 0.1 counts as 3/10, too
+                return None
+            rewards.append(simple)
+    scale = math.lcm(*(r.denominator for r in rewards))
+    step = math.gcd(*(int(r * scale) for r in rewards))
+    if step == 0:
+        return Fraction(1)
+    low, high = mdp.return_range
+    return Fraction(step, scale) if (high - low) * scale <= MOST_POINTS * step else None
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """``mdp`` with its returns counted in steps of ``kappa``; ``exact`` where all rewards are multiples of it."""
+
+    mdp: MDP
+    kappa: float
+    exact: bool
+
+    @cached_property
+    def tables(self) -> kernels.Tables:
+        """The problem as kernels take it."""
+        mdp = self.mdp
+        drift = self._drift
+        left = np.arange(mdp.horizon, -1, -1)[:, None] * drift
+        if self.exact:
+            jump = np.rint(mdp.reward / self.kappa) - drift
+            part = np.zeros(len(jump))
+            most_left = np.rint(mdp.most / self.kappa) - left
+        else:
+            steps = (mdp.reward - drift * self.kappa) / self.kappa
+            jump = np.floor(steps)
+            part = np.clip(steps - jump, 0.0, 1.0)
+            most_left = np.ceil((mdp.most - left * self.kappa) / self.kappa + 1e-6)  # generous to the rounding here
+        if max(np.abs(jump).max() * mdp.horizon, np.abs(most_left).max()) >= kernels.NEVER / 4:
+            raise TooLargeError(f"a lattice of step {self.kappa:g} has too many points for these rewards")
+        jump = jump.astype(np.int32)
+        rows = np.add.reduceat(mdp.prob, mdp.outcome_start[:-1])
+        first, last = self._reachable(jump, part, 0, mdp.start_state)
+        return kernels.Tables(
+            step_layer=mdp.step_layer,
+            pair_start=mdp.pair_start,
+            outcome_start=mdp.outcome_start,
+            prob=mdp.prob / np.repeat(rows, np.diff(mdp.outcome_start)),
+            next_state=mdp.next_state,
+            reward=mdp.reward,
+            jump=jump,
+            part=part,
+            drift=drift,
+            most_left=most_left.astype(np.int32),
+            first=first,
+            last=last,
+        )
+
+    @cached_property
+    def _drift(self) -> int:
+        """The middle of the rewards in lattice steps, where they are far from 0 for their range; else 0."""
+        low, high = float(self.mdp.reward.min()), float(self.mdp.reward.max())
+        middle = (low + high) / 2
+        return round(middle / self.kappa) if abs(middle) > 64 * (high - low + self.kappa) else 0
+
+    def _reachable(self, jump: Any, part: Any, step: int, states: Any) -> Any:
+        mdp = self.mdp
+        return kernels.reachable(
+            *(mdp.step_layer, mdp.pair_start, mdp.outcome_start, mdp.next_state, jump, part),
+            *(mdp.n_states, step, states),
+        )
+
+    def tables_from(self, step: int, state: int) -> kernels.Tables:
+        """The tables with a return of 0 in ``state`` at ``step`` as the only start."""
+        first, last = self._reachable(self.tables.jump, self.tables.part, step, np.array([state], np.int32))
+        return self.tables._replace(first=first, last=last)
+
+    @cached_property
+    def error(self) -> float:
+        """How far a reward is from its place on an exact lattice, at most."""
+        if not self.exact:
+            return 0.0
+        rewards = self.mdp.exact_reward or tuple(Fraction(r) for r in np.unique(self.mdp.reward).tolist())
+        kappa = Fraction(self.kappa)
+        return max(float(abs(r - kappa * round(r / kappa))) for r in rewards)
+
+    def index(self, m: float, phase: float = 0.0) -> int:
+        """The greatest lattice point ``kappa * index + phase`` that is at most ``m``."""
+        nearest = round((m - phase) / self.kappa)
+        if self.exact and self.is_point(m - phase):
+            return nearest
+        below = math.floor((m - phase) / self.kappa)
+        return below if below * self.kappa + phase <= m else below - 1
+
+    def is_point(self, m: float) -> bool:
+        """Whether ``m`` is on the lattice, but for the rounding of sums of rewards."""
+        slack = self.mdp.horizon * (self.error + 2.0**-52 * self.largest)
+        return abs(m - self.kappa * round(m / self.kappa)) <= min(slack, self.kappa / 4)
+
+    @cached_property
+    def largest(self) -> float:
+        """A bound on the size of every partial return."""
+        return float(np.abs(self.mdp.reward).max()) * self.mdp.horizon
+
+
+class Slice:
+    """One slice: the best return held at ``m``, the curve ``after`` paid at the end.
+
+    Args:
+        lattice: the problem.
+        tables: the lattice's, or those from another start.
+        after: the curve of the next rollout.
+        m: the best return so far, at least the floor of ``after``.
+        shifts: the least and greatest return at the start, in lattice steps: (0, 0) but for sweeps over many returns.
+        phase: a return that is added to every lattice point.
+        keep: whether all layers are kept, for acting, or only two at a time.
+        memory: how many bytes the slice may take.
+    """
+
+    def __init__(
+        self,
+        lattice: Lattice,
+        tables: kernels.Tables,
+        after: Curve,
+        m: float,
+        *,
+        shifts: tuple[int, int] = (0, 0),
+        phase: float = 0.0,
+        keep: bool = False,
+        memory: float = math.inf,
+    ) -> None:
+        self.lattice, self.tables, self.after, self.m, self.phase = lattice, tables, after, m, phase
+        self.idle = (float(after.upper(m)), float(after.lower(m)), after.slope(m))
+        mi = lattice.index(m, phase)
+        low, pad, high, sizes, end_low, end_high = kernels.windows(tables, *shifts, mi)
+        ends = max(end_high - end_low + 1, 0)
+        self._end_low = end_low if ends else 0
+        if keep:
+            layer_start = ends + np.concatenate(([0], np.cumsum(sizes[:-1])))
+            total = ends + int(sizes.sum())
+        else:
+            widest = int(sizes.max())
+            layer_start = ends + widest * (np.arange(len(sizes)) % 2)
+            total = ends + 2 * widest
+        needed = total * (16 if lattice.exact else 36) + 20 * low.size
+        if needed > memory:
+            raise TooLargeError(f"a slice would take {needed / 2**20:.0f} MiB")
+        self.layout = kernels.Layout(
+            low, pad, high, kernels.places(pad, high, layer_start, self._end_low, tables.drift)
+        )
+        if lattice.exact:
+            self._sweep_exact(total, ends, mi)
+        else:
+            self._sweep_bounds(total)
+
+    def _sweep_exact(self, total: int, ends: int, mi: int) -> None:
+        self.lower, self.slope_m = np.empty(total), np.empty(total)
+        final = self._end_low + np.arange(ends)
+        idle = final <= mi
+        self.lower[:ends] = np.where(idle, self.idle[1], self.after.lower(self.lattice.kappa * final + self.phase))
+        self.slope_m[:ends] = np.where(idle, self.idle[2], 0.0)
+        kernels.exact_layers(self.tables, self.layout, self.idle[1], self.idle[2], self.lower, self.slope_m)
+
+    def _sweep_bounds(self, total: int) -> None:
+        self.upper, self.lower, self.slope_g, self.slope_m = (np.empty(total) for _ in range(4))
+        self.choice = np.empty(total, np.int32)
+        after = self.after
+        kernels.bound_layers(
+            *(self.tables, self.layout, self.lattice.kappa, self.phase, self.m, self.idle),
+            *((after.line_end, after.line_height, after.line_slope), (after.point, after.point_value)),
+            *(self.upper, self.lower, self.slope_g, self.slope_m, self.choice),
+        )
+
+    def cell(self, step: int, state: int, g: int) -> int | None:
+        """Where the cell of ``g`` lies; None where the state is idle there."""
+        if g < self.layout.low[step, state]:
+            return None
+        return int(self.layout.place[step, state]) + g
+
+    def at_start(self, g: Ints) -> Floats:
+        """Upper bound, lower bound and slope in ``m`` when a rollout starts with return ``g`` [n]: [3, n]."""
+        mdp = self.lattice.mdp
+        found = np.zeros((3, len(g)))
+        for p, s in zip(mdp.start_prob / mdp.start_prob.sum(), mdp.start_state.tolist(), strict=True):
+            beaten = g >= self.layout.low[0, s]
+            cells = self.layout.place[0, s] + g[beaten]
+            upper = self.lower if self.lattice.exact else self.upper
+            for total, idle, values in zip(found, self.idle, (upper, self.lower, self.slope_m), strict=True):
+                total[beaten] += p * values[cells]
+                total[~beaten] += p * idle
+        if self.lattice.exact:
+            found[0] = found[1]
+        return found
+
+
+def solve_slices(
+    lattice: Lattice, after: Curve, gap: float, knots: Sequence[float], map_: Map, memory: float
+) -> Bounds:
+    """Bounds on ``U_i`` at every knot, from the curve ``after`` it: the one thing planners ask of kernels.
+
+    On an exact lattice a slice is solved for the lower curve alone. Its backup is exact and does not expand
+    differences, so adding the largest ``gap`` of the next curve gives the upper bound.
+    """
+
+    def one(m: float) -> Floats:
+        return Slice(lattice, lattice.tables, after, m, memory=memory).at_start(np.zeros(1, np.int64))
+
+    upper, lower, slope = np.concatenate(list(map_(one, knots)), axis=1)
+    return Bounds(upper + gap if lattice.exact else upper, lower, slope)
+
+
+def last_rollout(lattice: Lattice, least: int, most: int, after: Curve, memory: float) -> Bounds:
+    """Bounds on ``U_{K-1}`` at all lattice points ``least .. most`` from one sweep.
+
+    With nothing to come but the best return itself, only ``G - M`` matters: a slice with ``m = 0`` that starts from all
+    returns ``-most .. -least`` at once holds them all.
+    """
+    sweep = Slice(lattice, lattice.tables, after, 0.0, shifts=(-most, -least), memory=memory)
+    points = np.arange(least, most + 1)
+    upper, lower, slope = sweep.at_start(-points)
+    return Bounds(upper + lattice.kappa * points, lower + lattice.kappa * points, slope)
+
+
+def mean_values(mdp: MDP, prob: Floats) -> Floats:
+    """The optimal expected return of one rollout, from each step and state, [H + 1, S]: ordinary backward induction."""
+    S = mdp.n_states
+    values = np.zeros((mdp.horizon + 1, S + 1))
+    for h in range(mdp.horizon - 1, -1, -1):
+        node = int(mdp.step_layer[h]) * S
+        pairs: Ints = mdp.pair_start[node : node + S + 1]
+        outcomes = mdp.outcome_start[pairs[0] : pairs[-1] + 1]
+        span = slice(outcomes[0], outcomes[-1])
+        worth = prob[span] * (mdp.reward[span] + values[h + 1][mdp.next_state[span]])
+        actions = np.add.reduceat(worth, outcomes[:-1] - outcomes[0])
+        values[h, :S] = np.maximum.reduceat(actions, pairs[:-1] - pairs[0])
+    return values[:, :S]

@@ -1,0 +1,139 @@
+"""The paper's own algorithm (Theorem 1): round every reward to a midpoint of a grid, and plan the rounded problem.
+
+With ``n`` cells of width ``kappa = 1/n`` over the range [0, 1], a reward in cell ``j`` becomes ``(j + 1/2)/n``. The
+optimal value of the rounded problem is within ``kappa H/2`` of the true one, and its policy, remembering rounded
+rewards, earns the true optimum but for ``kappa H`` (the paper states twice that).
+"""
+
+import math
+import time
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from maxatk import checks
+from maxatk.checks import Number
+from maxatk.errors import InputError
+from maxatk.mdp import MDP
+from maxatk.planning.certified import Certified
+from maxatk.planning.certified_plan import CertifiedPlan
+from maxatk.planning.plan import Plan, Reporter, Status
+from maxatk.policies import Policy, Trial
+
+
+@dataclass(frozen=True)
+class Midpoint:
+    """Plan by rounding rewards in [0, 1] to the midpoints of a grid of step ``kappa``, which must be ``1/n``.
+
+    A reward on the border of two cells goes to the upper one, but for 1, which has none above it.
+    """
+
+    kappa: Number
+
+    def __post_init__(self) -> None:
+        exact = checks.exact_number(self.kappa, "kappa")
+        if exact <= 0 or abs(exact * round(1 / exact) - 1) > 1e-12:
+            raise InputError(f"kappa must be 1/n for a whole number n, not {self.kappa}")
+
+    @property
+    def cells(self) -> int:
+        """``n``."""
+        return round(1 / checks.exact_number(self.kappa, "kappa"))
+
+    def solve(self, mdp: MDP, k: int, best_so_far: Number, progress: Reporter | None = None) -> "MidpointPlan":
+        """Plan for arguments that :func:`maxatk.solve` has checked."""
+        began = time.perf_counter()
+        n = self.cells
+        rewards = mdp.exact_reward or [Fraction(r) for r in mdp.reward.tolist()]
+        for r in rewards:
+            if not 0 <= r <= 1:
+                raise InputError(f"Midpoint needs rewards in [0, 1], as the paper does, but one is {float(r):g}")
+        # In units of kappa/2 the midpoints are odd integers, which floats hold exactly.
+        odd = np.array([2 * cell(r, n) + 1 for r in rewards], np.float64)
+        incumbent = -math.inf if best_so_far == -math.inf else float(best_so_far) * 2 * n
+        rounded = Certified(tol=0.0).solve(mdp.with_rewards(odd), k, incumbent, progress)
+        value = (rounded.lower + rounded.upper) / (4 * n)
+        slack = rounded.gap / (4 * n) + mdp.horizon / (2 * n)  # what floating point left open, and kappa H/2
+        return MidpointPlan(
+            mdp=mdp,
+            k=k,
+            best_so_far=best_so_far,
+            lower=value - slack * (1 + 2.0**-40),
+            upper=value + slack * (1 + 2.0**-40),
+            status=Status.WITHIN_TOL,
+            stats={**rounded.stats, "lattice_step": 1 / n, "seconds": time.perf_counter() - began},
+            value=value,
+            cells=n,
+            rounded=rounded,
+        )
+
+
+def cell(reward: Fraction, n: int) -> int:
+    """The cell of a reward: the one above it where it lies on a border."""
+    return min(math.floor(reward * n), n - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class MidpointPlan(Plan):
+    """The plan of the rounded problem; ``value`` is its optimum, at most ``kappa H/2`` off the true one."""
+
+    value: float
+    cells: int
+    rounded: CertifiedPlan = field(repr=False)
+
+    @property
+    def policy(self) -> "MidpointPolicy":
+        """The optimal policy of the rounded problem, which its trials feed rounded rewards."""
+        return MidpointPolicy(self)
+
+    def curve(self, i: int, m: Number) -> tuple[float, float]:
+        """``U_i(m)`` of the rounded problem, more or less ``kappa H/2``."""
+        i = checks.integer(i, "i", most=self.k)
+        best = float(checks.incumbent(m, "m"))
+        if i == self.k:
+            return best, best
+        half = self.mdp.horizon / (2 * self.cells)
+        lower, upper = (u / (2 * self.cells) for u in self.rounded.curve(i, best * 2 * self.cells))
+        return lower - half, upper + half
+
+
+class MidpointPolicy(Policy):
+    """The paper's table policy: ``best`` and ``so_far`` are sums of *rounded* rewards, as its trials keep them."""
+
+    def __init__(self, plan: MidpointPlan) -> None:
+        super().__init__(plan.k, plan.mdp.horizon, plan.best_so_far)
+        self.cells = plan.cells
+        self._rounded = plan.rounded.policy
+
+    def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
+        """The action at rounded returns."""
+        scale = 2 * self.cells
+        best = checks.incumbent(best, "best")
+        return self._rounded.action(
+            rollout=rollout,
+            step=step,
+            state=state,
+            best=best if best == -math.inf else best * scale,
+            so_far=checks.exact_number(so_far, "so_far") * scale,
+        )
+
+    def begin(self) -> "MidpointTrial":
+        """A trial that rounds what it observes."""
+        return MidpointTrial(self)
+
+
+class MidpointTrial(Trial):
+    """A trial that remembers rounded rewards."""
+
+    def __init__(self, policy: MidpointPolicy) -> None:
+        super().__init__(policy)
+        self._cells = policy.cells
+
+    def observe(self, reward: Any, done: bool = False) -> None:
+        """Take in a reward in [0, 1], rounded to its midpoint."""
+        exact = checks.exact_number(reward, "reward")
+        if not 0 <= exact <= 1:
+            raise InputError(f"reward must be in [0, 1], not {checks.shown(reward)}")
+        super().observe(Fraction(2 * cell(exact, self._cells) + 1, 2 * self._cells), done)
