@@ -5,10 +5,11 @@ its steps: at step ``h`` it stands for the return ``kappa * (g + drift * h)``, w
 if all rewards are large. A state at a step needs only the *window* of ``g`` that can be reached and from which ``m``
 can still be beaten: below it the state is *idle*, and worth what the curve pays at ``m``.
 
-All values of a slice lie in one buffer: first those of finished rollouts, by return; then, layer by layer, the window
-of each state with some idle cells before it (the *pad*), so that whatever a row reaches lies in the buffer and the
-inner loops have no cases to tell apart. ``pad[h, s]`` is the first return of state ``s`` in layer ``h``, and
-``place[h, s]`` where its cell lies in the buffer. Layer ``H`` and the next state ``S`` are finished rollouts.
+Slices at several ``m`` can be swept together: each cell then holds a value for each of them, side by side, and the
+inner loops are as many times longer. All values lie in one buffer: first those of finished rollouts, by return; then,
+layer by layer, the window of each state with some idle cells before it (the *pad*), so that whatever a row reaches
+lies in the buffer and the inner loops have no cases to tell apart. ``pad[h, s]`` is the first ``g`` of state ``s`` in
+layer ``h``, ``place[h, s]`` where the cell with ``g = 0`` lies. Layer ``H`` and next state ``S`` are finished rollouts.
 """
 
 from typing import Any, NamedTuple
@@ -99,7 +100,8 @@ def windows(tables: Tables, shift_low: int, shift_high: int, m: int) -> Any:
     end_low, end_high = FAR, -FAR
     for h in range(H):
         for s in range(S):
-            low[h, s] = max(first[h, s] + shift_low, m - tables.drift * H - tables.most_left[h, s] + 1)
+            beats = m - tables.drift * H - tables.most_left[h, s] + 1
+            low[h, s] = max(first[h, s] + shift_low, min(beats, NEVER))
             pad[h, s] = low[h, s]
             high[h, s] = last[h, s] + shift_high
     for h in range(H):
@@ -138,60 +140,62 @@ def places(pad: Any, high: Any, layer_start: Any, end_low: int, drift: int) -> A
 
 
 @compiled
-def exact_layers(tables: Tables, layout: Layout, idle_value: float, idle_slope: float, value: Any, slope: Any) -> None:
-    """Sweep a slice whose rewards all lie on the lattice, filling ``value`` and ``slope`` (in ``m``) layer by layer.
+def exact_layers(tables: Tables, layout: Layout, idle_value: Any, idle_slope: Any, value: Any, slope: Any) -> None:
+    """Sweep slices whose rewards all lie on the lattice, filling ``value`` and ``slope`` (in ``m``) layer by layer.
 
-    ``V_h(s, g) = max_a sum p V_{h+1}(s', g + jump)``; the slope is that of the action taken.
+    ``V_h(s, g) = max_a sum p V_{h+1}(s', g + jump)``; the slope is that of the action taken. The idle values are arrays
+    [B], one entry for each ``m``, and cell ``x`` of slice ``b`` is entry ``x * B + b`` of the buffers.
     """
     pair_start, outcome_start, next_state = tables.pair_start, tables.outcome_start, tables.next_state
     prob, jump, place = tables.prob, tables.jump, layout.place
     H, S = layout.pad.shape
-    weight = np.zeros(4)
-    source = np.zeros(4, np.int64)
+    B = idle_value.shape[0]
     widest = 1
     for h in range(H):
         for s in range(S):
             widest = max(widest, layout.high[h, s] - layout.low[h, s] + 1)
-    sum_value = np.empty(widest)
-    sum_slope = np.empty(widest)
+    sum_value = np.empty(widest * B)
+    sum_slope = np.empty(widest * B)
     for h in range(H - 1, -1, -1):
         node = tables.step_layer[h] * S
         for s in range(S):
             g, high = layout.low[h, s], layout.high[h, s]
-            n = high - g + 1
-            cell = place[h, s]
-            for x in range(cell + layout.pad[h, s], cell + min(g, high + 1)):
-                value[x] = idle_value
-                slope[x] = idle_slope
+            n = (high - g + 1) * B
+            for x in range(place[h, s] + layout.pad[h, s], place[h, s] + min(g, high + 1)):
+                for b in range(B):
+                    value[x * B + b] = idle_value[b]
+                    slope[x * B + b] = idle_slope[b]
             if n <= 0:
                 continue
-            best_value = value[cell + g : cell + g + n]
-            best_slope = slope[cell + g : cell + g + n]
+            first = (place[h, s] + g) * B
+            best_value = value[first : first + n]
+            best_slope = slope[first : first + n]
             for row in range(pair_start[node + s], pair_start[node + s + 1]):
                 o, end = outcome_start[row], outcome_start[row + 1]
                 new = row == pair_start[node + s]
                 begun = False
                 while o < end:
-                    # Four outcomes at a time, the missing ones with weight 0: fewer passes over the sums.
-                    for x in range(4):
-                        here = o + x < end
-                        weight[x] = prob[o + x] if here else 0.0
-                        source[x] = place[h + 1, next_state[o + x]] + g + jump[o + x] if here else source[0]
-                    o += 4
-                    p0, p1, p2, p3 = weight[0], weight[1], weight[2], weight[3]
-                    v0, w0 = value[source[0] : source[0] + n], slope[source[0] : source[0] + n]
-                    v1, w1 = value[source[1] : source[1] + n], slope[source[1] : source[1] + n]
-                    v2, w2 = value[source[2] : source[2] + n], slope[source[2] : source[2] + n]
-                    v3, w3 = value[source[3] : source[3] + n], slope[source[3] : source[3] + n]
+                    # Three outcomes at a time, the missing ones with weight 0: fewer passes over the sums.
+                    i0 = (place[h + 1, next_state[o]] + g + jump[o]) * B
+                    i1, i2 = i0, i0
+                    p0, p1, p2 = prob[o], 0.0, 0.0
+                    if o + 1 < end:
+                        i1, p1 = (place[h + 1, next_state[o + 1]] + g + jump[o + 1]) * B, prob[o + 1]
+                    if o + 2 < end:
+                        i2, p2 = (place[h + 1, next_state[o + 2]] + g + jump[o + 2]) * B, prob[o + 2]
+                    o += 3
+                    v0, w0 = value[i0 : i0 + n], slope[i0 : i0 + n]
+                    v1, w1 = value[i1 : i1 + n], slope[i1 : i1 + n]
+                    v2, w2 = value[i2 : i2 + n], slope[i2 : i2 + n]
                     if o < end or begun:
                         if not begun:
                             for k in range(n):
-                                sum_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] + p3 * v3[k]
-                                sum_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k] + p3 * w3[k]
+                                sum_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
+                                sum_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
                         else:
                             for k in range(n):
-                                sum_value[k] += p0 * v0[k] + p1 * v1[k] + p2 * v2[k] + p3 * v3[k]
-                                sum_slope[k] += p0 * w0[k] + p1 * w1[k] + p2 * w2[k] + p3 * w3[k]
+                                sum_value[k] += p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
+                                sum_slope[k] += p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
                         begun = True
                         if o >= end:
                             for k in range(n):
@@ -200,12 +204,12 @@ def exact_layers(tables: Tables, layout: Layout, idle_value: float, idle_slope: 
                                 best_slope[k] = sum_slope[k] if better else best_slope[k]
                     elif new:
                         for k in range(n):
-                            best_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] + p3 * v3[k]
-                            best_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k] + p3 * w3[k]
+                            best_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
+                            best_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
                     else:
                         for k in range(n):
-                            v = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] + p3 * v3[k]
-                            w = p0 * w0[k] + p1 * w1[k] + p2 * w2[k] + p3 * w3[k]
+                            v = p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
+                            w = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
                             better = v > best_value[k]
                             best_value[k] = v if better else best_value[k]
                             best_slope[k] = w if better else best_slope[k]

@@ -28,6 +28,7 @@ from maxatk.planning.plan import Progress, Reporter, Status
 from maxatk.rows import Floats
 
 EXACT_POINTS = 50_000  # a lattice of at most so many points is swept exactly, whatever the tolerance
+FIRST_KNOTS = 7  # with the floor, two sweeps of four
 COARSE_POINTS = 128  # of the first lattice for rewards without a common step
 
 
@@ -106,9 +107,7 @@ class _Work:
             except (TooLargeError, MemoryError):
                 raise _StoppedError(Status.MEMORY_LIMIT) from None
 
-        for result in self._pool.map(one, items):
-            self.slices += 1
-            yield result
+        return self._pool.map(one, items)
 
     @property
     def slice_memory(self) -> float:
@@ -218,7 +217,9 @@ class _Search:
         budget = max(self.tol - 2 * self.rounding(lattice), 0.0) * (1.0 if lattice.exact else 0.5)
         try:
             for i in range(self.k - 1, 0, -1):
-                share = max(budget - gap, 0.0) / i if lattice.exact else budget / (self.k - 1)
+                # The last curve's knots cost nothing, so it takes little; the others share what is left.
+                left = max(budget - gap, 0.0) if lattice.exact else budget
+                share = left / 50 if i == self.k - 1 else left / (i if lattice.exact else self.k - 1)
                 curve, gap = self._curve(lattice, i, curves[0], gap, share)
                 curves.insert(0, curve)
                 self.work.report(float(curve.lower(self.incumbent)), self.most, i)
@@ -227,8 +228,12 @@ class _Search:
             return self._given_up(lattice, curves, stop.status)
         except KeyboardInterrupt:
             return self._given_up(lattice, curves, Status.INTERRUPTED)
-        self.work.report(lower, upper, 0)
-        return _Pass(lower, upper, lattice, [curves[0], *curves], start, gap, None)
+        stopped = None
+        try:
+            self.work.report(lower, upper, 0)
+        except KeyboardInterrupt:  # too late to lose anything
+            stopped = Status.INTERRUPTED
+        return _Pass(lower, upper, lattice, [curves[0], *curves], start, gap, stopped)
 
     def _first_rollout(self, lattice: Lattice, after: Curve, gap: float) -> tuple[float, float, float]:
         """The first rollout needs one slice: that of the incumbent."""
@@ -237,6 +242,9 @@ class _Search:
         if self.k == 1 and self.incumbent <= self.least:
             return self.least, self.mean, self.mean
         start = max(self.incumbent, self._floor(lattice, after))
+        if start >= self.most:
+            return start, float(after.lower(self.incumbent)), self.most
+        self.work.slices += 1
         bounds = solve_slices(lattice, after, gap, [start], self.work.map, self.work.memory)
         return start, float(bounds.lower[0]), min(float(bounds.upper[0]), self.most)
 
@@ -262,9 +270,17 @@ class _Search:
         if i == self.k - 1:
             return self._last_curve(lattice, after, share)
         floor = self._floor(lattice, after)
-        useful = [float(m) for m in after.line_knot[1:-1:2] if floor < m < self.most]
+        if floor >= self.most:  # the largest return is as good as certain: more rollouts change nothing
+            hull = np.array([self.most])
+            return replace(after, floor=self.most, point=hull, point_value=hull), self.most - float(
+                after.lower(-math.inf)
+            )
+        # Where the next curve turns this one will, too: some of its knots to begin with, so that threads have work.
+        inner = after.line_knot[(after.line_knot > floor) & (after.line_knot < self.most)]
+        useful = inner[:: max(len(inner) // FIRST_KNOTS, 1)].tolist()
 
         def solve(knots: Sequence[float]) -> Bounds:
+            self.work.slices += len(knots)
             return solve_slices(lattice, after, gap, knots, self.work.map, self.work.slice_memory)
 
         return self._build(lattice, solve, [floor, *self._incumbent_above(floor), *useful], share, lattice.exact)
@@ -272,8 +288,9 @@ class _Search:
     def _last_curve(self, lattice: Lattice, after: Curve, share: float) -> tuple[Curve, float]:
         """The last rollout's curve: one sweep holds it at all lattice points, and only some are kept as knots."""
         end, top = lattice.index(self.least), lattice.index(self.most) + (0 if lattice.exact else 1)
-        bottom = max(end, lattice.index(self.mean - 4 * (self.most - self.mean)))
+        bottom = max(end, lattice.index(self.mean - 2 * (self.most - self.mean)))
         while True:
+            self.work.slices += 1
             (table,) = self.work.map(lambda b: last_rollout(lattice, b, top, after, self.work.memory), [bottom])
             if bottom == end or table.upper[0] - self.mean <= share / 2:
                 break
@@ -341,7 +358,7 @@ def _between(
         worst, place = -math.inf, a
         for x in places:
             if a + tiny < x < b - tiny:
-                chord = upper[i] + (upper[i + 1] - upper[i]) * (x - a) / (b - a)
+                chord = upper[i] + (upper[i + 1] - upper[i]) * ((x - a) / (b - a))
                 gap = float(chord - max(lower[i] + sa * (x - a), lower[i + 1] + sb * (x - b)))
                 worst, place = max((worst, place), (gap, x))
         largest = max(largest, worst)

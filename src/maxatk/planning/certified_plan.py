@@ -57,11 +57,11 @@ class CertifiedPlan(Plan):
         elif self.k == 1:
             after = self.curves[1]
             found = Slice(self.lattice, self.lattice.tables, after, max(best, self.mdp.return_range[0]))
-            upper, lower, _ = found.at_start(np.zeros(1, np.int64))[:, 0].tolist()
+            upper, lower, _ = found.at_start()[:, 0].tolist()
         else:
             after = self.curves[1]
             found = Slice(self.lattice, self.lattice.tables, after, max(best, after.flat_to))
-            upper, lower, _ = found.at_start(np.zeros(1, np.int64))[:, 0].tolist()
+            upper, lower, _ = found.at_start()[:, 0].tolist()
             if self.lattice.exact:
                 upper = lower + self.stats["gap_after_first"]
         return lower - rounding, min(upper + rounding, most)

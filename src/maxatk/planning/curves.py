@@ -7,6 +7,7 @@ Every ``U_i`` is convex, nondecreasing, 1-Lipschitz and at least ``m``; it is fl
 
 import dataclasses
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ class Curve:
     """Bounds of one curve: the greatest of some lines below, a broken line above.
 
     Line ``i`` is the tangent found at ``line_knot[i]``; it counts from ``line_end[i - 1]`` to ``line_end[i]``. Up to
-    ``floor`` the lower bound is flat, and the upper one is taken to be: it stands for having no return at all.
+    ``floor`` the upper bound is taken to be flat. The first line is flat: it is what no return at all is worth.
     """
 
     floor: float
@@ -50,20 +51,19 @@ class Curve:
 
     def lower(self, m: Any) -> Any:
         """The lower bound at ``m``, a number or an array."""
-        x = self._from_floor(m)
+        x: Floats = np.asarray(
+            np.maximum(m, -sys.float_info.max)
+        )  # no return at all: the flat line counts, and 0 * inf must not
         line = np.searchsorted(self.line_end, x)
         return self.line_height[line] + self.line_slope[line] * x
 
-    def _from_floor(self, m: Any) -> Floats:
-        return np.maximum(m, self.floor)
-
     def slope(self, m: float) -> float:
-        """A slope of the lower bound at ``m``: 0 up to the floor."""
-        return 0.0 if m <= self.floor else float(self.line_slope[np.searchsorted(self.line_end, m)])
+        """A slope of the lower bound at ``m``."""
+        return float(self.line_slope[np.searchsorted(self.line_end, m)])
 
     def upper(self, m: Any) -> Any:
         """The upper bound at ``m``."""
-        x = self._from_floor(m)
+        x: Floats = np.asarray(np.maximum(m, self.floor))
         return np.maximum(np.interp(x, self.point, self.point_value), x)
 
     @property
@@ -75,7 +75,7 @@ class Curve:
 
     def knot(self, m: float) -> float:
         """The knot whose tangent is the lower bound at ``m``."""
-        return float(self.line_knot[np.searchsorted(self.line_end, max(m, self.floor))])
+        return float(self.line_knot[np.searchsorted(self.line_end, m)])
 
 
 def identity(least: float, most: float) -> Curve:
@@ -132,4 +132,4 @@ def _hull(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 def _above(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
     """Whether ``b`` lies on or above the line from ``a`` to ``c``."""
-    return (b[1] - a[1]) * (c[0] - a[0]) >= (c[1] - a[1]) * (b[0] - a[0])
+    return (b[1] - a[1]) / (b[0] - a[0]) >= (c[1] - a[1]) / (c[0] - a[0])  # products could leave the range of floats

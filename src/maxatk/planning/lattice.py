@@ -17,6 +17,7 @@ from maxatk.rows import Floats, Ints
 
 MOST_POINTS = 2**22  # of a lattice that is tried as a common step
 LARGEST_DENOMINATOR = 10**6
+TOGETHER = 4  # knots that one sweep on an exact lattice takes
 
 
 class Bounds(NamedTuple):
@@ -84,7 +85,7 @@ class Lattice:
             jump = np.floor(steps)
             part = np.clip(steps - jump, 0.0, 1.0)
             most_left = np.ceil((mdp.most - left * self.kappa) / self.kappa + 1e-6)  # generous to the rounding here
-        if max(np.abs(jump).max() * mdp.horizon, np.abs(most_left).max()) >= kernels.NEVER / 4:
+        if np.abs(jump).max() * mdp.horizon >= kernels.NEVER / 4:
             raise TooLargeError(f"a lattice of step {self.kappa:g} has too many points for these rewards")
         jump = jump.astype(np.int32)
         rows = np.add.reduceat(mdp.prob, mdp.outcome_start[:-1])
@@ -99,7 +100,7 @@ class Lattice:
             jump=jump,
             part=part,
             drift=drift,
-            most_left=most_left.astype(np.int32),
+            most_left=most_left.astype(np.int64),
             first=first,
             last=last,
         )
@@ -152,13 +153,13 @@ class Lattice:
 
 
 class Slice:
-    """One slice: the best return held at ``m``, the curve ``after`` paid at the end.
+    """One slice: the best return held at ``m``, the curve ``after`` paid at the end. On an exact lattice, or several.
 
     Args:
         lattice: the problem.
         tables: the lattice's, or those from another start.
         after: the curve of the next rollout.
-        m: the best return so far, at least the floor of ``after``.
+        ms: the best return so far, at least the floor of ``after``; on an exact lattice there may be several.
         shifts: the least and greatest return at the start, in lattice steps: (0, 0) but for sweeps over many returns.
         phase: a return that is added to every lattice point.
         keep: whether all layers are kept, for acting, or only two at a time.
@@ -170,17 +171,16 @@ class Slice:
         lattice: Lattice,
         tables: kernels.Tables,
         after: Curve,
-        m: float,
-        *,
+        *ms: float,
         shifts: tuple[int, int] = (0, 0),
         phase: float = 0.0,
         keep: bool = False,
         memory: float = math.inf,
     ) -> None:
-        self.lattice, self.tables, self.after, self.m, self.phase = lattice, tables, after, m, phase
-        self.idle = (float(after.upper(m)), float(after.lower(m)), after.slope(m))
-        mi = lattice.index(m, phase)
-        low, pad, high, sizes, end_low, end_high = kernels.windows(tables, *shifts, mi)
+        self.lattice, self.tables, self.after, self.m, self.phase = lattice, tables, after, ms[0], phase
+        self._ms = ms
+        self.idle = (float(after.upper(ms[0])), float(after.lower(ms[0])), after.slope(ms[0]))
+        low, pad, high, sizes, end_low, end_high = kernels.windows(tables, *shifts, lattice.index(min(ms), phase))
         ends = max(end_high - end_low + 1, 0)
         self._end_low = end_low if ends else 0
         if keep:
@@ -190,24 +190,28 @@ class Slice:
             widest = int(sizes.max())
             layer_start = ends + widest * (np.arange(len(sizes)) % 2)
             total = ends + 2 * widest
-        needed = total * (16 if lattice.exact else 36) + 20 * low.size
+        needed = total * (16 * len(ms) if lattice.exact else 36) + 20 * low.size
         if needed > memory:
             raise TooLargeError(f"a slice would take {needed / 2**20:.0f} MiB")
         self.layout = kernels.Layout(
             low, pad, high, kernels.places(pad, high, layer_start, self._end_low, tables.drift)
         )
         if lattice.exact:
-            self._sweep_exact(total, ends, mi)
+            self._sweep_exact(total, ends)
         else:
             self._sweep_bounds(total)
 
-    def _sweep_exact(self, total: int, ends: int, mi: int) -> None:
-        self.lower, self.slope_m = np.empty(total), np.empty(total)
-        final = self._end_low + np.arange(ends)
-        idle = final <= mi
-        self.lower[:ends] = np.where(idle, self.idle[1], self.after.lower(self.lattice.kappa * final + self.phase))
-        self.slope_m[:ends] = np.where(idle, self.idle[2], 0.0)
-        kernels.exact_layers(self.tables, self.layout, self.idle[1], self.idle[2], self.lower, self.slope_m)
+    def _sweep_exact(self, total: int, ends: int) -> None:
+        B = len(self._ms)
+        self.lower, self.slope_m = np.empty(total * B), np.empty(total * B)
+        value = np.array([float(self.after.lower(m)) for m in self._ms])
+        slope = np.array([self.after.slope(m) for m in self._ms])
+        final = self._end_low + np.arange(ends)[:, None]  # [ends, 1]
+        idle = final <= np.array([self.lattice.index(m, self.phase) for m in self._ms])  # [ends, B]
+        paid = self.after.lower(self.lattice.kappa * final + self.phase)
+        self.lower[: ends * B] = np.where(idle, value, paid).ravel()
+        self.slope_m[: ends * B] = np.where(idle, slope, 0.0).ravel()
+        kernels.exact_layers(self.tables, self.layout, value, slope, self.lower, self.slope_m)
 
     def _sweep_bounds(self, total: int) -> None:
         self.upper, self.lower, self.slope_g, self.slope_m = (np.empty(total) for _ in range(4))
@@ -225,8 +229,23 @@ class Slice:
             return None
         return int(self.layout.place[step, state]) + g
 
-    def at_start(self, g: Ints) -> Floats:
-        """Upper bound, lower bound and slope in ``m`` when a rollout starts with return ``g`` [n]: [3, n]."""
+    def at_start(self) -> Floats:
+        """Upper bound, lower bound and slope in ``m`` for each ``m`` [B] when a rollout starts: [3, B]."""
+        if len(self._ms) == 1:
+            return self.at_returns(np.zeros(1, np.int64))
+        mdp, B = self.lattice.mdp, len(self._ms)
+        found = np.zeros((3, B))
+        for p, s in zip(mdp.start_prob / mdp.start_prob.sum(), mdp.start_state.tolist(), strict=True):
+            if self.layout.low[0, s] <= 0:  # the window of the least m holds the start; in others it may be idle
+                cells = int(self.layout.place[0, s]) * B + np.arange(B)
+                found[1:] += p * np.array([self.lower[cells], self.slope_m[cells]])
+            else:
+                found[1:] += p * np.array([[float(self.after.lower(m)), self.after.slope(m)] for m in self._ms]).T
+        found[0] = found[1]
+        return found
+
+    def at_returns(self, g: Ints) -> Floats:
+        """The same for a single ``m``, when rollouts start with return ``g`` [n]: [3, n]."""
         mdp = self.lattice.mdp
         found = np.zeros((3, len(g)))
         for p, s in zip(mdp.start_prob / mdp.start_prob.sum(), mdp.start_state.tolist(), strict=True):
@@ -250,22 +269,27 @@ def solve_slices(
     differences, so adding the largest ``gap`` of the next curve gives the upper bound.
     """
 
-    def one(m: float) -> Floats:
-        return Slice(lattice, lattice.tables, after, m, memory=memory).at_start(np.zeros(1, np.int64))
+    def sweep(ms: Sequence[float]) -> Floats:
+        return Slice(lattice, lattice.tables, after, *ms, memory=memory).at_start()
 
-    upper, lower, slope = np.concatenate(list(map_(one, knots)), axis=1)
+    # Neighbouring knots together, a fixed number at a time: results must not depend on the number of threads.
+    size = TOGETHER if lattice.exact else 1
+    batches = [knots[i : i + size] for i in range(0, len(knots), size)]
+    upper, lower, slope = np.concatenate(list(map_(sweep, batches)), axis=1)
     return Bounds(upper + gap if lattice.exact else upper, lower, slope)
 
 
 def last_rollout(lattice: Lattice, least: int, most: int, after: Curve, memory: float) -> Bounds:
     """Bounds on ``U_{K-1}`` at all lattice points ``least .. most`` from one sweep.
 
-    With nothing to come but the best return itself, only ``G - M`` matters: a slice with ``m = 0`` that starts from all
-    returns ``-most .. -least`` at once holds them all.
+    With nothing to come but the best return itself, only ``G - M`` matters: a slice at one ``m`` that starts from many
+    returns at once holds them all. The drift of a whole rollout is an ``m`` that keeps the numbers small.
     """
-    sweep = Slice(lattice, lattice.tables, after, 0.0, shifts=(-most, -least), memory=memory)
-    points = np.arange(least, most + 1)
-    upper, lower, slope = sweep.at_start(-points)
+    here = lattice.tables.drift * lattice.mdp.horizon
+    shifts = (here - most, here - least)
+    sweep = Slice(lattice, lattice.tables, after, lattice.kappa * here, shifts=shifts, memory=memory)
+    points = np.arange(least, most + 1) - here
+    upper, lower, slope = sweep.at_returns(-points)
     return Bounds(upper + lattice.kappa * points, lower + lattice.kappa * points, slope)
 
 

@@ -1,0 +1,98 @@
+"""The sweeps in plain Python, cell by cell, as the equations say: what the compiled loops are held to.
+
+No windows but the idle rule, no pads, no buffers. ``end(x)`` gives upper bound, lower bound and slope of the next curve
+at a final return ``x`` above ``m``; ``idle`` is the same at ``m``.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from maxatk.kernels.slices import Tables
+
+Cell: TypeAlias = tuple[int, int, int]  # (step, state, g)
+Triple: TypeAlias = tuple[float, float, float]
+
+
+def rows_of(tables: Tables, h: int, s: int) -> list[list[int]]:
+    """The outcomes of every action of a state."""
+    S = tables.first.shape[1]
+    node = int(tables.step_layer[h]) * S + s
+    rows = range(int(tables.pair_start[node]), int(tables.pair_start[node + 1]))
+    return [list(range(int(tables.outcome_start[r]), int(tables.outcome_start[r + 1]))) for r in rows]
+
+
+def is_idle(tables: Tables, m: int, h: int, s: int, g: int) -> bool:
+    """Whether ``m`` (in lattice steps) cannot be beaten any more."""
+    H = len(tables.step_layer)
+    return g + int(tables.most_left[h, s]) + tables.drift * H <= m
+
+
+def exact_cells(
+    tables: Tables, kappa: float, m: int, idle: Triple, end: Callable[[float], Triple], cells: list[Cell]
+) -> dict[Cell, tuple[float, float]]:
+    """Value and slope in ``m`` of the given cells, where all rewards lie on the lattice."""
+    H, S = len(tables.step_layer), tables.first.shape[1]
+    known: dict[Cell, tuple[float, float]] = {}
+
+    def worth(h: int, s: int, g: int) -> tuple[float, float]:
+        """At the start of step ``h``; ``s = S`` is a finished rollout."""
+        if s == S or h == H:
+            final = g + tables.drift * h
+            return (idle[1], idle[2]) if final <= m else (end(kappa * final)[1], 0.0)
+        if is_idle(tables, m, h, s, g):
+            return idle[1], idle[2]
+        if (h, s, g) not in known:
+            options: list[tuple[float, float]] = []
+            for row in rows_of(tables, h, s):
+                after = [worth(h + 1, int(tables.next_state[o]), g + int(tables.jump[o])) for o in row]
+                p = [float(tables.prob[o]) for o in row]
+                value = sum(x * v for x, (v, _) in zip(p, after, strict=True))
+                options.append((value, sum(x * w for x, (_, w) in zip(p, after, strict=True))))
+            known[h, s, g] = max(options, key=lambda option: option[0])
+        return known[h, s, g]
+
+    return {cell: worth(*cell) for cell in cells}
+
+
+def bound_cells(
+    tables: Tables, kappa: float, m: float, mi: int, idle: Triple, end: Callable[[float], Triple], cells: list[Cell]
+) -> dict[Cell, tuple[float, float, float, float]]:
+    """Upper bound, and value, slope in G and slope in M of the plane below, of the given cells."""
+    H, S = len(tables.step_layer), tables.first.shape[1]
+    known: dict[Cell, tuple[float, float, float, float]] = {}
+
+    def worth(h: int, s: int, g: int) -> tuple[float, float, float, float]:
+        if is_idle(tables, mi, h, s, g):
+            return idle[0], idle[1], 0.0, idle[2]
+        if (h, s, g) not in known:
+            options = [option(h, row, g) for row in rows_of(tables, h, s)]
+            upper = max(found[0] for found in options)
+            best = max([(idle[0], idle[1], 0.0, idle[2]), *options], key=lambda found: found[1])
+            known[h, s, g] = (upper, *best[1:])
+        return known[h, s, g]
+
+    def option(h: int, row: list[int], g: int) -> tuple[float, float, float, float]:
+        total = [0.0] * 4
+        for o in row:
+            for i, x in enumerate(outcome(h, o, g)):
+                total[i] += float(tables.prob[o]) * x
+        return total[0], total[1], total[2], total[3]
+
+    def outcome(h: int, o: int, g: int) -> tuple[float, float, float, float]:
+        t, reward, theta = int(tables.next_state[o]), float(tables.reward[o]), float(tables.part[o])
+        if t == S or h + 1 == H:  # the return is known: no rounding
+            x = kappa * (g + tables.drift * h) + reward
+            if x <= m:
+                return idle[0], idle[1], 0.0, idle[2]
+            upper, lower, slope = end(x)
+            return upper, lower, slope, 0.0
+        here: Any = worth(h + 1, t, g + int(tables.jump[o]))
+        if theta == 0.0:
+            return here
+        there = worth(h + 1, t, g + int(tables.jump[o]) + 1)
+        upper = (1 - theta) * here[0] + theta * there[0]
+        from_below = here[1] + here[2] * kappa * theta
+        from_above = there[1] - there[2] * kappa * (1 - theta)
+        return (upper, from_below, *here[2:]) if from_below >= from_above else (upper, from_above, *there[2:])
+
+    return {cell: worth(*cell) for cell in cells}
