@@ -272,8 +272,9 @@ def solve_slices(
     def sweep(ms: Sequence[float]) -> Floats:
         return Slice(lattice, lattice.tables, after, *ms, memory=memory).at_start()
 
-    # Neighbouring knots together, a fixed number at a time: results must not depend on the number of threads.
-    size = TOGETHER if lattice.exact else 1
+    # Neighbouring knots together, but in two sweeps at least. How many must not depend on the number of threads, since
+    # results would, in their last digits.
+    size = min(TOGETHER, max(len(knots) // 2, 1)) if lattice.exact else 1
     batches = [knots[i : i + size] for i in range(0, len(knots), size)]
     upper, lower, slope = np.concatenate(list(map_(sweep, batches)), axis=1)
     return Bounds(upper + gap if lattice.exact else upper, lower, slope)

@@ -1,0 +1,140 @@
+"""The certified planner against its peers, in one run, on two threads, compilation excluded for all.
+
+    python benchmarks/planner.py            # some minutes
+    python benchmarks/planner.py --scale    # adds the problem of 10^5 states
+
+Peers solve the same problem to the same answer, which is checked. Where a peer would take too long, a part of its work
+is timed and the rest extrapolated, and the row says so.
+"""
+
+import resource
+import sys
+import time
+
+import numpy as np
+
+import maxatk as mk
+from common import report
+from peers import QuantEcon, full_table, seconds
+
+THREADS = 2
+
+
+def certified(mdp: mk.MDP, k: int, tol: float, repeats: int = 3) -> tuple[mk.Plan, float]:
+    """A plan, and the seconds that it takes once compiled."""
+    solver = mk.Certified(tol=tol, threads=THREADS)
+    plan = mk.solve(mdp, k, solver=solver)
+    return plan, seconds(lambda: mk.solve(mdp, k, solver=solver), repeats)
+
+
+def row(problem: str, peer: str, theirs: float, ours: float, plan: mk.Plan, aim: int) -> dict[str, object]:
+    """One line of the table."""
+    return {
+        "problem": problem,
+        "gap": float(plan.gap),
+        "peer": peer,
+        "peer's s": round(theirs, 3),
+        "our s": round(ours, 4),
+        "times faster": round(theirs / ours),
+        "aim": aim,
+    }
+
+
+def exact_lattice(S: int, H: int, k: int = 4) -> list[dict[str, object]]:
+    """Sparse problems with rewards 0..10, to 10^-9 of the value and to 10^-3 of the largest return."""
+    mdp = mk.instances.random_sparse(S, 4, H, rewards=range(11), rng=0)
+    points = int(mdp.return_range[1]) + 1
+    peer = QuantEcon(mdp, points)
+    after = np.arange(points, dtype=float)
+    peer.slice_value(after, 0)  # compile
+    if S <= 200:
+        value = 0.0
+
+        def run() -> None:
+            nonlocal value
+            value = peer.value(k)
+
+        theirs, label = seconds(run), "QuantEcon, all slices"
+    else:
+        sample = np.linspace(0, points - 1, 8).astype(int)
+        theirs = seconds(lambda: [peer.slice_value(after, m) for m in sample]) / len(sample) * ((k - 1) * points + 1)
+        value, label = float("nan"), f"QuantEcon, from {len(sample)} slices"
+    rows = []
+    for tol, aim in ((1e-9 * float(mdp.return_range[1]) * 0.8, 40), (1e-3 * H * 10, 400)):
+        plan, ours = certified(mdp, k, tol, repeats=5)
+        assert not plan.lower - 1e-9 > value, "the peer and we disagree"
+        assert not plan.upper + 1e-9 < value, "the peer and we disagree"
+        rows.append(row(f"sparse S={S} H={H} K={k}, rewards 0..10", label, theirs, ours, plan, aim))
+    return rows
+
+
+def real_rewards(S: int = 50, H: int = 8, k: int = 4, n: int = 40) -> dict[str, object]:
+    """Real rewards at an equal guarantee: the paper's grid of step 1/n promises a policy within H/n."""
+    mdp = mk.instances.random_sparse(S, 3, H, rng=0)
+    rewards = np.zeros((S, 3))
+    rewards[np.repeat(np.arange(S), 3), np.tile(np.arange(3), S)] = mdp.reward[mdp.outcome_start[:-1]]
+    odd = 2 * np.minimum((rewards * n).astype(int), n - 1) + 1  # in units of kappa/2
+    points = H * (2 * n - 1) + 1
+    value = 0.0
+
+    def run() -> None:
+        nonlocal value
+        value = full_table(mdp, k, odd, points, dense=False) / (2 * n)
+
+    theirs = seconds(run)
+    plan, ours = certified(mdp, k, H / n, repeats=5)
+    assert plan.lower - H / (2 * n) <= value <= plan.upper + H / (2 * n), "the peer and we disagree"
+    return row(
+        f"sparse S={S} H={H} K={k}, real rewards, width {H / n:g}", "full table in NumPy", theirs, ours, plan, 1000
+    )
+
+
+def dense(S: int = 100, H: int = 20, k: int = 4) -> dict[str, object]:
+    """Dense rows, rewards 0..10, exactly. The full table is timed for one rollout on a part of its M."""
+    mdp = mk.instances.random_dense(S, 4, H, rewards=range(11), rng=0)
+    points = int(mdp.return_range[1]) + 1
+    jump = np.zeros((S, 4), int)
+    jump[np.repeat(np.arange(S), 4), np.tile(np.arange(4), S)] = mdp.reward[mdp.outcome_start[:-1]].astype(int)
+    value = 0.0
+
+    def run() -> None:
+        nonlocal value
+        value = full_table(mdp, k, jump, points, dense=True)
+
+    theirs = seconds(run)
+    plan, ours = certified(mdp, k, 1e-9 * float(mdp.return_range[1]) * 0.8)
+    assert plan.lower - 1e-9 <= value <= plan.upper + 1e-9, "the peer and we disagree"
+    return row(f"dense S={S} H={H} K={k}, rewards 0..10", "full table in NumPy", theirs, ours, plan, 5)
+
+
+def scale() -> None:
+    """10^5 states, 4 actions, 3 successors, H = 50, K = 5, to 0.5."""
+    mdp = mk.instances.random_sparse(10**5, 4, 50, rewards=range(11), rng=0)
+    began = time.perf_counter()
+    plan = mk.solve(mdp, 5, solver=mk.Certified(tol=0.5, threads=THREADS, max_memory=6e9))
+    spent = time.perf_counter() - began
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    rows = [
+        {
+            "problem": "10^5 states, 4 actions, 3 successors, H=50, K=5, tol 0.5",
+            "status": str(plan.status),
+            "lower": plan.lower,
+            "upper": plan.upper,
+            "slices": int(plan.stats["slices"]),
+            "seconds": round(spent, 1),
+            "peak GiB": round(peak, 2),
+        }
+    ]
+    report("scale", "Scale", rows)
+
+
+def main() -> None:
+    """All tables."""
+    rows = [*exact_lattice(200, 20), *exact_lattice(500, 30), real_rewards(), dense()]
+    report("planner", f"The certified planner against its peers, {THREADS} threads", rows)
+    if "--scale" in sys.argv:
+        scale()
+
+
+if __name__ == "__main__":
+    main()
