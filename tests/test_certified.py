@@ -115,6 +115,39 @@ def test_coarse_lattices_and_few_knots_keep_their_promise(mdp, k, points, knots)
 
 
 @settings(max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    S=st.integers(2, 4),
+    H=st.integers(3, 6),
+    points=st.sampled_from([3, 5, 9, 17]),
+    share=st.floats(0.3, 0.9),
+)
+def test_what_the_policy_promises_never_falls(seed, S, H, points, share):
+    """Along all true paths of a rollout: the best plane is at most the mean of the best planes that follow it."""
+    random = np.random.default_rng(seed)
+    mdp = mk.instances.random_sparse(S, 2, H, successors=2, rng=seed)
+    mdp = mdp.with_rewards(random.normal(size=len(mdp.reward)))
+    least, most = mdp.return_range
+    M = least + share * (most - least)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(certified, "COARSE_POINTS", points)
+        plan = mk.solve(mdp, 1, solver=mk.Certified(tol=(most - M) * 0.5, threads=1), best_so_far=M)
+    policy = plan.policy
+
+    def check(h: int, s: int, G: float) -> float:
+        promised, _ = policy.best_plane(0, h, s, M, G)
+        action = policy.action(rollout=0, step=h, state=s, best=M, so_far=G)
+        follows = 0.0
+        for p, t, r in mdp.outcomes(h, s, action):
+            over = t is None or h + 1 == mdp.horizon
+            follows += p * (max(M, G + r) if over else check(h + 1, t, G + r))
+        assert promised <= follows + 1e-9
+        return promised
+
+    check(0, int(mdp.start_state[0]), 0.0)
+
+
+@settings(max_examples=60)
 @given(spec=specs(), k=st.integers(1, 3), tol=st.sampled_from([1e-6, 0.5]), real=st.booleans())
 def test_curves_bound_the_truth_and_have_its_shape(spec, k, tol, real):
     mdp = problem(spec)

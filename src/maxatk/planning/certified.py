@@ -354,7 +354,7 @@ def _between(
         turn = (lower[i + 1] - sb * b - lower[i] + sa * a) / (sa - sb) if sa < sb else (a + b) / 2
         turn = min(max(turn, a), b)
         places = [turn] if kappa is None else [kappa * math.floor(turn / kappa), kappa * math.ceil(turn / kappa)]
-        tiny = 1e-9 * (m[-1] - m[0]) if kappa is None else kappa / 2
+        tiny = 1e-9 * (m[-1] - m[0]) if kappa is None else 1e-6 * kappa  # a knot itself is not between
         worst, place = -math.inf, a
         for x in places:
             if a + tiny < x < b - tiny:

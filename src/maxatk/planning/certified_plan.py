@@ -154,7 +154,8 @@ class CertifiedPolicy(Policy):
         M = max(float(checks.incumbent(best, "best")), mdp.return_range[0], flat if flat < math.inf else -math.inf)
         if plan.lattice.exact:
             return self._exact_action(i, h, s, M, G)
-        return self._bounded_action(i, h, s, M, G)
+        _, row = self.best_plane(i, h, s, M, G)
+        return self._action_of(row if row >= 0 else self._rows(h, s)[0])
 
     def _exact_action(self, i: int, h: int, s: int, M: float, G: float) -> int:
         """On an exact lattice the slice at the true M is solved itself: it is worth at least every tangent there."""
@@ -173,11 +174,11 @@ class CertifiedPolicy(Policy):
             worth.append(float(tables.prob[span] @ found.lower[cells]))
         return self._action_of(rows[int(np.argmax(worth))])
 
-    def _bounded_action(self, i: int, h: int, s: int, M: float, G: float) -> int:
-        """Follow the best, at the true (M, G), of all planes that the lattice walk may have drifted to.
+    def best_plane(self, i: int, h: int, s: int, M: float, G: float) -> tuple[float, int]:
+        """The best, at the true (M, G), of all planes that the lattice walk may have drifted to; and its row, or -1.
 
-        The winner's value is an average of planes at what may come next, each at most the best plane there; so what is
-        promised never falls, and at the end of the rollout it is at most the next curve (theory: "Drift").
+        The winner's value is an average of planes at what may come next, each at most the best plane there: what is
+        promised never falls, and at the end of the rollout it is at most the next curve (docs/planner.md, 8).
         """
         plan = self._plan
         lattice, kappa = plan.lattice, plan.lattice.kappa
@@ -200,7 +201,7 @@ class CertifiedPolicy(Policy):
                 plane = found.lower[cell] + found.slope_g[cell] * off + found.slope_m[cell] * (M - found.m)
                 if plane > promised:
                     promised, row = plane, int(found.choice[cell])
-        return self._action_of(row if row >= 0 else self._rows(h, s)[0])
+        return promised, row
 
     def _slice(self, i: int, h: int, s: int, m: float, g: int, phase: float) -> Slice:
         """The slice that holds return ``g`` of state ``s`` at step ``h``: from the start, or from there."""

@@ -51,9 +51,8 @@ class Curve:
 
     def lower(self, m: Any) -> Any:
         """The lower bound at ``m``, a number or an array."""
-        x: Floats = np.asarray(
-            np.maximum(m, -sys.float_info.max)
-        )  # no return at all: the flat line counts, and 0 * inf must not
+        # No return at all is -inf: the flat line counts there, and 0 * inf must not.
+        x: Floats = np.asarray(np.maximum(m, -sys.float_info.max))
         line = np.searchsorted(self.line_end, x)
         return self.line_height[line] + self.line_slope[line] * x
 
@@ -86,10 +85,9 @@ def identity(least: float, most: float) -> Curve:
 
 
 def from_knots(floor: float, most: float, m: Floats, upper: Floats, lower: Floats, slope: Floats) -> Curve:
-    """The curve that knots ``m`` [n] pin down; the first is the floor, whose tangent is flat."""
+    """The curve that knots ``m`` [n] pin down; the first is the floor, and its slope must be 0."""
     order = np.argsort(m, kind="stable")
     m, upper, lower, slope = m[order], upper[order], lower[order], slope[order]
-    slope = np.where(m <= floor, 0.0, slope)
     lines = [(float(s), float(v - s * x), float(x)) for x, v, s in zip(m, lower, slope, strict=True)]
     ends, heights, slopes, knots = _greatest([*lines, (1.0, 0.0, most)])
     point, value = _hull(np.append(m, most), np.append(upper, most))
