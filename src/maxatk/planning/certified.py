@@ -143,6 +143,7 @@ class _Search:
         prob = mdp.prob / np.repeat(total, np.diff(mdp.outcome_start))
         means = mean_values(mdp, prob)[0, mdp.start_state]
         self.mean = float(means @ mdp.start_prob / mdp.start_prob.sum())
+        self._most_outcomes = int(np.diff(mdp.outcome_start).max())
         self.tol = 1e-3 * max(self.most - self.mean, 0.0) if tol is None else float(tol)
 
     def run(self) -> CertifiedPlan:
@@ -179,10 +180,9 @@ class _Search:
         A backup of ``b`` outcomes errs by ``b + 3`` units in the last place of its largest term, a row's
         normalisation by two more, and evaluating a curve by some more at the end of each rollout.
         """
-        mdp = self.mdp
-        outcomes = int(np.diff(mdp.outcome_start).max())
+        H = self.mdp.horizon
         size = lattice.largest + abs(self.incumbent)
-        per_rollout = (mdp.horizon * (outcomes + 6) + 16) * 2.0**-53 * size + mdp.horizon * lattice.error
+        per_rollout = (H * (self._most_outcomes + 6) + 16) * 2.0**-53 * size + H * lattice.error
         return self.k * per_rollout
 
     def _refine(self) -> tuple[_Pass, Status | None]:
@@ -219,7 +219,7 @@ class _Search:
             for i in range(self.k - 1, 0, -1):
                 # The last curve's knots cost nothing, so it takes little; the others share what is left.
                 left = max(budget - gap, 0.0) if lattice.exact else budget
-                share = left / 50 if i == self.k - 1 else left / (i if lattice.exact else self.k - 1)
+                share = left / 20 if i == self.k - 1 else left / (i if lattice.exact else self.k - 1)
                 curve, gap = self._curve(lattice, i, curves[0], gap, share)
                 curves.insert(0, curve)
                 self.work.report(float(curve.lower(self.incumbent)), self.most, i)
