@@ -125,6 +125,26 @@ def all_policy_values(mdp: mk.MDP, k: int, most: int = 100_000) -> list[Fraction
     return together([(p, values(history)) for p, history in starts(mdp)])
 
 
+def best_of_independent_returns(mdp: mk.MDP, k: int) -> Fraction:
+    """E max of ``k`` independent returns, for problems with one action: a sum over returns of F(r)^k - F(r-)^k."""
+    law: dict[Fraction, Fraction] = {}
+
+    def walk(h: int, s: int | None, g: Fraction, p: Fraction) -> None:
+        if s is None or h == mdp.horizon:
+            law[g] = law.get(g, Fraction(0)) + p
+            return
+        for q, t, r in mdp.exact_outcomes(h, s, 0):
+            walk(h + 1, t, g + r, p * q)
+
+    for p, s in mdp.exact_start():
+        walk(0, s, Fraction(0), p)
+    below = expected = Fraction(0)
+    for value in sorted(law):
+        expected += value * ((below + law[value]) ** k - below**k)
+        below += law[value]
+    return expected
+
+
 def lattice_values(mdp: mk.MDP, k: int) -> list[float]:
     """The optimal values for 1..k rollouts in floating point, for integer rewards and one start state.
 

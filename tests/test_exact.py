@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import golden
 import maxatk as mk
-from oracles import all_policy_values, history_policy_value, policy_value
+from oracles import all_policy_values, best_of_independent_returns, history_policy_value, policy_value
 from problems import Spec, specs, table_of
 
 
@@ -132,22 +132,7 @@ def test_decisions_are_those_of_the_policy(spec, k):
 @given(spec=specs(max_actions=1), k=st.integers(1, 4))
 def test_one_action_is_the_best_of_independent_returns(spec, k):
     mdp = problem(dataclasses.replace(spec, A=1))
-    law: dict[Fraction, Fraction] = {}
-
-    def walk(h, s, g, p):
-        if s is None or h == mdp.horizon:
-            law[g] = law.get(g, Fraction(0)) + p
-            return
-        for q, t, r in mdp.exact_outcomes(h, s, 0):
-            walk(h + 1, t, g + r, p * q)
-
-    for p, s in mdp.exact_start():
-        walk(0, s, Fraction(0), p)
-    below, expected = Fraction(0), Fraction(0)
-    for value in sorted(law):
-        expected += value * ((below + law[value]) ** k - below**k)
-        below += law[value]
-    assert optimum(mdp, k) == expected
+    assert optimum(mdp, k) == best_of_independent_returns(mdp, k)
 
 
 @given(p=st.fractions(0, 1), q=st.fractions(0, 1), k=st.integers(1, 6))

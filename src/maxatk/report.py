@@ -39,7 +39,7 @@ def certified_plan(plan: CertifiedPlan, title: str) -> RenderableType:
         table,
         f"\n{int(stats['slices'])} slices, {int(stats['knots'])} knots, lattice step {stats['lattice_step']:g}"
         f"{' (exact)' if stats['exact_lattice'] else ''}, {stats['seconds']:.2f} s. "
-        "The optimal policy earns at least the lower number; no policy earns more than the upper.",
+        "The plan's policy earns at least the lower number; no policy earns more than the upper.",
     )
 
 
