@@ -61,9 +61,14 @@ def incumbent(value: Any, name: str = "best_so_far") -> Number:
     return exact_number(value, name)
 
 
+def memory() -> float:
+    """The bytes of memory that this machine has; infinite where the system does not say."""
+    return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")) if hasattr(os, "sysconf") else math.inf
+
+
 def fits_in_memory(n_bytes: int, what: str) -> None:
     """Refuse an array larger than this machine's memory before a system that overcommits pretends to grant it."""
-    if hasattr(os, "sysconf") and n_bytes > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
+    if n_bytes > memory():
         raise TooLargeError(f"{what} would take {n_bytes / 2**30:.0f} GiB, more than this machine has")
 
 

@@ -78,10 +78,7 @@ class _Work:
         self.threads = config.threads or os.cpu_count() or 1
         self.began = time.perf_counter()
         self._deadline = math.inf if config.time_limit is None else self.began + config.time_limit
-        memory = config.max_memory
-        if memory is None:
-            memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2 if hasattr(os, "sysconf") else 4e9
-        self.memory = float(memory)
+        self.memory = float(checks.memory() / 2 if config.max_memory is None else config.max_memory)
         self.slices = 0
         self._report = report
         self._pool = ThreadPoolExecutor(self.threads)

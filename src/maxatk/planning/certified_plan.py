@@ -135,7 +135,11 @@ def load_plan(path: str | PathLike[str], mdp: MDP) -> CertifiedPlan:
 
 
 class CertifiedPolicy(Policy):
-    """Acts on the slice of the tangent that is active at the true best return, as its certificate demands."""
+    """Acts on the slice of the tangent that is active at the true best return, as its certificate demands.
+
+    Each slice is solved when it is first needed and kept; one that would take more than half of this machine's memory
+    is refused with :class:`maxatk.TooLargeError`.
+    """
 
     def __init__(self, plan: CertifiedPlan) -> None:
         super().__init__(plan.k, plan.mdp.horizon, plan.best_so_far)
@@ -212,10 +216,17 @@ class CertifiedPolicy(Policy):
         if key not in self._slices:
             after = self._plan.curves[i + 1]
             if usual:
-                self._slices[key] = Slice(lattice, tables, after, m, keep=True)
+                self._slices[key] = Slice(lattice, tables, after, m, keep=True, memory=checks.memory() / 2)
             else:
                 self._slices[key] = Slice(
-                    lattice, lattice.tables_from(h, s), after, m, shifts=(g, g), phase=phase, keep=True
+                    lattice,
+                    lattice.tables_from(h, s),
+                    after,
+                    m,
+                    shifts=(g, g),
+                    phase=phase,
+                    keep=True,
+                    memory=checks.memory() / 2,
                 )
         return self._slices[key]
 
