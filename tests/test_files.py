@@ -179,29 +179,26 @@ def test_object_arrays_are_not_unpickled(good, tmp_path):
     )
 
 
+def with_header_of_prob(good: bytes, path: Path, text: str) -> Path:
+    """The good file, its checksums right, but the array ``prob`` nothing but this header."""
+    with zipfile.ZipFile(io.BytesIO(good)) as old, zipfile.ZipFile(path, "w") as new:
+        for info in old.infolist():
+            changed = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+            new.writestr(info.filename, changed if info.filename == "prob.npy" else old.read(info))
+    return path
+
+
 @pytest.mark.parametrize("claim", [10**6, 10**12, 10**30])
 def test_absurd_sizes_take_no_memory(good, tmp_path, claim):
     """A header that promises more entries than the file has bytes."""
-    path = tmp_path / "x.npz"
-    with zipfile.ZipFile(io.BytesIO(good)) as old, zipfile.ZipFile(path, "w") as new:
-        for info in old.infolist():
-            data = old.read(info)
-            if info.filename == "prob.npy":
-                text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({claim},), }}".encode()
-                data = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
-            new.writestr(info.filename, data)
+    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({claim},), }}"
+    path = with_header_of_prob(good, tmp_path / "x.npz", text)
     assert refusal(path) == f"not a readable maxatk problem: prob claims {claim} entries, but holds 0 bytes"
 
 
 @pytest.mark.parametrize("text", ["(", "'" * 3, "{\n  1\n 2}", "-" * 9000 + "1", "[]", "{'descr': 'O'}"])
 def test_malformed_array_headers(good, tmp_path, text):
-    path = tmp_path / "x.npz"
-    with zipfile.ZipFile(io.BytesIO(good)) as old, zipfile.ZipFile(path, "w") as new:
-        for info in old.infolist():
-            data = old.read(info)
-            if info.filename == "prob.npy":
-                data = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
-            new.writestr(info.filename, data)
+    path = with_header_of_prob(good, tmp_path / "x.npz", text)
     assert refusal(path).startswith("not a readable maxatk problem: ")
 
 

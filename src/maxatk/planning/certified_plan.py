@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -16,7 +17,7 @@ from maxatk.formats.archive import Archive
 from maxatk.mdp import MDP
 from maxatk.planning.curves import Curve
 from maxatk.planning.lattice import Lattice, Slice
-from maxatk.planning.plan import Plan, Status
+from maxatk.planning.plan import Plan, Status, floats_around
 from maxatk.policies import Policy
 
 VERSION = 1
@@ -45,25 +46,20 @@ class CertifiedPlan(Plan):
     def curve(self, i: int, m: Number) -> tuple[float, float]:
         """Bounds on ``U_i(m)``; for ``i = 0`` a slice is solved."""
         i = checks.integer(i, "i", most=self.k)
-        best = float(checks.incumbent(m, "m"))
-        if i == self.k:
-            return best, best
-        rounding = self.stats["rounding"] + math.ulp(best if math.isfinite(best) else 0.0)
-        most = self.mdp.return_range[1]
-        if best >= most:
-            return best, best
+        best = checks.incumbent(m, "m")
+        least, most = self.mdp.return_range
+        if i == self.k or best >= most:  # nothing can be improved
+            return floats_around(best) if isinstance(best, Fraction) else (best, best)
+        x = float(best)
+        rounding = self.stats["rounding"] + (math.ulp(x) if math.isfinite(x) else 0.0)
         if i > 0:
-            lower, upper = float(self.curves[i].lower(best)), float(self.curves[i].upper(best))
-        elif self.k == 1:
-            after = self.curves[1]
-            found = Slice(self.lattice, self.lattice.tables, after, max(best, self.mdp.return_range[0]))
-            upper, lower, _ = found.at_start()[:, 0].tolist()
+            lower, upper = float(self.curves[i].lower(x)), float(self.curves[i].upper(x))
         else:
             after = self.curves[1]
-            found = Slice(self.lattice, self.lattice.tables, after, max(best, after.flat_to))
-            upper, lower, _ = found.at_start()[:, 0].tolist()
-            if self.lattice.exact:
-                upper = lower + self.stats["gap_after_first"]
+            start = max(x, least, after.flat_to)
+            upper, lower, _ = Slice(self.lattice, self.lattice.tables, after, start).at_start()[:, 0].tolist()
+            if self.lattice.exact:  # the next rollout meets lattice points, whose gap is known, and m itself
+                upper = lower + max(self.stats["gap_after_first"], float(after.upper(start) - after.lower(start)))
         return lower - rounding, min(upper + rounding, most)
 
     def save(self, path: str | PathLike[str]) -> None:
