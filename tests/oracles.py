@@ -72,7 +72,7 @@ def history_policy_value(
     return Fraction(sum(p * value(history) for p, history in starts(mdp)))
 
 
-def policy_value(mdp: mk.MDP, policy: mk.Policy, k: int, best_so_far: Number = -math.inf) -> Fraction:
+def policy_value(mdp: mk.MDP, policy: mk.CompressedPolicy, k: int, best_so_far: Number = -math.inf) -> Fraction:
     """The exact value of a policy on (rollout, step, state, M, G), with the true rewards.
 
     Unlike :func:`history_policy_value` it asks once per compressed history, so it reaches further.

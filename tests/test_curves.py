@@ -53,7 +53,7 @@ def test_no_return_at_all_is_worth_the_flat_line():
     assert curve.lower(0.0) == 1.5
     assert curve.lower(-math.inf) == curve.lower(-5.0) == 1.0
     assert curve.flat_to == -1.0
-    assert (curve.knot(-5.0), curve.knot(1.0), curve.knot(9.5)) == (0.0, 2.0, 10.0)
+    assert curve.knots(np.array([-5.0, 1.0, 9.5])).tolist() == [0.0, 2.0, 10.0]
 
 
 def test_identity():

@@ -9,7 +9,7 @@ import pytest
 import maxatk as mk
 
 
-class Recorder(mk.Policy):
+class Recorder(mk.CompressedPolicy):
     """Answers 0 and remembers what it was asked."""
 
     def __init__(self, k, horizon, best_so_far=-math.inf):

@@ -15,28 +15,53 @@ Fraction(9, 16)
 
 from maxatk import instances
 from maxatk.errors import InputError, MaxAtKError, MissingExtraError, TooLargeError
+from maxatk.evaluation import Evaluation, Law, Simulation, evaluate, simulate
 from maxatk.mdp import MDP, load_mdp
 from maxatk.planning import Certified, Exact, Midpoint, Plan, Progress, Status, load_plan, solve
-from maxatk.policies import Policy, Trial
+from maxatk.policies import (
+    AdaptivePolicy,
+    CompressedPolicy,
+    History,
+    HistoryPolicy,
+    MarkovPolicy,
+    MixedPolicy,
+    NoBestPolicy,
+    NoReturnPolicy,
+    Policy,
+    Trial,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
     "MDP",
+    "AdaptivePolicy",
     "Certified",
+    "CompressedPolicy",
+    "Evaluation",
     "Exact",
+    "History",
+    "HistoryPolicy",
     "InputError",
+    "Law",
+    "MarkovPolicy",
     "MaxAtKError",
     "Midpoint",
     "MissingExtraError",
+    "MixedPolicy",
+    "NoBestPolicy",
+    "NoReturnPolicy",
     "Plan",
     "Policy",
     "Progress",
+    "Simulation",
     "Status",
     "TooLargeError",
     "Trial",
+    "evaluate",
     "instances",
     "load_mdp",
     "load_plan",
+    "simulate",
     "solve",
 ]

@@ -1,47 +1,51 @@
-"""Acting: what to do, given the rollout, the step, the state, the best return so far and the return of this rollout.
+"""Acting: what to do, given all that was seen, or the part of it that a class of policies may remember.
 
-That is all a best-of-K policy must remember (Proposition 2). A :class:`Policy` answers from these numbers; a
-:class:`Trial` keeps them for a caller who only has states and rewards.
+The classes of the paper, from the largest to the smallest, and what a policy of each is a function of:
+
+========================  ==========================================================  =========
+:class:`HistoryPolicy`    everything seen: all rollouts so far, step by step          ``Π_H``
+:class:`AdaptivePolicy`   rollout, step, state, best return so far M, return so far G  ``Π_C``
+:class:`NoBestPolicy`     rollout, step, state, G
+:class:`NoReturnPolicy`   rollout, step, state, M
+:class:`MarkovPolicy`     rollout, step, state (or step and state alone)              ``Π_M``
+========================  ==========================================================  =========
+
+By Proposition 2 an adaptive policy can be as good as any. Every policy can :meth:`~Policy.begin` a :class:`Trial`,
+which keeps count for a caller who only has states and rewards; all but history policies can also be asked directly,
+with :meth:`~CompressedPolicy.action`. Rollouts, steps, states and actions count from 0.
 """
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from maxatk import checks
 from maxatk.checks import Number
 from maxatk.errors import InputError
+from maxatk.returns import Amounts
+from maxatk.rows import Ints
 
 
 class Policy(ABC):
-    """What to do at every step of every one of ``k`` rollouts. Rollouts, steps, states and actions count from 0."""
+    """What to do at every step of every one of ``k`` rollouts of at most ``horizon`` steps."""
 
     def __init__(self, k: int, horizon: int, best_so_far: Number = -math.inf) -> None:
-        self.k = k
-        self.horizon = horizon
-        self.best_so_far = best_so_far
+        self.k = checks.integer(k, "k", least=1)
+        self.horizon = checks.horizon(horizon)
+        self.best_so_far = checks.incumbent(best_so_far)
 
     @abstractmethod
-    def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
-        """The action to take.
-
-        Args:
-            rollout: the number of rollouts that are over.
-            step: the number of steps of this rollout that are over.
-            state: the present state.
-            best: the best return of the earlier rollouts, ``M``; ``-inf`` where there is none.
-            so_far: the return of this rollout so far, ``G``.
-        """
-
     def begin(self) -> "Trial":
         """A new trial of ``k`` rollouts that keeps count of itself."""
-        return Trial(self)
 
 
-class Trial:
+class Trial(ABC):
     """One trial of ``k`` rollouts under a policy: ask with :meth:`act`, tell with :meth:`observe`, in turn.
 
     Returns are summed exactly, so that nothing drifts from what was observed.
@@ -56,28 +60,26 @@ class Trial:
     """
 
     def __init__(self, policy: Policy) -> None:
-        self._policy = policy
-        self._awaits_outcome = False
+        self._k, self._horizon = policy.k, policy.horizon
+        self._taken: tuple[Any, int] | None = None  # state and action whose outcome was not observed yet
         self.rollout = 0
         self.step = 0
-        self.best: Number = policy.best_so_far
+        self.best = policy.best_so_far
         self.so_far = Fraction(0)
 
     @property
     def finished(self) -> bool:
         """Whether all rollouts are over."""
-        return self.rollout == self._policy.k
+        return self.rollout == self._k
 
-    def act(self, state: int) -> int:
+    def act(self, state: Any) -> int:
         """The action to take in ``state``, at the point where the trial stands."""
         if self.finished:
-            raise InputError(f"act: all {self._policy.k} rollouts are over")
-        if self._awaits_outcome:
+            raise InputError(f"act: all {self._k} rollouts are over")
+        if self._taken:
             raise InputError("act: the outcome of the last action was not observed yet")
-        action = self._policy.action(
-            rollout=self.rollout, step=self.step, state=state, best=self.best, so_far=self.so_far
-        )
-        self._awaits_outcome = True
+        action = self._choose(state)
+        self._taken = state, action
         return action
 
     def observe(self, reward: Any, done: bool = False) -> None:
@@ -85,13 +87,352 @@ class Trial:
 
         A rollout is over after ``horizon`` steps even if nobody says so.
         """
-        if not self._awaits_outcome:
+        if not self._taken:
             raise InputError("observe: no action was taken since the last outcome")
         if not isinstance(done, bool | np.bool_):
             raise InputError(f"done must be true or false, not {checks.shown(done)}")
-        self.so_far += checks.exact_number(reward, "reward")
-        self._awaits_outcome = False
+        exact = checks.exact_number(reward, "reward")
+        over = bool(done) or self.step + 1 == self._horizon
+        self._remember(*self._taken, exact, over)
+        self._taken = None
+        self.so_far += exact
         self.step += 1
-        if done or self.step == self._policy.horizon:
+        if over:
             self.best = max(self.best, self.so_far)
             self.rollout, self.step, self.so_far = self.rollout + 1, 0, Fraction(0)
+
+    @abstractmethod
+    def _choose(self, state: Any) -> int:
+        """Ask the policy, with what it remembers."""
+
+    @abstractmethod
+    def _remember(self, state: Any, action: int, reward: Fraction, over: bool) -> None:
+        """Add one step to what the policy remembers; ``over`` where it is the last of its rollout."""
+
+
+# Policies that remember M and G at most.
+
+
+class Rule(Protocol):
+    """What a policy does within one rollout, for many trials at once: actions [n] for states and returns [n].
+
+    ``tag`` [n] says which of the best returns the rule was made for each trial has.
+    """
+
+    def __call__(self, step: int, tag: Ints, state: Ints, so_far: Amounts) -> Ints:
+        """The actions to take."""
+        ...
+
+
+class CompressedPolicy(Policy):
+    """A policy that answers from the rollout, the step, the state, the best return so far and the return so far."""
+
+    independent = False  # whether the best return so far is ignored, so that rollouts are independent of each other
+    repeated = False  # whether, besides, all rollouts are alike
+
+    @abstractmethod
+    def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
+        """The action to take.
+
+        Args:
+            rollout: the number of rollouts that are over.
+            step: the number of steps of this rollout that are over.
+            state: the present state.
+            best: the best return of the earlier rollouts, ``M``; ``-inf`` where there is none.
+            so_far: the return of this rollout so far, ``G``.
+        """
+
+    def remembered(self, reward: Fraction) -> Fraction:
+        """What the policy adds to G for a reward: the reward itself, but for policies that round."""
+        return reward
+
+    def rule(self, rollout: int, best: Amounts) -> Rule:
+        """What the policy does in ``rollout``, for trials whose best return is one of ``best``."""
+
+        def act(step: int, tag: Ints, state: Ints, so_far: Amounts) -> Ints:
+            # One question for all trials that agree in everything.
+            alike, first, places = np.unique(
+                np.stack([tag, state, so_far.units]), axis=1, return_index=True, return_inverse=True
+            )
+            answers = [
+                self.action(rollout=rollout, step=step, state=s, best=best[t], so_far=so_far[i])
+                for (t, s, _), i in zip(alike.T.tolist(), first.tolist(), strict=True)
+            ]
+            try:
+                return np.asarray(answers, np.int64)[places.ravel()]
+            except (TypeError, ValueError, OverflowError):
+                wrong = next(a for a in answers if not isinstance(a, int | np.integer))
+                raise InputError(f"the policy's action must be an integer, not {checks.shown(wrong)}") from None
+
+        return act
+
+    def certificate(self, mdp: Any) -> tuple[float, float] | None:
+        """Bounds on what the policy earns in ``mdp``, where they are known without an evaluation."""
+        return None
+
+    def begin(self) -> "CompressedTrial":
+        """A new trial, which remembers M and G alone."""
+        return CompressedTrial(self)
+
+
+class CompressedTrial(Trial):
+    """A trial that remembers M and G, as the policy wants them."""
+
+    def __init__(self, policy: CompressedPolicy) -> None:
+        super().__init__(policy)
+        self._policy = policy
+        self._best, self._so_far = policy.best_so_far, Fraction(0)
+
+    def _choose(self, state: Any) -> int:
+        return self._policy.action(
+            rollout=self.rollout, step=self.step, state=state, best=self._best, so_far=self._so_far
+        )
+
+    def _remember(self, state: Any, action: int, reward: Fraction, over: bool) -> None:
+        self._so_far += self._policy.remembered(reward)
+        if over:
+            self._best, self._so_far = max(self._best, self._so_far), Fraction(0)
+
+
+class AdaptivePolicy(CompressedPolicy):
+    """Any function of rollout, step, state, best return and return so far: ``Π_C``, as good as any policy can be.
+
+    >>> import maxatk as mk
+    >>> policy = mk.AdaptivePolicy(lambda rollout, step, state, best, so_far: int(best >= 0.5), k=2, horizon=1)
+    >>> str(mk.evaluate(mk.instances.figure1(gamma=0.25), policy).exact)     # safe; then risky if that has paid
+    '9/16'
+    """
+
+    def __init__(
+        self,
+        choose: Callable[[int, int, Any, Number, Number], int],
+        k: int,
+        horizon: int,
+        best_so_far: Number = -math.inf,
+    ) -> None:
+        super().__init__(k, horizon, best_so_far)
+        self._function = _callable(choose)
+
+    def action(self, *, rollout: int, step: int, state: Any, best: Number, so_far: Number) -> int:
+        """The function's answer."""
+        return self._function(rollout, step, state, best, so_far)
+
+
+class NoBestPolicy(CompressedPolicy):
+    """Any function of rollout, step, state and return so far: without M, so that rollouts are independent."""
+
+    independent = True
+
+    def __init__(
+        self, choose: Callable[[int, int, Any, Number], int], k: int, horizon: int, best_so_far: Number = -math.inf
+    ) -> None:
+        super().__init__(k, horizon, best_so_far)
+        self._function = _callable(choose)
+
+    def action(self, *, rollout: int, step: int, state: Any, best: Number, so_far: Number) -> int:
+        """The function's answer, whatever ``best`` is."""
+        return self._function(rollout, step, state, so_far)
+
+
+class NoReturnPolicy(CompressedPolicy):
+    """Any function of rollout, step, state and best return: without G."""
+
+    def __init__(
+        self, choose: Callable[[int, int, Any, Number], int], k: int, horizon: int, best_so_far: Number = -math.inf
+    ) -> None:
+        super().__init__(k, horizon, best_so_far)
+        self._function = _callable(choose)
+
+    def action(self, *, rollout: int, step: int, state: Any, best: Number, so_far: Number) -> int:
+        """The function's answer, whatever ``so_far`` is."""
+        return self._function(rollout, step, state, best)
+
+
+class MarkovPolicy(CompressedPolicy):
+    """An action for each step and state ``[H, S]``, repeated in ``k`` rollouts; or for each rollout, too ``[K, H, S]``.
+
+    >>> import maxatk as mk
+    >>> safe_then_risky = mk.MarkovPolicy([[[0]], [[1]]])
+    >>> str(mk.evaluate(mk.instances.figure1(gamma=0.25), safe_then_risky).exact)
+    '17/32'
+    """
+
+    independent = True
+
+    def __init__(self, actions: ArrayLike, k: int | None = None, best_so_far: Number = -math.inf) -> None:
+        try:
+            table = np.array(actions)
+        except ValueError:
+            raise InputError("actions must be an array [H, S] or [K, H, S]") from None
+        if table.dtype.kind not in "iu" or table.ndim not in (2, 3) or table.size == 0:
+            raise InputError(f"actions must be integers [H, S] or [K, H, S], not {table.dtype} {list(table.shape)}")
+        if table.min() < 0:
+            raise InputError(f"actions[{', '.join(map(str, np.argwhere(table < 0)[0]))}] is negative: {table.min()}")
+        if table.ndim == 2:
+            if k is None:
+                raise InputError("k is missing: how often are actions [H, S] repeated?")
+            self.repeated = True
+            table = np.broadcast_to(table, (checks.integer(k, "k", least=1), *table.shape))
+        elif k is not None and k != len(table):
+            raise InputError(f"k is {checks.shown(k)}, but actions are for {len(table)} rollouts")
+        table.setflags(write=False)
+        super().__init__(len(table), table.shape[1], best_so_far)
+        self.actions = table  # [K, H, S]
+
+    def action(self, *, rollout: int, step: int, state: int, best: Number = -math.inf, so_far: Number = 0) -> int:
+        """The table's entry."""
+        i = checks.integer(rollout, "rollout", most=self.k - 1)
+        h = checks.integer(step, "step", most=self.horizon - 1)
+        return int(self.actions[i, h, checks.integer(state, "state", most=self.actions.shape[2] - 1)])
+
+    def rule(self, rollout: int, best: Amounts) -> Rule:
+        """The table of one rollout."""
+        table = self.actions[rollout]
+
+        def act(step: int, tag: Ints, state: Ints, so_far: Amounts) -> Ints:
+            try:
+                return table[step][state]
+            except IndexError:
+                raise InputError(f"the policy has actions for {table.shape[1]} states only") from None
+
+        return act
+
+
+class MixedPolicy(Policy):
+    """Each rollout follows one of several policies of a single rollout, drawn afresh with these weights.
+
+    This is what sampling one randomised policy ``k`` times amounts to.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[CompressedPolicy],
+        weights: Sequence[float],
+        k: int,
+        best_so_far: Number = -math.inf,
+        rng: Any = None,
+    ) -> None:
+        if not parts or len(parts) != len(weights):
+            raise InputError(f"{len(parts)} parts need as many weights, one at least, not {len(weights)}")
+        if any(part.k != 1 for part in parts):
+            raise InputError("the parts of a mixed policy must be policies of one rollout")
+        super().__init__(k, parts[0].horizon, best_so_far)
+        exact = [checks.exact_number(w, f"weights[{i}]") for i, w in enumerate(weights)]
+        if min(exact) < 0 or sum(exact) == 0:
+            raise InputError("weights must not be negative, nor all 0")
+        self.parts = tuple(parts)
+        self.weights = tuple(w / sum(exact) for w in exact)  # they sum to 1 exactly
+        self.rng = np.random.default_rng(rng)
+
+    def begin(self) -> "MixedTrial":
+        """A new trial, whose parts are drawn from the policy's ``rng``."""
+        return MixedTrial(self)
+
+
+class MixedTrial(Trial):
+    """A trial that draws a policy at the start of each rollout."""
+
+    def __init__(self, policy: MixedPolicy) -> None:
+        super().__init__(policy)
+        self._policy = policy
+        self._inner: Trial | None = None
+
+    def _choose(self, state: Any) -> int:
+        if self._inner is None:
+            policy = self._policy
+            part = policy.rng.choice(len(policy.parts), p=[float(w) for w in policy.weights])
+            self._inner = policy.parts[part].begin()
+        return self._inner.act(state)
+
+    def _remember(self, state: Any, action: int, reward: Fraction, over: bool) -> None:
+        if self._inner is not None:
+            self._inner.observe(reward, over)
+        if over:
+            self._inner = None
+
+
+# Policies that remember everything.
+
+
+class Seen(NamedTuple):
+    """One step of the past."""
+
+    state: Any
+    action: int
+    reward: Fraction
+
+
+@dataclass(frozen=True)
+class History:
+    """All that was seen in a trial: the rollouts that are over, the present one, and the present state."""
+
+    past: tuple[tuple[Seen, ...], ...]
+    present: tuple[Seen, ...]
+    state: Any
+    best_so_far: Number = -math.inf
+
+    @property
+    def rollout(self) -> int:
+        """The number of rollouts that are over."""
+        return len(self.past)
+
+    @property
+    def step(self) -> int:
+        """The number of steps of this rollout that are over."""
+        return len(self.present)
+
+    @property
+    def so_far(self) -> Fraction:
+        """The return of this rollout so far, ``G``."""
+        return _total(self.present)
+
+    @property
+    def best(self) -> Number:
+        """The best return of the earlier rollouts, ``M``."""
+        return max([self.best_so_far, *map(_total, self.past)])
+
+
+class HistoryPolicy(Policy):
+    """Any function of the whole :class:`History`: ``Π_H``.
+
+    >>> import maxatk as mk
+    >>> policy = mk.HistoryPolicy(lambda seen: len(seen.past) % 2, k=2, horizon=1)
+    >>> str(mk.evaluate(mk.instances.figure1(gamma=0.25), policy).exact)
+    '17/32'
+    """
+
+    def __init__(self, choose: Callable[[History], int], k: int, horizon: int, best_so_far: Number = -math.inf) -> None:
+        super().__init__(k, horizon, best_so_far)
+        self.choose = _callable(choose)
+
+    def begin(self) -> "HistoryTrial":
+        """A new trial, which remembers everything."""
+        return HistoryTrial(self)
+
+
+class HistoryTrial(Trial):
+    """A trial that remembers everything."""
+
+    def __init__(self, policy: HistoryPolicy) -> None:
+        super().__init__(policy)
+        self._policy = policy
+        self._past: tuple[tuple[Seen, ...], ...] = ()
+        self._present: tuple[Seen, ...] = ()
+
+    def _choose(self, state: Any) -> int:
+        return self._policy.choose(History(self._past, self._present, state, self._policy.best_so_far))
+
+    def _remember(self, state: Any, action: int, reward: Fraction, over: bool) -> None:
+        self._present = (*self._present, Seen(state, action, reward))
+        if over:
+            self._past, self._present = (*self._past, self._present), ()
+
+
+def _total(rollout: tuple[Seen, ...]) -> Fraction:
+    return sum((seen.reward for seen in rollout), Fraction(0))
+
+
+def _callable(choose: Any) -> Any:
+    if not callable(choose):
+        raise InputError(f"a policy needs a function that chooses, not {checks.shown(choose)}")
+    return choose

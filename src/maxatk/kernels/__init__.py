@@ -1,5 +1,19 @@
 """Compiled loops: arrays in, arrays out, nothing of ours imported. ``reference`` has a plain twin of each sweep."""
 
+from maxatk.kernels.acting import best_planes, draw_outcomes, greedy_rows, rows_of_actions
 from maxatk.kernels.slices import NEVER, Layout, Tables, bound_layers, exact_layers, places, reachable, windows
 
-__all__ = ["NEVER", "Layout", "Tables", "bound_layers", "exact_layers", "places", "reachable", "windows"]
+__all__ = [
+    "NEVER",
+    "Layout",
+    "Tables",
+    "best_planes",
+    "bound_layers",
+    "draw_outcomes",
+    "exact_layers",
+    "greedy_rows",
+    "places",
+    "reachable",
+    "rows_of_actions",
+    "windows",
+]

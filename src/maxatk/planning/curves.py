@@ -72,9 +72,9 @@ class Curve:
             return -math.inf
         return float(self.line_end[0]) if len(self.line_end) else math.inf
 
-    def knot(self, m: float) -> float:
-        """The knot whose tangent is the lower bound at ``m``."""
-        return float(self.line_knot[np.searchsorted(self.line_end, m)])
+    def knots(self, m: Floats) -> Floats:
+        """The knot whose tangent is the lower bound at each ``m`` [n]."""
+        return self.line_knot[np.searchsorted(self.line_end, m)]
 
 
 def identity(least: float, most: float) -> Curve:

@@ -25,7 +25,7 @@ from maxatk.checks import Number
 from maxatk.errors import TooLargeError
 from maxatk.mdp import MDP
 from maxatk.planning.plan import Plan, Reporter, Status, floats_around
-from maxatk.policies import Policy
+from maxatk.policies import CompressedPolicy
 
 History: TypeAlias = tuple[int, Number, Number]  # (s, M, G), the last two in units of the table
 Moment: TypeAlias = tuple[int, int]  # (rollout, step)
@@ -116,7 +116,7 @@ class ExactPlan(Plan):
         return self.table.decisions(self.best_so_far)
 
 
-class ExactPolicy(Policy):
+class ExactPolicy(CompressedPolicy):
     """An optimal policy, exact at every history whether the plan's table has it or not."""
 
     def __init__(self, table: "_Table", best_so_far: Number) -> None:

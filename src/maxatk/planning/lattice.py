@@ -13,7 +13,7 @@ from maxatk import kernels
 from maxatk.errors import TooLargeError
 from maxatk.mdp import MDP
 from maxatk.planning.curves import Curve
-from maxatk.rows import Floats, Ints
+from maxatk.rows import Bools, Floats, Ints
 
 MOST_POINTS = 2**22  # of a lattice that is tried as a common step
 LARGEST_DENOMINATOR = 10**6
@@ -143,8 +143,12 @@ class Lattice:
 
     def is_point(self, m: float) -> bool:
         """Whether ``m`` is on the lattice, but for the rounding of sums of rewards."""
+        return bool(self.are_points(np.array([m]))[0])
+
+    def are_points(self, m: Floats) -> Bools:
+        """The same for many [n]."""
         slack = self.mdp.horizon * (self.error + 2.0**-52 * self.largest)
-        return abs(m - self.kappa * round(m / self.kappa)) <= min(slack, self.kappa / 4)
+        return np.abs(m - self.kappa * np.rint(m / self.kappa)) <= min(slack, self.kappa / 4)
 
     @cached_property
     def largest(self) -> float:
@@ -193,6 +197,7 @@ class Slice:
         needed = total * (16 * len(ms) if lattice.exact else 36) + 20 * low.size
         if needed > memory:
             raise TooLargeError(f"a slice would take {needed / 2**20:.0f} MiB")
+        self.size = needed  # bytes
         self.layout = kernels.Layout(
             low, pad, high, kernels.places(pad, high, layer_start, self._end_low, tables.drift)
         )

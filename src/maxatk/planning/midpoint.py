@@ -9,7 +9,6 @@ import math
 import time
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,8 @@ from maxatk.mdp import MDP
 from maxatk.planning.certified import Certified
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan, Reporter, Status
-from maxatk.policies import Policy, Trial
+from maxatk.policies import CompressedPolicy, Rule
+from maxatk.returns import Amounts, Scale
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class MidpointPlan(Plan):
         return lower - half, upper + half
 
 
-class MidpointPolicy(Policy):
+class MidpointPolicy(CompressedPolicy):
     """The paper's table policy: ``best`` and ``so_far`` are sums of *rounded* rewards, as its trials keep them."""
 
     def __init__(self, plan: MidpointPlan) -> None:
@@ -119,21 +119,18 @@ class MidpointPolicy(Policy):
             so_far=checks.exact_number(so_far, "so_far") * scale,
         )
 
-    def begin(self) -> "MidpointTrial":
-        """A trial that rounds what it observes."""
-        return MidpointTrial(self)
+    def remembered(self, reward: Fraction) -> Fraction:
+        """The midpoint of the reward's cell."""
+        if not 0 <= reward <= 1:
+            raise InputError(f"reward must be in [0, 1], not {checks.shown(float(reward))}")
+        return Fraction(2 * cell(reward, self.cells) + 1, 2 * self.cells)
 
+    def rule(self, rollout: int, best: Amounts) -> Rule:
+        """The rounded plan's, which counts in halves of a cell."""
+        halves = 2 * self.cells
 
-class MidpointTrial(Trial):
-    """A trial that remembers rounded rewards."""
+        def scaled(amounts: Amounts) -> Amounts:
+            return Amounts(amounts.units, Scale(amounts.scale.unit * halves))
 
-    def __init__(self, policy: MidpointPolicy) -> None:
-        super().__init__(policy)
-        self._cells = policy.cells
-
-    def observe(self, reward: Any, done: bool = False) -> None:
-        """Take in a reward in [0, 1], rounded to its midpoint."""
-        exact = checks.exact_number(reward, "reward")
-        if not 0 <= exact <= 1:
-            raise InputError(f"reward must be in [0, 1], not {checks.shown(reward)}")
-        super().observe(Fraction(2 * cell(exact, self._cells) + 1, 2 * self._cells), done)
+        rounded = self._rounded.rule(rollout, scaled(best))
+        return lambda step, tag, state, so_far: rounded(step, tag, state, scaled(so_far))

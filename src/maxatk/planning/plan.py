@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from maxatk.checks import Number
 from maxatk.mdp import MDP
-from maxatk.policies import Policy
+from maxatk.policies import CompressedPolicy
 
 
 class Status(StrEnum):
@@ -46,7 +46,7 @@ class Plan(ABC):
 
     @property
     @abstractmethod
-    def policy(self) -> Policy:
+    def policy(self) -> CompressedPolicy:
         """The policy that earns at least ``lower``."""
 
     @abstractmethod

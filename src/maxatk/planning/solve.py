@@ -9,8 +9,8 @@ from maxatk.errors import InputError
 from maxatk.mdp import MDP
 from maxatk.planning.certified import Certified
 from maxatk.planning.certified_plan import CertifiedPlan
-from maxatk.planning.plan import Plan, Reporter, Solver
-from maxatk.planning.progress import ProgressLine
+from maxatk.planning.plan import Plan, Progress, Reporter, Solver
+from maxatk.progress import reporter
 
 P = TypeVar("P", bound=Plan)
 
@@ -52,9 +52,10 @@ def solve(
         solver = Certified()
     if isinstance(solver, type) or not hasattr(solver, "solve"):
         raise InputError(f"solver must be a solver such as mk.Exact(), not {shown(solver)}")
-    if callable(progress):
-        return solver.solve(mdp, k, best_so_far, progress)
-    if not progress:
-        return solver.solve(mdp, k, best_so_far)
-    with ProgressLine() as line:
-        return solver.solve(mdp, k, best_so_far, line)
+    with reporter(progress, "planning (kernels are compiled on the first run)", _line) as report:
+        return solver.solve(mdp, k, best_so_far, report)
+
+
+def _line(at: Progress) -> str:
+    rate = at.slices / at.seconds if at.seconds else 0.0
+    return f"rollout {at.rollout}: optimum in [{at.lower:.6g}, {at.upper:.6g}], {at.slices} slices, {rate:.0f}/s"

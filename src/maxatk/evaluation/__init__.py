@@ -1,0 +1,7 @@
+"""What policies earn: exactly, by simulation, and one class against another."""
+
+from maxatk.evaluation.evaluate import Evaluation, evaluate
+from maxatk.evaluation.law import Law
+from maxatk.evaluation.simulate import Simulation, simulate
+
+__all__ = ["Evaluation", "Law", "Simulation", "evaluate", "simulate"]

@@ -1,0 +1,121 @@
+"""Evaluation in fractions, on small problems: every path, with equal ones counted together."""
+
+import math
+from fractions import Fraction
+from typing import TypeAlias
+
+from maxatk.checks import Number
+from maxatk.evaluation.law import ExactLaw, exact_best_of
+from maxatk.mdp import MDP, ExactOutcome
+from maxatk.policies import CompressedPolicy, History, HistoryPolicy, MixedPolicy, Policy, Seen
+
+MOST_OUTCOMES = 100_000  # that are followed before giving up
+MOST_DIGITS = 3_000_000  # of the fractions that the laws of independent rollouts multiply to, in bits
+
+Rollout: TypeAlias = dict[tuple[int, Number, Number], Fraction]
+
+
+class TooManyError(Exception):
+    """The problem is too large to be evaluated in fractions."""
+
+
+def exact_law(mdp: MDP, policy: Policy) -> ExactLaw:
+    """The law of the best return.
+
+    Raises:
+        TooManyError: where more than :data:`MOST_OUTCOMES` outcomes would have to be followed.
+    """
+    walk = _Walk(mdp)
+    if isinstance(policy, HistoryPolicy):
+        return walk.histories(policy)
+    if isinstance(policy, MixedPolicy):
+        one: dict[Number, Fraction] = {}
+        for part, weight in zip(policy.parts, policy.weights, strict=True):
+            for value, p in walk.rollout(part, 0, -math.inf, -math.inf).items():
+                one[value[0]] = one.get(value[0], Fraction(0)) + weight * p
+        return _best_of([(one, policy.k)], policy.best_so_far)
+    assert isinstance(policy, CompressedPolicy)
+    if policy.independent:
+        different = 1 if policy.repeated else policy.k
+        laws: list[tuple[ExactLaw, int]] = [
+            ({best: p for (best, _), p in walk.rollout(policy, i, -math.inf, -math.inf).items()}, policy.k // different)
+            for i in range(different)
+        ]
+        return _best_of(laws, policy.best_so_far)
+    bests = {(policy.best_so_far, policy.best_so_far): Fraction(1)}  # (true M, remembered M) -> probability
+    for i in range(policy.k):
+        following: dict[tuple[Number, Number], Fraction] = {}
+        for (best, remembered), p in bests.items():
+            for pair, q in walk.rollout(policy, i, best, remembered).items():
+                following[pair] = following.get(pair, Fraction(0)) + p * q
+        bests = following
+    found: dict[Number, Fraction] = {}
+    for (best, _), p in bests.items():
+        found[best] = found.get(best, Fraction(0)) + p
+    return found
+
+
+def _best_of(laws: list[tuple[ExactLaw, int]], best_so_far: Number) -> ExactLaw:
+    if best_so_far != -math.inf:
+        laws = [*laws, ({best_so_far: Fraction(1)}, 1)]
+    values = len({value for law, _ in laws for value in law})
+    bits = sum(times * max(p.denominator.bit_length() for p in law.values()) for law, times in laws)
+    if values * bits > MOST_DIGITS:
+        raise TooManyError
+    return exact_best_of(laws)
+
+
+class _Walk:
+    """Follows outcomes, and counts them."""
+
+    def __init__(self, mdp: MDP) -> None:
+        self._mdp = mdp
+        self._left = MOST_OUTCOMES
+
+    def rollout(
+        self, policy: CompressedPolicy, i: int, best: Number, remembered: Number
+    ) -> dict[tuple[Number, Number], Fraction]:
+        """The law of the best return, true and as the policy remembers it, after one more rollout."""
+        ended: dict[tuple[Number, Number], Fraction] = {}
+        present: Rollout = {(s, Fraction(0), Fraction(0)): p for p, s in self._mdp.exact_start()}
+        for h in range(self._mdp.horizon):
+            following: Rollout = {}
+            for (s, true, g), prob in present.items():
+                action = policy.action(rollout=i, step=h, state=s, best=remembered, so_far=g)
+                for p, t, r in self._outcomes(h, s, action):
+                    new = true + r, g + policy.remembered(r)
+                    if t is None or h + 1 == self._mdp.horizon:
+                        pair = max(best, new[0]), max(remembered, new[1])
+                        ended[pair] = ended.get(pair, Fraction(0)) + prob * p
+                    else:
+                        following[t, *new] = following.get((t, *new), Fraction(0)) + prob * p
+            present = following
+        return ended
+
+    def histories(self, policy: HistoryPolicy) -> ExactLaw:
+        """The law of the best return of a policy that remembers everything: a walk through the tree of histories."""
+        found: dict[Number, Fraction] = {}
+        starts = [(p, s) for p, s in self._mdp.exact_start()]
+        waiting = [(p, History((), (), s, policy.best_so_far)) for p, s in starts]
+        while waiting:
+            prob, seen = waiting.pop()
+            action = policy.choose(seen)
+            for p, t, r in self._outcomes(seen.step, seen.state, action):
+                present = (*seen.present, Seen(seen.state, action, r))
+                if t is not None and len(present) < self._mdp.horizon:
+                    waiting.append((prob * p, History(seen.past, present, t, policy.best_so_far)))
+                    continue
+                past = (*seen.past, present)
+                if len(past) == policy.k:
+                    best = History(past, (), None, policy.best_so_far).best
+                    found[best] = found.get(best, Fraction(0)) + prob * p
+                else:
+                    waiting += [(prob * p * q, History(past, (), s, policy.best_so_far)) for q, s in starts]
+        return found
+
+    def _outcomes(self, h: int, s: int, action: int) -> list[ExactOutcome]:
+        outcomes = self._mdp.exact_outcomes(h, s, action)
+        self._left -= len(outcomes)
+        if self._left < 0:
+            raise TooManyError
+        return outcomes

@@ -1,0 +1,102 @@
+"""Distributions of returns with finitely many values, in fractions or in floats."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+
+from maxatk import checks
+from maxatk.checks import Number
+from maxatk.rows import Floats
+
+ExactLaw: TypeAlias = Mapping[Number, Fraction]  # value -> probability
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """The distribution of a return: ``values`` with their probabilities.
+
+    >>> import maxatk as mk
+    >>> law = mk.evaluate(mk.instances.figure1(gamma=0.25), mk.MarkovPolicy([[1]], k=2)).law
+    >>> law.values.tolist(), law.probs.tolist(), law.cdf(0.5), law.quantile(0.5)
+    ([0.0, 1.0], [0.5625, 0.4375], 0.5625, 0.0)
+    """
+
+    values: Floats  # [n] rising
+    probs: Floats  # [n] positive; they sum to 1, but for rounding
+
+    def cdf(self, x: float) -> float:
+        """The probability of a return of at most ``x``."""
+        return min(float(self.probs[: np.searchsorted(self.values, x, side="right")].sum()), 1.0)
+
+    def quantile(self, q: float) -> float:
+        """The least value that is exceeded with a probability of at most ``1 - q``."""
+        if not 0 <= float(checks.exact_number(q, "q")) <= 1:
+            raise checks.InputError(f"q must be between 0 and 1, not {checks.shown(q)}")
+        place = np.searchsorted(np.cumsum(self.probs), q * (1 - 2.0**-50))
+        return float(self.values[min(int(place), len(self.values) - 1)])
+
+    @property
+    def mean(self) -> float:
+        """The expected return."""
+        # By parts, so that an error in the probabilities counts times the range of the values, not their size.
+        below = np.cumsum(self.probs)[:-1]
+        return float(self.values[-1]) - math.fsum((np.diff(self.values) * below).tolist())
+
+    @property
+    def range(self) -> float:
+        """How far apart the least and the largest value are."""
+        return float(self.values[-1] - self.values[0])
+
+
+def law_of(values: Floats, probs: Floats) -> Law:
+    """The law of these values [n], in any order, equal ones together."""
+    some, places = np.unique(values, return_inverse=True)
+    return Law(some, np.bincount(places.ravel(), probs, len(some)).astype(np.float64))
+
+
+def mixed(laws: Sequence[Law], weights: Sequence[float]) -> Law:
+    """The law of a draw from one of these laws, itself drawn by weight."""
+    return law_of(
+        np.concatenate([law.values for law in laws]),
+        np.concatenate([w * law.probs for law, w in zip(laws, weights, strict=True)]),
+    )
+
+
+def best_of(laws: Sequence[tuple[Law, int]]) -> Law:
+    """The law of the largest of independent draws, so many from each law: a product of distribution functions."""
+    values = np.unique(np.concatenate([law.values for law, _ in laws]))
+    below = np.ones(len(values))
+    for law, times in laws:
+        counts = np.searchsorted(law.values, values, side="right")
+        cumulative = np.minimum(np.concatenate(([0.0], np.cumsum(law.probs))), 1.0)
+        cumulative[-1] = 1.0  # all of it, whatever rounding says
+        below *= cumulative[counts] ** times
+    probs = np.diff(below, prepend=0.0)
+    kept = probs > 0
+    return Law(values[kept], probs[kept])
+
+
+def exact_best_of(laws: Sequence[tuple[ExactLaw, int]]) -> dict[Number, Fraction]:
+    """The same in fractions."""
+    found: dict[Number, Fraction] = {}
+    sums = [Fraction(0) for _ in laws]
+    before = Fraction(0)
+    for value in sorted({value for law, _ in laws for value in law}):
+        below = Fraction(1)
+        for j, (law, times) in enumerate(laws):
+            sums[j] += law.get(value, Fraction(0))
+            below *= sums[j] ** times
+        if below > before:
+            found[value] = below - before
+        before = below
+    return found
+
+
+def in_floats(law: ExactLaw) -> Law:
+    """An exact law, rounded."""
+    rounded = sorted((float(value), float(p)) for value, p in law.items())
+    return law_of(np.array([v for v, _ in rounded]), np.array([p for _, p in rounded]))

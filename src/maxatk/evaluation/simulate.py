@@ -1,0 +1,269 @@
+"""What a policy earns in trials: many at once for tables, step by step in any Gymnasium environment."""
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxatk import checks, kernels
+from maxatk.checks import shown
+from maxatk.errors import InputError
+from maxatk.evaluation.evaluate import check_policy
+from maxatk.evaluation.propagation import Units
+from maxatk.mdp import MDP
+from maxatk.policies import CompressedPolicy, MixedPolicy, Policy
+from maxatk.progress import reporter
+from maxatk.returns import Amounts
+from maxatk.rows import Floats, Ints
+
+BLOCK = 8192  # trials that share a stream of random numbers, whatever the number of threads
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """Trials of a policy."""
+
+    returns: Floats = field(repr=False)  # [trials, k] the return of every rollout
+    best: Floats = field(repr=False)  # [trials] the best of each trial, the incumbent included
+    steps: int  # taken in all
+    seconds: float
+
+    @property
+    def mean(self) -> float:
+        """The mean best return."""
+        return float(self.best.mean())
+
+    @property
+    def stderr(self) -> float:
+        """The standard error of the mean; infinite for a single trial."""
+        n = len(self.best)
+        return float(self.best.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """A confidence interval for the expected best return (Student's t)."""
+        from scipy.stats import t
+
+        if not 0 < float(checks.exact_number(level, "level")) < 1:
+            raise InputError(f"level must be between 0 and 1, not {shown(level)}")
+        if len(self.best) == 1:
+            return -math.inf, math.inf
+        half = float(t.ppf((1 + level) / 2, len(self.best) - 1)) * self.stderr
+        return self.mean - half, self.mean + half
+
+
+class Simulated(NamedTuple):
+    """Where a simulation stands."""
+
+    trials: int
+    of: int
+    seconds: float
+
+
+def simulate(
+    problem: Any,
+    policy: Policy,
+    k: int | None = None,
+    *,
+    trials: int = 10_000,
+    rng: Any = None,
+    threads: int | None = None,
+    progress: bool | Callable[[Simulated], None] = False,
+) -> Simulation:
+    """Run ``policy`` in ``trials`` trials of ``k`` rollouts each.
+
+    Args:
+        problem: an :class:`maxatk.MDP`, or a Gymnasium environment, which is reset before every rollout.
+        policy: the policy.
+        k: the number of rollouts; it must be the policy's, which it is by default.
+        trials: the number of trials.
+        rng: a seed or a NumPy Generator. The same seed gives the same trials for any number of threads.
+        threads: how many to use for a table; as many as there are cores by default.
+        progress: a function that is told where the simulation stands, or True for a line on the terminal.
+
+    >>> import maxatk as mk
+    >>> mdp = mk.instances.windy_cliff()
+    >>> runs = mk.simulate(mdp, mk.solve(mdp, k=5).policy, trials=10_000, rng=0)
+    >>> runs.returns.shape
+    (10000, 5)
+    >>> low, high = runs.interval(0.99)
+    >>> low < -15.957 < high
+    True
+    """
+    trials = checks.integer(trials, "trials", least=1)
+    check_policy(policy, k, problem.horizon if isinstance(problem, MDP) else None)
+    try:
+        generator = np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise InputError(f"rng must be a seed or a NumPy Generator, not {shown(rng)}") from None
+    workers = checks.integer(threads, "threads", least=1) if threads is not None else os.cpu_count() or 1
+    checks.fits_in_memory(8 * trials * (policy.k + 1), f"the returns of {trials} trials of {policy.k} rollouts")
+    began = time.perf_counter()
+    returns = np.empty((trials, policy.k))
+    steps = 0
+    with reporter(progress, "simulating", _line) as report:
+        for done, taken in _blocks(problem, policy, generator, workers, returns):
+            steps += taken
+            if report:
+                report(Simulated(done, trials, time.perf_counter() - began))
+    best = np.maximum(returns.max(axis=1), float(policy.best_so_far))
+    return Simulation(returns, best, steps, time.perf_counter() - began)
+
+
+def _line(at: Simulated) -> str:
+    return f"simulating: {at.trials} of {at.of} trials in {at.seconds:.0f} s"
+
+
+def _blocks(
+    problem: Any, policy: Policy, generator: np.random.Generator, workers: int, returns: Floats
+) -> Iterator[tuple[int, int]]:
+    """Fill ``returns`` block by block; how many trials are done, and how many steps the last block took."""
+    if not isinstance(problem, MDP):
+        _check_environment(problem)
+        yield from _in_environment(problem, policy, generator, returns)
+        return
+    spans = [slice(i, i + BLOCK) for i in range(0, len(returns), BLOCK)]
+    jobs = list(zip(spans, generator.spawn(len(spans)), strict=True))
+    walk = _walk(problem, policy)
+    if walk is None or workers == 1 or len(jobs) == 1:
+        for span, stream in jobs:
+            if walk is None:
+                steps = 0
+                for row in returns[span]:
+                    steps += _trial_in_table(problem, policy, stream, row)
+            else:
+                steps = walk(stream, returns[span])
+            yield min(span.stop, len(returns)), steps
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            found = pool.map(walk, [stream for _, stream in jobs], [returns[span] for span in spans])
+            for (span, _), steps in zip(jobs, found, strict=True):
+                yield min(span.stop, len(returns)), steps
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _walk(mdp: MDP, policy: Policy) -> Callable[[np.random.Generator, Floats], int] | None:
+    """A function that runs a block of trials and fills in their returns; None where trials must be run one by one."""
+    if isinstance(policy, MixedPolicy):
+        parts, weights = policy.parts, [float(w) for w in policy.weights]
+    elif isinstance(policy, CompressedPolicy):
+        parts, weights = (policy,), [1.0]
+    else:
+        return None
+    units = [Units.of(mdp, part) for part in parts]
+    known = [u for u in units if u is not None]
+    if len(known) < len(parts):
+        return None
+    rows = np.add.reduceat(mdp.prob, mdp.outcome_start[:-1])
+    prob = mdp.prob / np.repeat(rows, np.diff(mdp.outcome_start))
+    first = np.cumsum(mdp.start_prob / mdp.start_prob.sum())
+
+    def rollout(part: CompressedPolicy, counted: Units, i: int, best: Ints, stream: np.random.Generator) -> Any:
+        """The returns of one rollout [n], true and remembered, and the number of steps taken."""
+        n = len(best)
+        some, tag = np.unique(best, return_inverse=True)
+        rule = part.rule(i, Amounts(some, counted.memory))
+        place = np.searchsorted(first, stream.random(n), side="right")
+        state = mdp.start_state[np.minimum(place, len(first) - 1)].astype(np.int64)
+        true = np.zeros(n, np.int64)
+        remembered = np.zeros(n, np.int64) if counted.rounds else true
+        # Trials with the same best return side by side: a rule may look them up together.
+        going = np.argsort(tag, kind="stable")
+        steps = 0
+        for h in range(mdp.horizon):
+            here = state[going]
+            action = rule(h, tag[going], here, Amounts(remembered[going], counted.memory))
+            row = kernels.rows_of_actions(
+                mdp.pair_start, mdp.action, int(mdp.step_layer[h]) * mdp.n_states, here, action
+            )
+            if row.min() < 0:
+                k = int(np.argmin(row))
+                raise InputError(
+                    f"the policy's action at (rollout {i}, step {h}, state {here[k]}) is {shown(int(action[k]))}: "
+                    f"expected one of {mdp.actions(h, int(here[k]))}"
+                )
+            o = kernels.draw_outcomes(mdp.outcome_start, prob, row, stream.random(len(going)))
+            steps += len(going)
+            true[going] += counted.reward[o]
+            if counted.rounds:
+                remembered[going] += counted.remembered[o]
+            after = mdp.next_state[o]
+            state[going] = after
+            going = going[after < mdp.n_states]
+            if not len(going):
+                break
+        return true, remembered, steps
+
+    def block(stream: np.random.Generator, returns: Floats) -> int:
+        n, steps = len(returns), 0
+        best = np.full(n, known[0].memory.units(policy.best_so_far)) if len(parts) == 1 else None
+        for i in range(policy.k):
+            if best is not None:
+                true, remembered, taken = rollout(parts[0], known[0], i, best, stream)
+                returns[:, i] = known[0].true.floats(true)
+                best = np.maximum(best, remembered)
+                steps += taken
+                continue
+            drawn = stream.choice(len(parts), n, p=weights)
+            for j, (part, counted) in enumerate(zip(parts, known, strict=True)):
+                these = np.flatnonzero(drawn == j)
+                if len(these):
+                    none = np.full(len(these), counted.memory.units(-math.inf))
+                    true, _, taken = rollout(part, counted, 0, none, stream)
+                    returns[these, i] = counted.true.floats(true)
+                    steps += taken
+        return steps
+
+    return block
+
+
+def _trial_in_table(mdp: MDP, policy: Policy, stream: np.random.Generator, returns: Floats) -> int:
+    """One trial, step by step; fills its returns [k] and counts its steps."""
+    trial = policy.begin()
+    steps = 0
+    starts = mdp.start_prob / mdp.start_prob.sum()
+    for i in range(policy.k):
+        state, total = int(stream.choice(mdp.start_state, p=starts)), 0.0
+        while trial.rollout == i:
+            outcomes = mdp.outcomes(trial.step, state, trial.act(state))
+            drawn = outcomes[int(stream.choice(len(outcomes), p=[o.prob for o in outcomes]))]
+            total = float(trial.so_far) + drawn.reward
+            trial.observe(drawn.reward, drawn.next_state is None)
+            steps += 1
+            state = -1 if drawn.next_state is None else drawn.next_state
+        returns[i] = total
+    return steps
+
+
+def _check_environment(env: Any) -> None:
+    if not (callable(getattr(env, "reset", None)) and callable(getattr(env, "step", None))):
+        raise InputError(f"simulate needs a maxatk.MDP or a Gymnasium environment, not {shown(env)}")
+
+
+def _in_environment(
+    env: Any, policy: Policy, generator: np.random.Generator, returns: Floats
+) -> Iterator[tuple[int, int]]:
+    """Fill ``returns`` trial by trial, in an environment that is seeded once, at its first reset."""
+    seed: int | None = int(generator.integers(2**31))
+    for n, row in enumerate(returns):
+        trial = policy.begin()
+        steps = 0
+        while not trial.finished:
+            i, total = trial.rollout, 0.0
+            observation, _ = env.reset(seed=seed)
+            seed = None
+            while trial.rollout == i:
+                state = int(observation) if np.ndim(observation) == 0 else observation
+                observation, reward, terminated, truncated, _ = env.step(trial.act(state))
+                total += float(reward)
+                trial.observe(reward, bool(terminated or truncated))
+                steps += 1
+            row[i] = total
+        yield n + 1, steps
