@@ -13,9 +13,9 @@ Fraction(9, 16)
 1
 """
 
-from maxatk import instances
+from maxatk import figures, instances
 from maxatk.errors import InputError, MaxAtKError, MissingExtraError, TooLargeError
-from maxatk.evaluation import Evaluation, Law, Simulation, evaluate, simulate
+from maxatk.evaluation import Comparison, Evaluation, Law, Simulation, compare, evaluate, simulate
 from maxatk.mdp import MDP, load_mdp
 from maxatk.planning import Certified, Exact, Midpoint, Plan, Progress, Status, load_plan, solve
 from maxatk.policies import (
@@ -37,6 +37,7 @@ __all__ = [
     "MDP",
     "AdaptivePolicy",
     "Certified",
+    "Comparison",
     "CompressedPolicy",
     "Evaluation",
     "Exact",
@@ -58,7 +59,9 @@ __all__ = [
     "Status",
     "TooLargeError",
     "Trial",
+    "compare",
     "evaluate",
+    "figures",
     "instances",
     "load_mdp",
     "load_plan",

@@ -291,10 +291,9 @@ class MDP:
     def outcomes(self, step: int, state: int, action: int) -> list[Outcome]:
         """What ``action`` may bring, sorted by next state and reward, the end of the rollout last."""
         span = self._outcomes_of(step, state, action)
-        prob = self.prob[span] / self.prob[span].sum()
         return [
             Outcome(float(p), self._target(s), float(r))
-            for p, s, r in zip(prob, self.next_state[span], self.reward[span], strict=True)
+            for p, s, r in zip(self.row_prob[span], self.next_state[span], self.reward[span], strict=True)
         ]
 
     def exact_outcomes(self, step: int, state: int, action: int) -> list[ExactOutcome]:
@@ -314,6 +313,17 @@ class MDP:
         return list(zip(self.exact_start_prob or _normalised(self.start_prob), self.start_state.tolist(), strict=True))
 
     # What planners derive from it: computed on demand, once.
+
+    @cached_property
+    def row_prob(self) -> Floats:
+        """``[T]`` :attr:`prob` with every row divided by its sum, in floats."""
+        sums = np.add.reduceat(self.prob, self.outcome_start[:-1])
+        return self.prob / np.repeat(sums, np.diff(self.outcome_start))
+
+    @cached_property
+    def reset_prob(self) -> Floats:
+        """``[B]`` :attr:`start_prob` divided by its sum, in floats."""
+        return self.start_prob / self.start_prob.sum()
 
     @cached_property
     def least(self) -> Floats:

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 from maxatk import checks
 from maxatk.checks import Number
 from maxatk.errors import InputError
-from maxatk.returns import Amounts
+from maxatk.returns import Amounts, Scale
 from maxatk.rows import Ints
 
 
@@ -285,6 +285,10 @@ class MarkovPolicy(CompressedPolicy):
         h = checks.integer(step, "step", most=self.horizon - 1)
         return int(self.actions[i, h, checks.integer(state, "state", most=self.actions.shape[2] - 1)])
 
+    def remembered(self, reward: Fraction) -> Fraction:
+        """Nothing."""
+        return Fraction(0)
+
     def rule(self, rollout: int, best: Amounts) -> Rule:
         """The table of one rollout."""
         table = self.actions[rollout]
@@ -298,31 +302,85 @@ class MarkovPolicy(CompressedPolicy):
         return act
 
 
-class MixedPolicy(Policy):
-    """Each rollout follows one of several policies of a single rollout, drawn afresh with these weights.
+class RoundingPolicy(CompressedPolicy):
+    """Acts as another policy does, on rewards that it remembers rounded and in other units.
 
-    This is what sampling one randomised policy ``k`` times amounts to.
+    Args:
+        inner: the policy to ask.
+        remembered: what is remembered of a reward.
+        scale: how much larger returns are for the inner policy.
+    """
+
+    def __init__(self, inner: CompressedPolicy, remembered: Callable[[Fraction], Fraction], scale: Fraction) -> None:
+        best = inner.best_so_far
+        super().__init__(inner.k, inner.horizon, best if best == -math.inf else Fraction(best) / scale)
+        self.independent, self.repeated = inner.independent, inner.repeated
+        self._inner, self._remembered, self._scale = inner, remembered, scale
+
+    def remembered(self, reward: Fraction) -> Fraction:
+        """The rounded reward."""
+        return self._remembered(reward)
+
+    def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
+        """The inner policy's action; ``best`` and ``so_far`` are sums of *rounded* rewards, as trials keep them."""
+        exact = checks.incumbent(best, "best")
+        return self._inner.action(
+            rollout=rollout,
+            step=step,
+            state=state,
+            best=exact if exact == -math.inf else exact * self._scale,
+            so_far=checks.exact_number(so_far, "so_far") * self._scale,
+        )
+
+    def rule(self, rollout: int, best: Amounts) -> Rule:
+        """The inner policy's rule."""
+
+        def scaled(amounts: Amounts) -> Amounts:
+            return Amounts(amounts.units, Scale(amounts.scale.unit * self._scale))
+
+        inner = self._inner.rule(rollout, scaled(best))
+        return lambda step, tag, state, so_far: inner(step, tag, state, scaled(so_far))
+
+
+class MixedPolicy(Policy):
+    """Each rollout follows one of several policies of a single rollout, drawn afresh: rollouts are independent.
+
+    Sampling one randomised policy ``k`` times is such a policy; so is a policy of its own for every rollout.
+
+    Args:
+        parts: the policies, of one rollout each.
+        weights: with what probability each part is drawn, ``[n]``; or for each rollout, ``[k, n]``.
+        k: the number of rollouts.
+        best_so_far: the incumbent, if there is one.
+        rng: a seed or a NumPy Generator, from which trials draw.
     """
 
     def __init__(
         self,
         parts: Sequence[CompressedPolicy],
-        weights: Sequence[float],
+        weights: ArrayLike,
         k: int,
         best_so_far: Number = -math.inf,
         rng: Any = None,
     ) -> None:
-        if not parts or len(parts) != len(weights):
-            raise InputError(f"{len(parts)} parts need as many weights, one at least, not {len(weights)}")
-        if any(part.k != 1 for part in parts):
-            raise InputError("the parts of a mixed policy must be policies of one rollout")
+        if not parts or any(not isinstance(part, CompressedPolicy) or part.k != 1 for part in parts):
+            raise InputError("the parts of a mixed policy must be policies of one rollout, one at least")
         super().__init__(k, parts[0].horizon, best_so_far)
-        exact = [checks.exact_number(w, f"weights[{i}]") for i, w in enumerate(weights)]
-        if min(exact) < 0 or sum(exact) == 0:
+        table: Any = np.array(weights, dtype=object)
+        if table.shape not in ((len(parts),), (self.k, len(parts))):
+            raise InputError(f"weights must be [{len(parts)}] or [{self.k}, {len(parts)}], not {list(table.shape)}")
+        self.repeated = table.ndim == 1
+        rows = [[checks.exact_number(w, "weight") for w in row] for row in (table[None] if self.repeated else table)]
+        if any(min(row) < 0 or sum(row) == 0 for row in rows):
             raise InputError("weights must not be negative, nor all 0")
         self.parts = tuple(parts)
-        self.weights = tuple(w / sum(exact) for w in exact)  # they sum to 1 exactly
+        # Each row sums to 1 exactly; one row where all rollouts are alike.
+        self.weights = tuple(tuple(w / sum(row) for w in row) for row in rows)
         self.rng = np.random.default_rng(rng)
+
+    def chances(self, rollout: int) -> list[float]:
+        """With what probability each part is drawn."""
+        return [float(w) for w in self.weights[0 if self.repeated else rollout]]
 
     def begin(self) -> "MixedTrial":
         """A new trial, whose parts are drawn from the policy's ``rng``."""
@@ -339,9 +397,8 @@ class MixedTrial(Trial):
 
     def _choose(self, state: Any) -> int:
         if self._inner is None:
-            policy = self._policy
-            part = policy.rng.choice(len(policy.parts), p=[float(w) for w in policy.weights])
-            self._inner = policy.parts[part].begin()
+            drawn = self._policy.rng.choice(len(self._policy.parts), p=self._policy.chances(self.rollout))
+            self._inner = self._policy.parts[drawn].begin()
         return self._inner.act(state)
 
     def _remember(self, state: Any, action: int, reward: Fraction, over: bool) -> None:

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from maxatk.checks import Number
+from maxatk.evaluation.compare import Comparison
 from maxatk.planning import CertifiedPlan, ExactPlan
 from maxatk.planning.exact import Decision
 
@@ -95,3 +96,26 @@ def _fraction(value: Fraction) -> str:
 
 def _name(names: tuple[str, ...] | None, number: int) -> str:
     return names[number] if names else str(number)
+
+
+def comparison(found: Comparison) -> RenderableType:
+    """Classes of policies side by side."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("policy", "earns", "at most", "of the gain", "obtained by"):
+        table.add_column(heading, justify="left" if heading in ("policy", "obtained by") else "right")
+    spread = max(found.plan.upper - found.rows[0].lower, 1e-9 * abs(found.plan.upper), 1e-300)
+    decimals = min(max(3 - math.floor(math.log10(spread)), 0), 12)
+    for row in found.rows:
+        share = found.share(row)
+        table.add_row(
+            row.name,
+            f"{row.lower:.{decimals}f}",
+            f"{row.upper:.{decimals}f}",
+            "" if share is None else f"{100 * share:.1f} %",
+            row.how if row.exact is None else f"{row.how}: {_number(row.exact)}",
+        )
+    return Group(
+        Text.assemble((f"best of {found.plan.k}", "bold"), f": {found.mdp!r}\n"),
+        table,
+        "\nA policy of the class earns the first number; no policy of the class earns more than the second.",
+    )

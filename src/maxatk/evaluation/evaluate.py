@@ -1,20 +1,24 @@
 """What a policy earns, without sampling."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+
+import numpy as np
 
 from maxatk import checks
 from maxatk.checks import Number, shown
 from maxatk.errors import InputError, TooLargeError
+from maxatk.evaluation.binned import binned
 from maxatk.evaluation.exactly import MOST_OUTCOMES, TooManyError, exact_law
 from maxatk.evaluation.law import Law, best_of, in_floats, mixed
-from maxatk.evaluation.propagation import ROUNDING, Laws, Propagation, Units, start
+from maxatk.evaluation.propagation import ROUNDING, Laws, Propagation, Units, first_best
 from maxatk.mdp import MDP
 from maxatk.policies import CompressedPolicy, HistoryPolicy, MixedPolicy, Policy
+from maxatk.rows import Floats
 
 FEW_OUTCOMES = 3_000  # that are followed in fractions even if floats had to leave some out
+FEW_ATOMS = 20_000  # that are kept before bins take over, where they can
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +34,7 @@ class Evaluation:
     law: Law = field(repr=False)  # of the best return; what was not followed is counted at its least
     law_at_most: Law = field(repr=False)  # the same, counted at its greatest; the true law lies between the two
     error: float  # of the distribution functions of both, from rounding
+    shift: float = 0.0  # how far the values of both may be from where they belong
 
     @property
     def value(self) -> float:
@@ -39,7 +44,8 @@ class Evaluation:
     def cdf(self, x: float) -> tuple[float, float]:
         """Bounds on the probability of a best return of at most ``x``."""
         x = float(checks.exact_number(x, "x"))
-        return max(self.law_at_most.cdf(x) - self.error, 0.0), min(self.law.cdf(x) + self.error, 1.0)
+        lower, upper = self.law_at_most.cdf(x - self.shift), self.law.cdf(x + self.shift)
+        return max(lower - self.error, 0.0), min(upper + self.error, 1.0)
 
 
 def evaluate(
@@ -80,6 +86,7 @@ def evaluate(
     least, most = mdp.return_range
     width = most - max(least, float(policy.best_so_far))
     share = (1e-9 * (most - least) if tol is None else _tolerance(tol)) / (policy.k * mdp.horizon)
+    checks.integer(max_atoms, "max_atoms", least=1)
     found = None if isinstance(policy, HistoryPolicy) else _propagate(mdp, policy, share, max_atoms)
     if found is None or found.outcomes <= (FEW_OUTCOMES if found.left_out else MOST_OUTCOMES):
         try:
@@ -107,7 +114,35 @@ def evaluate(
             f"{max_atoms} histories (state, M, G) at a time say nothing of this policy's value; "
             "evaluate(max_atoms=...) allows more, mk.simulate estimates it"
         )
-    return Evaluation(lower, upper, None, found.laws.low, found.laws.high, found.error)
+    return Evaluation(lower, upper, None, found.laws.low, found.laws.high, found.error, found.shift)
+
+
+# For figures: what a policy typically does. The likeliest histories are followed, and no bound is claimed.
+
+
+def visits(mdp: MDP, policy: CompressedPolicy, rollout: int, best: Number) -> Floats:
+    """How often each action is expected to be taken in each state of one rollout, ``[S, A]``, with ``best`` in hand."""
+    walk = _typical(mdp, policy, best)
+    walk.visits = np.zeros((mdp.n_states, mdp.n_actions))
+    walk.rollout(policy, rollout, first_best(walk.units, best), later=False)
+    return walk.visits
+
+
+def best_after(mdp: MDP, policy: CompressedPolicy, rollouts: int) -> Law:
+    """The law of the best return after so many rollouts, one at least."""
+    walk = _typical(mdp, policy, policy.best_so_far)
+    bests = first_best(walk.units, policy.best_so_far)
+    for i in range(rollouts):
+        bests = walk.rollout(policy, i, bests, later=True)
+    return walk.laws(bests).low
+
+
+def _typical(mdp: MDP, policy: CompressedPolicy, best: Number) -> Propagation:
+    check_policy(policy, None, mdp.horizon)
+    units = Units.of(mdp, policy, best)
+    if units is None:
+        raise TooLargeError("returns do not fit into 64 bits of a common unit")
+    return Propagation(mdp, units, 1e-6 * (mdp.return_range[1] - mdp.return_range[0]) / mdp.horizon, FEW_ATOMS)
 
 
 def check_policy(policy: Policy, k: int | None, horizon: int | None) -> None:
@@ -122,80 +157,92 @@ def check_policy(policy: Policy, k: int | None, horizon: int | None) -> None:
 
 @dataclass(frozen=True)
 class _Found:
-    laws: Laws
+    """What floats say of a law."""
+
+    laws: Laws  # whose expected bests bound the true one, but for rounding
     error: float  # of the distribution functions
     outcomes: int  # followed
     left_out: bool  # whether there were others that matter
+    shift: float = 0.0  # how far values may be from where they belong
+    drift: float = 0.0  # of the expected best, from rounding in the values
 
     def bounds(self) -> tuple[float, float]:
         low, high = self.laws
 
         def slack(law: Law) -> float:
             largest = max(abs(float(law.values[0])), abs(float(law.values[-1])))
-            return law.range * self.error + 8 * ROUNDING * largest
+            return law.range * self.error + 8 * ROUNDING * largest + self.drift
 
         return low.mean - slack(low), high.mean + slack(high)
 
 
 def _propagate(mdp: MDP, policy: CompressedPolicy | MixedPolicy, tol: float, max_atoms: int) -> _Found | None:
     """The law of the best return in floats; None where returns do not fit into 64 bits."""
-    checks.integer(max_atoms, "max_atoms", least=1)
+    parts = policy.parts if isinstance(policy, MixedPolicy) else (policy,)
+    units = [Units.of(mdp, part) for part in parts]
+    if any(unit is None for unit in units):
+        return None
+    known = [(part, unit) for part, unit in zip(parts, units, strict=True) if unit is not None]
     if isinstance(policy, MixedPolicy):
-        parts = [_one_rollout(mdp, part, 0, tol, max_atoms) for part in policy.parts]
-        if any(part is None for part in parts):
-            return None
-        known = [part for part in parts if part is not None]
-        weights = [float(w) for w in policy.weights]
-        laws = Laws(
-            mixed([part.laws.low for part in known], weights), mixed([part.laws.high for part in known], weights)
-        )
-        error = max(part.error for part in known) + (len(known) + 2) * ROUNDING
-        one = _Found(laws, error, sum(part.outcomes for part in known), any(part.left_out for part in known))
-        return _independent([(one, policy.k)], policy.best_so_far)
+        returns = [_carry(mdp, part, unit, 0, tol, max_atoms) for part, unit in known]
+        rollouts = [
+            (_mixed(returns, [float(w) for w in weights]), policy.k // len(policy.weights))
+            for weights in policy.weights
+        ]
+        return _independent(rollouts, policy.best_so_far)
+    ((_, unit),) = known
     if policy.independent:
-        rollouts = [_one_rollout(mdp, policy, i, tol, max_atoms) for i in range(1 if policy.repeated else policy.k)]
-        known = [rollout for rollout in rollouts if rollout is not None]
-        if len(known) < len(rollouts):
-            return None
-        return _independent([(rollout, policy.k // len(known)) for rollout in known], policy.best_so_far)
-    units = Units.of(mdp, policy)
-    if units is None:
-        return None
-    walk = Propagation(mdp, units, tol, max_atoms)
-    bests = start(units, policy)
-    for i in range(policy.k):
-        bests = walk.rollout(policy, i, bests, later=i + 1 < policy.k)
+        different = 1 if policy.repeated else policy.k
+        rollouts = [(_carry(mdp, policy, unit, i, tol, max_atoms), policy.k // different) for i in range(different)]
+        return _independent(rollouts, policy.best_so_far)
+    return _carry(mdp, policy, unit, None, tol, max_atoms)
+
+
+def _carry(mdp: MDP, policy: CompressedPolicy, units: Units, i: int | None, tol: float, max_atoms: int) -> _Found:
+    """The law of the best return; with ``i``, of the return of that one rollout.
+
+    Atoms as they are; where they are too many, in bins, if the policy's memory allows it.
+    """
+    walk = Propagation(mdp, units, tol, min(max_atoms, FEW_ATOMS) if units.rounds else max_atoms)
+    bests = first_best(units, policy.best_so_far if i is None else -math.inf)
+    for j in range(policy.k) if i is None else [i]:
+        bests = walk.rollout(policy, j, bests, later=i is None and j + 1 < policy.k)
+        if walk.sieve.overflowed and units.rounds:
+            found = binned(mdp, policy, i, units, tol, max_atoms)
+            summing = _summing(*found.laws)
+            return _Found(found.laws, found.error + summing, found.outcomes, True, found.shift, found.drift)
     laws = walk.laws(bests)
-    return _Found(laws, walk.error + _summing(laws.low, laws.high), walk.outcomes, walk.left_out)
+    return _Found(laws, walk.error + _summing(*laws), walk.outcomes, walk.sieve.left_out)
 
 
-def _one_rollout(mdp: MDP, policy: CompressedPolicy, i: int, tol: float, max_atoms: int) -> _Found | None:
-    """The law of the return of one rollout."""
-    units = Units.of(mdp, policy)
-    if units is None:
-        return None
-    walk = Propagation(mdp, units, tol, max_atoms)
-    laws = walk.laws(walk.rollout(policy, i, start(units, policy), later=False))
-    return _Found(laws, walk.error + _summing(laws.low, laws.high), walk.outcomes, walk.left_out)
+def _mixed(parts: list[_Found], weights: list[float]) -> _Found:
+    """The law of a draw from one of several."""
+    laws = Laws(*(mixed([part.laws[side] for part in parts], weights) for side in (0, 1)))
+    return _Found(
+        laws,
+        max(part.error for part in parts) + (len(parts) + 2) * ROUNDING,
+        sum(part.outcomes for part in parts),
+        any(part.left_out for part in parts),
+        max(part.shift for part in parts),
+        max(part.drift for part in parts),
+    )
 
 
 def _independent(rollouts: list[tuple[_Found, int]], best_so_far: Number) -> _Found:
     """The law of the best of independent rollouts: a product of distribution functions.
 
-    With every function in [0, 1], errors add up.
+    With every function in [0, 1], errors add up. The expected best is monotone, and convex, in each return.
     """
-
-    def product(laws: Callable[[Laws], Law]) -> Law:
-        factors = [(laws(rollout.laws), times) for rollout, times in rollouts]
-        if best_so_far != -math.inf:
-            value = float(best_so_far)
-            factors.append((in_floats({value: Fraction(1)}), 1))
-        return best_of(factors)
-
-    found = Laws(product(lambda laws: laws.low), product(lambda laws: laws.high))
-    error = sum(times * (rollout.error + 2 * ROUNDING) for rollout, times in rollouts)
-    outcomes = sum(rollout.outcomes for rollout, _ in rollouts)
-    return _Found(found, error + _summing(*found), outcomes, any(rollout.left_out for rollout, _ in rollouts))
+    in_hand = [] if best_so_far == -math.inf else [(in_floats({best_so_far: Fraction(1)}), 1)]
+    laws = Laws(*(best_of([*((found.laws[side], times) for found, times in rollouts), *in_hand]) for side in (0, 1)))
+    return _Found(
+        laws,
+        sum(times * (found.error + 2 * ROUNDING) for found, times in rollouts) + _summing(*laws),
+        sum(found.outcomes for found, _ in rollouts),
+        any(found.left_out for found, _ in rollouts),
+        max(found.shift for found, _ in rollouts),
+        sum(times * found.drift for found, times in rollouts),
+    )
 
 
 def _summing(*laws: Law) -> float:

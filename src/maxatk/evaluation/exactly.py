@@ -1,6 +1,7 @@
 """Evaluation in fractions, on small problems: every path, with equal ones counted together."""
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -29,19 +30,21 @@ def exact_law(mdp: MDP, policy: Policy) -> ExactLaw:
     if isinstance(policy, HistoryPolicy):
         return walk.histories(policy)
     if isinstance(policy, MixedPolicy):
-        one: dict[Number, Fraction] = {}
-        for part, weight in zip(policy.parts, policy.weights, strict=True):
-            for value, p in walk.rollout(part, 0, -math.inf, -math.inf).items():
-                one[value[0]] = one.get(value[0], Fraction(0)) + weight * p
-        return _best_of([(one, policy.k)], policy.best_so_far)
+        parts = [walk.returns(part, 0) for part in policy.parts]
+        laws: list[tuple[ExactLaw, int]] = []
+        for weights in policy.weights:
+            one: dict[Number, Fraction] = {}
+            for law, weight in zip(parts, weights, strict=True):
+                for value, p in law.items():
+                    one[value] = one.get(value, Fraction(0)) + weight * p
+            laws.append(({value: p for value, p in one.items() if p}, policy.k // len(policy.weights)))
+        return _best_of(laws, policy.best_so_far)
     assert isinstance(policy, CompressedPolicy)
     if policy.independent:
         different = 1 if policy.repeated else policy.k
-        laws: list[tuple[ExactLaw, int]] = [
-            ({best: p for (best, _), p in walk.rollout(policy, i, -math.inf, -math.inf).items()}, policy.k // different)
-            for i in range(different)
-        ]
-        return _best_of(laws, policy.best_so_far)
+        return _best_of(
+            [(walk.returns(policy, i), policy.k // different) for i in range(different)], policy.best_so_far
+        )
     bests = {(policy.best_so_far, policy.best_so_far): Fraction(1)}  # (true M, remembered M) -> probability
     for i in range(policy.k):
         following: dict[tuple[Number, Number], Fraction] = {}
@@ -49,6 +52,11 @@ def exact_law(mdp: MDP, policy: Policy) -> ExactLaw:
             for pair, q in walk.rollout(policy, i, best, remembered).items():
                 following[pair] = following.get(pair, Fraction(0)) + p * q
         bests = following
+    return _true(bests)
+
+
+def _true(bests: Mapping[tuple[Number, Number], Fraction]) -> ExactLaw:
+    """The law of the true one of two numbers, the other being remembered."""
     found: dict[Number, Fraction] = {}
     for (best, _), p in bests.items():
         found[best] = found.get(best, Fraction(0)) + p
@@ -91,6 +99,10 @@ class _Walk:
                         following[t, *new] = following.get((t, *new), Fraction(0)) + prob * p
             present = following
         return ended
+
+    def returns(self, policy: CompressedPolicy, i: int) -> ExactLaw:
+        """The law of the return of one rollout of a policy that ignores the best return."""
+        return _true(self.rollout(policy, i, -math.inf, -math.inf))
 
     def histories(self, policy: HistoryPolicy) -> ExactLaw:
         """The law of the best return of a policy that remembers everything: a walk through the tree of histories."""

@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from maxatk import kernels
-from maxatk.checks import shown
+from maxatk.checks import Number
 from maxatk.errors import InputError
 from maxatk.evaluation.law import Law, law_of
 from maxatk.mdp import MDP
 from maxatk.policies import CompressedPolicy
-from maxatk.returns import NONE, Amounts, Scale, common_scale
+from maxatk.returns import Amounts, Scale, common_scale
 from maxatk.rows import Floats, Ints
 
 ROUNDING = 2.0**-53
@@ -42,8 +42,8 @@ class Units:
     remembered: Ints  # [T]; the same array where a policy remembers the true rewards
 
     @classmethod
-    def of(cls, mdp: MDP, policy: CompressedPolicy) -> "Units | None":
-        """None where returns do not fit into 64 bits."""
+    def of(cls, mdp: MDP, policy: CompressedPolicy, best: Number = -math.inf) -> "Units | None":
+        """None where returns do not fit into 64 bits; ``best`` is one more that must."""
         if mdp.exact_reward is None:
             floats, places = np.unique(mdp.reward, return_inverse=True)
             rewards = [Fraction(r) for r in floats.tolist()]
@@ -51,8 +51,8 @@ class Units:
             order = {r: j for j, r in enumerate(dict.fromkeys(mdp.exact_reward))}
             rewards, places = list(order), np.array([order[r] for r in mdp.exact_reward])
         remembered = [policy.remembered(r) for r in rewards]
-        true = common_scale([*rewards, policy.best_so_far], mdp.horizon + 1)
-        memory = common_scale([*remembered, policy.best_so_far], mdp.horizon + 1)
+        true = common_scale([*rewards, policy.best_so_far, best], mdp.horizon + 1)
+        memory = common_scale([*remembered, policy.best_so_far, best], mdp.horizon + 1)
         if true is None or memory is None:
             return None
         units = np.array([true.units(r) for r in rewards], np.int64)[places]
@@ -75,62 +75,88 @@ class Bests(NamedTuple):
     prob: Floats  # [n]
 
 
-class Propagation:
-    """Carries the distribution of (s, M, G) of a policy forward, rollout by rollout.
+class Sieve:
+    """Keeps the atoms that matter most, and charges the others at the least and the greatest that they could become.
 
     Args:
         mdp: the problem.
-        units: how its returns are counted.
         tol: how much of the width of the interval around the value each step may cost.
         max_atoms: how many atoms are kept.
     """
 
+    def __init__(self, mdp: MDP, tol: float, max_atoms: int) -> None:
+        self._mdp, self._tol, self.max_atoms = mdp, tol, max_atoms
+        self.left_out = False  # whether atoms were dropped that matter
+        self.overflowed = False  # whether there were too many of them
+        self._dropped: list[tuple[Floats, Floats, Floats]] = []  # (least, greatest, prob) of the final best
+
+    def keep(self, h: int, state: Ints, best: Floats, so_far: Floats, prob: Floats, later: bool) -> Ints | None:
+        """Which atoms [n] to keep at step ``h``, None for all; ``later`` says whether more rollouts follow."""
+        least, most = self._mdp.return_range
+        low = np.maximum(best, np.nextafter(so_far + self._mdp.least[h, state], -math.inf))
+        high = np.maximum(best, np.nextafter(so_far + self._mdp.most[h, state], math.inf))
+        if later:
+            low, high = np.maximum(low, least), np.maximum(high, most)
+        cost = prob * (high - low)
+        # Whatever costs less than an equal share of the tolerance, none of it worth following, goes.
+        going = cost <= self._tol / len(prob)
+        if len(prob) - np.count_nonzero(going) > self.max_atoms:
+            self.overflowed = True
+            going[np.argpartition(cost, len(cost) - self.max_atoms)[: len(cost) - self.max_atoms]] = True
+        if not going.any():
+            return None
+        self.left_out |= bool(cost[going].any())
+        self._dropped.append((low[going], high[going], prob[going]))
+        return np.flatnonzero(~going)
+
+    def law(self, values: Floats, prob: Floats, side: int) -> Law:
+        """The law of atoms that were kept to the end [n] with the others at their least (0) or greatest (1)."""
+        return law_of(
+            np.concatenate([values, *(dropped[side] for dropped in self._dropped)]),
+            np.concatenate([prob, *(dropped[2] for dropped in self._dropped)]),
+        )
+
+
+class Propagation:
+    """Carries the distribution of (s, M, G) of a policy forward, rollout by rollout."""
+
     def __init__(self, mdp: MDP, units: Units, tol: float, max_atoms: int) -> None:
-        self.mdp, self.units, self._tol, self._max_atoms = mdp, units, tol, max_atoms
-        rows = np.add.reduceat(mdp.prob, mdp.outcome_start[:-1])
-        sizes = np.diff(mdp.outcome_start)
-        self._prob = mdp.prob / np.repeat(rows, sizes)
-        self._step_error = (int(sizes.max()) + 4) * ROUNDING  # of an outcome's probability, and of taking it
+        self.mdp, self.units = mdp, units
+        self.sieve = Sieve(mdp, tol, max_atoms)
+        self._step_error = (int(np.diff(mdp.outcome_start).max()) + 4) * ROUNDING  # of an outcome's probability
         self.error = (len(mdp.start_prob) + 4) * ROUNDING  # relative, of every probability carried so far
         self.outcomes = 0  # followed so far
-        self.left_out = False  # whether atoms were dropped that matter
-        self.dropped: list[tuple[Floats, Floats, Floats]] = []  # (least, greatest, prob) of the final best
+        self.visits: Floats | None = None  # [S, A] how often actions are taken, if that is asked for
 
     def rollout(self, policy: CompressedPolicy, i: int, bests: Bests, later: bool) -> Bests:
         """The distribution of the best return after rollout ``i``; ``later`` says whether others follow."""
         mdp, units = self.mdp, self.units
         S, H = mdp.n_states, mdp.horizon
         rule = policy.rule(i, Amounts(bests.remembered, units.memory))
+        true_best = units.true.floats(bests.true)
         n, starts = len(bests.prob), len(mdp.start_state)
         tag = np.repeat(np.arange(n), starts)
         state = np.tile(mdp.start_state.astype(np.int64), n)
         true = np.zeros(n * starts, np.int64)
         remembered = true
-        prob: Floats = (bests.prob[:, None] * (mdp.start_prob / mdp.start_prob.sum())).ravel()
-        ended: list[tuple[Ints, Ints, Ints, Floats]] = []
+        prob: Floats = (bests.prob[:, None] * mdp.reset_prob).ravel()
+        ended = [(tag[:0], true[:0], remembered[:0], prob[:0])]
         for h in range(H):
-            kept = self._keep(bests, later, h, tag, state, true, prob)
+            kept = self.sieve.keep(h, state, true_best[tag], units.true.floats(true), prob, later)
             if kept is not None:
                 tag, state, true, prob = tag[kept], state[kept], true[kept], prob[kept]
                 remembered = remembered[kept] if units.rounds else true
             if not len(prob):
                 break
             action = rule(h, tag, state, Amounts(remembered, units.memory))
-            node = int(mdp.step_layer[h]) * S
-            rows = kernels.rows_of_actions(mdp.pair_start, mdp.action, node, state, action)
-            if rows.min() < 0:
-                k = int(np.argmin(rows))
-                raise InputError(
-                    f"the policy's action at (rollout {i}, step {h}, state {state[k]}) is {shown(int(action[k]))}: "
-                    f"expected one of {mdp.actions(h, int(state[k]))}"
-                )
-            # Every outcome of every atom.
-            sizes = mdp.outcome_start[rows + 1] - mdp.outcome_start[rows]
-            atom = np.repeat(np.arange(len(rows)), sizes)
-            o = np.arange(len(atom)) - np.repeat(np.cumsum(sizes) - sizes - mdp.outcome_start[rows], sizes)
+            rows = rows_taken(mdp, i, h, state, action)
+            if self.visits is not None:
+                A = mdp.n_actions
+                self.visits += np.bincount(state * A + action, prob, mdp.n_states * A).reshape(mdp.n_states, A)
+            atom, o = outcomes_of(mdp, rows)
             self.outcomes += len(o)
             self.error += self._step_error
-            tag, state, prob = tag[atom], mdp.next_state[o].astype(np.int64), prob[atom] * self._prob[o]
+            tag, state, prob = tag[atom], mdp.next_state[o].astype(np.int64), prob[atom] * mdp.row_prob[o]
             true = true[atom] + units.reward[o]
             remembered = remembered[atom] + units.remembered[o] if units.rounds else true
             over = (state == S) | (h + 1 == H)
@@ -153,61 +179,54 @@ class Propagation:
         """Atoms that agree in all columns together: where the first of each lies, and their probabilities."""
         if not len(prob):
             return np.zeros(0, np.int64), prob
-        order = _order(columns)
-        new = np.zeros(len(prob), np.bool_)
-        new[0] = True
-        for column in columns:
-            ranked = column[order]
-            new[1:] |= ranked[1:] != ranked[:-1]
-        starts = np.flatnonzero(new)
+        order, starts = neighbours(columns)
         self.error += int(np.diff(starts, append=len(prob)).max()) * ROUNDING
         return order[starts], np.add.reduceat(prob[order], starts)
-
-    def _keep(self, bests: Bests, later: bool, h: int, tag: Ints, state: Ints, true: Ints, prob: Floats) -> Ints | None:
-        """Which atoms to keep, None for all of them; the others are charged."""
-        least, most = self.mdp.return_range
-        best = self.units.true.floats(bests.true)[tag]
-        so_far = self.units.true.floats(true)
-        low = np.maximum(best, np.nextafter(so_far + self.mdp.least[h, state], -math.inf))
-        high = np.maximum(best, np.nextafter(so_far + self.mdp.most[h, state], math.inf))
-        if later:
-            low, high = np.maximum(low, least), np.maximum(high, most)
-        cost = prob * (high - low)
-        # Whatever costs less than an equal share of the tolerance, none of it worth following, goes.
-        going = cost <= self._tol / len(prob)
-        if len(prob) - np.count_nonzero(going) > self._max_atoms:
-            going[np.argpartition(cost, len(cost) - self._max_atoms)[: len(cost) - self._max_atoms]] = True
-        if not going.any():
-            return None
-        self.left_out |= bool(cost[going].any())
-        self.dropped.append((low[going], high[going], prob[going]))
-        return np.flatnonzero(~going)
 
     def laws(self, bests: Bests) -> Laws:
         """The law of the best return at the end, with what was dropped at its least and at its greatest."""
         values = self.units.true.floats(bests.true)
-        if not self.dropped:
-            law = law_of(values, bests.prob)
-            return Laws(law, law)
-        low, high, prob = (np.concatenate(column) for column in zip(*self.dropped, strict=True))
-        probs = np.concatenate([bests.prob, prob])
-        return Laws(law_of(np.concatenate([values, low]), probs), law_of(np.concatenate([values, high]), probs))
+        return Laws(self.sieve.law(values, bests.prob, 0), self.sieve.law(values, bests.prob, 1))
 
 
-def start(units: Units, policy: CompressedPolicy) -> Bests:
-    """The best return before the first rollout; none, where rollouts are independent."""
-    if policy.independent:
-        return Bests(np.array([NONE]), np.array([NONE]), np.ones(1))
-    first = policy.best_so_far
-    return Bests(np.array([units.true.units(first)]), np.array([units.memory.units(first)]), np.ones(1))
+def first_best(units: Units, best: Number) -> Bests:
+    """A best return that is known, or ``-inf``."""
+    return Bests(np.array([units.true.units(best)]), np.array([units.memory.units(best)]), np.ones(1))
 
 
-def _order(columns: tuple[Ints, ...]) -> Ints:
-    """An order in which equal rows are neighbours."""
+def rows_taken(mdp: MDP, i: int, h: int, state: Ints, action: Ints) -> Ints:
+    """The row of each atom's action [n], if its state offers that."""
+    node = int(mdp.step_layer[h]) * mdp.n_states
+    rows = kernels.rows_of_actions(mdp.pair_start, mdp.action, node, state, action)
+    if rows.min(initial=0) < 0:
+        k = int(np.argmin(rows))
+        raise InputError(
+            f"the policy's action at (rollout {i}, step {h}, state {state[k]}) is {int(action[k])}: "
+            f"expected one of {mdp.actions(h, int(state[k]))}"
+        )
+    return rows
+
+
+def outcomes_of(mdp: MDP, rows: Ints) -> tuple[Ints, Ints]:
+    """All outcomes of these rows [n]: for each of them the place of its row, and the outcome."""
+    sizes = mdp.outcome_start[rows + 1] - mdp.outcome_start[rows]
+    atom = np.repeat(np.arange(len(rows)), sizes)
+    return atom, np.arange(len(atom)) - np.repeat(np.cumsum(sizes) - sizes - mdp.outcome_start[rows], sizes)
+
+
+def neighbours(columns: tuple[Ints, ...]) -> tuple[Ints, Ints]:
+    """An order in which equal rows of these columns [n] stand side by side, and where each new one starts in it."""
     spans = [int(column.max()) - int(column.min()) + 1 for column in columns]
-    if math.prod(spans) >= 2**62:
-        return np.lexsort(columns)
-    key = np.zeros(len(columns[0]), np.int64)
-    for column, span in zip(columns, spans, strict=True):
-        key = key * span + (column - column.min())
-    return np.argsort(key, kind="stable")
+    if math.prod(spans) < 2**62:
+        key = np.zeros(len(columns[0]), np.int64)
+        for column, span in zip(columns, spans, strict=True):
+            key = key * span + (column - column.min())
+        order = np.argsort(key, kind="stable")
+    else:
+        order = np.lexsort(columns)
+    new = np.zeros(len(order), np.bool_)
+    new[0] = True
+    for column in columns:
+        ranked = column[order]
+        new[1:] |= ranked[1:] != ranked[:-1]
+    return order, np.flatnonzero(new)

@@ -14,11 +14,11 @@ from maxatk import checks, kernels
 from maxatk.checks import shown
 from maxatk.errors import InputError
 from maxatk.evaluation.evaluate import check_policy
-from maxatk.evaluation.propagation import Units
+from maxatk.evaluation.propagation import Units, rows_taken
 from maxatk.mdp import MDP
 from maxatk.policies import CompressedPolicy, MixedPolicy, Policy
 from maxatk.progress import reporter
-from maxatk.returns import Amounts
+from maxatk.returns import NONE, Amounts
 from maxatk.rows import Floats, Ints
 
 BLOCK = 8192  # trials that share a stream of random numbers, whatever the number of threads
@@ -152,18 +152,16 @@ def _blocks(
 def _walk(mdp: MDP, policy: Policy) -> Callable[[np.random.Generator, Floats], int] | None:
     """A function that runs a block of trials and fills in their returns; None where trials must be run one by one."""
     if isinstance(policy, MixedPolicy):
-        parts, weights = policy.parts, [float(w) for w in policy.weights]
+        parts = policy.parts
     elif isinstance(policy, CompressedPolicy):
-        parts, weights = (policy,), [1.0]
+        parts = (policy,)
     else:
         return None
     units = [Units.of(mdp, part) for part in parts]
     known = [u for u in units if u is not None]
     if len(known) < len(parts):
         return None
-    rows = np.add.reduceat(mdp.prob, mdp.outcome_start[:-1])
-    prob = mdp.prob / np.repeat(rows, np.diff(mdp.outcome_start))
-    first = np.cumsum(mdp.start_prob / mdp.start_prob.sum())
+    first = np.cumsum(mdp.reset_prob)
 
     def rollout(part: CompressedPolicy, counted: Units, i: int, best: Ints, stream: np.random.Generator) -> Any:
         """The returns of one rollout [n], true and remembered, and the number of steps taken."""
@@ -180,16 +178,8 @@ def _walk(mdp: MDP, policy: Policy) -> Callable[[np.random.Generator, Floats], i
         for h in range(mdp.horizon):
             here = state[going]
             action = rule(h, tag[going], here, Amounts(remembered[going], counted.memory))
-            row = kernels.rows_of_actions(
-                mdp.pair_start, mdp.action, int(mdp.step_layer[h]) * mdp.n_states, here, action
-            )
-            if row.min() < 0:
-                k = int(np.argmin(row))
-                raise InputError(
-                    f"the policy's action at (rollout {i}, step {h}, state {here[k]}) is {shown(int(action[k]))}: "
-                    f"expected one of {mdp.actions(h, int(here[k]))}"
-                )
-            o = kernels.draw_outcomes(mdp.outcome_start, prob, row, stream.random(len(going)))
+            row = rows_taken(mdp, i, h, here, action)
+            o = kernels.draw_outcomes(mdp.outcome_start, mdp.row_prob, row, stream.random(len(going)))
             steps += len(going)
             true[going] += counted.reward[o]
             if counted.rounds:
@@ -202,23 +192,25 @@ def _walk(mdp: MDP, policy: Policy) -> Callable[[np.random.Generator, Floats], i
         return true, remembered, steps
 
     def block(stream: np.random.Generator, returns: Floats) -> int:
-        n, steps = len(returns), 0
-        best = np.full(n, known[0].memory.units(policy.best_so_far)) if len(parts) == 1 else None
-        for i in range(policy.k):
-            if best is not None:
+        steps = 0
+        if not isinstance(policy, MixedPolicy):
+            best = np.full(len(returns), known[0].memory.units(policy.best_so_far))
+            for i in range(policy.k):
                 true, remembered, taken = rollout(parts[0], known[0], i, best, stream)
                 returns[:, i] = known[0].true.floats(true)
                 best = np.maximum(best, remembered)
                 steps += taken
-                continue
-            drawn = stream.choice(len(parts), n, p=weights)
-            for j, (part, counted) in enumerate(zip(parts, known, strict=True)):
+            return steps
+        for i in range(policy.k):
+            drawn = stream.choice(len(parts), len(returns), p=policy.chances(i))
+            for j in range(len(parts)):
                 these = np.flatnonzero(drawn == j)
-                if len(these):
-                    none = np.full(len(these), counted.memory.units(-math.inf))
-                    true, _, taken = rollout(part, counted, 0, none, stream)
-                    returns[these, i] = counted.true.floats(true)
-                    steps += taken
+                if not len(these):
+                    continue
+                none = np.full(len(these), NONE)
+                true, _, taken = rollout(parts[j], known[j], 0, none, stream)
+                returns[these, i] = known[j].true.floats(true)
+                steps += taken
         return steps
 
     return block
@@ -228,9 +220,8 @@ def _trial_in_table(mdp: MDP, policy: Policy, stream: np.random.Generator, retur
     """One trial, step by step; fills its returns [k] and counts its steps."""
     trial = policy.begin()
     steps = 0
-    starts = mdp.start_prob / mdp.start_prob.sum()
     for i in range(policy.k):
-        state, total = int(stream.choice(mdp.start_state, p=starts)), 0.0
+        state, total = int(stream.choice(mdp.start_state, p=mdp.reset_prob)), 0.0
         while trial.rollout == i:
             outcomes = mdp.outcomes(trial.step, state, trial.act(state))
             drawn = outcomes[int(stream.choice(len(outcomes), p=[o.prob for o in outcomes]))]

@@ -1,6 +1,7 @@
 """Compiled loops: arrays in, arrays out, nothing of ours imported. ``reference`` has a plain twin of each sweep."""
 
 from maxatk.kernels.acting import best_planes, draw_outcomes, greedy_rows, rows_of_actions
+from maxatk.kernels.fixed import carry_forward, choose_by_state, choose_greedily, improve_rows
 from maxatk.kernels.slices import NEVER, Layout, Tables, bound_layers, exact_layers, places, reachable, windows
 
 __all__ = [
@@ -9,9 +10,13 @@ __all__ = [
     "Tables",
     "best_planes",
     "bound_layers",
+    "carry_forward",
+    "choose_by_state",
+    "choose_greedily",
     "draw_outcomes",
     "exact_layers",
     "greedy_rows",
+    "improve_rows",
     "places",
     "reachable",
     "rows_of_actions",

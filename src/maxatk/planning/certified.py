@@ -136,10 +136,8 @@ class _Search:
         self.mdp, self.k, self.best_so_far, self.work = mdp, k, best_so_far, work
         self.least, self.most = mdp.return_range
         self.incumbent = max(float(best_so_far), self.least)  # below the least return it is as good as none
-        total = np.add.reduceat(mdp.prob, mdp.outcome_start[:-1])
-        prob = mdp.prob / np.repeat(total, np.diff(mdp.outcome_start))
-        means = mean_values(mdp, prob)[0, mdp.start_state]
-        self.mean = float(means @ mdp.start_prob / mdp.start_prob.sum())
+        means = mean_values(mdp)[0, mdp.start_state]
+        self.mean = float(means @ mdp.reset_prob)
         self._most_outcomes = int(np.diff(mdp.outcome_start).max())
         self.tol = 1e-3 * max(self.most - self.mean, 0.0) if tol is None else float(tol)
 

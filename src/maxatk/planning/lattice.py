@@ -88,13 +88,12 @@ class Lattice:
         if np.abs(jump).max() * mdp.horizon >= kernels.NEVER / 4:
             raise TooLargeError(f"a lattice of step {self.kappa:g} has too many points for these rewards")
         jump = jump.astype(np.int32)
-        rows = np.add.reduceat(mdp.prob, mdp.outcome_start[:-1])
         first, last = self._reachable(jump, part, 0, mdp.start_state)
         return kernels.Tables(
             step_layer=mdp.step_layer,
             pair_start=mdp.pair_start,
             outcome_start=mdp.outcome_start,
-            prob=mdp.prob / np.repeat(rows, np.diff(mdp.outcome_start)),
+            prob=mdp.row_prob,
             next_state=mdp.next_state,
             reward=mdp.reward,
             jump=jump,
@@ -185,8 +184,8 @@ class Slice:
         self._ms = ms
         self.idle = (float(after.upper(ms[0])), float(after.lower(ms[0])), after.slope(ms[0]))
         low, pad, high, sizes, end_low, end_high = kernels.windows(tables, *shifts, lattice.index(min(ms), phase))
-        ends = max(end_high - end_low + 1, 0)
-        self._end_low = end_low if ends else 0
+        self.ends = ends = max(int(end_high - end_low) + 1, 0)  # cells of finished rollouts, which come first
+        self.end_low = int(end_low) if ends else 0  # the return of the first of them
         if keep:
             layer_start = ends + np.concatenate(([0], np.cumsum(sizes[:-1])))
             total = ends + int(sizes.sum())
@@ -198,9 +197,7 @@ class Slice:
         if needed > memory:
             raise TooLargeError(f"a slice would take {needed / 2**20:.0f} MiB")
         self.size = needed  # bytes
-        self.layout = kernels.Layout(
-            low, pad, high, kernels.places(pad, high, layer_start, self._end_low, tables.drift)
-        )
+        self.layout = kernels.Layout(low, pad, high, kernels.places(pad, high, layer_start, self.end_low, tables.drift))
         if lattice.exact:
             self._sweep_exact(total, ends)
         else:
@@ -211,7 +208,7 @@ class Slice:
         self.lower, self.slope_m = np.empty(total * B), np.empty(total * B)
         value = np.array([float(self.after.lower(m)) for m in self._ms])
         slope = np.array([self.after.slope(m) for m in self._ms])
-        final = self._end_low + np.arange(ends)[:, None]  # [ends, 1]
+        final = self.end_low + np.arange(ends)[:, None]  # [ends, 1]
         idle = final <= np.array([self.lattice.index(m, self.phase) for m in self._ms])  # [ends, B]
         paid = self.after.lower(self.lattice.kappa * final + self.phase)
         self.lower[: ends * B] = np.where(idle, value, paid).ravel()
@@ -240,7 +237,7 @@ class Slice:
             return self.at_returns(np.zeros(1, np.int64))
         mdp, B = self.lattice.mdp, len(self._ms)
         found = np.zeros((3, B))
-        for p, s in zip(mdp.start_prob / mdp.start_prob.sum(), mdp.start_state.tolist(), strict=True):
+        for p, s in zip(mdp.reset_prob, mdp.start_state.tolist(), strict=True):
             if self.layout.low[0, s] <= 0:  # the window of the least m holds the start; in others it may be idle
                 cells = int(self.layout.place[0, s]) * B + np.arange(B)
                 found[1:] += p * np.array([self.lower[cells], self.slope_m[cells]])
@@ -253,7 +250,7 @@ class Slice:
         """The same for a single ``m``, when rollouts start with return ``g`` [n]: [3, n]."""
         mdp = self.lattice.mdp
         found = np.zeros((3, len(g)))
-        for p, s in zip(mdp.start_prob / mdp.start_prob.sum(), mdp.start_state.tolist(), strict=True):
+        for p, s in zip(mdp.reset_prob, mdp.start_state.tolist(), strict=True):
             beaten = g >= self.layout.low[0, s]
             cells = self.layout.place[0, s] + g[beaten]
             upper = self.lower if self.lattice.exact else self.upper
@@ -299,7 +296,7 @@ def last_rollout(lattice: Lattice, least: int, most: int, after: Curve, memory: 
     return Bounds(upper + lattice.kappa * points, lower + lattice.kappa * points, slope)
 
 
-def mean_values(mdp: MDP, prob: Floats) -> Floats:
+def mean_values(mdp: MDP) -> Floats:
     """The optimal expected return of one rollout, from each step and state, [H + 1, S]: ordinary backward induction."""
     S = mdp.n_states
     values = np.zeros((mdp.horizon + 1, S + 1))
@@ -308,7 +305,7 @@ def mean_values(mdp: MDP, prob: Floats) -> Floats:
         pairs: Ints = mdp.pair_start[node : node + S + 1]
         outcomes = mdp.outcome_start[pairs[0] : pairs[-1] + 1]
         span = slice(outcomes[0], outcomes[-1])
-        worth = prob[span] * (mdp.reward[span] + values[h + 1][mdp.next_state[span]])
+        worth = mdp.row_prob[span] * (mdp.reward[span] + values[h + 1][mdp.next_state[span]])
         actions = np.add.reduceat(worth, outcomes[:-1] - outcomes[0])
         values[h, :S] = np.maximum.reduceat(actions, pairs[:-1] - pairs[0])
     return values[:, :S]

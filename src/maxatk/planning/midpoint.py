@@ -19,8 +19,7 @@ from maxatk.mdp import MDP
 from maxatk.planning.certified import Certified
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan, Reporter, Status
-from maxatk.policies import CompressedPolicy, Rule
-from maxatk.returns import Amounts, Scale
+from maxatk.policies import RoundingPolicy
 
 
 @dataclass(frozen=True)
@@ -84,9 +83,16 @@ class MidpointPlan(Plan):
     rounded: CertifiedPlan = field(repr=False)
 
     @property
-    def policy(self) -> "MidpointPolicy":
-        """The optimal policy of the rounded problem, which its trials feed rounded rewards."""
-        return MidpointPolicy(self)
+    def policy(self) -> RoundingPolicy:
+        """The paper's table policy: the optimal one of the rounded problem, which remembers rounded rewards."""
+        n = self.cells
+
+        def midpoint(reward: Fraction) -> Fraction:
+            if not 0 <= reward <= 1:
+                raise InputError(f"reward must be in [0, 1], not {checks.shown(float(reward))}")
+            return Fraction(2 * cell(reward, n) + 1, 2 * n)
+
+        return RoundingPolicy(self.rounded.policy, midpoint, scale=Fraction(2 * n))
 
     def curve(self, i: int, m: Number) -> tuple[float, float]:
         """``U_i(m)`` of the rounded problem, more or less ``kappa H/2``."""
@@ -97,40 +103,3 @@ class MidpointPlan(Plan):
         half = self.mdp.horizon / (2 * self.cells)
         lower, upper = (u / (2 * self.cells) for u in self.rounded.curve(i, best * 2 * self.cells))
         return lower - half, upper + half
-
-
-class MidpointPolicy(CompressedPolicy):
-    """The paper's table policy: ``best`` and ``so_far`` are sums of *rounded* rewards, as its trials keep them."""
-
-    def __init__(self, plan: MidpointPlan) -> None:
-        super().__init__(plan.k, plan.mdp.horizon, plan.best_so_far)
-        self.cells = plan.cells
-        self._rounded = plan.rounded.policy
-
-    def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
-        """The action at rounded returns."""
-        scale = 2 * self.cells
-        best = checks.incumbent(best, "best")
-        return self._rounded.action(
-            rollout=rollout,
-            step=step,
-            state=state,
-            best=best if best == -math.inf else best * scale,
-            so_far=checks.exact_number(so_far, "so_far") * scale,
-        )
-
-    def remembered(self, reward: Fraction) -> Fraction:
-        """The midpoint of the reward's cell."""
-        if not 0 <= reward <= 1:
-            raise InputError(f"reward must be in [0, 1], not {checks.shown(float(reward))}")
-        return Fraction(2 * cell(reward, self.cells) + 1, 2 * self.cells)
-
-    def rule(self, rollout: int, best: Amounts) -> Rule:
-        """The rounded plan's, which counts in halves of a cell."""
-        halves = 2 * self.cells
-
-        def scaled(amounts: Amounts) -> Amounts:
-            return Amounts(amounts.units, Scale(amounts.scale.unit * halves))
-
-        rounded = self._rounded.rule(rollout, scaled(best))
-        return lambda step, tag, state, so_far: rounded(step, tag, state, scaled(so_far))

@@ -1,0 +1,388 @@
+"""Good policies of the smaller classes on larger problems: found on a lattice of returns, one rollout at a time.
+
+With the laws of the other rollouts fixed, a rollout that ends with return ``x`` is worth ``u(x) = E max(x, best of the
+others)``: a convex, nondecreasing curve whose slope is the distribution function of that best. So the best policy of
+one rollout that may see its return is a slice with ``u`` as the next curve, and the same kernels find it.
+
+The lattice is that of the plan. Where rewards do not lie on it they are rounded to it, and the policies found remember
+rounded rewards; what they earn with the true ones is for :func:`maxatk.evaluate` to say. Only :meth:`Search.single`
+makes a claim of its own, an upper bound.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from scipy import optimize
+
+from maxatk import checks, kernels
+from maxatk.checks import Number
+from maxatk.errors import TooLargeError
+from maxatk.mdp import MDP
+from maxatk.planning.certified_plan import CertifiedPlan
+from maxatk.planning.curves import Curve
+from maxatk.planning.lattice import Lattice, Slice, mean_values
+from maxatk.planning.slice_policy import SlicePolicy
+from maxatk.policies import CompressedPolicy, MarkovPolicy, MixedPolicy, RoundingPolicy, Rule
+from maxatk.returns import Amounts
+from maxatk.rows import Floats, Ints
+
+MOST_CELLS = 2**25  # of a slice that is searched
+MOST_GROUPS = 16  # of rollouts that are bettered one by one; beyond, several together
+ROUNDS = 20  # over all rollouts
+ITERATIONS = 100  # of Frank and Wolfe's method
+KNOTS = np.linspace(0.05, 0.95, 7)  # quantiles of the best return for which policies without G are looked for
+
+
+def mean_optimal(mdp: MDP) -> Ints:
+    """The actions ``[H, S]`` that maximise the mean return of one rollout; of equals, but for rounding, the first."""
+    S = mdp.n_states
+    values = mean_values(mdp)
+    noise = 2.0**-45 * mdp.horizon * float(np.abs(mdp.reward).max())
+    rows = np.empty((mdp.horizon, S), np.int64)
+    for h in range(mdp.horizon):
+        node = int(mdp.step_layer[h]) * S
+        pairs: Ints = mdp.pair_start[node : node + S + 1]
+        outcomes = mdp.outcome_start[pairs[0] : pairs[-1] + 1]
+        span = slice(outcomes[0], outcomes[-1])
+        after = np.append(values[h + 1], 0.0)[mdp.next_state[span]]
+        worth = np.add.reduceat(mdp.row_prob[span] * (mdp.reward[span] + after), outcomes[:-1] - outcomes[0])
+        good = np.flatnonzero(worth >= np.repeat(values[h] - noise, np.diff(pairs)))
+        rows[h] = pairs[0] + good[np.searchsorted(good, pairs[:-1] - pairs[0])]
+    return mdp.action[rows].astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A policy of one rollout, and the law of its return on the lattice."""
+
+    policy: CompressedPolicy
+    law: Floats  # [n] by lattice point; the first entry is all that does not exceed the floor
+    rows: Ints | None = None  # [H, S] of a Markov policy
+
+    @property
+    def below(self) -> Floats:
+        """Its distribution function."""
+        return np.minimum(np.cumsum(self.law), 1.0)
+
+
+class Search:
+    """A search for policies of smaller classes.
+
+    Args:
+        plan: the plan whose problem and lattice are searched.
+        floor: a return that good policies almost surely beat: nothing below it is told apart.
+
+    Raises:
+        TooLargeError: where a sweep would take too long for a search.
+    """
+
+    def __init__(self, plan: CertifiedPlan, floor: float) -> None:
+        self._plan, self.k = plan, plan.k
+        self._lattice, self._unit = plan.lattice, 1.0
+        if not plan.lattice.exact:
+            self._unit = plan.lattice.kappa
+            self._lattice = Lattice(plan.mdp.with_rewards(np.rint(plan.mdp.reward / self._unit)), 1.0, exact=True)
+        self._mdp, tables, step = self._lattice.mdp, self._lattice.tables, self._lattice.kappa
+        low, high = self._mdp.return_range
+        incumbent = math.ceil(max(float(plan.best_so_far) / self._unit, low) / step - 1e-9)
+        first = max(self._lattice.index(floor / self._unit), incumbent)
+        self._first = min(first, self._lattice.index(high) - 1)
+        self.points: Floats = step * np.arange(self._first, self._lattice.index(high) + 1.0)  # [n] the floor first
+        cells = np.maximum(tables.last - np.maximum(tables.first, self._first - tables.most_left[:-1]) + 1, 0).sum()
+        if cells > MOST_CELLS:
+            raise TooLargeError(f"a search would sweep {float(cells):.2g} cells at a time")
+        self._base = self._slice(self._curve(self.points))  # for its cells: they are the same for all curves
+
+    def value(self, below: Floats) -> float:
+        """The expected best of independent rollouts, by the product of their distribution functions [n]."""
+        return self._unit * float(self.points[-1] - self._lattice.kappa * below[:-1].sum())
+
+    # One rollout.
+
+    def _worth(self, below: Floats) -> Floats:
+        """What each return is worth beside others whose best has this distribution function: ``u`` [n]."""
+        rises = self._lattice.kappa * below[:-1]
+        return self.points[-1] - np.append(np.cumsum(rises[::-1])[::-1], 0.0)
+
+    def _curve(self, worth: Floats, unit: float = 1.0) -> Curve:
+        """A curve through these values, flat before the first; ``unit`` is what a lattice return counts."""
+        slope = np.append(np.maximum.accumulate(np.clip(np.diff(worth) / self._lattice.kappa, 0.0, 1.0)), 1.0)
+        kinks = np.flatnonzero(np.diff(slope, prepend=0.0) > 0)
+        x, u, slope = unit * self.points[kinks], unit * worth[kinks], slope[kinks]
+        ends = kinks[-1] < len(worth) - 1
+        return Curve(
+            floor=unit * float(self.points[0]),
+            line_end=x,
+            line_height=np.append(unit * worth[0], u - slope * x),
+            line_slope=np.append(0.0, slope),
+            line_knot=np.append(unit * self.points[0], x),
+            point=np.append(x, unit * self.points[-1]) if ends else x,
+            point_value=np.append(u, unit * worth[-1]) if ends else u,
+        )
+
+    def _slice(self, after: Curve, m: float | None = None) -> Slice:
+        m = float(self.points[0]) if m is None else m
+        return Slice(self._lattice, self._lattice.tables, after, m, keep=True, memory=checks.memory() / 4)
+
+    def _mass(self, found: Slice, choice: Ints) -> Floats:
+        """Where rollouts go that take these rows [cells]."""
+        mass = np.zeros(len(found.lower))
+        for p, s in zip(self._mdp.reset_prob, self._mdp.start_state.tolist(), strict=True):
+            cell = found.cell(0, s, 0)
+            if cell is not None:
+                mass[cell] += p
+        kernels.carry_forward(found.tables, found.layout, choice, mass)
+        return mass
+
+    def _law(self, found: Slice, mass: Floats) -> Floats:
+        """The law of the return, from where rollouts end."""
+        law = np.zeros(len(self.points))
+        place = np.arange(found.ends, dtype=np.int64) + (found.end_low - self._first)
+        above = place > 0
+        law[place[above]] = mass[: found.ends][above]
+        law[0] = max(1.0 - law.sum(), 0.0)
+        return law
+
+    def _remembering(self, policy: CompressedPolicy) -> CompressedPolicy:
+        """The policy for the true rewards: it remembers them as steps of the lattice."""
+        if self._plan.lattice.exact:
+            return policy
+        unit = Fraction(self._unit)
+        steps = dict(zip(map(Fraction, self._plan.mdp.reward.tolist()), self._mdp.reward.tolist(), strict=True))
+        return RoundingPolicy(policy, lambda r: unit * int(steps[r] if r in steps else round(r / unit)), 1 / unit)
+
+    def _best_seeing_return(self, worth: Floats) -> tuple[Candidate, float]:
+        """The best policy of one rollout that sees its return, and what it is paid."""
+        curve = self._curve(worth)
+        found = self._slice(curve)
+        choice = np.zeros(len(found.lower), np.int64)
+        kernels.choose_greedily(found.tables, found.layout, found.lower, choice)
+        law = self._law(found, self._mass(found, choice))
+        policy = SlicePolicy(self._lattice, (curve, curve), float(self.points[0]))
+        return Candidate(self._remembering(policy), law), self._unit * float(found.at_start()[1, 0])
+
+    def _best_markov(self, found: Slice, starts: Sequence[Ints]) -> Candidate:
+        """A good Markov policy for the payment at the end of a slice: the best that ascents from some rows lead to."""
+        choice = np.zeros(len(found.lower), np.int64)
+        best, best_rows = -math.inf, starts[0]
+        for rows in (*starts, self._usual_rows(found, starts[0])):
+            rows, value = rows.copy(), found.lower.copy()
+            for _ in range(ROUNDS):
+                kernels.choose_by_state(found.layout, rows, choice)
+                mass = self._mass(found, choice)
+                gained = kernels.improve_rows(found.tables, found.layout, found.idle[1], mass, value, rows)
+                if gained <= 1e-12 * (abs(found.idle[1]) + self._lattice.kappa):
+                    break
+            paid = sum(
+                float(p) * (found.idle[1] if (cell := found.cell(0, s, 0)) is None else float(value[cell]))
+                for p, s in zip(self._mdp.reset_prob, self._mdp.start_state.tolist(), strict=True)
+            )
+            if paid > best:
+                best, best_rows = paid, rows
+        return self.markov_candidate(best_rows)
+
+    def _usual_rows(self, found: Slice, default: Ints) -> Ints:
+        """What the best policy that sees its return does most often at each step and state."""
+        choice = np.zeros(len(found.lower), np.int64)
+        kernels.choose_greedily(found.tables, found.layout, found.lower, choice)
+        mass = self._mass(found, choice)
+        rows = default.copy()
+        low, high, place = found.layout.low, found.layout.high, found.layout.place
+        for h, s in np.argwhere(low <= high).tolist():
+            cells = slice(place[h, s] + low[h, s], place[h, s] + high[h, s] + 1)
+            if mass[cells].any():
+                first = int(choice[cells].min())
+                rows[h, s] = first + int(np.argmax(np.bincount(choice[cells] - first, mass[cells])))
+        return rows
+
+    def markov_candidate(self, rows: Ints) -> Candidate:
+        """The Markov policy that takes these rows [H, S], with its law."""
+        choice = np.zeros(len(self._base.lower), np.int64)
+        kernels.choose_by_state(self._base.layout, rows, choice)
+        policy = MarkovPolicy(self._mdp.action[rows], k=1)
+        return Candidate(policy, self._law(self._base, self._mass(self._base, choice)), rows)
+
+    def rows_of(self, actions: Ints) -> Ints:
+        """The rows that a Markov policy's actions [H, S] take."""
+        states = np.arange(self._mdp.n_states)
+        nodes = self._mdp.step_layer.astype(np.int64) * self._mdp.n_states
+        pairs, action = self._mdp.pair_start, self._mdp.action
+        return np.stack(
+            [kernels.rows_of_actions(pairs, action, int(n), states, a) for n, a in zip(nodes, actions, strict=True)]
+        )
+
+    # Classes of policies.
+
+    def single(self, first: Candidate, tol: float) -> tuple[list[Candidate], Floats, float]:
+        """The best randomised policy sampled ``k`` times: its parts, their weights, and an upper bound on the best.
+
+        ``E max`` of ``k`` independent returns is concave in their common law, ``value(F^k)``, and its derivative in the
+        direction of another law is ``k`` times the difference in what ``u`` pays, others being ``k - 1`` draws from
+        ``F``. So (Frank and Wolfe) the best policy for ``u`` both tells how far from the optimum ``F`` can be, and is
+        the one to mix in.
+        """
+        k, parts, weights = self.k, [first], np.ones(1)
+        upper = math.inf
+        for _ in range(ITERATIONS):
+            below = np.minimum(sum(w * part.below for w, part in zip(weights, parts, strict=True)), 1.0)
+            value, worth = self.value(below**k), self._worth(below ** (k - 1))
+            best, paid = self._best_seeing_return(worth)
+            upper = min(upper, self._upper(value, worth, paid))
+            if k * (paid - value) <= tol:
+                break
+            parts.append(best)
+            weights = self._weights(parts, np.append(weights * 0.9, 0.1))
+            kept = weights > 1e-9
+            parts, weights = [part for part, keep in zip(parts, kept, strict=True) if keep], weights[kept]
+            weights /= weights.sum()
+        return parts, weights, upper
+
+    def _weights(self, parts: list[Candidate], first: Floats) -> Floats:
+        """The best mixture of these parts: a smooth concave problem on a simplex."""
+        below = np.array([part.below for part in parts])[:, :-1]  # [parts, n - 1]
+
+        def loss(w: Floats) -> tuple[float, Floats]:
+            mixed = np.maximum(w @ below, 0.0)
+            return float((mixed**self.k).mean()), self.k * (below @ mixed ** (self.k - 1)) / below.shape[1]
+
+        found = optimize.minimize(
+            loss,
+            first,
+            jac=True,
+            method="SLSQP",
+            bounds=[(0.0, 1.0)] * len(parts),
+            constraints={"type": "eq", "fun": lambda w: w.sum() - 1.0, "jac": lambda w: np.ones(len(w))},
+            options={"ftol": 1e-14, "maxiter": 200},
+        )
+        weights = np.clip(found.x, 0.0, 1.0)
+        return weights / weights.sum() if loss(weights / weights.sum())[0] <= loss(first)[0] else first
+
+    def _upper(self, value: float, worth: Floats, paid: float) -> float:
+        """What no policy sampled ``k`` times exceeds, by any law's value and the best that its ``u`` pays."""
+        lattice, mdp = self._plan.lattice, self._plan.mdp
+        if not lattice.exact:  # the true rewards: bounded from above on the same lattice
+            curve = self._curve(worth, self._unit)
+            found = Slice(lattice, lattice.tables, curve, curve.floor, memory=checks.memory() / 4)
+            paid = float(found.at_start()[0, 0])
+        b, n = int(np.diff(mdp.outcome_start).max()), len(worth)
+        size = lattice.largest + self._unit * float(np.abs(self.points).max())
+        rounding = ((mdp.horizon * (b + 6) + 2 * n + 16) * 2.0**-53 * size) + mdp.horizon * lattice.error
+        return value + self.k * (paid - value) + (self.k + 1) * rounding
+
+    def markov(self, first: Candidate) -> list[Candidate]:
+        """A good Markov policy for every rollout."""
+
+        def better(worth: Floats, present: Candidate) -> Candidate:
+            assert present.rows is not None
+            return self._best_markov(self._slice(self._curve(worth)), [present.rows])
+
+        return self._ascend([first] * self.k, better)
+
+    def without_best(self, first: list[Candidate]) -> list[Candidate]:
+        """A good policy that sees its return for every rollout."""
+        return self._ascend(first, lambda worth, _: self._best_seeing_return(worth)[0])
+
+    def _ascend(self, chosen: list[Candidate], better: Callable[[Floats, Candidate], Candidate]) -> list[Candidate]:
+        """Better one rollout after the other while that raises the value; beyond some number, several together."""
+        groups = [list(range(i, self.k, MOST_GROUPS)) for i in range(min(self.k, MOST_GROUPS))]
+        chosen = list(chosen)
+        value = self.value(np.prod([candidate.below for candidate in chosen], axis=0))
+        for _ in range(ROUNDS):
+            before = value
+            for group in groups:
+                others = np.prod([chosen[j].below for j in range(self.k) if j != group[0]], axis=0)
+                new = better(self._worth(others if self.k > 1 else np.ones(len(self.points))), chosen[group[0]])
+                changed = [new if j in group else candidate for j, candidate in enumerate(chosen)]
+                found = self.value(np.prod([candidate.below for candidate in changed], axis=0))
+                if found > value:
+                    chosen, value = changed, found
+            if value - before <= 1e-9 * abs(value - self._unit * self.points[0]):
+                break
+        return chosen
+
+    def without_return(self, markov: list[Candidate]) -> CompressedPolicy:
+        """A good policy that sees the best return but not its own: Markov, for every rollout and best return.
+
+        By backward induction over rollouts, as the best return is all that rollouts share. For some best returns Markov
+        policies are looked for; for each best return, the best of all that were found is taken.
+        """
+        library = list({id(candidate): candidate for candidate in markov}.values())
+        worth = self.points.copy()
+        picks: list[Ints] = []
+        searched = set(np.linspace(0, self.k - 1, min(self.k, MOST_GROUPS)).round().astype(int).tolist())
+        for i in range(self.k - 1, -1, -1):
+            if i in searched:
+                before = np.prod([candidate.below for candidate in markov[:i]], axis=0) if i else np.ones(1)
+                for j in sorted(set(np.searchsorted(before, KNOTS).tolist())):
+                    found = self._slice(self._curve(worth), float(self.points[j]))
+                    pick = int(np.argmax(self._paid(library, worth)[:, j]))
+                    rows = library[pick].rows
+                    assert rows is not None
+                    new = self._best_markov(found, [rows])
+                    if self._paid([new], worth)[0, j] > self._paid(library, worth)[:, j].max():
+                        library.append(new)
+            paid = self._paid(library, worth)
+            picks.insert(0, np.argmax(paid, axis=0))
+            worth = paid.max(axis=0)
+        tables = np.array([self._mdp.action[candidate.rows] for candidate in library]).astype(np.int64)
+        policy = ByBestPolicy(self.points, np.array(picks), tables, self._plan.best_so_far, self._unit)
+        return self._remembering(policy)
+
+    def _paid(self, library: list[Candidate], worth: Floats) -> Floats:
+        """What each candidate is paid at each best return, ``E worth(max(m, R))``: [candidates, n]."""
+        law = np.array([candidate.law for candidate in library])
+        below = np.minimum(np.cumsum(law, axis=1), 1.0)
+        above = np.cumsum((law * worth)[:, ::-1], axis=1)[:, ::-1] - law * worth  # strictly above m
+        return below * worth + above
+
+    def separate(self, chosen: list[Candidate]) -> MixedPolicy:
+        """A policy that follows one candidate in each rollout."""
+        parts = list({id(candidate): candidate for candidate in chosen}.values())
+        weights = [[int(part is candidate) for part in parts] for candidate in chosen]
+        return MixedPolicy([part.policy for part in parts], weights, self.k, self._plan.best_so_far)
+
+    def mixed(self, parts: list[Candidate], weights: Floats) -> MixedPolicy:
+        """A policy that draws one of the candidates in each rollout."""
+        return MixedPolicy([part.policy for part in parts], weights.tolist(), self.k, self._plan.best_so_far)
+
+    def table(self, chosen: list[Candidate]) -> MarkovPolicy:
+        """Markov candidates, one for each rollout, as one policy."""
+        return MarkovPolicy(
+            np.array([self._mdp.action[candidate.rows] for candidate in chosen]), best_so_far=self._plan.best_so_far
+        )
+
+
+class ByBestPolicy(CompressedPolicy):
+    """A Markov policy for each rollout and each best return so far: without G.
+
+    Args:
+        points: best returns [n], rising; the last that is not above M counts, or the first.
+        picks: which table to use, ``[K, n]``.
+        tables: actions, ``[tables, H, S]``.
+        best_so_far: the incumbent, or ``-inf``.
+        unit: what the points are counted in.
+    """
+
+    def __init__(self, points: Floats, picks: Ints, tables: Ints, best_so_far: Number, unit: float = 1.0) -> None:
+        in_units = best_so_far if best_so_far == -math.inf else Fraction(best_so_far) / Fraction(unit)
+        super().__init__(len(picks), tables.shape[1], in_units)
+        self._points, self._picks, self._tables = points, picks, tables
+
+    def _table(self, rollout: int, best: Floats) -> Ints:
+        slack = 1e-9 * float(self._points[1] - self._points[0])  # a lattice return may be off by rounding
+        place = np.searchsorted(self._points, best + slack, side="right") - 1
+        return self._picks[rollout, np.maximum(place, 0)]
+
+    def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
+        """The action of the table that the best return picks."""
+        i = checks.integer(rollout, "rollout", most=self.k - 1)
+        table = self._table(i, np.array([float(checks.incumbent(best, "best"))]))[0]
+        return int(self._tables[table, step, state])
+
+    def rule(self, rollout: int, best: Amounts) -> Rule:
+        """The same for many trials at once."""
+        table = self._table(rollout, best.floats())
+        return lambda step, tag, state, so_far: self._tables[table[tag], step, state].astype(np.int64)

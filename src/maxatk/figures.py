@@ -1,0 +1,256 @@
+"""Results as people see them: figures, with Matplotlib (extra ``plot``). Each function returns a figure to save.
+
+>>> import maxatk as mk
+>>> plan = mk.solve(mk.instances.windy_cliff(), k=3)
+>>> mk.figures.curves(plan).savefig("curves.png")        # doctest: +SKIP
+"""
+
+import math
+import re
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from maxatk import checks
+from maxatk.checks import Number
+from maxatk.errors import InputError, MissingExtraError
+from maxatk.evaluation.compare import Comparison
+from maxatk.evaluation.evaluate import best_after, visits
+from maxatk.mdp import MDP
+from maxatk.planning.plan import Plan
+from maxatk.policies import CompressedPolicy
+
+# Okabe and Ito's colours: told apart with any kind of colour vision, and in print.
+COLOURS = ("#999999", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00", "#F0E442")
+
+
+def _figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
+    """A figure of so many inches and its axes [rows, columns]."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("figures need Matplotlib: pip install 'maxatk[plot]'") from None
+    figure: Any = Figure(figsize=(width, height), layout="constrained")
+    axes: Any = figure.subplots(rows, columns, squeeze=False)
+    for ax in axes.ravel():
+        ax.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def curves(plan: Plan, points: int = 300) -> Any:
+    """What a best return is worth with so many rollouts to come: the curves ``U_i``, between their bounds."""
+    figure, axes = _figure(6, 4)
+    ax = axes[0, 0]
+    low, most = _range_of_interest(plan)
+    shown = sorted({round(i) for i in np.linspace(0, plan.k, min(plan.k + 1, 7))})
+    m = np.linspace(low, most + 0.05 * (most - low), points)
+    for place, i in enumerate(shown):
+        lower, upper = np.array([plan.curve(i, float(x)) for x in m]).T
+        colour = COLOURS[-2 - place % 6]
+        left = plan.k - i
+        name = f"{left} to come" if left else "none: the best return itself"
+        ax.fill_between(m, lower, upper, color=colour, alpha=0.35, linewidth=0)
+        ax.plot(m, (lower + upper) / 2, color=colour, label=name, linewidth=1.6, linestyle="--" if not left else "-")
+    ax.set_xlabel("best return so far, M")
+    ax.set_ylabel("expected final best")
+    ax.legend(title="rollouts", frameon=False)
+    return figure
+
+
+def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int = 121) -> Any:
+    """What the plan does in one state at one step, by the best return so far and the return so far.
+
+    The returns shown are those with which the state can be reached, at most so many of the largest.
+    """
+    from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Patch
+
+    mdp, policy = plan.mdp, plan.policy
+    i = checks.integer(rollout, "rollout", most=plan.k - 1)
+    h = checks.integer(step, "step", most=mdp.horizon - 1)
+    s = checks.integer(state, "state", most=mdp.n_states - 1)
+    low, high = _range_of_interest(plan)
+    left = float(mdp.most[h, s])
+    so_far = _returns_at(mdp, h, s, points)
+    if not len(so_far):
+        raise InputError(f"no rollout comes to state {s} at step {h}")
+    so_far = np.array([g for g in so_far if g + left > low] or so_far[-1:])
+    bests = np.linspace(low, min(high, float(so_far[-1]) + left + 0.1 * (high - low)), points)
+    if (mdp.reward == np.rint(mdp.reward)).all():
+        bests = np.unique(np.floor(bests))
+    offered = mdp.actions(h, s)
+    taken = [
+        [
+            len(offered)  # nothing matters any more
+            if g + left <= m
+            else offered.index(policy.action(rollout=i, step=h, state=s, best=float(m), so_far=float(g)))
+            for m in bests
+        ]
+        for g in so_far
+    ]
+    colours = [COLOURS[1 + a % 7] for a in range(len(offered))] + ["#eeeeee"]
+    names = [_name(mdp.action_names, a) for a in offered] + ["M cannot be beaten"]
+    height = min(0.9 + 0.3 * len(so_far), 4)
+    figure, axes = _figure(6.5, height)
+    ax = axes[0, 0]
+    ax.pcolormesh(
+        _edges(bests), np.arange(len(so_far) + 1), taken,
+        cmap=ListedColormap(colours), vmin=-0.5, vmax=len(offered) + 0.5,
+    )  # fmt: skip
+    rows = np.unique(np.linspace(0, len(so_far) - 1, min(len(so_far), 9)).round().astype(int))
+    ax.set_yticks(rows + 0.5, [f"{so_far[r]:g}" for r in rows])
+    present = sorted({a for row in taken for a in row})
+    ax.legend(
+        handles=[Patch(color=colours[a], label=names[a]) for a in present],
+        frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.05), fontsize=9,
+    )  # fmt: skip
+    ax.set_xlabel("best return so far, M")
+    ax.set_ylabel("return so far, G")
+    ax.set_title(f"{_name(mdp.state_names, s)}, step {h}, rollout {i + 1} of {plan.k}", fontsize=10, loc="left")
+    return figure
+
+
+def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
+    """Where a plan goes on a grid: the first rollout, the middle one, and the last, with and without a return in hand.
+
+    The line follows the likeliest way out of every cell, the shade says how often a cell is visited.
+
+    Args:
+        plan: a plan for a problem whose states are the cells of a grid, row by row.
+        shape: rows and columns; read from state names such as ``row 3, column 0`` by default.
+    """
+    mdp, policy, k = plan.mdp, plan.policy, plan.k
+    rows, columns = _grid(mdp) if shape is None else shape
+    if rows * columns != mdp.n_states:
+        raise InputError(f"a grid of {rows} rows and {columns} columns does not have {mdp.n_states} states")
+    none = float(plan.best_so_far)
+    panels = [(0, none)]
+    if k > 1:
+        later = sorted({k // 2, k - 1})
+        panels += [(i, best_after(mdp, policy, i).quantile(0.5)) for i in later] + [(k - 1, none)]
+    figure, axes = _figure(max(0.55 * columns, 4), (0.45 * rows + 0.55) * len(panels), rows=len(panels))
+    for ax, (i, best) in zip(axes[:, 0], panels, strict=True):
+        seen = visits(mdp, policy, i, best).sum(axis=1).reshape(rows, columns)
+        ax.imshow(np.sqrt(seen), cmap="Blues", vmin=0, vmax=2.5 * math.sqrt(max(seen.max(), 1e-9)))
+        cells = _likeliest_path(mdp, policy, i, best)
+        y, x = np.divmod(np.array(cells), columns)
+        ax.plot(x, y, color=COLOURS[6], linewidth=2.5, solid_joinstyle="round")
+        for j in range(len(cells) - 1):
+            if cells[j] != cells[j + 1]:
+                middle = (
+                    (x[j] + x[j + 1]) / 2 + 0.12 * (x[j + 1] - x[j]),
+                    (y[j] + y[j + 1]) / 2 + 0.12 * (y[j + 1] - y[j]),
+                )
+                ax.annotate(
+                    "", middle, (x[j], y[j]),
+                    arrowprops={"arrowstyle": "-|>", "color": COLOURS[6], "linewidth": 0, "mutation_scale": 14},
+                )  # fmt: skip
+        ax.plot(x[0], y[0], marker="o", color=COLOURS[6], markersize=7)
+        ax.plot(x[-1], y[-1], marker="*", color=COLOURS[6], markersize=13)
+        in_hand = "nothing in hand" if best == -math.inf else f"{best:g} in hand"
+        ax.set_title(f"try {i + 1} of {k}, {in_hand}", fontsize=10, loc="left")
+        ax.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
+        ax.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
+        ax.grid(which="minor", color="#dddddd", linewidth=0.5)
+        ax.tick_params(which="both", length=0, labelbottom=False, labelleft=False)
+        ax.spines[:].set_visible(True)
+    return figure
+
+
+def best_returns(found: Comparison) -> Any:
+    """How likely each class of policies is to end with at least a given best return."""
+    figure, axes = _figure(6, 4)
+    ax = axes[0, 0]
+    low, high = math.inf, -math.inf
+    for colour, row in zip(COLOURS, found.rows, strict=False):
+        if row.evaluation is None:
+            continue
+        law = row.evaluation.law
+        above = 1 - np.append(0.0, np.cumsum(law.probs))[:-1]  # of at least each value
+        ax.step(
+            np.append(law.values, law.values[-1]), np.append(above, 0.0),
+            where="pre", color=colour, label=row.name, linewidth=2.2 if row.name == "adaptive" else 1.4,
+        )  # fmt: skip
+        low, high = min(low, law.quantile(0.005)), max(high, float(law.values[-1]))
+    pad = 0.03 * (high - low) or 1.0
+    ax.set_xlim(low - pad, high + pad)
+    ax.set_ylim(0, 1.02)
+    ax.set_xlabel("best return")
+    ax.set_ylabel("probability of at least that")
+    ax.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def comparison(found: Comparison) -> Any:
+    """The table of a comparison: what each class of policies earns, and at most could."""
+    figure, axes = _figure(7, 0.45 * len(found.rows) + 0.9)
+    ax = axes[0, 0]
+    for y, (colour, row) in enumerate(zip(COLOURS, found.rows, strict=False)):
+        ax.plot([row.lower, row.upper], [y, y], color=colour, linewidth=2, solid_capstyle="butt")
+        ax.plot([row.upper], [y], marker="|", color=colour, markersize=10)
+        ax.plot([row.lower], [y], marker="o", color=colour, markersize=8)
+        share = found.share(row)
+        text = f"{row.lower:.5g}" + ("" if share is None else f"  ({100 * share:.0f} %)")
+        ax.annotate(text, (row.lower, y), (0, 7), textcoords="offset points", ha="center", fontsize=8)
+    ax.set_yticks(range(len(found.rows)), [row.name for row in found.rows])
+    ax.set_ylim(len(found.rows) - 0.5, -0.7)
+    ax.margins(x=0.18)
+    ax.set_xlabel("expected best return; bars end where no policy of the class comes")
+    return figure
+
+
+def _range_of_interest(plan: Plan) -> tuple[float, float]:
+    """Best returns between which the curves bend: below, they are all but flat."""
+    least, most = plan.mdp.return_range
+    alone = sum(plan.curve(plan.k - 1, -math.inf)) / 2
+    return max(least, alone - 1.5 * (most - alone), float(plan.best_so_far)), most
+
+
+def _returns_at(mdp: MDP, h: int, s: int, points: int) -> Any:
+    """Returns with which a state is reached at a step, rising: at most so many of the largest."""
+    reached: dict[int, set[float]] = {int(t): {0.0} for t in mdp.start_state.tolist()}
+    for step in range(h):
+        following: dict[int, set[float]] = {}
+        for t, returns in reached.items():
+            for a in mdp.actions(step, t):
+                for _, after, r in mdp.outcomes(step, t, a):
+                    if after is not None:
+                        following.setdefault(after, set()).update(round(g + r, 9) for g in returns)
+        reached = {t: set(sorted(returns)[-points:]) for t, returns in following.items()}
+    return np.array(sorted(reached.get(s, set())))
+
+
+def _edges(values: Any) -> Any:
+    """Borders halfway between neighbours."""
+    if len(values) == 1:
+        return np.array([values[0] - 0.5, values[0] + 0.5])
+    middle = (values[1:] + values[:-1]) / 2
+    return np.concatenate([[2 * values[0] - middle[0]], middle, [2 * values[-1] - middle[-1]]])
+
+
+def _likeliest_path(mdp: MDP, policy: CompressedPolicy, rollout: int, best: Number) -> list[int]:
+    """The states of a rollout in which every step brings its likeliest outcome, of those that lead elsewhere."""
+    states, so_far = [int(mdp.start_state[np.argmax(mdp.start_prob)])], Fraction(0)
+    for h in range(mdp.horizon):
+        action = policy.action(rollout=rollout, step=h, state=states[-1], best=best, so_far=so_far)
+        outcomes = mdp.exact_outcomes(h, states[-1], action)
+        elsewhere = [outcome for outcome in outcomes if outcome.next_state != states[-1]]
+        _, after, reward = max(elsewhere or outcomes, key=lambda outcome: outcome.prob)
+        so_far += policy.remembered(reward)
+        if after is None:
+            break
+        states.append(after)
+    return states
+
+
+def _name(names: tuple[str, ...] | None, i: int) -> str:
+    return names[i] if names else str(i)
+
+
+def _grid(mdp: MDP) -> tuple[int, int]:
+    """Rows and columns, from the last state's name."""
+    match = re.fullmatch(r"row (\d+), column (\d+)", mdp.state_names[-1]) if mdp.state_names else None
+    if match is None:
+        raise InputError("shape is missing: the names of the states do not say what grid they form")
+    return int(match[1]) + 1, int(match[2]) + 1
