@@ -80,3 +80,43 @@ PROPOSITION3_CURVE = {
 # The windy cliff: the optimum for K = 1..5, to three decimals, and the mean-optimal policy repeated five times.
 WINDY_CLIFF = [-28.460, -19.672, -17.560, -16.605, -15.957]
 WINDY_CLIFF_REPEATED = -20.6737
+
+# The best of smaller classes, for K = 1, 2, ...: Markov policies, policies without M, policies without G.
+MARKOV = {
+    "figure1, gamma = 1/10": fractions("9/20", "47/80", "221/320", "983/1280", "4229/5120", "17807/20480"),
+    "figure1, gamma = 1/4": fractions("3/8", "17/32", "83/128", "377/512", "1643/2048", "6977/8192"),
+    "proposition3": fractions("1", "5/4", "45/32", "385/256"),
+}
+NO_BEST = {"proposition3": fractions("1", "41/32", "363/256")}
+NO_RETURN = {"proposition3": fractions("1", "41/32", "371/256")}
+
+# Figure 1 with two rollouts: gamma -> the best Markov value.
+FIGURE1_MARKOV = {
+    Fraction(gamma): Fraction(value)
+    for gamma, value in {
+        "1/100": "497/800",
+        "1/10": "47/80",
+        "1/8": "37/64",
+        "1/5": "11/20",
+        "1/4": "17/32",
+        "3/10": "41/80",
+        "2/5": "19/40",
+        "1/2": "7/16",
+        "3/5": "7/16",
+        "3/4": "7/16",
+    }.items()
+}
+
+# Proposition 1 with mu = 1/2 and K = k: k -> the best Markov value.
+PROPOSITION1_MARKOV_EXACT = {
+    k: Fraction(value) for k, value in {2: "3/8", 3: "19/81", 4: "175/1024", 5: "2101/15625"}.items()
+}
+PROPOSITION1_MARKOV = {
+    10: 0.0657699087479,
+    20: 0.03272049656536192,
+    50: 0.013070739189262525,
+    100: 0.006534307546438989,
+    200: 0.003267097101753522,
+    500: 0.001306841696091957,
+    1000: 0.0006534231753159388,
+}

@@ -1,7 +1,7 @@
 """Returns as whole numbers of a unit, so that sums of them are exact, in arrays.
 
 Floats are multiples of a power of two and fractions have a common denominator, so every problem has such a unit. Where
-a return would not fit into 64 bits there is no :class:`Scale` for it.
+a return would not fit into 64 bits, the unit is the smallest power of two in which it does, and returns are rounded.
 """
 
 import math
@@ -25,8 +25,8 @@ class Scale:
     unit: Fraction
 
     def units(self, amount: Number) -> int:
-        """A multiple of the unit as a whole number; ``-inf`` as :data:`NONE`."""
-        return NONE if amount == -math.inf else int(Fraction(amount) / self.unit)
+        """A return as a whole number, rounded if it is no multiple of the unit; ``-inf`` as :data:`NONE`."""
+        return NONE if amount == -math.inf else round(Fraction(amount) / self.unit)
 
     def number(self, units: int) -> Number:
         """The return itself."""
@@ -35,7 +35,7 @@ class Scale:
     def floats(self, units: Ints) -> Floats:
         """The nearest floats."""
         top, bottom = self.unit.numerator, self.unit.denominator
-        if top == 1 and bottom & (bottom - 1) == 0 and bottom < 2**1000:  # scaling by a power of two is exact
+        if top == 1 and bottom & (bottom - 1) == 0 and bottom < 2**900:  # scaling by a power of two is exact
             found = units / float(bottom)
         else:
             some, places = np.unique(units, return_inverse=True)
@@ -58,9 +58,12 @@ class Amounts:
         return self.scale.number(int(self.units[i]))
 
 
-def common_scale(amounts: Iterable[Number], times: int) -> Scale | None:
-    """The scale of these numbers, if a sum of ``times`` of them fits."""
-    exact = [Fraction(x) for x in amounts if x != -math.inf]
-    bottom = math.lcm(*(x.denominator for x in exact))
-    largest = max((abs(x) * bottom for x in exact), default=0)
-    return Scale(Fraction(1, bottom)) if largest * times < MOST else None
+def common_scale(amounts: Iterable[Number], times: int) -> tuple[Scale, bool]:
+    """A scale in which a sum of ``times`` of these numbers fits, and whether all of them are multiples of its unit."""
+    finite = [Fraction(x) for x in amounts if x != -math.inf]
+    largest = max((abs(x) for x in finite), default=Fraction(0)) * times
+    bottom = math.lcm(*(x.denominator for x in finite))
+    if largest * bottom < MOST:
+        return Scale(Fraction(1, bottom)), True
+    spare = math.floor(math.log2(MOST)) - (largest.numerator.bit_length() - largest.denominator.bit_length() + 1)
+    return Scale(Fraction(2) ** -spare), False

@@ -52,7 +52,7 @@ class _Walk:
     def __init__(self, mdp: MDP, units: Units, sieve: Sieve, splits: bool) -> None:
         least, most = mdp.return_range
         self.mdp, self.units, self._splits = mdp, units, splits
-        self._reward = units.true.floats(units.reward)
+        self._reward = mdp.reward
         self._low = least - abs(least) * 1e-9
         self._width = max(most - least, 1e-300) * (1 + 1e-6) / MOST_BINS
         self._widest = self._width * MOST_BINS / LEAST_BINS

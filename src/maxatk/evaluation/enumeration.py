@@ -15,8 +15,8 @@ import numpy as np
 from maxatk.checks import Number
 from maxatk.mdp import MDP, ExactOutcome
 
-MOST_LAWS = 2_000
-MOST_OUTCOMES = 200_000
+MOST_LAWS = 1_000  # of policies of one rollout
+MOST_OUTCOMES = 100_000  # followed to find them
 MOST_SELECTIONS = 200_000
 
 Atoms: TypeAlias = dict[tuple[int, Fraction], Fraction]  # (state, G) -> probability
@@ -43,11 +43,11 @@ def options(mdp: MDP, sees_return: bool) -> list[Option] | None:
     branches: list[tuple[Atoms, dict[Fraction, Fraction], dict[Any, int]]] = [(starts, {}, {})]
     for h in range(mdp.horizon):
         following: dict[Any, tuple[Atoms, dict[Fraction, Fraction], dict[Any, int]]] = {}
-        for atoms, ended, decisions in branches:
-            spots = sorted({(s, g) if sees_return else (s,) for s, g in atoms})
-            choices = [mdp.actions(h, spot[0]) for spot in spots]
-            if math.prod(len(actions) for actions in choices) > MOST_OUTCOMES:
-                return None
+        seen = [sorted({(s, g) if sees_return else (s,) for s, g in atoms}) for atoms, _, _ in branches]
+        offered = [[mdp.actions(h, spot[0]) for spot in spots] for spots in seen]
+        if sum(math.prod(map(len, choices)) for choices in offered) > 10 * MOST_LAWS:
+            return None
+        for (atoms, ended, decisions), spots, choices in zip(branches, seen, offered, strict=True):
             for taken in itertools.product(*choices):
                 chosen = dict(zip(spots, taken, strict=True))
                 going: Atoms = {}

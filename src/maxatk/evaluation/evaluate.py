@@ -94,10 +94,7 @@ def evaluate(
         except TooManyError:
             if found is None:
                 raise TooLargeError(
-                    "too many histories to evaluate this policy in fractions, and its returns do not fit into 64 bits "
-                    "of a common unit"
-                    if isinstance(policy, CompressedPolicy | MixedPolicy)
-                    else f"more than {MOST_OUTCOMES} outcomes can follow a policy that remembers everything; "
+                    f"more than {MOST_OUTCOMES} outcomes can follow a policy that remembers everything; "
                     "mk.simulate still estimates its value"
                 ) from None
         else:
@@ -109,7 +106,12 @@ def evaluate(
     known = policy.certificate(mdp) if isinstance(policy, CompressedPolicy) else None
     if known is not None:
         lower, upper = max(lower, known[0]), min(upper, known[1])
-    if upper - lower >= 0.99 * width > 0:
+    if math.isinf(upper - lower):
+        raise TooLargeError(
+            "the returns that this policy sees have more digits than 64 bits hold, and its histories are too many for "
+            "fractions; with rewards rounded to 12 digits it can be evaluated, and mk.simulate estimates it as it is"
+        )
+    if upper - lower >= 0.9 * width > 0:
         raise TooLargeError(
             f"{max_atoms} histories (state, M, G) at a time say nothing of this policy's value; "
             "evaluate(max_atoms=...) allows more, mk.simulate estimates it"
@@ -139,10 +141,8 @@ def best_after(mdp: MDP, policy: CompressedPolicy, rollouts: int) -> Law:
 
 def _typical(mdp: MDP, policy: CompressedPolicy, best: Number) -> Propagation:
     check_policy(policy, None, mdp.horizon)
-    units = Units.of(mdp, policy, best)
-    if units is None:
-        raise TooLargeError("returns do not fit into 64 bits of a common unit")
-    return Propagation(mdp, units, 1e-6 * (mdp.return_range[1] - mdp.return_range[0]) / mdp.horizon, FEW_ATOMS)
+    share = 1e-6 * (mdp.return_range[1] - mdp.return_range[0]) / mdp.horizon
+    return Propagation(mdp, Units.of(mdp, policy, best), share, FEW_ATOMS)
 
 
 def check_policy(policy: Policy, k: int | None, horizon: int | None) -> None:
@@ -171,48 +171,48 @@ class _Found:
 
         def slack(law: Law) -> float:
             largest = max(abs(float(law.values[0])), abs(float(law.values[-1])))
-            return law.range * self.error + 8 * ROUNDING * largest + self.drift
+            return (law.range * self.error if law.range else 0.0) + 8 * ROUNDING * largest + self.drift
 
         return low.mean - slack(low), high.mean + slack(high)
 
 
-def _propagate(mdp: MDP, policy: CompressedPolicy | MixedPolicy, tol: float, max_atoms: int) -> _Found | None:
-    """The law of the best return in floats; None where returns do not fit into 64 bits."""
-    parts = policy.parts if isinstance(policy, MixedPolicy) else (policy,)
-    units = [Units.of(mdp, part) for part in parts]
-    if any(unit is None for unit in units):
-        return None
-    known = [(part, unit) for part, unit in zip(parts, units, strict=True) if unit is not None]
+def _propagate(mdp: MDP, policy: CompressedPolicy | MixedPolicy, tol: float, max_atoms: int) -> _Found:
+    """The law of the best return, in floats."""
     if isinstance(policy, MixedPolicy):
-        returns = [_carry(mdp, part, unit, 0, tol, max_atoms) for part, unit in known]
+        returns = [_carry(mdp, part, 0, tol, max_atoms) for part in policy.parts]
         rollouts = [
             (_mixed(returns, [float(w) for w in weights]), policy.k // len(policy.weights))
             for weights in policy.weights
         ]
         return _independent(rollouts, policy.best_so_far)
-    ((_, unit),) = known
     if policy.independent:
         different = 1 if policy.repeated else policy.k
-        rollouts = [(_carry(mdp, policy, unit, i, tol, max_atoms), policy.k // different) for i in range(different)]
+        rollouts = [(_carry(mdp, policy, i, tol, max_atoms), policy.k // different) for i in range(different)]
         return _independent(rollouts, policy.best_so_far)
-    return _carry(mdp, policy, unit, None, tol, max_atoms)
+    return _carry(mdp, policy, None, tol, max_atoms)
 
 
-def _carry(mdp: MDP, policy: CompressedPolicy, units: Units, i: int | None, tol: float, max_atoms: int) -> _Found:
+def _carry(mdp: MDP, policy: CompressedPolicy, i: int | None, tol: float, max_atoms: int) -> _Found:
     """The law of the best return; with ``i``, of the return of that one rollout.
 
-    Atoms as they are; where they are too many, in bins, if the policy's memory allows it.
+    Atoms as they are; where they are too many, or have too many digits, in bins, if the policy's memory allows it.
     """
-    walk = Propagation(mdp, units, tol, min(max_atoms, FEW_ATOMS) if units.rounds else max_atoms)
+    units = Units.of(mdp, policy)
+    in_bins = units.rounds and units.exact_memory
+    walk = Propagation(mdp, units, tol, min(max_atoms, FEW_ATOMS) if in_bins else max_atoms)
     bests = first_best(units, policy.best_so_far if i is None else -math.inf)
     for j in range(policy.k) if i is None else [i]:
+        if in_bins and (walk.sieve.overflowed or not units.exact):
+            break
         bests = walk.rollout(policy, j, bests, later=i is None and j + 1 < policy.k)
-        if walk.sieve.overflowed and units.rounds:
-            found = binned(mdp, policy, i, units, tol, max_atoms)
-            summing = _summing(*found.laws)
-            return _Found(found.laws, found.error + summing, found.outcomes, True, found.shift, found.drift)
+    if in_bins and (walk.sieve.overflowed or not units.exact):
+        found = binned(mdp, policy, i, units, tol, max_atoms)
+        summing = _summing(*found.laws)
+        return _Found(found.laws, found.error + summing, found.outcomes, True, found.shift, found.drift)
     laws = walk.laws(bests)
-    return _Found(laws, walk.error + _summing(*laws), walk.outcomes, walk.sieve.left_out)
+    # A policy that was asked at rounded returns may have acted otherwise than it does: nothing is certain then.
+    error = walk.error + _summing(*laws) if units.exact else math.inf
+    return _Found(laws, error, walk.outcomes, walk.sieve.left_out or not units.exact)
 
 
 def _mixed(parts: list[_Found], weights: list[float]) -> _Found:

@@ -40,25 +40,27 @@ class Units:
     reward: Ints  # [T]
     memory: Scale
     remembered: Ints  # [T]; the same array where a policy remembers the true rewards
+    exact: bool  # whether true returns fit into 64 bits; if not, they are rounded to a unit in which they do
+    exact_memory: bool  # the same of what is remembered
 
     @classmethod
-    def of(cls, mdp: MDP, policy: CompressedPolicy, best: Number = -math.inf) -> "Units | None":
-        """None where returns do not fit into 64 bits; ``best`` is one more that must."""
+    def of(cls, mdp: MDP, policy: CompressedPolicy, best: Number = -math.inf) -> "Units":
+        """The units of a problem for a policy; ``best`` is one more return that must be counted."""
         if mdp.exact_reward is None:
             floats, places = np.unique(mdp.reward, return_inverse=True)
             rewards = [Fraction(r) for r in floats.tolist()]
         else:
             order = {r: j for j, r in enumerate(dict.fromkeys(mdp.exact_reward))}
             rewards, places = list(order), np.array([order[r] for r in mdp.exact_reward])
-        remembered = [policy.remembered(r) for r in rewards]
-        true = common_scale([*rewards, policy.best_so_far, best], mdp.horizon + 1)
-        memory = common_scale([*remembered, policy.best_so_far, best], mdp.horizon + 1)
-        if true is None or memory is None:
-            return None
+        known = [policy.best_so_far, best]
+        true, exact = common_scale([*rewards, *known], mdp.horizon + 1)
         units = np.array([true.units(r) for r in rewards], np.int64)[places]
+        remembered = [policy.remembered(r) for r in rewards]
         if remembered == rewards:
-            return cls(true, units, true, units)
-        return cls(true, units, memory, np.array([memory.units(r) for r in remembered], np.int64)[places])
+            return cls(true, units, true, units, exact, exact)
+        memory, exact_memory = common_scale([*remembered, *known], mdp.horizon + 1)
+        in_memory = np.array([memory.units(r) for r in remembered], np.int64)[places]
+        return cls(true, units, memory, in_memory, exact, exact_memory)
 
     @property
     def rounds(self) -> bool:
@@ -99,7 +101,7 @@ class Sieve:
             low, high = np.maximum(low, least), np.maximum(high, most)
         cost = prob * (high - low)
         # Whatever costs less than an equal share of the tolerance, none of it worth following, goes.
-        going = cost <= self._tol / len(prob)
+        going = cost <= self._tol / max(len(prob), 1)
         if len(prob) - np.count_nonzero(going) > self.max_atoms:
             self.overflowed = True
             going[np.argpartition(cost, len(cost) - self.max_atoms)[: len(cost) - self.max_atoms]] = True

@@ -270,7 +270,8 @@ class Search:
         b, n = int(np.diff(mdp.outcome_start).max()), len(worth)
         size = lattice.largest + self._unit * float(np.abs(self.points).max())
         rounding = ((mdp.horizon * (b + 6) + 2 * n + 16) * 2.0**-53 * size) + mdp.horizon * lattice.error
-        return value + self.k * (paid - value) + (self.k + 1) * rounding
+        above_floor = max(float(self._plan.best_so_far) - self._unit * float(self.points[0]), 0.0)  # an incumbent
+        return value + self.k * (paid - value) + (self.k + 1) * rounding + above_floor
 
     def markov(self, first: Candidate) -> list[Candidate]:
         """A good Markov policy for every rollout."""

@@ -157,10 +157,7 @@ def _walk(mdp: MDP, policy: Policy) -> Callable[[np.random.Generator, Floats], i
         parts = (policy,)
     else:
         return None
-    units = [Units.of(mdp, part) for part in parts]
-    known = [u for u in units if u is not None]
-    if len(known) < len(parts):
-        return None
+    known = [Units.of(mdp, part) for part in parts]
     first = np.cumsum(mdp.reset_prob)
 
     def rollout(part: CompressedPolicy, counted: Units, i: int, best: Ints, stream: np.random.Generator) -> Any:

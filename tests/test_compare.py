@@ -1,0 +1,266 @@
+"""The best of every class: golden values, brute force over policies, the order of classes, and certified gaps."""
+
+import importlib
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import golden
+import maxatk as mk
+import oracles
+from maxatk.evaluation import enumeration
+from maxatk.evaluation.search import Search, mean_optimal
+from problems import specs, table_of
+
+module = importlib.import_module("maxatk.evaluation.compare")
+MEAN, SINGLE, MARKOV, NO_BEST, NO_RETURN, ADAPTIVE = (
+    module.MEAN, module.SINGLE, module.MARKOV, module.NO_BEST, module.NO_RETURN, module.ADAPTIVE,
+)  # fmt: skip
+
+
+def problem(spec) -> mk.MDP:
+    return mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+
+
+def searched(mdp, k, **options) -> mk.Comparison:
+    """A comparison in which nothing is enumerated."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "options", lambda *_, **__: None)
+        return mk.compare(mdp, k, **options)
+
+
+@pytest.mark.parametrize(
+    ("values", "row"), [(golden.MARKOV, MARKOV), (golden.NO_BEST, NO_BEST), (golden.NO_RETURN, NO_RETURN)]
+)
+def test_golden_values(values, row):
+    for name, optima in values.items():
+        for k, value in enumerate(optima, start=1):
+            found = mk.compare(golden.OPTIMA[name][0](), k)[row]
+            assert found.exact == value
+            assert mk.evaluate(golden.OPTIMA[name][0](), found.policy).exact == value
+
+
+def test_golden_markov_values_of_figure1():
+    for gamma, value in golden.FIGURE1_MARKOV.items():
+        assert mk.compare(mk.instances.figure1(gamma=gamma), 2)[MARKOV].exact == value
+
+
+@pytest.mark.parametrize("k", golden.PROPOSITION1_MARKOV_EXACT)
+def test_golden_markov_values_of_proposition1(k):
+    found = mk.compare(mk.instances.proposition1(k=k), k)
+    assert found[MARKOV].exact == golden.PROPOSITION1_MARKOV_EXACT[k]
+
+
+@pytest.mark.parametrize("k", [10, 100, 1000])
+def test_golden_markov_values_of_proposition1_for_many_rollouts(k):
+    found = enumeration.options(mk.instances.proposition1(k=k), sees_return=False)
+    value, _ = enumeration.best_selection(found, k, -math.inf)
+    assert float(value) == pytest.approx(golden.PROPOSITION1_MARKOV[k], rel=1e-12)
+
+
+def test_the_windy_cliff():
+    mdp = mk.instances.windy_cliff()
+    found = mk.compare(mdp, 5)
+    assert round(found[MEAN].lower, 4) == golden.WINDY_CLIFF_REPEATED
+    assert found[ADAPTIVE].lower <= golden.WINDY_CLIFF[4] + 5e-4
+    assert golden.WINDY_CLIFF[4] - 5e-4 <= found[ADAPTIVE].upper
+    values = [row.lower for row in found.rows]
+    assert values[0] < values[1] < values[2] <= values[3] < values[4] < values[5]
+    assert found[SINGLE].upper - found[SINGLE].lower <= 2 * found.plan.stats["tol"]
+    shares = [found.share(row) for row in found.rows]
+    assert shares[0] == pytest.approx(0, abs=1e-6)
+    assert shares[-1] == pytest.approx(1, abs=1e-6)
+    for row in found.rows:
+        assert row.lower <= mk.evaluate(mdp, row.policy).upper
+        low, high = mk.simulate(mdp, row.policy, trials=20_000, rng=0).interval(0.9997)
+        assert low <= row.evaluation.upper
+        assert row.evaluation.lower <= high
+    text = str(found)
+    assert "mean-optimal, repeated" in text
+    assert "best found by coordinate ascent" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+@settings(max_examples=25)
+@given(spec=specs(), k=st.integers(1, 3), incumbent=st.sampled_from([-math.inf, 0.25]))
+def test_classes_are_in_order(spec, k, incumbent):
+    """Enumerated or searched: every class is at least as good as those it contains, and no better than the optimum."""
+    mdp = problem(spec)
+    optimum = mk.solve(mdp, k, solver=mk.Exact(), best_so_far=incumbent).exact
+    for found in (mk.compare(mdp, k, best_so_far=incumbent), searched(mdp, k, best_so_far=incumbent)):
+        for smaller, larger in [
+            (MEAN, MARKOV), (MEAN, SINGLE), (MARKOV, NO_BEST), (MARKOV, NO_RETURN), (SINGLE, NO_BEST),
+            (NO_BEST, ADAPTIVE), (NO_RETURN, ADAPTIVE),
+        ]:  # fmt: skip
+            assert found[smaller].lower <= found[larger].upper + 1e-12
+        for row in found.rows:
+            assert row.lower <= optimum + Fraction(1, 10**12)
+            assert row.lower <= row.upper
+            if row.name != ADAPTIVE:
+                assert row.lower == pytest.approx(float(mk.evaluate(mdp, row.policy).value), abs=1e-9)
+        assert found[ADAPTIVE].lower <= optimum <= found[ADAPTIVE].upper
+
+
+@settings(max_examples=25)
+@given(spec=specs(), k=st.integers(1, 3))
+def test_searches_respect_enumeration(spec, k):
+    """What is found is at most what there is, and its upper bound at least."""
+    mdp = problem(spec)
+    exact, found = mk.compare(mdp, k), searched(mdp, k)
+    for name in (MARKOV, NO_BEST, NO_RETURN):
+        if exact[name].exact is not None:
+            assert found[name].lower <= exact[name].exact + Fraction(1, 10**12)
+            assert exact[name].exact <= found[name].upper + 1e-12
+
+
+def test_searches_mostly_find_the_best():
+    """Coordinate ascent may stop early, but must not do so often: two of these 90 may."""
+    missed = []
+    for seed in range(30):
+        mdp = mk.instances.random_sparse(3, 2, 3, successors=2, rewards=range(5), rng=seed)
+        exact, found = mk.compare(mdp, 2), searched(mdp, 2)
+        missed += [
+            (seed, name)
+            for name in (MARKOV, NO_BEST, NO_RETURN)
+            if exact[name].exact is not None and found[name].lower < float(exact[name].exact) - 1e-9
+        ]
+    assert len(missed) <= 2, missed
+
+
+@settings(max_examples=25)
+@given(spec=specs(max_states=2, max_horizon=2), k=st.integers(1, 2))
+def test_enumeration_against_brute_force(spec, k):
+    """All policies of each class, one by one, valued by walking all paths."""
+    mdp = problem(spec)
+    H = mdp.horizon
+    returns = sorted(
+        {
+            sum(combination, Fraction(0))
+            for n in range(H + 1)
+            for combination in itertools.product({Fraction(r) for r in mdp.reward.tolist()}, repeat=n)
+        }
+    )
+    bests = [-math.inf, *returns]
+    spots = [(h, s) for h in range(H) for s in range(mdp.n_states)]
+    kinds = {
+        MARKOV: [(i, h, s, None, None) for i in range(k) for h, s in spots],
+        NO_BEST: [(i, h, s, None, g) for i in range(k) for h, s in spots for g in returns],
+        NO_RETURN: [(i, h, s, m, None) for i in range(k) for h, s in spots for m in bests],
+    }
+    found = mk.compare(mdp, k)
+    for name, keys in kinds.items():
+        keys = [key for key in keys if len(mdp.actions(key[1], key[2])) > 1]
+        if 2 ** len(keys) > 256:
+            continue
+        values = []
+        for taken in itertools.product(*(mdp.actions(h, s) for _, h, s, _, _ in keys)):
+            table = dict(zip(keys, taken, strict=True))
+
+            def choose(i, h, s, m, g, table=table, name=name):
+                key = (i, h, s, m if name == NO_RETURN else None, g if name == NO_BEST else None)
+                return table.get(key, mdp.actions(h, s)[0])
+
+            values.append(oracles.policy_value(mdp, mk.AdaptivePolicy(choose, k, H), k))
+        assert found[name].exact == max(values)
+
+
+@settings(max_examples=30)
+@given(spec=specs(max_states=2, max_horizon=2), k=st.integers(1, 4), seed=st.integers(0, 99))
+def test_no_mixture_beats_the_certified_bound(spec, k, seed):
+    """The second row against mixtures of all policies of one rollout that see their return."""
+    mdp = problem(spec)
+    parts = enumeration.options(mdp, sees_return=True)
+    if parts is None:
+        return
+    found = mk.compare(mdp, k)[SINGLE]
+    values = sorted({value for part in parts for value in part.law})
+    below = np.array([[float(sum(p for v, p in part.law.items() if v <= x)) for x in values] for part in parts])
+    gaps = np.diff([float(v) for v in values])
+
+    def value(weights):
+        return float(values[-1]) - ((weights @ below)[:-1] ** k) @ gaps
+
+    random = np.random.default_rng(seed)
+    mixtures = [*np.eye(len(parts)), *random.dirichlet(np.full(len(parts), 0.3), 200)]
+    assert max(map(value, mixtures)) <= found.upper + 1e-12
+    # And it is reached: ascent over the weights themselves, with multiplicative steps.
+    weights = np.full(len(parts), 1 / len(parts))
+    for _ in range(3000):
+        slope = -k * ((weights @ below)[:-1] ** (k - 1) * below[:, :-1]) @ gaps
+        weights = weights * np.exp(0.5 * (slope - slope.max()) / (np.ptp(slope) + 1e-12))
+        weights /= weights.sum()
+    assert found.lower <= max(value(weights), *map(value, mixtures)) + 2e-3 * (1e-12 + float(values[-1] - values[0]))
+    assert max(value(weights), *map(value, mixtures)) <= found.upper + 1e-12
+
+
+def test_real_rewards():
+    """Rounded for the search, true for the values: intervals hold, and simulation agrees."""
+    mdp = mk.instances.random_sparse(8, 3, 5, successors=3, rng=3)
+    mdp = mdp.with_rewards(np.random.default_rng(3).random(len(mdp.reward)))
+    found = mk.compare(mdp, 3)
+    assert not found.plan.lattice.exact
+    assert [row.name for row in found.rows] == [MEAN, SINGLE, MARKOV, NO_BEST, NO_RETURN, ADAPTIVE]
+    for row in found.rows:
+        low, high = mk.simulate(mdp, row.policy, trials=20_000, rng=0).interval(0.9997)
+        assert row.lower <= high
+        assert low <= row.upper
+    assert found[SINGLE].upper - found[SINGLE].lower < 0.02
+    assert found[MARKOV].lower > found[MEAN].lower
+    assert found[ADAPTIVE].lower > found[MARKOV].lower
+
+
+def test_many_rollouts_are_searched_in_groups():
+    mdp = mk.instances.random_sparse(5, 3, 4, successors=2, rewards=range(6), rng=1)
+    found = searched(mdp, 40)
+    assert found[MEAN].lower <= found[MARKOV].lower <= found[NO_RETURN].lower <= found.plan.upper
+
+
+def test_a_large_problem_is_not_searched(monkeypatch):
+    monkeypatch.setattr("maxatk.evaluation.search.MOST_CELLS", 10)
+    found = searched(mk.instances.windy_cliff(), 2)
+    assert "found without a search" in found[SINGLE].how
+    assert found[MARKOV].lower == found[MEAN].lower
+    assert found[MARKOV].upper == found.plan.upper
+
+
+def test_rows_come_one_by_one():
+    seen = []
+    found = mk.compare(mk.instances.figure1(), 2, progress=seen.append)
+    assert tuple(seen) == found.rows
+
+
+def test_no_gain_to_share():
+    """One action: all classes are one."""
+    found = mk.compare(mk.instances.random_sparse(3, 1, 2, successors=2, rewards=range(3), rng=0), 2)
+    assert {found.share(row) for row in found.rows} == {None}
+
+
+def test_mean_optimal_actions_of_ties_are_the_first():
+    mdp = mk.MDP.from_table({0: {2: [(1, 0, 0.3, True)], 5: [(0.5, 0, 0.6, True), (0.5, 0, 0, True)]}}, horizon=1)
+    assert mean_optimal(mdp).tolist() == [[2]]
+
+
+def test_a_search_knows_its_own_values():
+    """Lattice laws of candidates against exact evaluation."""
+    mdp = mk.instances.random_sparse(4, 2, 4, successors=2, rewards=range(-3, 4), rng=2)
+    plan = mk.solve(mdp, 3)
+    search = Search(plan, mdp.return_range[0])
+    first = search.markov_candidate(search.rows_of(mean_optimal(mdp)))
+    chosen = search.without_best(search.markov(first))
+    value = search.value(np.prod([candidate.below for candidate in chosen], axis=0))
+    assert mk.evaluate(mdp, search.separate(chosen)).value == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"k": 0}, "k must be at least 1"), ({"best_so_far": math.nan}, "best_so_far"), ({"mdp": 3}, "mdp must be a")],
+)
+def test_bad_input(options, message):
+    arguments = {"mdp": mk.instances.figure1(), "k": 2} | options
+    with pytest.raises(mk.InputError, match=message):
+        mk.compare(**arguments)

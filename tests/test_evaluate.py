@@ -1,0 +1,360 @@
+"""What policies earn, held to brute force, closed forms, the rational oracle and each other."""
+
+import importlib
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import golden
+import maxatk as mk
+import oracles
+from maxatk.evaluation import exactly
+from maxatk.evaluation.law import Law, best_of, exact_best_of, in_floats, mixed
+from maxatk.evaluation.search import mean_optimal
+from problems import specs, table_of
+
+module = importlib.import_module("maxatk.evaluation.evaluate")  # the package's name for it is the function
+
+
+def problem(spec, real_seed=None) -> mk.MDP:
+    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    if real_seed is None:
+        return mdp
+    rewards = np.random.default_rng(real_seed).normal(size=len(mdp.reward))
+    return mdp.with_rewards(np.rint(rewards * 2**40) / 2**40)  # so that sums of them fit into 64 bits
+
+
+def scrambled(mdp: mk.MDP, k: int, seed: int, sees_best=True, sees_return=True):
+    """A policy that jumps about as M and G change, deterministically."""
+
+    def choose(rollout, step, state, best, so_far):
+        offered = mdp.actions(step, state)
+        key = (seed, rollout, step, state, float(best) if sees_best else 0, float(so_far) if sees_return else 0)
+        return offered[hash(key) % len(offered)]
+
+    return choose
+
+
+def policies(mdp: mk.MDP, k: int, seed: int, best_so_far=-math.inf) -> dict[str, mk.CompressedPolicy]:
+    H = mdp.horizon
+    adaptive = scrambled(mdp, k, seed)
+    no_best = scrambled(mdp, k, seed, sees_best=False)
+    no_return = scrambled(mdp, k, seed, sees_return=False)
+    markov = scrambled(mdp, k, seed, False, False)
+    tables = [[[markov(i, h, s, 0, 0) for s in range(mdp.n_states)] for h in range(H)] for i in range(k)]
+    return {
+        "adaptive": mk.AdaptivePolicy(adaptive, k, H, best_so_far),
+        "no best": mk.NoBestPolicy(lambda i, h, s, g: no_best(i, h, s, 0, g), k, H, best_so_far),
+        "no return": mk.NoReturnPolicy(lambda i, h, s, m: no_return(i, h, s, m, 0), k, H, best_so_far),
+        "markov": mk.MarkovPolicy(tables, best_so_far=best_so_far),
+        "repeated": mk.MarkovPolicy(tables[0], k=k, best_so_far=best_so_far),
+    }
+
+
+KINDS = ["adaptive", "no best", "no return", "markov", "repeated"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=25)
+@given(spec=specs(), k=st.integers(1, 3), seed=st.integers(0, 99), incumbent=st.sampled_from([-math.inf, -0.5, 1]))
+def test_every_class_is_evaluated_exactly(kind, spec, k, seed, incumbent):
+    mdp = problem(spec)
+    policy = policies(mdp, k, seed, incumbent)[kind]
+    truth = oracles.policy_value(mdp, policy, k, incumbent)
+    found = mk.evaluate(mdp, policy, k)
+    assert found.exact == truth
+    assert found.lower == found.upper == found.value == float(truth)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=25)
+@given(
+    spec=specs(),
+    k=st.integers(1, 3),
+    seed=st.integers(0, 99),
+    incumbent=st.sampled_from([-math.inf, 0.25]),
+    real=st.booleans(),
+    max_atoms=st.sampled_from([1, 3, 10, 1000]),
+)
+def test_floats_bound_the_truth(kind, spec, k, seed, incumbent, real, max_atoms):
+    """Fractions forbidden, and few atoms: an interval all the same, or a refusal; in bins where memory allows."""
+    mdp = problem(spec, seed if real else None)
+    policy = policies(mdp, k, seed, incumbent)[kind]
+    truth = oracles.policy_value(mdp, policy, k, incumbent)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "FEW_OUTCOMES", -1)
+        patch.setattr(module, "MOST_OUTCOMES", -1)
+        try:
+            found = mk.evaluate(mdp, policy, max_atoms=max_atoms)
+        except mk.TooLargeError:
+            assert max_atoms < 1000
+            return
+    assert found.exact is None
+    assert Fraction(found.lower) <= truth <= Fraction(found.upper)
+    if max_atoms == 1000:
+        least, most = mdp.return_range
+        assert found.upper - found.lower <= 2e-9 * (most - least) + 1e-12
+
+
+@settings(max_examples=60)
+@given(spec=specs(max_states=2, max_horizon=2), k=st.integers(1, 2), seed=st.integers(0, 99))
+def test_histories_are_followed(spec, k, seed):
+    """A policy that looks at everything, against the tree of histories."""
+    mdp = problem(spec)
+
+    def choose(history):
+        past = tuple((step.state, step.action, step.reward) for rollout in history.past for step in rollout)
+        present = tuple((step.state, step.action, step.reward) for step in history.present)
+        offered = mdp.actions(history.step, history.state)
+        return offered[hash((seed, past, present, history.state)) % len(offered)]
+
+    def same(history: oracles.History):
+        past = tuple(step for rollout in history.past for step in rollout)
+        offered = mdp.actions(history.step, history.state)
+        return offered[hash((seed, past, history.present, history.state)) % len(offered)]
+
+    found = mk.evaluate(mdp, mk.HistoryPolicy(choose, k, mdp.horizon))
+    assert found.exact == oracles.history_policy_value(mdp, same, k)
+
+
+def test_history_policies_know_best_and_return():
+    """The optimal policy, asked through histories, is worth the optimum."""
+    mdp = mk.instances.proposition3()
+    plan = mk.solve(mdp, 2, solver=mk.Exact())
+
+    def choose(seen):
+        return plan.policy.action(
+            rollout=seen.rollout, step=seen.step, state=seen.state, best=seen.best, so_far=seen.so_far
+        )
+
+    assert mk.evaluate(mdp, mk.HistoryPolicy(choose, 2, mdp.horizon)).exact == plan.exact == Fraction(21, 16)
+
+
+def test_a_history_policy_on_a_large_problem_is_refused():
+    mdp = mk.instances.windy_cliff()
+    with pytest.raises(mk.TooLargeError, match="a policy that remembers everything"):
+        mk.evaluate(mdp, mk.HistoryPolicy(lambda seen: 1, 2, mdp.horizon))
+
+
+@pytest.mark.parametrize("name", golden.OPTIMA)
+def test_optimal_policies_earn_the_optimum(name):
+    make, optima = golden.OPTIMA[name]
+    for k, value in enumerate(optima[:4], start=1):
+        mdp = make()
+        assert mk.evaluate(mdp, mk.solve(mdp, k, solver=mk.Exact()).policy).exact == value
+        assert mk.evaluate(mdp, mk.solve(mdp, k).policy).exact == value
+
+
+def test_the_windy_cliff():
+    mdp = mk.instances.windy_cliff()
+    repeated = mk.evaluate(mdp, mk.MarkovPolicy(mean_optimal(mdp), k=5), 5)
+    assert round(repeated.value, 4) == golden.WINDY_CLIFF_REPEATED
+    assert repeated.upper - repeated.lower < 1e-9
+    for k, optimum in enumerate(golden.WINDY_CLIFF, start=1):
+        plan = mk.solve(mdp, k, solver=mk.Certified(tol=1e-6))
+        found = mk.evaluate(mdp, plan.policy)
+        assert plan.lower <= found.lower <= found.upper <= plan.upper
+        assert round(found.value, 3) == optimum
+        assert found.law.mean == pytest.approx(found.value, abs=1e-5)
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 1000])
+def test_one_action_is_a_closed_form(k):
+    """E max of k independent returns; beyond fractions' reach in floats."""
+    mdp = mk.instances.random_sparse(3, 1, 3, successors=2, rewards=range(4), rng=k)
+    found = mk.evaluate(mdp, mk.MarkovPolicy(np.zeros((3, 3), int), k=k))
+    truth = oracles.best_of_independent_returns(mdp, k)
+    assert found.lower - 1e-15 <= truth <= found.upper + 1e-15
+    assert found.upper - found.lower < 1e-10
+
+
+@pytest.mark.parametrize("k", [1, 3, 50])
+def test_binary_rewards_are_a_closed_form(k):
+    p = Fraction(1, 10)
+    mdp = mk.MDP.from_table({0: {0: [(p, 0, 1, True), (1 - p, 0, 0, True)]}}, horizon=1)
+    found = mk.evaluate(mdp, mk.MarkovPolicy([[0]], k=k))
+    assert found.exact == 1 - (1 - p) ** k
+    assert found.law.cdf(0) == pytest.approx(float((1 - p) ** k), rel=1e-12)
+
+
+@settings(max_examples=40)
+@given(spec=specs(), k=st.integers(1, 3), seed=st.integers(0, 99), max_atoms=st.sampled_from([2, 5, 1000]))
+def test_laws_bound_the_truth(spec, k, seed, max_atoms):
+    """Distribution functions, not only means; in bins, too."""
+    mdp = problem(spec, seed)
+    for policy in policies(mdp, k, seed).values():
+        truth = exactly.exact_law(mdp, policy)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "FEW_OUTCOMES", -1)
+            patch.setattr(module, "MOST_OUTCOMES", -1)
+            patch.setattr(module, "FEW_ATOMS", max_atoms)
+            try:
+                found = mk.evaluate(mdp, policy, max_atoms=max_atoms)
+            except mk.TooLargeError:
+                continue
+        for x in [float(v) for v in truth]:
+            for at in (x, x + 1e-9, x - 1e-9):
+                below = float(sum((p for v, p in truth.items() if v <= at), Fraction(0)))
+                lower, upper = found.cdf(at)
+                # The law's values are rounded: a value may fall on either side of a float beside it.
+                if all(abs(float(v) - at) > 1e-12 for v in truth):
+                    assert lower - 1e-12 <= below <= upper + 1e-12
+
+
+@settings(max_examples=30)
+@given(spec=specs(), seed=st.integers(0, 99), k=st.integers(1, 3), weight=st.integers(0, 4))
+def test_mixed_policies(spec, seed, k, weight):
+    """The mean over all draws, each of which is a policy whose value is known."""
+    mdp = problem(spec)
+    parts = [policies(mdp, 1, seed)["no best"], policies(mdp, 1, seed + 1)["markov"]]
+    w = Fraction(weight, 4)
+    total = Fraction(0)
+    for drawn in range(2**k):
+        bits = [drawn >> i & 1 for i in range(k)]
+
+        def choose(i, h, s, best, so_far, bits=bits):
+            return parts[bits[i]].action(rollout=0, step=h, state=s, best=best, so_far=so_far)
+
+        chance = math.prod((w if b else 1 - w for b in bits), start=Fraction(1))
+        total += chance * oracles.policy_value(mdp, mk.AdaptivePolicy(choose, k, mdp.horizon), k)
+    assert mk.evaluate(mdp, mk.MixedPolicy(parts, [1 - w, w], k)).exact == total
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "FEW_OUTCOMES", -1)
+        patch.setattr(module, "MOST_OUTCOMES", -1)
+        found = mk.evaluate(mdp, mk.MixedPolicy(parts, [1 - w, w], k))
+    assert found.lower <= total <= found.upper
+
+
+def test_a_policy_of_its_own_for_every_rollout():
+    mdp = mk.instances.figure1(gamma=Fraction(1, 4))
+    safe, risky = mk.MarkovPolicy([[0]], k=1), mk.MarkovPolicy([[1]], k=1)
+    assert mk.evaluate(mdp, mk.MixedPolicy([safe, risky], [[1, 0], [0, 1]], 2)).exact == Fraction(17, 32)
+
+
+@settings(max_examples=25)
+@given(spec=specs(), k=st.integers(1, 3), seed=st.integers(0, 99), n=st.sampled_from([1, 2, 3, 10]))
+def test_policies_that_round(spec, k, seed, n):
+    """The paper's policy remembers rounded rewards and is paid true ones: exactly, and in bins of two atoms."""
+    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = mdp.with_rewards(np.random.default_rng(seed).random(len(mdp.reward)))
+    plan = mk.solve(mdp, k, solver=mk.Midpoint(Fraction(1, n)))
+    exact = mk.evaluate(mdp, plan.policy)
+    assert exact.exact is not None
+    optimum = mk.solve(mdp, k, solver=mk.Exact()).exact
+    assert exact.exact >= optimum - Fraction(mdp.horizon, n)  # Theorem 1, with kappa H
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "FEW_OUTCOMES", -1)
+        patch.setattr(module, "MOST_OUTCOMES", -1)
+        patch.setattr(module, "FEW_ATOMS", 2)
+        found = mk.evaluate(mdp, plan.policy)
+    assert found.lower <= exact.exact <= found.upper
+    assert found.upper - found.lower <= 1e-3 * mdp.horizon
+
+
+def test_bins_are_of_second_order():
+    """Real rewards, far too many histories: the interval of a Markov policy is narrow, and simulation agrees."""
+    mdp = mk.instances.random_sparse(20, 2, 12, successors=3, rng=0)
+    mdp = mdp.with_rewards(np.random.default_rng(0).random(len(mdp.reward)))
+    policy = mk.MarkovPolicy(np.random.default_rng(1).integers(0, 2, (3, 12, 20)))
+    found = mk.evaluate(mdp, policy)
+    assert found.exact is None
+    assert found.upper - found.lower < 1e-4
+    low, high = mk.simulate(mdp, policy, trials=200_000, rng=0).interval(0.999)
+    assert low <= found.upper
+    assert found.lower <= high
+
+
+def test_a_plan_is_cut_down_to_its_certificate():
+    mdp = mk.instances.random_sparse(20, 2, 10, successors=3, rng=0)
+    mdp = mdp.with_rewards(np.random.default_rng(0).random(len(mdp.reward)))
+    plan = mk.solve(mdp, 3)
+    found = mk.evaluate(mdp, plan.policy, max_atoms=1000)
+    assert (found.lower, found.upper) == (plan.lower, plan.upper)
+    other = mdp.with_rewards(mdp.reward / 2)
+    assert mk.evaluate(other, plan.policy, max_atoms=300).upper < plan.lower  # no certificate for another problem
+
+
+def test_returns_beyond_64_bits():
+    """Few histories: in fractions. Many: in bins if the policy does not see them, else by certificate or not at all."""
+    mdp = mk.MDP.from_table({0: {0: [(0.5, 0, 1e-300, True), (0.5, 0, 1e300, True)]}}, horizon=1)
+    assert mk.evaluate(mdp, mk.MarkovPolicy([[0]], k=1)).exact == (Fraction(1e-300) + Fraction(1e300)) / 2
+    mdp = mk.instances.random_sparse(20, 2, 12, successors=3, rng=0)
+    mdp = mdp.with_rewards(np.random.default_rng(0).normal(size=len(mdp.reward)))
+    plan = mk.solve(mdp, 2)
+    for policy in (mk.MarkovPolicy(mean_optimal(mdp), k=2), plan.policy):
+        found = mk.evaluate(mdp, policy)
+        low, high = mk.simulate(mdp, policy, trials=50_000, rng=0).interval(0.999)
+        assert found.lower <= high
+        assert low <= found.upper
+    assert (found.lower, found.upper) == (plan.lower, plan.upper)
+    assert found.cdf(0.0) == (0, 1)  # nothing is certain of the law
+    with pytest.raises(mk.TooLargeError, match="more digits than 64 bits hold"):
+        mk.evaluate(mdp, mk.AdaptivePolicy(scrambled(mdp, 3, 0), 3, 12), max_atoms=1000)
+
+
+def test_nothing_to_say_is_said():
+    mdp = mk.instances.random_sparse(30, 3, 20, successors=3, rng=0)
+    mdp = mdp.with_rewards(np.rint(np.random.default_rng(0).normal(size=len(mdp.reward)) * 2**30))
+    policy = mk.AdaptivePolicy(scrambled(mdp, 3, 0), 3, 20)
+    with pytest.raises(mk.TooLargeError, match=r"2 histories .* say nothing of this policy's value"):
+        mk.evaluate(mdp, policy, max_atoms=2)
+
+
+def test_laws():
+    law = Law(np.array([-1.0, 0.0, 2.0]), np.array([0.25, 0.5, 0.25]))
+    assert law.mean == 0.25
+    assert [law.quantile(q) for q in (0, 0.25, 0.5, 0.75, 0.76, 1)] == [-1, -1, 0, 0, 2, 2]
+    assert [law.cdf(x) for x in (-2, -1, 1, 2)] == [0, 0.25, 0.75, 1]
+    two = best_of([(law, 2)])
+    assert two.probs.tolist() == [1 / 16, 8 / 16, 7 / 16]
+    assert best_of([(law, 1), (Law(np.array([1.0]), np.ones(1)), 1)]).values.tolist() == [1, 2]
+    assert mixed([law, two], [0.5, 0.5]).probs.tolist() == [5 / 32, 16 / 32, 11 / 32]
+    exact = {Fraction(-1): Fraction(1, 4), Fraction(0): Fraction(1, 2), Fraction(2): Fraction(1, 4)}
+    assert in_floats(exact_best_of([(exact, 2)])).probs.tolist() == two.probs.tolist()
+    with pytest.raises(mk.InputError, match="q must be between 0 and 1, not 2"):
+        law.quantile(2)
+
+
+def evaluates(*args, **options):
+    return lambda mdp: mk.evaluate(mdp, *args, **options)
+
+
+MARKOV, ALONE = mk.MarkovPolicy([[0]], k=2), mk.MarkovPolicy([[0]], k=1)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (evaluates(print, 2), "policy must be a maxatk.Policy such as plan.policy, not <built-in"),
+        (lambda _: mk.evaluate("x", MARKOV, 2), "mdp must be a maxatk.MDP, not 'x'"),
+        (evaluates(MARKOV, 3), "the policy is for 2 rollouts, not 3"),
+        (evaluates(MARKOV, 0), "k must be at least 1, not 0"),
+        (evaluates(mk.MarkovPolicy([[0], [0]], k=2)), "the policy is for rollouts of 2 steps, not 1"),
+        (evaluates(mk.MarkovPolicy([[5]], k=2)), r"\(rollout 0, step 0, state 0\) is 5: expected one of \[0, 1\]"),
+        (evaluates(mk.AdaptivePolicy(lambda *_: "up", 2, 1)), "the policy's action must be an integer, not 'up'"),
+        (evaluates(mk.HistoryPolicy(lambda _: 7, 2, 1)), "state 0 does not offer action 7 at step 0"),
+        (evaluates(MARKOV, tol=-1), "tol must not be negative, not -1"),
+        (evaluates(MARKOV, tol=math.nan), "tol must be finite"),
+        (evaluates(MARKOV, max_atoms=0), "max_atoms must be at least 1"),
+        (lambda _: mk.MarkovPolicy([[0]]), "k is missing"),
+        (lambda _: mk.MarkovPolicy([[[0]]], k=2), "k is 2, but actions are for 1 rollouts"),
+        (lambda _: mk.MarkovPolicy([[0.5]], k=2), r"actions must be integers \[H, S\]"),
+        (lambda _: mk.MarkovPolicy([[0], [0, 1]], k=2), r"actions must be an array \[H, S\] or \[K, H, S\]"),
+        (lambda _: mk.MarkovPolicy([[-1]], k=2), r"actions\[0, 0\] is negative: -1"),
+        (lambda _: mk.MixedPolicy([], [], 2), "must be policies of one rollout, one at least"),
+        (lambda _: mk.MixedPolicy([MARKOV], [1], 2), "must be policies of one rollout"),
+        (lambda _: mk.MixedPolicy([ALONE], [1, 2], 2), r"weights must be \[1\] or \[2, 1\], not \[2\]"),
+        (lambda _: mk.MixedPolicy([ALONE], [-1], 2), "weights must not be negative"),
+        (lambda _: mk.MixedPolicy([ALONE], [math.nan], 2), "weight must be finite"),
+        (lambda _: mk.AdaptivePolicy(3, 2, 1), "a policy needs a function that chooses, not 3"),
+        (lambda _: mk.AdaptivePolicy(lambda *_: 0, 0, 1), "k must be at least 1, not 0"),
+        (lambda _: mk.HistoryPolicy(lambda _: 0, 1, 0), "horizon must be between 1 and 10000000, not 0"),
+    ],
+)  # fmt: skip
+def test_bad_input(make, message):
+    with pytest.raises(mk.InputError, match=message):
+        make(mk.instances.figure1())

@@ -1,0 +1,142 @@
+"""Trials agree with exact values, are the same for any number of threads, and run in tables and environments alike."""
+
+import importlib
+import math
+
+import gymnasium
+import numpy as np
+import pytest
+
+import maxatk as mk
+import oracles
+from test_evaluate import KINDS, policies, scrambled
+
+module = importlib.import_module("maxatk.evaluation.simulate")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_mean_is_the_value(kind, seed):
+    """Twenty problems; at this level one interval in 3,000 would miss."""
+    mdp = mk.instances.random_sparse(4, 3, 4, successors=2, rewards=range(-3, 4), rng=seed)
+    policy = policies(mdp, 3, seed)[kind]
+    runs = mk.simulate(mdp, policy, 3, trials=20_000, rng=seed)
+    truth = float(oracles.policy_value(mdp, policy, 3))
+    low, high = runs.interval(0.9997)
+    assert low <= truth <= high
+    assert runs.returns.shape == (20_000, 3)
+    assert runs.best.tolist() == runs.returns.max(axis=1).tolist()
+    assert runs.mean == runs.best.mean()
+
+
+@pytest.mark.parametrize("solver", [mk.Certified(), mk.Exact(), mk.Midpoint(0.25)])
+def test_plans_earn_what_they_promise(solver):
+    rng = np.random.default_rng(5)
+    mdp = mk.instances.random_sparse(3, 2, 3, successors=2, rng=5)
+    mdp = mdp.with_rewards(rng.integers(0, 9, len(mdp.reward)) / 8)
+    plan = mk.solve(mdp, 2, solver=solver)
+    low, high = mk.simulate(mdp, plan.policy, trials=20_000, rng=1).interval(0.9997)
+    assert low <= mk.evaluate(mdp, plan.policy).upper
+    assert mk.evaluate(mdp, plan.policy).lower <= high
+
+
+@pytest.mark.parametrize("kind", ["markov", "plan", "mixed", "adaptive"])
+def test_threads_change_nothing(kind, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK", 64)
+    mdp = mk.instances.windy_cliff()
+    part = mk.MarkovPolicy(np.ones((40, 48), int), k=1)
+    policy = {
+        "markov": mk.MarkovPolicy(np.zeros((40, 48), int), k=2),
+        "plan": mk.solve(mdp, 2).policy,
+        "mixed": mk.MixedPolicy([part, mk.solve(mdp, 1).policy], [0.5, 0.5], 2),
+        "adaptive": mk.AdaptivePolicy(scrambled(mdp, 2, 0), 2, 40),
+    }[kind]
+    runs = [mk.simulate(mdp, policy, trials=300, rng=7, threads=n) for n in (1, 2, 3)]
+    assert all((runs[0].returns == run.returns).all() for run in runs)
+    assert runs[0].steps == runs[1].steps
+    assert (mk.simulate(mdp, policy, trials=300, rng=8).returns != runs[0].returns).any()
+    again = mk.simulate(mdp, policy, trials=300, rng=np.random.default_rng(7), threads=2)
+    assert (again.returns == runs[0].returns).all()
+
+
+def test_an_incumbent_counts():
+    mdp = mk.instances.figure1()
+    runs = mk.simulate(mdp, mk.MarkovPolicy([[0]], k=1, best_so_far=0.25), trials=1000, rng=0)
+    assert set(runs.best.tolist()) == {0.25, 0.5}
+    assert set(runs.returns.ravel().tolist()) == {0.0, 0.5}
+
+
+def test_mixed_and_history_policies():
+    """A mixture in bulk, the same mixture trial by trial, and a policy of histories: the same value, 0.5."""
+    mdp = mk.instances.figure1(gamma=0.25)
+    parts = [mk.MarkovPolicy([[a]], k=1) for a in (0, 1)]
+    truth = mk.evaluate(mdp, mk.MixedPolicy(parts, [0.5, 0.5], 2)).value
+    low, high = mk.simulate(mdp, mk.MixedPolicy(parts, [0.5, 0.5], 2), trials=20_000, rng=0).interval(0.9997)
+    assert low <= truth <= high
+    policy = mk.MixedPolicy(parts, [0.5, 0.5], 2, rng=0)
+    bests = []
+    random = np.random.default_rng(0)
+    for _ in range(3000):
+        trial = policy.begin()
+        while not trial.finished:
+            action = trial.act(0)
+            trial.observe([0.5 * (random.random() < 0.75), 1.0 * (random.random() < 0.25)][action], done=True)
+        bests.append(float(trial.best))
+    assert abs(np.mean(bests) - truth) < 4 * np.std(bests) / math.sqrt(3000)
+    policy = mk.HistoryPolicy(lambda seen: int(seen.best == 0.5), 2, 1)
+    runs = mk.simulate(mdp, policy, trials=3000, rng=0)
+    low, high = runs.interval(0.9997)
+    assert low <= 9 / 16 <= high
+    assert (mk.simulate(mdp, policy, trials=3000, rng=0).returns == runs.returns).all()
+
+
+def test_environments():
+    """A plan for Gymnasium's table, run in Gymnasium's environment, earns its value."""
+    env = gymnasium.make("FrozenLake-v1", is_slippery=True, max_episode_steps=20)
+    plan = mk.solve(mk.MDP.from_gymnasium(env), 3)
+    runs = mk.simulate(env, plan.policy, 3, trials=1500, rng=0)
+    low, high = runs.interval(0.9997)
+    assert low <= plan.upper
+    assert plan.lower <= high
+    assert (mk.simulate(env, plan.policy, 3, trials=50, rng=0).returns == runs.returns[:50]).all()
+
+
+def test_any_environment():
+    """Observations of any kind go to the policy as they are."""
+    env = gymnasium.make("CartPole-v1")
+    policy = mk.AdaptivePolicy(lambda i, h, x, best, so_far: int(x[2] > 0), 2, 30)
+    runs = mk.simulate(env, policy, trials=3, rng=0)
+    assert runs.returns.shape == (3, 2)
+    assert runs.returns.max() <= 30
+
+
+def test_progress_and_single_trials(monkeypatch):
+    monkeypatch.setattr(module, "BLOCK", 10)
+    seen = []
+    mdp = mk.instances.figure1()
+    mk.simulate(mdp, mk.MarkovPolicy([[0]], k=1), trials=25, rng=0, progress=seen.append)
+    assert [at.trials for at in seen] == [10, 20, 25]
+    one = mk.simulate(mdp, mk.MarkovPolicy([[0]], k=1), trials=1, rng=0)
+    assert one.interval() == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"trials": 0}, "trials must be at least 1, not 0"),
+        ({"trials": 10**15}, "1000000000000000 trials"),
+        ({"rng": "x"}, "rng must be a seed or a NumPy Generator, not 'x'"),
+        ({"rng": -1}, "rng must be a seed or a NumPy Generator, not -1"),
+        ({"threads": 0}, "threads must be at least 1, not 0"),
+        ({"k": 3}, "the policy is for 2 rollouts, not 3"),
+        ({"problem": 5}, "simulate needs a maxatk.MDP or a Gymnasium environment, not 5"),
+        ({"policy": mk.MarkovPolicy([[9]], k=2)}, r"\(rollout 0, step 0, state 0\) is 9: expected one of \[0, 1\]"),
+        ({"policy": mk.HistoryPolicy(lambda _: 9, 2, 1)}, "state 0 does not offer action 9 at step 0"),
+    ],
+)
+def test_bad_input(options, message):
+    arguments = {"problem": mk.instances.figure1(), "policy": mk.MarkovPolicy([[0]], k=2)} | options
+    with pytest.raises(mk.MaxAtKError, match=message):
+        mk.simulate(arguments.pop("problem"), arguments.pop("policy"), **arguments)
+    with pytest.raises(mk.InputError, match="level must be between 0 and 1, not 1"):
+        mk.simulate(mk.instances.figure1(), mk.MarkovPolicy([[0]], k=2), trials=2).interval(1)
