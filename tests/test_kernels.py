@@ -6,6 +6,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
+from maxatk import kernels
+from maxatk.evaluation.search import Search
 from maxatk.kernels import reference
 from maxatk.planning.curves import from_knots, identity
 from maxatk.planning.lattice import Lattice, Slice
@@ -122,3 +124,147 @@ def test_slopes_where_they_are_unique(spec, seed, kappa):
         at_cell = found.cell(*cell)
         got = (found.upper[at_cell], found.lower[at_cell], found.slope_g[at_cell], found.slope_m[at_cell])
         assert got == pytest.approx(numbers, abs=1e-12)
+
+
+@settings(max_examples=60)
+@given(spec=specs(max_horizon=3), knots=st.integers(1, 4), at=st.floats(0, 1), seed=st.integers(0, 99))
+def test_acting_and_walking_on_an_exact_slice(spec, knots, at, seed):
+    """Greedy rows by their definition, the same for single questions and for all cells; and where they lead to."""
+    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    lattice = Lattice(mdp, 0.25, exact=True)
+    tables = lattice.tables
+    curve = some_curve(mdp, knots, np.random.default_rng(seed), 0.0)
+    least, most = mdp.return_range
+    found = Slice(lattice, tables, curve, max(least, curve.floor) + at * (most - max(least, curve.floor)), keep=True)
+    place, value = found.layout.place, found.lower
+
+    def worth(row, h, g):
+        outcomes = range(tables.outcome_start[row], tables.outcome_start[row + 1])
+        return sum(tables.prob[o] * value[place[h + 1, tables.next_state[o]] + g + tables.jump[o]] for o in outcomes)
+
+    choice = np.full(len(value), -1)
+    kernels.choose_greedily(tables, found.layout, value, choice)
+    for h, s, g in all_cells(found):
+        node = int(tables.step_layer[h]) * mdp.n_states + s
+        rows = range(tables.pair_start[node], tables.pair_start[node + 1])
+        (row,) = kernels.greedy_rows(tables, found.layout, value, h, np.array([s]), np.array([g]))
+        assert row in rows
+        assert choice[found.cell(h, s, g)] == row
+        assert worth(row, h, g) == pytest.approx(max(worth(r, h, g) for r in rows), abs=1e-12)
+        idle = kernels.greedy_rows(tables, found.layout, value, h, np.array([s]), found.layout.low[h, [s]] - 1)
+        assert idle[0] == rows[0]
+    mass = np.zeros(len(value))
+    law = {}  # (step, state, g) -> probability, walked in Python
+    for p, s in zip(mdp.reset_prob, mdp.start_state.tolist(), strict=True):
+        if found.cell(0, s, 0) is not None:
+            mass[found.cell(0, s, 0)] += p
+            law[0, s, 0] = law.get((0, s, 0), 0.0) + p
+    expected = np.zeros(len(value))
+    for h in range(mdp.horizon):
+        for (step, s, g), p in sorted(law.items()):
+            if step == h and s < mdp.n_states and found.cell(h, s, g) is not None:
+                expected[found.cell(h, s, g)] += p
+                row = choice[found.cell(h, s, g)]
+                for o in range(tables.outcome_start[row], tables.outcome_start[row + 1]):
+                    t = int(tables.next_state[o]) if h + 1 < mdp.horizon else mdp.n_states
+                    key = (h + 1, t, g + int(tables.jump[o]))
+                    law[key] = law.get(key, 0.0) + p * tables.prob[o]
+    for (step, s, g), p in law.items():
+        if s == mdp.n_states:
+            expected[place[step, s] + g] += p
+    kernels.carry_forward(tables, found.layout, choice, mass)
+    for h, s, g in all_cells(found):
+        assert mass[found.cell(h, s, g)] == pytest.approx(expected[found.cell(h, s, g)], abs=1e-12)
+    assert mass[: found.ends] == pytest.approx(expected[: found.ends], abs=1e-12)
+
+
+@settings(max_examples=60)
+@given(
+    spec=specs(max_horizon=3),
+    kappa=st.sampled_from([0.3, 0.7]),
+    at=st.floats(0, 1),
+    seed=st.integers(0, 99),
+)
+def test_best_planes(spec, kappa, at, seed):
+    """At every cell, off the lattice in both directions, the best of all planes that a walk may have drifted to."""
+    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    random = np.random.default_rng(seed)
+    mdp = mdp.with_rewards(mdp.reward + random.uniform(-0.1, 0.1, len(mdp.reward)))
+    least, most = mdp.return_range
+    assume(most - least > 1e-3)
+    lattice = Lattice(mdp, kappa, exact=False)
+    curve = some_curve(mdp, 3, random, 0.05)
+    found = Slice(lattice, lattice.tables, curve, least + at * (most - least), keep=True)
+    planes = (found.lower, found.slope_g, found.slope_m, found.choice)
+    for h, s, g in all_cells(found):
+        off_m, G = random.uniform(-0.2, 0.2), kappa * (g + random.uniform(0, 1))
+        best, row = found.idle[1] + found.idle[2] * off_m, -1
+        for near in range(g - h, g + 1 + h + 1):
+            if found.layout.low[h, s] <= near <= found.layout.high[h, s]:
+                cell = found.cell(h, s, near)
+                plane = found.lower[cell] + found.slope_g[cell] * (G - kappa * near) + found.slope_m[cell] * off_m
+                if found.choice[cell] >= 0 and plane > best:
+                    best, row = plane, int(found.choice[cell])
+        got, got_row = kernels.best_planes(
+            *(lattice.tables, found.layout, kappa, 0.0, found.idle[1], found.idle[2], planes),
+            *(h, np.array([s]), np.array([off_m]), np.array([G])),
+        )
+        assert got[0] == pytest.approx(best, abs=1e-12)
+        assert got_row[0] == row or got[0] == pytest.approx(found.idle[1] + found.idle[2] * off_m, abs=1e-12)
+
+
+def test_draws_are_the_inverse_of_the_distribution_function():
+    start = np.array([0, 3, 4])
+    prob = np.array([0.2, 0.5, 0.3, 1.0])
+    uniform = np.array([0.0, 0.19, 0.2, 0.69, 0.71, 0.999999, 0.5])
+    rows = np.array([0, 0, 0, 0, 0, 0, 1])
+    assert kernels.draw_outcomes(start, prob, rows, uniform).tolist() == [0, 0, 1, 1, 2, 2, 3]
+
+
+def test_rows_of_actions():
+    pairs, action = np.array([0, 2, 3, 5]), np.array([0, 4, 1, 0, 2], np.int32)
+    state, wanted = np.array([0, 0, 1, 2, 2, 1]), np.array([4, 1, 1, 0, 2, 0])
+    assert kernels.rows_of_actions(pairs, action, 0, state, wanted).tolist() == [1, -1, 2, 3, 4, -1]
+
+
+@settings(max_examples=60)
+@given(spec=specs(max_horizon=3), seed=st.integers(0, 99), k=st.integers(1, 3))
+def test_bettered_rows(spec, seed, k):
+    """From any Markov policy: what is gained is what the value rises by, until no single change helps.
+
+    With one rollout every ascent ends at the mean-optimal value.
+    """
+    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    plan = mk.solve(mdp, k)
+    assume(plan.lattice.exact)
+    search = Search(plan, mdp.return_range[0])
+    random = np.random.default_rng(seed)
+    actions = np.array([[random.choice(mdp.actions(h, s)) for s in range(spec.S)] for h in range(spec.H)])
+    rows = search.rows_of(actions)
+    others = search.markov_candidate(rows).below ** (k - 1)
+    found = search._slice(search._curve(search._worth(others)))
+
+    def paid(rows) -> float:
+        return search.value(others * search.markov_candidate(rows).below)
+
+    for _ in range(20):
+        before, choice, value = paid(rows), np.zeros(len(found.lower), np.int64), found.lower.copy()
+        kernels.choose_by_state(found.layout, rows, choice)
+        mass = search._mass(found, choice)
+        gained = kernels.improve_rows(found.tables, found.layout, found.idle[1], mass, value, rows)
+        assert paid(rows) - before == pytest.approx(gained, abs=1e-9)
+        if gained <= 1e-12:
+            break
+    for h in range(spec.H):
+        for s in range(spec.S):
+            for a in mdp.actions(h, s):
+                changed = actions_of(mdp, rows)
+                changed[h, s] = a
+                assert paid(search.rows_of(changed)) <= paid(rows) + 1e-9
+    if k == 1:
+        policy = mk.MarkovPolicy(actions_of(mdp, rows), k=1)
+        assert mk.evaluate(mdp, policy).value == pytest.approx(plan.lower, abs=1e-9)
+
+
+def actions_of(mdp, rows):
+    return mdp.action[rows].astype(np.int64)

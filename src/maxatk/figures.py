@@ -63,9 +63,6 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
 
     The returns shown are those with which the state can be reached, at most so many of the largest.
     """
-    from matplotlib.colors import ListedColormap
-    from matplotlib.patches import Patch
-
     mdp, policy = plan.mdp, plan.policy
     i = checks.integer(rollout, "rollout", most=plan.k - 1)
     h = checks.integer(step, "step", most=mdp.horizon - 1)
@@ -93,6 +90,9 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
     names = [_name(mdp.action_names, a) for a in offered] + ["M cannot be beaten"]
     height = min(0.9 + 0.3 * len(so_far), 4)
     figure, axes = _figure(6.5, height)
+    from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Patch
+
     ax = axes[0, 0]
     ax.pcolormesh(
         _edges(bests), np.arange(len(so_far) + 1), taken,

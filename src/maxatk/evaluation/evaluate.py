@@ -10,7 +10,7 @@ from maxatk import checks
 from maxatk.checks import Number, shown
 from maxatk.errors import InputError, TooLargeError
 from maxatk.evaluation.binned import binned
-from maxatk.evaluation.exactly import MOST_OUTCOMES, TooManyError, exact_law
+from maxatk.evaluation.exactly import MOST_HISTORIES, MOST_OUTCOMES, TooManyError, exact_law
 from maxatk.evaluation.law import Law, best_of, in_floats, mixed
 from maxatk.evaluation.propagation import ROUNDING, Laws, Propagation, Units, first_best
 from maxatk.mdp import MDP
@@ -94,7 +94,7 @@ def evaluate(
         except TooManyError:
             if found is None:
                 raise TooLargeError(
-                    f"more than {MOST_OUTCOMES} outcomes can follow a policy that remembers everything; "
+                    f"more than {MOST_HISTORIES} outcomes can follow a policy that remembers everything; "
                     "mk.simulate still estimates its value"
                 ) from None
         else:

@@ -11,6 +11,7 @@ from maxatk.mdp import MDP, ExactOutcome
 from maxatk.policies import CompressedPolicy, History, HistoryPolicy, MixedPolicy, Policy, Seen
 
 MOST_OUTCOMES = 100_000  # that are followed before giving up
+MOST_HISTORIES = 20_000  # the same, for policies that remember everything
 MOST_DIGITS = 3_000_000  # of the fractions that the laws of independent rollouts multiply to, in bits
 
 Rollout: TypeAlias = dict[tuple[int, Number, Number], Fraction]
@@ -24,11 +25,11 @@ def exact_law(mdp: MDP, policy: Policy) -> ExactLaw:
     """The law of the best return.
 
     Raises:
-        TooManyError: where more than :data:`MOST_OUTCOMES` outcomes would have to be followed.
+        TooManyError: where more than :data:`MOST_OUTCOMES` outcomes would have to be followed, or fewer with histories.
     """
-    walk = _Walk(mdp)
     if isinstance(policy, HistoryPolicy):
-        return walk.histories(policy)
+        return _Walk(mdp, MOST_HISTORIES).histories(policy)
+    walk = _Walk(mdp, MOST_OUTCOMES)
     if isinstance(policy, MixedPolicy):
         parts = [walk.returns(part, 0) for part in policy.parts]
         laws: list[tuple[ExactLaw, int]] = []
@@ -76,9 +77,9 @@ def _best_of(laws: list[tuple[ExactLaw, int]], best_so_far: Number) -> ExactLaw:
 class _Walk:
     """Follows outcomes, and counts them."""
 
-    def __init__(self, mdp: MDP) -> None:
+    def __init__(self, mdp: MDP, most_outcomes: int) -> None:
         self._mdp = mdp
-        self._left = MOST_OUTCOMES
+        self._left = most_outcomes
 
     def rollout(
         self, policy: CompressedPolicy, i: int, best: Number, remembered: Number

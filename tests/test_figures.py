@@ -1,0 +1,76 @@
+"""Figures show the numbers they claim to show."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import maxatk as mk
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return mk.solve(mk.instances.windy_cliff(), k=5)
+
+
+def test_curves(plan, tmp_path):
+    figure = mk.figures.curves(plan)
+    lines = figure.axes[0].get_lines()
+    assert len(lines) == 6
+    m, value = lines[1].get_data()
+    for x, y in zip(m[::50], value[::50], strict=True):
+        lower, upper = plan.curve(1, x)
+        assert lower - 1e-9 <= y <= upper + 1e-9
+    figure.savefig(tmp_path / "x.png")
+    assert (tmp_path / "x.png").stat().st_size > 1000
+
+
+def test_action_maps(plan):
+    figure = mk.figures.action_map(plan, rollout=4, step=5, state=28)
+    (mesh,) = figure.axes[0].collections
+    names = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert names == ["up", "right", "M cannot be beaten"]
+    edges = mesh.get_coordinates()[0, :, 0]
+    bests = (edges[1:] + edges[:-1]) / 2
+    for m, shown in zip(bests, np.asarray(mesh.get_array()).reshape(-1), strict=True):
+        taken = plan.policy.action(rollout=4, step=5, state=28, best=float(m), so_far=-5)
+        assert shown == (4 if m >= -13 else taken)  # eight more steps to the goal, at least
+    with pytest.raises(mk.InputError, match="no rollout comes to state 40 at step 0"):
+        mk.figures.action_map(plan, rollout=0, step=0, state=40)
+    with pytest.raises(mk.InputError, match="rollout must be between 0 and 4, not 5"):
+        mk.figures.action_map(plan, rollout=5, step=0, state=36)
+
+
+def test_paths_gamble_first_and_insure_last(plan):
+    axes = mk.figures.paths(plan).axes
+    titles = [ax.get_title(loc="left") for ax in axes]
+    assert titles[0] == "try 1 of 5, nothing in hand"
+    assert titles[-1] == "try 5 of 5, nothing in hand"
+    first, last = (ax.get_lines()[0].get_ydata() for ax in (axes[0], axes[-1]))
+    assert min(first) == 2  # along the edge
+    assert min(last) < 2  # away from it
+    shade = axes[0].get_images()[0].get_array()
+    assert shade.shape == (4, 12)
+    assert shade[3, 0] >= 1  # every rollout starts there
+    with pytest.raises(mk.InputError, match="the names of the states do not say"):
+        mk.figures.paths(mk.solve(mk.instances.figure1(), 2))
+    with pytest.raises(mk.InputError, match="2 rows and 2 columns does not have 48 states"):
+        mk.figures.paths(plan, shape=(2, 2))
+
+
+def test_comparisons():
+    found = mk.compare(mk.instances.proposition3(), 2)
+    axes = found.figure().axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [row.name for row in found.rows]
+    steps = mk.figures.best_returns(found).axes[0].get_lines()
+    assert len(steps) == 6
+    x, y = steps[0].get_data()  # the chance of at least each best return
+    law = found.rows[0].evaluation.law
+    assert x.tolist() == [*law.values, law.values[-1]]
+    assert y[:-1] == pytest.approx([1 - law.cdf(v) + p for v, p in zip(law.values, law.probs, strict=True)])
+
+
+def test_without_matplotlib(plan, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(mk.MissingExtraError, match=r"pip install 'maxatk\[plot\]'"):
+        mk.figures.curves(plan)
