@@ -15,6 +15,19 @@ Fraction(9, 16)
 
 from maxatk import instances
 from maxatk.errors import InputError, MaxAtKError, MissingExtraError, TooLargeError
+from maxatk.learning import (
+    Adaptive,
+    GymnasiumModel,
+    Learned,
+    LearningProgress,
+    Model,
+    SampleSize,
+    TabularModel,
+    Uniform,
+    learn,
+    least_samples,
+    sample_size,
+)
 from maxatk.mdp import MDP, load_mdp
 from maxatk.planning import Certified, Exact, Midpoint, Plan, Progress, Status, load_plan, solve
 from maxatk.policies import Policy, Trial
@@ -23,20 +36,31 @@ __version__ = "0.1.0"
 
 __all__ = [
     "MDP",
+    "Adaptive",
     "Certified",
     "Exact",
+    "GymnasiumModel",
     "InputError",
+    "Learned",
+    "LearningProgress",
     "MaxAtKError",
     "Midpoint",
     "MissingExtraError",
+    "Model",
     "Plan",
     "Policy",
     "Progress",
+    "SampleSize",
     "Status",
+    "TabularModel",
     "TooLargeError",
     "Trial",
+    "Uniform",
     "instances",
+    "learn",
+    "least_samples",
     "load_mdp",
     "load_plan",
+    "sample_size",
     "solve",
 ]

@@ -1,0 +1,164 @@
+"""Learning that stops as soon as it can prove that it may: upper bound on the optimum, lower bound on the policy.
+
+Round by round: sample rows; plan on the empirical problem; bound the optimum from above (:mod:`.optimism`); and, once that
+is promising, bound what the planned policy earns from below, by trying it out in the model as it would be run. If the
+two bounds are within ``epsilon``, stop. Both hold for all rounds at once with probability ``1 - delta``, so stopping when
+they say so is safe. docs/learning.md, 2 to 4.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maxatk.errors import InputError
+from maxatk.learning.learn import Learned
+from maxatk.learning.lemmas import betting_bound
+from maxatk.learning.optimism import upper_bound
+from maxatk.learning.run import Run
+from maxatk.planning import Certified, CertifiedPlan
+from maxatk.policies import Policy
+
+FIRST = 64  # samples of each row before the first plan
+BATCH = 64  # trials before the first look at them
+STAKES = 2.0 ** (np.arange(97) / 8)  # shares of the range of returns that trials may be bet on with
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """Sample in growing rounds, and stop when the policy is proved to be within ``epsilon`` of the optimum.
+
+    With probability at least ``1 - delta`` it is, whatever the problem, the number of rounds and the budget: where that
+    runs out first, what is proved by then is ``Learned.epsilon``.
+    """
+
+    def settings(self) -> dict[str, Any]:
+        """What a checkpoint of this learner belongs to."""
+        return {"name": "adaptive"}
+
+    def learn(self, run: Run, k: int, epsilon: float, delta: float) -> Learned:
+        """Learn, for arguments that :func:`maxatk.learn` has checked."""
+        model = run.model
+        if run.budget is not None and run.budget < model.n_rows:
+            raise InputError(f"budget {run.budget} is less than one sample for each of {model.n_rows} rows")
+        if run.round == 0:
+            first = FIRST if run.budget is None else max(min(FIRST, run.budget * 4 // (5 * model.n_rows)), 1)
+            run.next_round(np.full(model.n_rows, first))
+        while True:
+            run.fill()
+            plan = Certified(tol=epsilon / 20).solve(run.data.mdp(), k, -math.inf)
+            upper = upper_bound(model, run.data, plan, epsilon, delta / 2)
+            run.report(model.return_range[0], upper)
+            more = self._more(run, upper - (plan.lower + plan.upper) / 2, epsilon)
+            lower = self._try_out(run, plan, upper, epsilon, delta, more)
+            run.report(lower, upper)
+            if upper - lower <= epsilon or more is None:
+                return self._learned(run, plan, lower, upper, delta)
+            run.next_round(run.data.counts + more)
+
+    def _more(self, run: Run, gap: float, epsilon: float) -> int | None:
+        """How many samples of each row another round would draw; None where the budget has no room for one.
+
+        Widths shrink like ``1/n`` at best, so a gap ``x`` times too wide takes at least ``x`` times as many samples.
+        """
+        per_row = math.ceil(int(run.data.counts.max()) * (min(max(gap / epsilon, 1.3), 3.0) - 1))
+        if run.left is None:
+            return per_row
+        room = run.left * 4 // 5 // run.model.n_rows  # the rest is for trying the policy out
+        return min(per_row, room) if room > run.data.counts.min() // 10 else None
+
+    def _try_out(
+        self, run: Run, plan: CertifiedPlan, upper: float, epsilon: float, delta: float, more: int | None
+    ) -> float:
+        """A lower bound on what the plan's policy earns, from as many trials as are worth their samples.
+
+        They are as long as what is to be proved seems within reach, at no more samples than another round would take;
+        if there is none, all that is left is spent on them.
+        """
+        model, k = run.model, plan.k
+        longest = k * model.horizon  # samples of a trial, at most
+        least, most = model.return_range
+        if more is not None and upper - plan.upper > epsilon:
+            return least
+        log = math.log(2 * run.round * (run.round + 1) * len(STAKES) / delta)
+        limit = math.inf if more is None else more * model.n_rows
+        while True:
+            lower = trials_bound(run.returns, least, most, log)
+            room = limit - run.trials.samples
+            room = int(min(room, run.left) if run.left is not None else room) // longest
+            if upper - lower <= epsilon or room < 1:
+                return lower
+            n = len(run.returns)
+            if n and more is not None:
+                mean, variance = float(run.returns.mean()), float(run.returns.var())
+                slack = epsilon - (upper - mean)
+                if slack <= 0 or log * (2 * variance / slack**2 + (mean - least) / slack) - n > 2 * room:
+                    return lower
+            found = try_policy(run, plan.policy, min(max(BATCH, n // 2), room))
+            run.returns = np.append(run.returns, found)
+            run.settle()
+
+    def _learned(self, run: Run, plan: CertifiedPlan, lower: float, upper: float, delta: float) -> Learned:
+        gap = max(upper - lower, 0.0)
+        run.data.merge(run.trials)
+        samples = run.data.samples
+        words = (
+            f"With probability at least {1 - delta:g} over the samples, the policy earns at least {lower:.6g} and no policy "
+            f"earns more than {upper:.6g}: it loses at most {gap:.6g}. ({samples} samples of {run.model.n_rows} rows, "
+            f"{len(run.returns)} trials of the policy.)"
+        )
+        stats = {
+            "lower": lower,
+            "upper": upper,
+            "rounds": run.round,
+            "trials": len(run.returns),
+            "seconds": run.seconds,
+        }
+        return Learned(plan, gap, delta, samples, run.data.counts, words, stats)
+
+
+def trials_bound(returns: Any, least: float, most: float, log: float) -> float:
+    """A lower bound on the mean of independent returns in ``[least, most]``, for all their numbers at once.
+
+    Of the betting bounds for ``most - return`` under all stakes the best is taken; ``log`` is ``ln(1/delta)`` with the
+    number of stakes in it.
+    """
+    if not len(returns):
+        return least
+    value, count = np.unique(returns, return_counts=True)
+    share, span = count / len(returns), most - least
+    bounds = [betting_bound(share, most - value, span * x, log / len(returns)) for x in STAKES]
+    rounding = 2.0**-40 * (span + abs(least) + abs(most))
+    return max(most - min(bounds) - rounding, least)
+
+
+def try_policy(run: Run, policy: Policy, n: int) -> Any:
+    """The best returns of ``n`` trials of a policy in the model, each as a user would run it: [n]."""
+    model = run.model
+    prob = model.start_prob / model.start_prob.sum()
+
+    def reset(size: int) -> list[int]:
+        return run.rng.choice(model.start_state, size=size, p=prob).tolist()
+
+    trials = [policy.begin() for _ in range(n)]
+    states = reset(n)
+    going = list(range(n))
+    while going:
+        together: dict[tuple[int, int, int], list[int]] = {}  # trials that ask the same of the model
+        for t in going:
+            key = (trials[t].step, states[t], trials[t].act(states[t]))
+            together.setdefault(key, []).append(t)
+        over: list[int] = []
+        for (step, state, action), members in sorted(together.items()):
+            next_states, rewards = run.try_out(model.row_at(step, state, action), step, len(members))
+            for t, next_state, reward in zip(members, next_states.tolist(), rewards.tolist(), strict=True):
+                rollout = trials[t].rollout
+                trials[t].observe(reward, next_state == model.n_states)
+                states[t] = next_state
+                if trials[t].rollout > rollout and not trials[t].finished:
+                    over.append(t)
+        for t, state in zip(over, reset(len(over)), strict=True):
+            states[t] = state
+        going = [t for t in going if not trials[t].finished]
+    return np.array([float(trial.best) for trial in trials])

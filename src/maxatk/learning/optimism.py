@@ -1,0 +1,150 @@
+"""An upper bound on the optimum of a problem of which only samples are known.
+
+Backward induction over slices, as the certified planner does it, but with each row's mean bounded by bets on the sample:
+``x - e^-risk * G(x - V)``, where ``x`` is no less than any value ``V`` of what may come and ``G`` is the geometric mean over
+the sample. For the *true* optimal values that is right for all rows, steps, rollouts, lattice points and sample sizes
+at once with probability ``1 - delta``, and it is monotone: put upper bounds on the true values in, and upper bounds come
+out. Between lattice points and between knots chords bound the true values, which are convex. docs/learning.md, 3.
+"""
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from maxatk import kernels
+from maxatk.learning.data import Data
+from maxatk.learning.models import CheckedModel
+from maxatk.planning import CertifiedPlan
+from maxatk.planning.lattice import common_step
+from maxatk.rows import Floats, Ints, offsets
+
+STAKES = 2.0 ** (np.arange(121) / 8 - 3)  # shares of the range of returns; fixed, so that all may be bet on
+MOST_POINTS = 4096  # of a lattice that holds all rewards seen; beyond it, chords do
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A lattice of returns, and what it costs in the union bound to have chosen it after seeing the sample."""
+
+    kappa: float
+    exact: bool  # whether it holds all rewards that were seen
+    price: float
+
+    def steps(self, amount: Floats | float) -> Floats:
+        """An amount in lattice steps; on an exact lattice what is whole but for rounding is whole."""
+        found = np.asarray(amount, np.float64) / self.kappa
+        whole = np.rint(found)
+        return np.where(np.abs(found - whole) < 1e-9 * np.maximum(np.abs(whole), 1), whole, found)
+
+
+def upper_bound(model: CheckedModel, data: Data, plan: CertifiedPlan, epsilon: float, delta: float) -> float:
+    """At least the optimum of ``plan.k`` rollouts, with probability ``1 - delta``, for all samples and plans at once.
+
+    ``plan`` is one for the empirical problem; only its knots are used, and they may be any. A part of ``epsilon`` may
+    be lost to the lattice.
+    """
+    least, most = model.return_range
+    span = most - least
+    grid = choose_grid(model, plan, epsilon)
+    sweep = _Sweep(model, data, grid, log_functions(model, plan.k, grid) - math.log(delta))
+    kappa, top = grid.kappa, math.ceil(most / grid.kappa)
+    knots, values = np.array([top]), np.array([kappa * top])  # of the curve after the present rollout
+    identity = True
+    with ThreadPoolExecutor() as pool:
+        for i in range(plan.k - 1, -1, -1):
+            points = [plan.start] if i == 0 else plan.curves[i].point.tolist()
+            wanted = {max(math.ceil(float(grid.steps(m))), math.floor(least / kappa)) for m in points}
+            ms = sorted(m for m in wanted if m < top)
+
+            def end(j: Ints, x: Ints = knots, y: Floats = values, identity: bool = identity) -> Floats:
+                """What a best return of ``kappa * j`` is worth at most."""
+                return kappa * j if identity else np.maximum(np.interp(j, x, y), kappa * j)
+
+            found = list(pool.map(lambda m: sweep.start_value(m, end), ms))
+            knots, values = np.array([*ms, top]), np.array([*found, kappa * top])
+            identity = False
+    size = 2.0**12 * span * (10 + abs(math.log(span))) + abs(least) + abs(most)
+    rounding = plan.k * (model.horizon * (sweep.longest + 16) + 16) * 2.0**-52 * size
+    return min(float(values[0]) + rounding + plan.k * model.horizon * sweep.off_lattice, most)
+
+
+def choose_grid(model: CheckedModel, plan: CertifiedPlan, epsilon: float) -> Grid:
+    """The step that all rewards seen are multiples of, or else one so fine that chords cost little of ``epsilon``.
+
+    Lattices ``a/b`` have shares ``1/(a b)²`` of half the risk, ``span/2**p`` shares ``1/(p(p+1))`` of the other half.
+    """
+    least, most = model.return_range
+    step: Fraction | None = common_step(plan.mdp)
+    if step is not None and most - least <= MOST_POINTS * step:
+        price = 2 * (math.pi**2 / 6) ** 2 * float(step.numerator) ** 2 * float(step.denominator) ** 2
+        return Grid(float(step), True, price)
+    k, H = plan.k, model.horizon
+    cost = min((k - 1) / (2 * math.sqrt(k)), math.sqrt(math.log(k) / 2)) * math.sqrt(H)  # per step of the lattice
+    power = min(max(math.ceil(math.log2(max(20 * cost * (most - least) / epsilon, 1))), 6), 12)
+    return Grid((most - least) / 2**power, False, 2 * power * (power + 1))
+
+
+def log_functions(model: CheckedModel, k: int, grid: Grid) -> float:
+    """The logarithm of the number of bets: functions of a row's outcome, times stakes, times the lattice's price."""
+    least, most = model.return_range
+    best_returns = (most - least) / grid.kappa + 3
+    partial_returns = model.horizon * ((model.most_reward - model.least_reward) / grid.kappa + 2) + 1
+    return math.log(model.step_rows * k * len(STAKES)) + math.log(best_returns * partial_returns) + math.log(grid.price)
+
+
+class _Sweep:
+    """A sample on a lattice, ready to be swept."""
+
+    def __init__(self, model: CheckedModel, data: Data, grid: Grid, log: float) -> None:
+        row, next_state, reward, n = data.columns()
+        steps = grid.steps(reward)
+        jump = np.rint(steps) if grid.exact else np.floor(steps)
+        self.off_lattice = float(np.abs(reward - grid.kappa * jump).max()) if grid.exact else 0.0
+        self.longest = int(np.bincount(row).max())
+        greatest = np.full(model.n_rows, model.most_reward) if model.rewards is None else model.rewards
+        rise = np.ceil(grid.steps(greatest)).astype(np.int64)
+        with np.errstate(divide="ignore"):
+            risk = log / data.counts
+        self._rows = kernels.SampledRows(
+            step_layer=model.step_layer.astype(np.int64),
+            pair_start=model.pair_start,
+            outcome_start=offsets(np.bincount(row, minlength=model.n_rows)),
+            prob=n / data.counts[row],
+            next_state=next_state,
+            jump=jump.astype(np.int64),
+            part=np.zeros(len(steps)) if grid.exact else steps - jump,
+            risk=risk,
+            rise=rise,
+            may_end=model.may_end,
+            last_is_certain=model.rewards is not None,
+        )
+        self._model = model
+        least, most = model.return_range
+        self._first, self._span = least, most - least
+        self._stakes = least + (most - least) * STAKES
+        h = np.arange(model.horizon + 1)
+        ahead = model.horizon - h  # steps still to come
+        most_rise, least_rise = int(rise.max()), math.floor(float(grid.steps(model.least_reward)))
+        left = np.maximum(ahead, np.minimum(ahead, 1)) * most_rise
+        if model.may_end:
+            left = np.maximum(left, np.minimum(ahead, 1) * most_rise)
+        self._left, self._lowest, self._high = left, h * least_rise, h * most_rise  # [H + 1] each
+
+    def start_value(self, m: int, end: "_End") -> float:
+        """Bounds the value of a rollout that starts with best return ``m``, in lattice steps."""
+        low = np.maximum(self._lowest, m - self._left + 1)
+        ends = end(np.arange(m, max(m, int(self._high[1:].max())) + 1))
+        found = kernels.optimistic_slice(
+            self._rows, low, self._high, m, ends, self._stakes, self._first, self._span
+        )
+        model = self._model
+        return float(found[model.start_state] @ model.start_prob / model.start_prob.sum())
+
+
+class _End:
+    """What a best return is worth, by lattice point."""
+
+    def __call__(self, j: Ints) -> Floats: ...
