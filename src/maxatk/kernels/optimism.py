@@ -2,8 +2,8 @@
 
 Returns are counted in lattice steps. A state at step ``h`` with return ``j < low[h]`` cannot beat ``m`` any more and is
 *idle*: worth what the next curve gives at ``m``. The backup of a row bounds its true mean by the betting bound
-``x - e^-risk * G(x - v)``, with ``G`` the geometric mean over the sample and ``x`` a number of the fixed list ``stakes``
-that is no less than all that can happen (docs/learning.md says why that is true for every ``x`` on the list).
+``x - e^-risk * G(x - v)``, with ``G`` the geometric mean over the sample and ``x`` a stake from a fixed list, no less
+than all that can happen (docs/learning.md says why that holds for every stake on the list).
 """
 
 from typing import Any, NamedTuple
@@ -30,25 +30,7 @@ class SampledRows(NamedTuple):
 
 
 @compiled
-def stake_place(stakes: Any, first: float, span: float, least: float) -> int:
-    """The place of the least of ``stakes`` that is at least ``least``, or else of the last.
-
-    ``stakes[i] = first + span * 2**(i/8 - 3)``.
-    """
-    share = (least - first) / span
-    place = 0
-    if share > 0.125:
-        place = int(np.ceil(8.0 * np.log2(share))) + 24
-    place = min(max(place - 1, 0), stakes.shape[0] - 1)
-    while place < stakes.shape[0] - 1 and stakes[place] < least:
-        place += 1
-    return place
-
-
-@compiled
-def optimistic_slice(
-    rows: SampledRows, low: Any, high: Any, m: int, end: Any, stakes: Any, first: float, span: float
-) -> Any:
+def optimistic_slice(rows: SampledRows, low: Any, high: Any, m: int, end: Any, stakes: Any) -> Any:
     """Upper bounds on the values of all states at step 0 with return 0, the best return held at ``m``: [S].
 
     ``end[j - m]`` is what a rollout that ends with return ``j >= m`` is worth; one that ends below is worth ``end[0]``.
@@ -112,8 +94,9 @@ def optimistic_slice(
                     variance = 0.0
                     for k in range(n):
                         variance += prob[o + k] * (worth[k] - mean) ** 2
-                    place = stake_place(stakes, first, span, max(top, mean + np.sqrt(0.5 * variance / risk)))
-                    stake = stakes[place]
+                    # The best stake in theory, or what must be covered: the next on the list, which rises.
+                    wanted = max(top, mean + np.sqrt(0.5 * variance / risk))
+                    stake = stakes[min(np.searchsorted(stakes, wanted), stakes.shape[0] - 1)]
                     total = -risk
                     for k in range(n):
                         total += prob[o + k] * np.log(stake - worth[k])

@@ -1,9 +1,9 @@
 """Learning that stops as soon as it can prove that it may: upper bound on the optimum, lower bound on the policy.
 
-Round by round: sample rows; plan on the empirical problem; bound the optimum from above (:mod:`.optimism`); and, once that
-is promising, bound what the planned policy earns from below, by trying it out in the model as it would be run. If the
-two bounds are within ``epsilon``, stop. Both hold for all rounds at once with probability ``1 - delta``, so stopping when
-they say so is safe. docs/learning.md, 2 to 4.
+Round by round: sample rows; plan on the empirical problem; bound the optimum from above (``optimism.py``); and, once
+that is promising, bound what the planned policy earns from below, by trying it out in the model as it would be run. If
+the two bounds are within ``epsilon``, stop. Both hold for all rounds at once with probability ``1 - delta``, so it is
+safe to stop when they say so. docs/learning.md, 2 to 4.
 """
 
 import math
@@ -17,8 +17,8 @@ from maxatk.learning.learn import Learned
 from maxatk.learning.lemmas import betting_bound
 from maxatk.learning.optimism import upper_bound
 from maxatk.learning.run import Run
+from maxatk.learning.trials import try_policy
 from maxatk.planning import Certified, CertifiedPlan
-from maxatk.policies import Policy
 
 FIRST = 64  # samples of each row before the first plan
 BATCH = 64  # trials before the first look at them
@@ -47,7 +47,7 @@ class Adaptive:
             run.next_round(np.full(model.n_rows, first))
         while True:
             run.fill()
-            plan = Certified(tol=epsilon / 20).solve(run.data.mdp(), k, -math.inf)
+            plan = run.plan(Certified(tol=epsilon / 20), k)
             upper = upper_bound(model, run.data, plan, epsilon, delta / 2)
             run.report(model.return_range[0], upper)
             more = self._more(run, upper - (plan.lower + plan.upper) / 2, epsilon)
@@ -104,9 +104,9 @@ class Adaptive:
         run.data.merge(run.trials)
         samples = run.data.samples
         words = (
-            f"With probability at least {1 - delta:g} over the samples, the policy earns at least {lower:.6g} and no policy "
-            f"earns more than {upper:.6g}: it loses at most {gap:.6g}. ({samples} samples of {run.model.n_rows} rows, "
-            f"{len(run.returns)} trials of the policy.)"
+            f"With probability at least {1 - delta:g} over the samples, the policy earns at least {lower:.6g} and no "
+            f"policy earns more than {upper:.6g}: it loses at most {gap:.6g}. ({samples} samples of "
+            f"{run.model.n_rows} rows, {len(run.returns)} trials of the policy among them.)"
         )
         stats = {
             "lower": lower,
@@ -131,34 +131,3 @@ def trials_bound(returns: Any, least: float, most: float, log: float) -> float:
     bounds = [betting_bound(share, most - value, span * x, log / len(returns)) for x in STAKES]
     rounding = 2.0**-40 * (span + abs(least) + abs(most))
     return max(most - min(bounds) - rounding, least)
-
-
-def try_policy(run: Run, policy: Policy, n: int) -> Any:
-    """The best returns of ``n`` trials of a policy in the model, each as a user would run it: [n]."""
-    model = run.model
-    prob = model.start_prob / model.start_prob.sum()
-
-    def reset(size: int) -> list[int]:
-        return run.rng.choice(model.start_state, size=size, p=prob).tolist()
-
-    trials = [policy.begin() for _ in range(n)]
-    states = reset(n)
-    going = list(range(n))
-    while going:
-        together: dict[tuple[int, int, int], list[int]] = {}  # trials that ask the same of the model
-        for t in going:
-            key = (trials[t].step, states[t], trials[t].act(states[t]))
-            together.setdefault(key, []).append(t)
-        over: list[int] = []
-        for (step, state, action), members in sorted(together.items()):
-            next_states, rewards = run.try_out(model.row_at(step, state, action), step, len(members))
-            for t, next_state, reward in zip(members, next_states.tolist(), rewards.tolist(), strict=True):
-                rollout = trials[t].rollout
-                trials[t].observe(reward, next_state == model.n_states)
-                states[t] = next_state
-                if trials[t].rollout > rollout and not trials[t].finished:
-                    over.append(t)
-        for t, state in zip(over, reset(len(over)), strict=True):
-            states[t] = state
-        going = [t for t in going if not trials[t].finished]
-    return np.array([float(trial.best) for trial in trials])

@@ -62,7 +62,7 @@ def betting_bound(share: Floats, value: Floats, stake: float, risk: float) -> fl
 
 
 def first_time(c1: float, c2: float, n: float, level: float, delta: float) -> float:
-    """From here on ``(ln(c1/delta) + n ln(c2 t))/t <= level**2`` has held for some ``t`` (the paper's technical lemma)."""
+    """``(ln(c1/delta) + n ln(c2 t))/t <= level**2`` holds for some ``t`` up to here (the paper's technical lemma)."""
     square = level**2
     return 2 * (2 + 4 * math.log(c1 / delta) / square + 4 * n / square * math.log(2 * n * c2 / square))
 
@@ -101,7 +101,7 @@ def error_sums(kernels: Sequence[Floats], estimates: Sequence[Floats], values: S
 
 
 def variance_sums(kernels: Sequence[Floats], values: Sequence[Floats]) -> list[Floats]:
-    """The expected sum of the variances of ``V`` one time on; at most ``H**2`` if ``V`` is optimal (the paper: 3 H²)."""
+    """The expected sum of the variances of ``V`` one time on: at most ``H²`` for optimal ``V`` (the paper: 3 H²)."""
     sums = [np.zeros(len(values[-1]))]
     for T, V in zip(reversed(kernels), reversed(values[1:]), strict=True):
         sums.insert(0, T @ V**2 - (T @ V) ** 2 + T @ sums[0])

@@ -70,6 +70,7 @@ class TabularModel:
         self.support = max(mdp.n_states + self.may_end, int(np.diff(mdp.outcome_start).max()))
         self.rewards = _row_rewards(mdp) if known_rewards else None
         self._mdp = mdp
+        self._rows: dict[tuple[int, int, int], tuple[Floats, Ints, Floats]] = {}  # as they are first asked for
 
     def actions(self, step: int, state: int) -> list[int]:
         """The actions that ``state`` offers."""
@@ -77,11 +78,13 @@ class TabularModel:
 
     def sample(self, step: int, state: int, action: int, n: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
         """``n`` independent outcomes of a row."""
-        outcomes = self._mdp.outcomes(step, state, action)
-        last = self.n_states
-        next_states = np.array([last if o.next_state is None else o.next_state for o in outcomes], np.int64)
-        rewards = np.array([o.reward for o in outcomes])
-        drawn = rng.choice(len(outcomes), size=n, p=[o.prob for o in outcomes])
+        row = (step, state, action)
+        if row not in self._rows:
+            prob, next_state, reward = zip(*self._mdp.outcomes(*row), strict=True)
+            ends = [self.n_states if s is None else s for s in next_state]
+            self._rows[row] = np.cumsum(prob)[:-1], np.array(ends, np.int64), np.array(reward)
+        below, next_states, rewards = self._rows[row]
+        drawn = np.searchsorted(below, rng.random(n), side="right")
         return next_states[drawn], rewards[drawn]
 
 
@@ -93,9 +96,8 @@ def _row_rewards(mdp: MDP) -> Floats:
             for a in mdp.actions(h, s):
                 found = {o.reward for o in mdp.outcomes(h, s, a)}
                 if len(found) > 1:
-                    raise InputError(
-                        f"row (state {s}, action {a}, step {h}): known_rewards needs one reward, but it has {len(found)}"
-                    )
+                    row = f"row (state {s}, action {a}, step {h})"
+                    raise InputError(f"{row}: known_rewards needs one reward, but it has {len(found)}")
                 (rewards[h, s, a],) = found
     return rewards[0] if mdp.homogeneous else rewards
 
@@ -169,10 +171,11 @@ class CheckedModel:
         self.n_states = checks.integer(model.n_states, "the model's n_states", least=1)
         self.n_actions = checks.integer(model.n_actions, "the model's n_actions", least=1)
         self.horizon = checks.horizon(model.horizon)
-        if not isinstance(model.homogeneous, bool | np.bool_):
-            raise InputError(f"the model's homogeneous must be true or false, not {shown(model.homogeneous)}")
-        self.n_layers = 1 if model.homogeneous else self.horizon
-        self.step_layer = np.zeros(self.horizon, np.int32) if model.homogeneous else np.arange(self.horizon)  # [H]
+        alike: Any = model.homogeneous
+        if not isinstance(alike, bool | np.bool_):
+            raise InputError(f"the model's homogeneous must be true or false, not {shown(alike)}")
+        self.n_layers = 1 if alike else self.horizon
+        self.step_layer: Ints = np.zeros(self.horizon, np.int64) if alike else np.arange(self.horizon)  # [H]
         self.start_state, self.start_prob = start_distribution(model.start, self.n_states)
         self.may_end = bool(getattr(model, "may_end", True))
         self.least_reward, self.most_reward = self._reward_range()
@@ -250,15 +253,16 @@ class CheckedModel:
             raise InputError("the model is homogeneous, but its rewards differ by step")
         index = (self.state, self.action) if table.ndim == 2 else (self.layer, self.state, self.action)
         rewards = table[index].astype(np.float64)
-        self._check_rewards(rewards, lambda n: self.name(n))
+        self._check_rewards(rewards, np.arange(self.n_rows))
         return rewards
 
-    def _check_rewards(self, rewards: Floats, name: Any) -> None:
+    def _check_rewards(self, rewards: Floats, rows: Ints) -> None:
+        """Refuse rewards [n] of ``rows`` [n] that are not in the range."""
         inside = (rewards >= self.least_reward) & (rewards <= self.most_reward)  # false for NaN, too
         if not inside.all():
             n = int(np.argmin(inside))
             raise InputError(
-                f"{name(n)}: reward {rewards[n]:g} is outside the model's reward_range "
+                f"{self.name(int(rows[n]))}: reward {rewards[n]:g} is outside the model's reward_range "
                 f"({self.least_reward:g}, {self.most_reward:g})"
             )
 
@@ -266,10 +270,10 @@ class CheckedModel:
         """How messages call a row."""
         return f"row (state {self.state[row]}, action {self.action[row]}, step {self.layer[row]})"
 
-    def sample(self, row: int, step: int, n: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
-        """``n`` outcomes of a row at ``step``, one of those at which the row is in force."""
-        found: Any = self._model.sample(step, int(self.state[row]), int(self.action[row]), n, rng)
-        if not isinstance(found, tuple | list) or len(found) != 2:
+    def sample(self, row: int, n: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
+        """``n`` outcomes of a row, asked for at the first step at which it is in force."""
+        found: Any = self._model.sample(int(self.layer[row]), int(self.state[row]), int(self.action[row]), n, rng)
+        if not checks.is_list(found) or len(found) != 2:
             raise InputError(f"{self.name(row)}: sample must return (next_states, rewards), not {shown(found)}")
         next_states = array(found[0], f"{self.name(row)}: next_states")
         if next_states.shape != (n,) or next_states.dtype.kind not in "iu":
@@ -292,7 +296,7 @@ class CheckedModel:
                 f"{self.name(row)}: rewards holds {rewards.dtype} of shape {rewards.shape}: expected {n} numbers"
             )
         rewards = rewards.astype(np.float64)
-        self._check_rewards(rewards, lambda _: self.name(row))
+        self._check_rewards(rewards, np.full(n, row))
         return next_states.astype(np.int64), rewards + 0.0
 
     # What is known of returns before anything is sampled.

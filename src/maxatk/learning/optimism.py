@@ -1,10 +1,10 @@
 """An upper bound on the optimum of a problem of which only samples are known.
 
-Backward induction over slices, as the certified planner does it, but with each row's mean bounded by bets on the sample:
-``x - e^-risk * G(x - V)``, where ``x`` is no less than any value ``V`` of what may come and ``G`` is the geometric mean over
-the sample. For the *true* optimal values that is right for all rows, steps, rollouts, lattice points and sample sizes
-at once with probability ``1 - delta``, and it is monotone: put upper bounds on the true values in, and upper bounds come
-out. Between lattice points and between knots chords bound the true values, which are convex. docs/learning.md, 3.
+Backward induction over slices, as the certified planner does it, but with each row's mean bounded by bets on the
+sample: ``x - e^-risk * G(x - V)``, where no value ``V`` of what may come exceeds ``x`` and ``G`` is the geometric mean
+over the sample. For the *true* optimal values that is right for all rows, steps, rollouts, lattice points and sample
+sizes at once with probability ``1 - delta``, and it is monotone: put upper bounds on the true values in, and upper
+bounds come out. Between lattice points and knots chords bound the true values, which are convex. docs/learning.md, 3.
 """
 
 import math
@@ -21,7 +21,8 @@ from maxatk.planning import CertifiedPlan
 from maxatk.planning.lattice import common_step
 from maxatk.rows import Floats, Ints, offsets
 
-STAKES = 2.0 ** (np.arange(121) / 8 - 3)  # shares of the range of returns; fixed, so that all may be bet on
+_NEAR, _FAR = 2.0 ** (np.arange(-48, 1) / 4), 2.0 ** (np.arange(-48, 49) / 4)
+STAKES = np.concatenate((-_NEAR[::-1], [0.0], _FAR))  # distances from the greatest return, in ranges of returns
 MOST_POINTS = 4096  # of a lattice that holds all rewards seen; beyond it, chords do
 
 
@@ -51,21 +52,19 @@ def upper_bound(model: CheckedModel, data: Data, plan: CertifiedPlan, epsilon: f
     grid = choose_grid(model, plan, epsilon)
     sweep = _Sweep(model, data, grid, log_functions(model, plan.k, grid) - math.log(delta))
     kappa, top = grid.kappa, math.ceil(most / grid.kappa)
-    knots, values = np.array([top]), np.array([kappa * top])  # of the curve after the present rollout
-    identity = True
+    ends = np.array([math.floor(least / kappa), top])
+    knots, values = ends, kappa * ends  # of the curve after the present rollout: at first, what is in hand
     with ThreadPoolExecutor() as pool:
         for i in range(plan.k - 1, -1, -1):
             points = [plan.start] if i == 0 else plan.curves[i].point.tolist()
             wanted = {max(math.ceil(float(grid.steps(m))), math.floor(least / kappa)) for m in points}
             ms = sorted(m for m in wanted if m < top)
 
-            def end(j: Ints, x: Ints = knots, y: Floats = values, identity: bool = identity) -> Floats:
-                """What a best return of ``kappa * j`` is worth at most."""
-                return kappa * j if identity else np.maximum(np.interp(j, x, y), kappa * j)
+            def start_value(m: int, after: tuple[Ints, Floats] = (knots, values)) -> float:
+                return sweep.start_value(m, *after)
 
-            found = list(pool.map(lambda m: sweep.start_value(m, end), ms))
+            found = list(pool.map(start_value, ms))
             knots, values = np.array([*ms, top]), np.array([*found, kappa * top])
-            identity = False
     size = 2.0**12 * span * (10 + abs(math.log(span))) + abs(least) + abs(most)
     rounding = plan.k * (model.horizon * (sweep.longest + 16) + 16) * 2.0**-52 * size
     return min(float(values[0]) + rounding + plan.k * model.horizon * sweep.off_lattice, most)
@@ -123,28 +122,24 @@ class _Sweep:
         )
         self._model = model
         least, most = model.return_range
-        self._first, self._span = least, most - least
-        self._stakes = least + (most - least) * STAKES
+        self._most = most
+        self._stakes = most + (most - least) * STAKES
         h = np.arange(model.horizon + 1)
         ahead = model.horizon - h  # steps still to come
         most_rise, least_rise = int(rise.max()), math.floor(float(grid.steps(model.least_reward)))
-        left = np.maximum(ahead, np.minimum(ahead, 1)) * most_rise
-        if model.may_end:
+        left = ahead * most_rise
+        if model.may_end:  # then there may be one step to come, or all of them
             left = np.maximum(left, np.minimum(ahead, 1) * most_rise)
         self._left, self._lowest, self._high = left, h * least_rise, h * most_rise  # [H + 1] each
 
-    def start_value(self, m: int, end: "_End") -> float:
-        """Bounds the value of a rollout that starts with best return ``m``, in lattice steps."""
+    def start_value(self, m: int, knots: Ints, values: Floats) -> float:
+        """Bounds the value of a rollout that starts with best return ``m``, in lattice steps.
+
+        ``values`` are those of the next rollout's curve at its ``knots``.
+        """
         low = np.maximum(self._lowest, m - self._left + 1)
-        ends = end(np.arange(m, max(m, int(self._high[1:].max())) + 1))
-        found = kernels.optimistic_slice(
-            self._rows, low, self._high, m, ends, self._stakes, self._first, self._span
-        )
+        j = np.arange(m, max(m, int(self._high[1:].max())) + 1)
+        ends = np.minimum(np.interp(j, knots, values), self._most)
+        found = kernels.optimistic_slice(self._rows, low, self._high, m, ends, self._stakes)
         model = self._model
         return float(found[model.start_state] @ model.start_prob / model.start_prob.sum())
-
-
-class _End:
-    """What a best return is worth, by lattice point."""
-
-    def __call__(self, j: Ints) -> Floats: ...

@@ -7,12 +7,13 @@ as if nothing had happened.
 
 import hashlib
 import json
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -22,7 +23,10 @@ from maxatk.formats import archive
 from maxatk.formats.archive import Archive
 from maxatk.learning.data import Data
 from maxatk.learning.models import CheckedModel
+from maxatk.planning import Plan, Solver, Status
 from maxatk.rows import Floats, Ints
+
+PlanT = TypeVar("PlanT", bound=Plan)
 
 VERSION = 1
 CHUNK = 2**18  # samples in one call of the model
@@ -94,20 +98,27 @@ class Run:
             n = n if self.left is None else min(n, self.left)
             if n <= 0:
                 return
-            self.data.add(row, *self._draw(row, int(self.model.layer[row]), n))
+            self.data.add(row, *self._draw(row, n))
             self.settle()
 
-    def try_out(self, row: int, step: int, n: int) -> tuple[Ints, Floats]:
+    def try_out(self, row: int, n: int) -> tuple[Ints, Floats]:
         """Samples for a trial of a policy; :meth:`settle` must follow when the trial is over."""
-        found = self._draw(row, step, n)
+        found = self._draw(row, n)
         self.trials.add(row, *found)
         return found
 
-    def _draw(self, row: int, step: int, n: int) -> tuple[Ints, Floats]:
+    def _draw(self, row: int, n: int) -> tuple[Ints, Floats]:
         if self.left is not None and n > self.left:
             raise InputError(f"budget: {n} samples are wanted, but only {self.left} are left")
         self._settled = False
-        return self.model.sample(row, step, n, self.rng)
+        return self.model.sample(row, n, self.rng)
+
+    def plan(self, solver: Solver[PlanT], k: int) -> PlanT:
+        """A plan for the empirical problem."""
+        found = solver.solve(self.data.mdp(), k, -math.inf)
+        if found.status is Status.INTERRUPTED:  # it has caught what was meant for the whole run
+            raise KeyboardInterrupt
+        return found
 
     def next_round(self, target: Ints) -> None:
         """Begin another round: the trials of the last policy count as samples of their rows."""
@@ -174,9 +185,9 @@ def _plain(state: Any) -> Any:
     """The state of a generator as JSON: arrays as lists, integers of any size as they are."""
     if checks.is_dict(state):
         return {name: _plain(value) for name, value in state.items()}
-    if isinstance(state, np.ndarray):
-        return {"dtype": state.dtype.str, "array": state.tolist()}
-    return state.item() if isinstance(state, np.generic) else state
+    if type(state) is np.ndarray:
+        return {"dtype": str(state.dtype), "array": state.tolist()}
+    return state
 
 
 def _unplain(state: Any) -> Any:

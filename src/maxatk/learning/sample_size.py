@@ -43,7 +43,7 @@ def sample_size(
 
     * ``"paper"``: as the paper proves it, with ``kappa = 1/n <= epsilon/(9H)``, for one start state or distribution.
       For a policy per start state that holds for all of them at once, ask for ``delta / n_states``.
-    * ``"tight"``: ``max{32 K²H²(ln(2SAH/delta) + S ln 2), 64 L K H³/epsilon²}`` with ``kappa = 1/n <= epsilon/(4H)`` and
+    * ``"tight"``: ``max{32 K²H²(ln(2SAH/delta) + S ln 2), 64 L K H³/epsilon²}``, ``kappa = 1/n <= epsilon/(4H)``,
       ``L = ln(4 S |X| H K A/delta)``, the union over start states included; proved in docs/learning.md.
 
     Args:
@@ -84,14 +84,12 @@ def sample_size(
     return SampleSize(per_pair, per_pair * S * A * (1 if homogeneous else H), 1 / cells, cells)
 
 
-def least_samples(
-    *, n_states: int, n_actions: int, horizon: int, k: int, epsilon: Number, delta: Number
-) -> float:
+def least_samples(*, n_states: int, n_actions: int, horizon: int, k: int, epsilon: Number, delta: Number) -> float:
     """What every (epsilon, delta)-correct algorithm needs, in expectation, on some problem of this size (Theorem 3).
 
-    ``c0/(16 c1²) K S A H³/epsilon² ln(1/delta)`` with ``c0 = 1/96`` and ``c1 = 8192``: the paper prints ``8`` for ``16``,
-    but its good event must ask for three quarters of the mass, since two actions can have half each. The theorem
-    takes ``H`` a multiple of 4, ``S, A >= 2``, ``delta <= 1/16`` and ``epsilon <= H/(192 * 8192)``.
+    ``c0/(16 c1²) K S A H³/epsilon² ln(1/delta)``, ``c0 = 1/96``, ``c1 = 8192``. The paper prints 8 for 16, but its
+    good event must ask for three quarters of the mass, since two actions can have half each. The theorem takes ``H`` a
+    multiple of 4, ``S, A >= 2``, ``delta <= 1/16`` and ``epsilon <= H/(192 * 8192)``.
 
     >>> import maxatk as mk
     >>> f"{mk.least_samples(n_states=3, n_actions=2, horizon=4, k=2, epsilon=1e-6, delta=0.05):.0f}"

@@ -1,8 +1,10 @@
 """The paper's learner (Theorem 4): sample every row equally often, and plan on the empirical problem."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,8 +26,8 @@ class Uniform:
 
     Args:
         constants: those of :func:`maxatk.sample_size`: ``"tight"``, or the ``"paper"``'s own.
-        planner: ``"certified"``, within what the guarantee leaves for planning (docs/learning.md, 1), or ``"midpoint"``, the
-            paper's own, which takes rewards in [0, 1].
+        planner: ``"certified"``, within what the guarantee leaves for planning (docs/learning.md, 1), or the paper's
+            own, ``"midpoint"``, which takes rewards in [0, 1].
     """
 
     constants: str = "tight"
@@ -46,15 +48,15 @@ class Uniform:
         width = _reward_width(model)
         if self.planner == "midpoint" and (model.least_reward < 0 or model.most_reward > 1):
             raise InputError(
-                f"Uniform(planner='midpoint') needs rewards in [0, 1], as the paper does, but the model's reward_range is "
-                f"({model.least_reward:g}, {model.most_reward:g})"
+                f"Uniform(planner='midpoint') needs rewards in [0, 1], as the paper does, but the model's reward_range "
+                f"is ({model.least_reward:g}, {model.most_reward:g})"
             )
         size = self._size(model, k, epsilon / width, delta)
         total = size.per_pair * model.n_rows
         if run.budget is not None and total > run.budget:
             raise InputError(
-                f"budget {run.budget} is too small: {size.per_pair} samples for each of {model.n_rows} rows, {total} in "
-                f"all, are needed; {self._offer(model, k, delta, run.budget // model.n_rows, width)}"
+                f"budget {run.budget} is too small: {size.per_pair} samples for each of {model.n_rows} rows, {total} "
+                f"in all, are needed; {self._offer(model, k, delta, run.budget // model.n_rows, width)}"
             )
         if run.round == 0:
             run.next_round(np.full(model.n_rows, size.per_pair))
@@ -66,16 +68,15 @@ class Uniform:
                 f"{model.support}, which the number of samples was based on"
             )
         plan: Plan
-        mdp = run.data.mdp()
         if self.planner == "midpoint":
-            plan = Midpoint(kappa=Fraction(1, size.cells)).solve(mdp, k, -math.inf)
+            plan = run.plan(Midpoint(kappa=Fraction(1, size.cells)), k)
         else:
             left = epsilon / width - self._error(model, k, delta, size.per_pair)
-            plan = Certified(tol=width * left / 1.5).solve(mdp, k, -math.inf)
+            plan = run.plan(Certified(tol=width * left / 1.5), k)
         words = (
-            f"With probability at least {1 - delta:g} over the samples, the policy loses at most {epsilon:g} to the optimum "
-            f"(Theorem 4, {self.constants} constants; {size.per_pair} samples for each of {model.n_rows} rows, {total} in "
-            f"all; {self.planner} planner)."
+            f"With probability at least {1 - delta:g} over the samples, the policy loses at most {epsilon:g} to the "
+            f"optimum. (Theorem 4 with {self.constants} constants: {size.per_pair} samples for each of {model.n_rows} "
+            f"rows, {total} in all; {self.planner} planner.)"
         )
         stats = {"per_row": size.per_pair, "seconds": run.seconds}
         return Learned(plan, epsilon, delta, run.samples, run.data.counts, words, stats)
@@ -107,16 +108,20 @@ class Uniform:
     def _offer(self, model: CheckedModel, k: int, delta: float, m: int, width: float) -> str:
         """The best that ``m`` samples of each row buy, in words: the lemma inverted."""
 
-        def enough(epsilon: float, risk: float) -> bool:
+        H, surest = float(model.horizon), 1 - 1e-9
+
+        def any_epsilon(risk: float) -> bool:
+            return this_epsilon(H, risk)
+
+        def this_epsilon(epsilon: float, risk: float) -> bool:
             return self._size(model, k, epsilon, risk).per_pair <= m
 
-        H = float(model.horizon)
         risk = delta
-        if not enough(H, risk):  # then not at this delta
-            if not enough(H, 1 - 1e-9):
+        if not any_epsilon(delta):
+            if not any_epsilon(surest):
                 return f"{m} for each row buy no guarantee, whatever epsilon and delta"
-            risk = _least(lambda x: enough(H, x), delta, 1 - 1e-9)
-        epsilon = width * _least(lambda x: enough(x, risk), 1e-9 * H, H)
+            risk = _least(any_epsilon, delta, surest)
+        epsilon = width * _least(partial(this_epsilon, risk=risk), 1e-9 * H, H)
         return f"this budget buys epsilon={epsilon:.4g} at delta={risk:.4g}"
 
 
@@ -128,7 +133,7 @@ def _reward_width(model: CheckedModel) -> float:
     return max(most - least, 1e-300)
 
 
-def _least(good: Any, bad: float, known: float) -> float:
+def _least(good: Callable[[float], bool], bad: float, known: float) -> float:
     """The least number that is good, to four digits and rounded up, where ``known`` is and all above it are."""
     while known > bad * 1.0001:
         middle = math.sqrt(bad * known)
