@@ -137,9 +137,7 @@ def test_bernoulli_divergences():
     for p, q in itertools.product(grid, grid):
         assert lemmas.bernoulli_kl(p, q) >= lemmas.bernoulli_kl_floor(p, q)
         for n, least in ((3, 2), (5, 1)):  # Z: at least so many heads in n tosses
-            z_p, z_q = (
-                sum(math.comb(n, i) * x**i * (1 - x) ** (n - i) for i in range(least, n + 1)) for x in (p, q)
-            )
+            z_p, z_q = (sum(math.comb(n, i) * x**i * (1 - x) ** (n - i) for i in range(least, n + 1)) for x in (p, q))
             assert n * lemmas.bernoulli_kl(p, q) >= lemmas.bernoulli_kl(z_p, z_q) - 1e-12
     for p in grid[grid <= 0.25]:  # as the lower bound's proof uses it: a gap of at most p/2
         for gap in np.linspace(0.01, 0.5, 10) * p:
@@ -161,7 +159,9 @@ class Chains:
         self.random = random
         layers = [[(0, 0.0, 0.0)]]
         for t in range(self.K * self.H):
-            layers.append(sorted({y for x in layers[-1] for a in range(self.A) for y, _ in self.moves(t, x, a, self.P)}))
+            layers.append(
+                sorted({y for x in layers[-1] for a in range(self.A) for y, _ in self.moves(t, x, a, self.P)})
+            )
         self.layers = layers
         self.times = self.K * self.H
 

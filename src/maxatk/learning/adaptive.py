@@ -101,11 +101,9 @@ class Adaptive:
 
     def _learned(self, run: Run, plan: CertifiedPlan, lower: float, upper: float, delta: float) -> Learned:
         gap = max(upper - lower, 0.0)
-        run.data.merge(run.trials)
-        samples = run.data.samples
         words = (
             f"With probability at least {1 - delta:g} over the samples, the policy earns at least {lower:.6g} and no "
-            f"policy earns more than {upper:.6g}: it loses at most {gap:.6g}. ({samples} samples of "
+            f"policy earns more than {upper:.6g}: it loses at most {gap:.6g}. ({run.samples} samples of "
             f"{run.model.n_rows} rows, {len(run.returns)} trials of the policy among them.)"
         )
         stats = {
@@ -115,7 +113,7 @@ class Adaptive:
             "trials": len(run.returns),
             "seconds": run.seconds,
         }
-        return Learned(plan, gap, delta, samples, run.data.counts, words, stats)
+        return Learned(plan, gap, delta, run.samples, run.data.counts + run.trials.counts, words, stats)
 
 
 def trials_bound(returns: Any, least: float, most: float, log: float) -> float:

@@ -107,8 +107,9 @@ class Data:
             raise InputError("it counts outcomes of rows or states that do not exist")
         if not ((reward >= model.least_reward) & (reward <= model.most_reward)).all() or n.min() < 1 or n.max() > 2**53:
             raise InputError("its rewards or counts make no sense")
-        for r, t, x, c in zip(row.tolist(), next_state.tolist(), reward.tolist(), n.tolist(), strict=True):
-            known: dict[tuple[int, float], int] = data._outcomes[r]
+        places: list[int] = row.tolist()
+        for r, t, x, c in zip(places, next_state.tolist(), reward.tolist(), n.tolist(), strict=True):
+            known = data._outcomes[r]
             if (t, x) in known:
                 raise InputError("it counts an outcome twice")
             known[t, x] = c

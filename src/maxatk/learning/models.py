@@ -132,6 +132,7 @@ class GymnasiumModel:
         for space, what in ((inner.observation_space, "states"), (inner.action_space, "actions")):
             if not hasattr(space, "n"):
                 raise InputError(f"{name} has no finite number of {what}, so it cannot be sampled state by state")
+        made.reset(seed=0)  # some have no state before
         if not hasattr(inner, "s"):
             raise InputError(f"{name} has no state that can be set (no attribute s), so it cannot be asked about any")
         self.n_states, self.n_actions = int(inner.observation_space.n), int(inner.action_space.n)

@@ -72,7 +72,8 @@ def sample_size(
         raise InputError(f"constants must be one of {', '.join(CONSTANTS)}, not {shown(constants)}")
     if not isinstance(homogeneous, bool):
         raise InputError(f"homogeneous must be true or false, not {shown(homogeneous)}")
-    cells = math.ceil((9 if constants == "paper" else 4) * H / error)
+    # Floats such as 0.3 fall short of what they stand for: without this, 9/0.3 would be 31.
+    cells = math.ceil((9 if constants == "paper" else 4) * H / error * (1 - Fraction(1, 10**12)))
     log = _log_histories(S, A, H, K, cells, risk, 1 if constants == "paper" else S)
     if constants == "paper":
         square = 128 * K**2 * H**2
