@@ -19,7 +19,7 @@ from maxatk.learning.models import CheckedModel
 from maxatk.learning.optimism import STAKES, choose_grid, log_functions, upper_bound
 from maxatk.learning.run import Run
 from maxatk.learning.sample_size import error_bound
-from maxatk.learning.trials import try_policy
+from maxatk.learning.trials import TryOut
 from oracles import policy_value
 from problems import specs, table_of
 
@@ -149,7 +149,7 @@ def test_trials_are_those_of_a_user():
     policy = mk.solve(mdp, k).policy
     model = Counting(mk.TabularModel(mdp))
     run = Run(CheckedModel(model), np.random.default_rng(1), None, None, {}, None)
-    returns = try_policy(run, policy, 4000)
+    returns = TryOut(run, policy).best_returns(4000)
     value, deviation = float(policy_value(mdp, policy, k)), returns.std() / math.sqrt(4000)
     assert abs(returns.mean() - value) < 4 * deviation
     assert set(returns) <= {0.0, 0.5, 1.0, 1.5, 2.0}

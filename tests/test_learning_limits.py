@@ -51,7 +51,7 @@ def test_the_regret_inequality(k, horizon):
 
 
 def test_samples_for_a_fixed_error_grow_with_k():
-    """With p = 1/K and a gap of epsilon/K: what the best action is takes about K times the samples (exactly counted)."""
+    """With p = 1/K and a gap of epsilon/K: to see which action is better takes about K times the samples."""
     needed = []
     for k in (8, 32):
         p, gap = Fraction(1, k), Fraction(1, 4 * k)

@@ -17,7 +17,7 @@ from maxatk.learning.learn import Learned
 from maxatk.learning.lemmas import betting_bound
 from maxatk.learning.optimism import upper_bound
 from maxatk.learning.run import Run
-from maxatk.learning.trials import try_policy
+from maxatk.learning.trials import TryOut
 from maxatk.planning import Certified, CertifiedPlan
 
 FIRST = 64  # samples of each row before the first plan
@@ -83,6 +83,7 @@ class Adaptive:
             return least
         log = math.log(2 * run.round * (run.round + 1) * len(STAKES) / delta)
         limit = math.inf if more is None else more * model.n_rows
+        policy = TryOut(run, plan.policy)
         while True:
             lower = trials_bound(run.returns, least, most, log)
             room = limit - run.trials.samples
@@ -95,7 +96,7 @@ class Adaptive:
                 slack = epsilon - (upper - mean)
                 if slack <= 0 or log * (2 * variance / slack**2 + (mean - least) / slack) - n > 2 * room:
                     return lower
-            found = try_policy(run, plan.policy, min(max(BATCH, n // 2), room))
+            found = policy.best_returns(min(max(BATCH, n // 2), room))
             run.returns = np.append(run.returns, found)
             run.settle()
 

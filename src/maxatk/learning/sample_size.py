@@ -61,9 +61,9 @@ def sample_size(
     >>> import maxatk as mk
     >>> sizes = dict(n_states=10, n_actions=3, horizon=10, k=4, epsilon=1, delta=0.1)
     >>> print(mk.sample_size(**sizes))
-    52508222 samples for each of 30 pairs, 1575246660 in all
+    112370536 samples for each of 30 pairs, 3371116080 in all
     >>> print(mk.sample_size(**sizes, constants="tight"))
-    7048158 samples for each of 30 pairs, 211444740 in all
+    6417783 samples for each of 30 pairs, 192533490 in all
     """
     S, A, H, K = _sizes(n_states, n_actions, horizon, k)
     error, risk = _epsilon(epsilon, H), probability(delta, "delta")
@@ -94,7 +94,7 @@ def least_samples(*, n_states: int, n_actions: int, horizon: int, k: int, epsilo
 
     >>> import maxatk as mk
     >>> f"{mk.least_samples(n_states=3, n_actions=2, horizon=4, k=2, epsilon=1e-6, delta=0.05):.0f}"
-    '22325'
+    '22320'
     """
     S, A, H, K = _sizes(n_states, n_actions, horizon, k)
     error, risk = _epsilon(epsilon, H), probability(delta, "delta")
