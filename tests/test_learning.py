@@ -122,11 +122,21 @@ def test_the_upper_bound_covers_at_small_numbers_of_samples(n):
     for seed in range(40):
         run = sampled(mdp, n, seed)
         plan = run.plan(mk.Certified(), k)
-        below += upper_bound(run.model, run.data, plan, 0.1, 0.5) < best
+        below += upper_bound(run.model, run.data, plan, 0.1, 0.5)[0] < best
         unpaid = 0.99 * math.exp(log_functions(run.model, k, choose_grid(run.model, plan, 0.1)))
-        below_unpaid += upper_bound(run.model, run.data, plan, 0.1, unpaid) < best
+        below_unpaid += upper_bound(run.model, run.data, plan, 0.1, unpaid)[0] < best
     assert below == 0
     assert below_unpaid > 4
+
+
+def test_rows_that_do_not_matter_are_not_sampled_on():
+    """A hopeless action, and a state that cannot be reached, keep their first samples; all others get more."""
+    stay, half = [(1, 0, 0.25, False)], [(0.5, 0, 0, False), (0.5, 0, 1, False)]
+    table = {0: {0: stay, 1: half, 2: [(1, 0, 0, False)]}, 1: {0: half}}
+    mdp = mk.MDP.from_table(table, horizon=2)
+    out = mk.learn(mk.TabularModel(mdp), 2, epsilon=0.1, delta=0.1)
+    assert out.counts[3] == 64
+    assert 64 <= out.counts[2] < out.counts[1] / 4
 
 
 def test_the_trials_bound_covers():
@@ -220,9 +230,12 @@ def test_optimistic_sweep(spec, kappa, at, seed, certain):
     end = kappa * points + np.exp(-(points - m) / 5)  # some curve
     span = 4 * (np.ptp(end) + 1)
     stakes = end.max() + span * STAKES
-    found = kernels.optimistic_slice(rows, low, high, m, end, stakes)
-    expected = reference.optimistic_start(rows, low.tolist(), m, lambda j: float(end[j - m]), stakes.tolist())
+    used = np.zeros((spec.H, N), np.bool_)
+    found = kernels.optimistic_slice(rows, low, high, m, end, stakes, used)
+    expected, best = reference.optimistic_start(rows, low.tolist(), m, lambda j: float(end[j - m]), stakes.tolist())
     assert found == pytest.approx(expected, abs=1e-9 * span)
+    assert all(used[at] for at in best)
+    assert used.any(axis=1).all() == (low <= high)[:-1].all()
 
 
 # Models.

@@ -30,11 +30,11 @@ class SampledRows(NamedTuple):
 
 
 @compiled
-def optimistic_slice(rows: SampledRows, low: Any, high: Any, m: int, end: Any, stakes: Any) -> Any:
+def optimistic_slice(rows: SampledRows, low: Any, high: Any, m: int, end: Any, stakes: Any, used: Any) -> Any:
     """Upper bounds on the values of all states at step 0 with return 0, the best return held at ``m``: [S].
 
     ``end[j - m]`` is what a rollout that ends with return ``j >= m`` is worth; one that ends below is worth ``end[0]``.
-    Step ``h`` has the cells ``low[h] .. high[h]`` [H + 1].
+    Step ``h`` has the cells ``low[h] .. high[h]`` [H + 1]. In ``used`` [H, N] the best row of each cell is marked.
     """
     pair_start, outcome_start, next_state = rows.pair_start, rows.outcome_start, rows.next_state
     prob, jump, part = rows.prob, rows.jump, rows.part
@@ -55,7 +55,7 @@ def optimistic_slice(rows: SampledRows, low: Any, high: Any, m: int, end: Any, s
         node = rows.step_layer[h] * S
         for j in range(low[h], high[h] + 1):
             for s in range(S):
-                best = -np.inf
+                best, best_row = -np.inf, -1
                 for row in range(pair_start[node + s], pair_start[node + s + 1]):
                     # All that can happen at all: the best state, or an end, with the greatest reward.
                     top = -np.inf
@@ -66,7 +66,8 @@ def optimistic_slice(rows: SampledRows, low: Any, high: Any, m: int, end: Any, s
                         top = max(top, best_after[peak - low[h + 1]] if peak >= low[h + 1] else idle)
                     risk = rows.risk[row]
                     if risk == np.inf:
-                        best = max(best, top)
+                        if top > best:
+                            best, best_row = top, row
                         continue
                     o = outcome_start[row]
                     n = outcome_start[row + 1] - o
@@ -89,7 +90,8 @@ def optimistic_slice(rows: SampledRows, low: Any, high: Any, m: int, end: Any, s
                         worth[k] = min(v, top)
                         mean += prob[o + k] * worth[k]
                     if last and rows.last_is_certain:
-                        best = max(best, mean)
+                        if mean > best:
+                            best, best_row = mean, row
                         continue
                     variance = 0.0
                     for k in range(n):
@@ -100,8 +102,11 @@ def optimistic_slice(rows: SampledRows, low: Any, high: Any, m: int, end: Any, s
                     total = -risk
                     for k in range(n):
                         total += prob[o + k] * np.log(stake - worth[k])
-                    best = max(best, min(stake - np.exp(total), top))
+                    bound = min(stake - np.exp(total), top)
+                    if bound > best:
+                        best, best_row = bound, row
                 here[s, j - low[h]] = best
+                used[h, best_row] = True
         here, after = after, here
         for j in range(low[h], high[h] + 1):
             most = idle

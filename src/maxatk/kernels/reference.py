@@ -102,14 +102,17 @@ def bound_cells(
 
 def optimistic_start(
     rows: SampledRows, low: list[int], m: int, end: Callable[[int], float], stakes: list[float]
-) -> list[float]:
+) -> tuple[list[float], set[tuple[int, int]]]:
     """Upper bounds at step 0 with return 0, by state: the betting bound of each row, cell by cell.
+
+    And the steps and rows that are clearly the best of their cell, where a cell was needed.
 
     Of ``stakes`` the least is taken that covers all that can happen and, if one does, the best stake in theory.
     """
     H = len(rows.step_layer)
     S = (len(rows.pair_start) - 1) // (int(max(rows.step_layer)) + 1)
     known: dict[Cell, float] = {}
+    used: set[tuple[int, int]] = set()
 
     def worth(h: int, s: int, j: int) -> float:
         """At the start of step ``h``; ``s = S`` is a finished rollout."""
@@ -119,9 +122,13 @@ def optimistic_start(
             return end(m)
         if (h, s, j) not in known:
             node = int(rows.step_layer[h]) * S + s
-            known[h, s, j] = max(
-                backup(h, row, j) for row in range(int(rows.pair_start[node]), int(rows.pair_start[node + 1]))
-            )
+            options = {
+                row: backup(h, row, j) for row in range(int(rows.pair_start[node]), int(rows.pair_start[node + 1]))
+            }
+            best = max(options, key=lambda row: options[row])
+            known[h, s, j] = options.pop(best)
+            if all(other < known[h, s, j] - 1e-9 for other in options.values()):
+                used.add((h, best))
         return known[h, s, j]
 
     def backup(h: int, row: int, j: int) -> float:
@@ -145,4 +152,4 @@ def optimistic_start(
         shortfall = math.prod((stake - v) ** p for p, v in sample)
         return min(stake - math.exp(-risk) * shortfall, top)
 
-    return [worth(0, s, 0) for s in range(S)]
+    return [worth(0, s, 0) for s in range(S)], used

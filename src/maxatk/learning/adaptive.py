@@ -19,8 +19,10 @@ from maxatk.learning.optimism import upper_bound
 from maxatk.learning.run import Run
 from maxatk.learning.trials import TryOut
 from maxatk.planning import Certified, CertifiedPlan
+from maxatk.rows import Bools, Ints
 
 FIRST = 64  # samples of each row before the first plan
+MODEL_SHARE = 0.8  # of a budget; what is left then is for trying the policy out
 BATCH = 64  # trials before the first look at them
 STAKES = 2.0 ** (np.arange(97) / 8)  # shares of the range of returns that trials may be bet on with
 
@@ -43,33 +45,39 @@ class Adaptive:
         if run.budget is not None and run.budget < model.n_rows:
             raise InputError(f"budget {run.budget} is less than one sample for each of {model.n_rows} rows")
         if run.round == 0:
-            first = FIRST if run.budget is None else max(min(FIRST, run.budget * 4 // (5 * model.n_rows)), 1)
+            room = math.inf if run.budget is None else run.budget * MODEL_SHARE / model.n_rows
+            first = max(int(min(FIRST, room)), 1)
             run.next_round(np.full(model.n_rows, first))
         while True:
             run.fill()
             plan = run.plan(Certified(tol=epsilon / 20), k)
-            upper = upper_bound(model, run.data, plan, epsilon, delta / 2)
+            upper, matter = upper_bound(model, run.data, plan, epsilon, delta / 2)
             run.report(model.return_range[0], upper)
-            more = self._more(run, upper - (plan.lower + plan.upper) / 2, epsilon)
+            more = self._more(run, (upper - plan.lower) / epsilon, matter)
             lower = self._try_out(run, plan, upper, epsilon, delta, more)
             run.report(lower, upper)
             if upper - lower <= epsilon or more is None:
                 return self._learned(run, plan, lower, upper, delta)
             run.next_round(run.data.counts + more)
 
-    def _more(self, run: Run, gap: float, epsilon: float) -> int | None:
-        """How many samples of each row another round would draw; None where the budget has no room for one.
+    def _more(self, run: Run, ratio: float, matter: Bools) -> Ints | None:
+        """How many samples of each row [N] another round would draw; None where the budget has no room for one.
 
-        Widths shrink like ``1/n`` at best, so a gap ``x`` times too wide takes at least ``x`` times as many samples.
+        Widths shrink like ``1/n`` at best, so a gap ``ratio`` times too wide takes at least as many times the samples.
         """
-        per_row = math.ceil(int(run.data.counts.max()) * (min(max(gap / epsilon, 1.3), 3.0) - 1))
-        if run.left is None:
-            return per_row
-        room = run.left * 4 // 5 // run.model.n_rows  # the rest is for trying the policy out
-        return min(per_row, room) if room > run.data.counts.min() // 10 else None
+        if not matter.any():  # the bound rests on none: what is missing is a better policy
+            matter = ~matter
+        level = math.ceil(int(run.data.counts.max()) * min(max(ratio, 1.3), 3.0))
+        more = np.where(matter, level - run.data.counts, 0)
+        if run.budget is None:
+            return more
+        share = (run.budget * MODEL_SHARE - run.samples) / max(int(more.sum()), 1)
+        if share < 1 / 4:
+            return None
+        return more if share >= 1 else np.floor(more * share).astype(np.int64)
 
     def _try_out(
-        self, run: Run, plan: CertifiedPlan, upper: float, epsilon: float, delta: float, more: int | None
+        self, run: Run, plan: CertifiedPlan, upper: float, epsilon: float, delta: float, more: Ints | None
     ) -> float:
         """A lower bound on what the plan's policy earns, from as many trials as are worth their samples.
 
@@ -82,21 +90,22 @@ class Adaptive:
         if more is not None and upper - plan.upper > epsilon:
             return least
         log = math.log(2 * run.round * (run.round + 1) * len(STAKES) / delta)
-        limit = math.inf if more is None else more * model.n_rows
+        limit = math.inf if more is None else int(more.sum())
         policy = TryOut(run, plan.policy)
         while True:
             lower = trials_bound(run.returns, least, most, log)
             room = limit - run.trials.samples
-            room = int(min(room, run.left) if run.left is not None else room) // longest
+            room = (room if run.left is None else min(room, run.left)) / longest
             if upper - lower <= epsilon or room < 1:
                 return lower
             n = len(run.returns)
             if n and more is not None:
                 mean, variance = float(run.returns.mean()), float(run.returns.var())
-                slack = epsilon - (upper - mean)
-                if slack <= 0 or log * (2 * variance / slack**2 + (mean - least) / slack) - n > 2 * room:
+                hope = min(mean + 2 * math.sqrt(variance / n), plan.upper)  # few trials say little about the mean
+                slack = epsilon - (upper - hope)
+                if slack <= 0 or log * (2 * variance / slack**2 + (hope - least) / slack) - n > room:
                     return lower
-            found = policy.best_returns(min(max(BATCH, n // 2), room))
+            found = policy.best_returns(int(min(max(BATCH, n // 2), room)))
             run.returns = np.append(run.returns, found)
             run.settle()
 

@@ -19,7 +19,7 @@ from maxatk.learning.data import Data
 from maxatk.learning.models import CheckedModel
 from maxatk.planning import CertifiedPlan
 from maxatk.planning.lattice import common_step
-from maxatk.rows import Floats, Ints, offsets
+from maxatk.rows import Bools, Floats, Ints, offsets
 
 _NEAR, _FAR = 2.0 ** (np.arange(-48, 1) / 4), 2.0 ** (np.arange(-48, 49) / 4)
 STAKES = np.concatenate((-_NEAR[::-1], [0.0], _FAR))  # distances from the greatest return, in ranges of returns
@@ -41,11 +41,13 @@ class Grid:
         return np.where(np.abs(found - whole) < 1e-9 * np.maximum(np.abs(whole), 1), whole, found)
 
 
-def upper_bound(model: CheckedModel, data: Data, plan: CertifiedPlan, epsilon: float, delta: float) -> float:
+def upper_bound(
+    model: CheckedModel, data: Data, plan: CertifiedPlan, epsilon: float, delta: float
+) -> tuple[float, Bools]:
     """At least the optimum of ``plan.k`` rollouts, with probability ``1 - delta``, for all samples and plans at once.
 
-    ``plan`` is one for the empirical problem; only its knots are used, and they may be any. A part of ``epsilon`` may
-    be lost to the lattice.
+    And the rows [N] on which the bound rests: more samples of others would not lower it. ``plan`` is one for the
+    empirical problem; only its knots are used, and they may be any. A part of ``epsilon`` may be lost to the lattice.
     """
     least, most = model.return_range
     span = most - least
@@ -57,7 +59,7 @@ def upper_bound(model: CheckedModel, data: Data, plan: CertifiedPlan, epsilon: f
     with ThreadPoolExecutor() as pool:
         for i in range(plan.k - 1, -1, -1):
             points = [plan.start] if i == 0 else plan.curves[i].point.tolist()
-            wanted = {max(math.ceil(float(grid.steps(m))), math.floor(least / kappa)) for m in points}
+            wanted = {max(math.floor(float(grid.steps(m))), math.floor(least / kappa)) for m in points}
             ms = sorted(m for m in wanted if m < top)
 
             def start_value(m: int, after: tuple[Ints, Floats] = (knots, values)) -> float:
@@ -67,7 +69,8 @@ def upper_bound(model: CheckedModel, data: Data, plan: CertifiedPlan, epsilon: f
             knots, values = np.array([*ms, top]), np.array([*found, kappa * top])
     size = 2.0**12 * span * (10 + abs(math.log(span))) + abs(least) + abs(most)
     rounding = plan.k * (model.horizon * (sweep.longest + 16) + 16) * 2.0**-52 * size
-    return min(float(values[0]) + rounding + plan.k * model.horizon * sweep.off_lattice, most)
+    upper = float(values[0]) + rounding + plan.k * model.horizon * sweep.off_lattice
+    return min(upper, most), sweep.rows_that_matter()
 
 
 def choose_grid(model: CheckedModel, plan: CertifiedPlan, epsilon: float) -> Grid:
@@ -121,6 +124,7 @@ class _Sweep:
             last_is_certain=model.rewards is not None,
         )
         self._model = model
+        self.used = np.zeros((model.horizon, model.n_rows), np.bool_)
         least, most = model.return_range
         self._most = most
         self._stakes = most + (most - least) * STAKES
@@ -132,6 +136,18 @@ class _Sweep:
             left = np.maximum(left, np.minimum(ahead, 1) * most_rise)
         self._left, self._lowest, self._high = left, h * least_rise, h * most_rise  # [H + 1] each
 
+    def rows_that_matter(self) -> Bools:
+        """Rows that some cell's bound is that of, in states that can be reached by such rows, as far as was seen."""
+        model, rows = self._model, self._rows
+        row = np.repeat(np.arange(model.n_rows), np.diff(rows.outcome_start))  # [T]
+        matter = np.zeros(model.n_rows, np.bool_)
+        reached = np.isin(np.arange(model.n_states + 1), model.start_state)  # the end among them
+        for used in self.used:
+            used = used & reached[model.state]
+            matter |= used
+            reached = np.isin(np.arange(model.n_states + 1), rows.next_state[used[row]])
+        return matter
+
     def start_value(self, m: int, knots: Ints, values: Floats) -> float:
         """Bounds the value of a rollout that starts with best return ``m``, in lattice steps.
 
@@ -140,6 +156,6 @@ class _Sweep:
         low = np.maximum(self._lowest, m - self._left + 1)
         j = np.arange(m, max(m, int(self._high[1:].max())) + 1)
         ends = np.minimum(np.interp(j, knots, values), self._most)
-        found = kernels.optimistic_slice(self._rows, low, self._high, m, ends, self._stakes)
+        found = kernels.optimistic_slice(self._rows, low, self._high, m, ends, self._stakes, self.used)
         model = self._model
         return float(found[model.start_state] @ model.start_prob / model.start_prob.sum())
