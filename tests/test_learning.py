@@ -41,6 +41,14 @@ def small(seed, paid_by_row=False):
     return mk.MDP.from_arrays(P, R, horizon=2)
 
 
+def early_end():
+    """Two steps, but a try may end after the first, with more or with less than it would get by going on."""
+    stop = [(0.5, 1, 0.75, True), (0.5, 1, 0.0, False)]
+    go_on = [(0.5, 0, 0.25, False), (0.5, 1, 0.0, True)]
+    later = [(0.25, 0, 1.0, False), (0.75, 0, 0.25, True)]
+    return mk.MDP.from_table({0: {0: stop, 1: go_on}, 1: {0: later, 1: go_on}}, horizon=3)
+
+
 def per_step(seed):
     random = np.random.default_rng(seed)
     P = random.dirichlet(np.ones(2), (2, 2, 2))
@@ -77,6 +85,7 @@ PROBLEMS = {
     "random": (lambda: small(1), 2, 0.4, False),
     "known rewards": (lambda: small(3, paid_by_row=True), 2, 0.35, True),
     "per step, random start": (lambda: per_step(0), 2, 0.4, False),
+    "early end": (early_end, 2, 0.5, False),
     "one rollout": (lambda: small(4), 1, 0.3, False),
     "negative, shifted": (lambda: small(5).with_rewards(small(5).reward * 20 - 1000), 2, 8.0, False),
 }
@@ -164,6 +173,25 @@ def test_trials_are_those_of_a_user():
     assert abs(returns.mean() - value) < 4 * deviation
     assert set(returns) <= {0.0, 0.5, 1.0, 1.5, 2.0}
     assert run.samples == sum(model.drawn.values()) == 4000 * 6
+
+
+def test_trials_end_early_and_start_anew():
+    mdp, k = early_end(), 2
+    policy = mk.solve(mdp, k).policy
+    run = Run(CheckedModel(mk.TabularModel(mdp)), np.random.default_rng(1), None, None, {}, None)
+    returns = TryOut(run, policy).best_returns(4000)
+    assert abs(returns.mean() - float(policy_value(mdp, policy, k))) < 4 * returns.std() / math.sqrt(4000)
+    assert run.samples < 4000 * 6
+
+
+@pytest.mark.parametrize(
+    ("rewards", "may_end", "expected"),
+    [((-2, -1), True, (-6, -1)), ((-2, -1), False, (-6, -3)), ((1, 2), True, (1, 6)), ((-1, 2), True, (-3, 6))],
+)
+def test_the_range_of_returns(rewards, may_end, expected):
+    model = mk.TabularModel(mk.instances.random_sparse(2, 2, 3))
+    model.reward_range, model.may_end = rewards, may_end
+    assert CheckedModel(model).return_range == pytest.approx(expected)
 
 
 def test_one_rollout_is_ordinary_model_based_learning():

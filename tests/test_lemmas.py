@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import maxatk as mk
 from maxatk.learning import lemmas
@@ -39,6 +40,19 @@ def test_bernstein(n, size):
     off = np.abs((shares - q) @ f)
     assert at_most((off > lemmas.bernstein_width(variance, span, n, 0.2)).sum(), 4000, 0.2)
     assert not at_most((off > lemmas.bernstein_width(variance, span, n, 0.2) / 4).sum(), 4000, 0.2)
+
+
+@pytest.mark.parametrize("delta", [0.2, 0.01, 0.001])
+def test_bernstein_for_rare_events(delta):
+    """The chance of a failure, counted exactly. Without the term in 1/n it would be too large."""
+    worst = 0.0
+    for p, n in itertools.product([0.001, 0.02, 0.1, 0.5], [1, 5, 20, 100]):
+        off = np.abs(np.arange(n + 1) / n - p)
+        chance = stats.binom.pmf(np.arange(n + 1), n, p)
+        width = lemmas.bernstein_width(p * (1 - p), 1.0, n, delta)
+        assert chance[off > width].sum() <= delta
+        worst = max(worst, float(chance[off > math.sqrt(2 * math.log(2 / delta) * p * (1 - p) / n)].sum()))
+    assert worst > delta or delta > 0.1
 
 
 @pytest.mark.parametrize("n", [4, 30])

@@ -91,13 +91,10 @@ class Run:
         return None if self.budget is None else self.budget - self.samples
 
     def fill(self) -> None:
-        """Sample every row up to its target, as far as the budget goes."""
+        """Sample every row up to its target."""
         while (behind := np.flatnonzero(self.data.counts < self.target)).size:
             row = int(behind[0])
             n = min(int(self.target[row] - self.data.counts[row]), CHUNK)
-            n = n if self.left is None else min(n, self.left)
-            if n <= 0:
-                return
             self.data.add(row, *self._draw(row, n))
             self.settle()
 
