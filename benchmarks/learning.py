@@ -4,9 +4,9 @@
 
 Three tables. The first: samples drawn by ``mk.Adaptive`` until it stopped, the paper's ``S A m`` with its own and with
 the tight constants for the same problem, epsilon and delta, and the true loss of what was learned. The second: failures
-in repeated runs. The third: two actions that succeed with chances 1/K and 1/K + 1/(4K), so that confusing them costs about
-the same at every K: the least number of samples with which the better one is seen to be better in nine of ten runs,
-counted exactly, and those that ``mk.Adaptive`` needs; with fitted exponents.
+in repeated runs. The third: two actions that succeed with chances 1/K and 1/K + 1/(4K), so that confusing them costs
+about the same at every K: the least number of samples with which the better one is seen to be better in nine of ten
+runs, counted exactly, and those that ``mk.Adaptive`` needs; with fitted exponents.
 """
 
 import math

@@ -131,9 +131,9 @@ def test_the_upper_bound_covers_at_small_numbers_of_samples(n):
     for seed in range(40):
         run = sampled(mdp, n, seed)
         plan = run.plan(mk.Certified(), k)
-        below += upper_bound(run.model, run.data, plan, 0.1, 0.5)[0] < best
+        below += upper_bound(run.model, run.data, plan, 0.1, 0.5).value < best
         unpaid = 0.99 * math.exp(log_functions(run.model, k, choose_grid(run.model, plan, 0.1)))
-        below_unpaid += upper_bound(run.model, run.data, plan, 0.1, unpaid)[0] < best
+        below_unpaid += upper_bound(run.model, run.data, plan, 0.1, unpaid).value < best
     assert below == 0
     assert below_unpaid > 4
 
@@ -476,6 +476,13 @@ def test_rewards_seen_off_any_lattice():
     out = mk.learn(mk.TabularModel(mdp), 2, epsilon=0.5, delta=0.1)
     assert out.epsilon <= 0.5
     assert loss(mdp, 2, out.plan.policy) <= out.epsilon
+
+
+def test_what_no_samples_can_prove_is_refused():
+    model = mk.TabularModel(mk.instances.random_sparse(2, 2, 2, successors=2, rng=7))
+    with pytest.raises(mk.TooLargeError, match="epsilon 1e-05 may be out of reach of any number of samples"):
+        mk.learn(model, 2, epsilon=1e-5, delta=0.1)
+    assert mk.learn(model, 2, epsilon=1e-5, delta=0.1, budget=1000).epsilon > 1e-5
 
 
 def test_a_problem_without_a_choice_or_a_chance():

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from maxatk.errors import InputError
+from maxatk.errors import InputError, TooLargeError
 from maxatk.learning.learn import Learned
 from maxatk.learning.lemmas import betting_bound
 from maxatk.learning.optimism import upper_bound
@@ -51,7 +51,12 @@ class Adaptive:
         while True:
             run.fill()
             plan = run.plan(Certified(tol=epsilon / 20), k)
-            upper, matter = upper_bound(model, run.data, plan, epsilon, delta / 2)
+            upper, matter, blur = upper_bound(model, run.data, plan, epsilon, delta / 2)
+            if blur > epsilon / 2 and run.budget is None:
+                raise TooLargeError(
+                    f"epsilon {epsilon:g} may be out of reach of any number of samples: lattice and rounding blur the "
+                    f"bounds by up to {blur:.2g}; with a budget, what can be proved is returned"
+                )
             run.report(model.return_range[0], upper)
             more = self._more(run, (upper - plan.lower) / epsilon, matter)
             lower = self._try_out(run, plan, upper, epsilon, delta, more)

@@ -11,10 +11,11 @@ import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
-from maxatk import kernels
+from maxatk import checks, kernels
 from maxatk.learning.data import Data
 from maxatk.learning.models import CheckedModel
 from maxatk.planning import CertifiedPlan
@@ -41,13 +42,19 @@ class Grid:
         return np.where(np.abs(found - whole) < 1e-9 * np.maximum(np.abs(whole), 1), whole, found)
 
 
-def upper_bound(
-    model: CheckedModel, data: Data, plan: CertifiedPlan, epsilon: float, delta: float
-) -> tuple[float, Bools]:
+class Bound(NamedTuple):
+    """An upper bound on the optimum."""
+
+    value: float
+    matter: Bools  # [N] the rows that it rests on: more samples of others would not lower it
+    blur: float  # what the lattice and rounding may have added to it, which no samples lower
+
+
+def upper_bound(model: CheckedModel, data: Data, plan: CertifiedPlan, epsilon: float, delta: float) -> Bound:
     """At least the optimum of ``plan.k`` rollouts, with probability ``1 - delta``, for all samples and plans at once.
 
-    And the rows [N] on which the bound rests: more samples of others would not lower it. ``plan`` is one for the
-    empirical problem; only its knots are used, and they may be any. A part of ``epsilon`` may be lost to the lattice.
+    ``plan`` is one for the empirical problem; only its knots are used, and they may be any. The lattice is chosen so
+    that little of ``epsilon`` is lost to it, if it can be.
     """
     least, most = model.return_range
     span = most - least
@@ -69,8 +76,9 @@ def upper_bound(
             knots, values = np.array([*ms, top]), np.array([*found, kappa * top])
     size = 2.0**12 * span * (10 + abs(math.log(span))) + abs(least) + abs(most)
     rounding = plan.k * (model.horizon * (sweep.longest + 16) + 16) * 2.0**-52 * size
-    upper = float(values[0]) + rounding + plan.k * model.horizon * sweep.off_lattice
-    return min(upper, most), sweep.rows_that_matter()
+    rounding += plan.k * model.horizon * sweep.off_lattice
+    chords = 0.0 if grid.exact else chord_cost(plan.k, model.horizon) * kappa
+    return Bound(min(float(values[0]) + rounding, most), sweep.rows_that_matter(), rounding + chords)
 
 
 def choose_grid(model: CheckedModel, plan: CertifiedPlan, epsilon: float) -> Grid:
@@ -83,10 +91,14 @@ def choose_grid(model: CheckedModel, plan: CertifiedPlan, epsilon: float) -> Gri
     if step is not None and most - least <= MOST_POINTS * step:
         price = 2 * (math.pi**2 / 6) ** 2 * float(step.numerator) ** 2 * float(step.denominator) ** 2
         return Grid(float(step), True, price)
-    k, H = plan.k, model.horizon
-    cost = min((k - 1) / (2 * math.sqrt(k)), math.sqrt(math.log(k) / 2)) * math.sqrt(H)  # per step of the lattice
-    power = min(max(math.ceil(math.log2(max(20 * cost * (most - least) / epsilon, 1))), 6), 12)
+    fine = 20 * chord_cost(plan.k, model.horizon) * (most - least) / epsilon
+    power = min(max(math.ceil(math.log2(max(fine, 1))), 6), 12)
     return Grid((most - least) / 2**power, False, 2 * power * (power + 1))
+
+
+def chord_cost(k: int, horizon: int) -> float:
+    """What chords in place of values cost at most, in steps of the lattice: a chord rounds a reward without bias."""
+    return min((k - 1) / (2 * math.sqrt(k)), math.sqrt(math.log(k) / 2)) * math.sqrt(horizon)
 
 
 def log_functions(model: CheckedModel, k: int, grid: Grid) -> float:
@@ -155,6 +167,8 @@ class _Sweep:
         """
         low = np.maximum(self._lowest, m - self._left + 1)
         j = np.arange(m, max(m, int(self._high[1:].max())) + 1)
+        cells = self._model.n_states * int((self._high - low).max() + 1)
+        checks.fits_in_memory(16 * cells, f"a slice of {self._model.n_states} states")
         ends = np.minimum(np.interp(j, knots, values), self._most)
         found = kernels.optimistic_slice(self._rows, low, self._high, m, ends, self._stakes, self.used)
         model = self._model
