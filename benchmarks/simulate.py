@@ -8,9 +8,9 @@ import time
 
 import gymnasium
 import numpy as np
-from common import report
 
 import maxatk as mk
+from common import report
 from maxatk.evaluation.search import mean_optimal
 
 K, TRIALS, STEP_BY_STEP = 5, 400_000, 200

@@ -16,6 +16,19 @@ Fraction(9, 16)
 from maxatk import figures, instances
 from maxatk.errors import InputError, MaxAtKError, MissingExtraError, TooLargeError
 from maxatk.evaluation import Comparison, Evaluation, Law, Simulation, compare, evaluate, simulate
+from maxatk.learning import (
+    Adaptive,
+    GymnasiumModel,
+    Learned,
+    LearningProgress,
+    Model,
+    SampleSize,
+    TabularModel,
+    Uniform,
+    learn,
+    least_samples,
+    sample_size,
+)
 from maxatk.mdp import MDP, load_mdp
 from maxatk.planning import Certified, Exact, Midpoint, Plan, Progress, Status, load_plan, solve
 from maxatk.policies import (
@@ -35,36 +48,47 @@ __version__ = "0.1.0"
 
 __all__ = [
     "MDP",
+    "Adaptive",
     "AdaptivePolicy",
     "Certified",
     "Comparison",
     "CompressedPolicy",
     "Evaluation",
     "Exact",
+    "GymnasiumModel",
     "History",
     "HistoryPolicy",
     "InputError",
     "Law",
+    "Learned",
+    "LearningProgress",
     "MarkovPolicy",
     "MaxAtKError",
     "Midpoint",
     "MissingExtraError",
     "MixedPolicy",
+    "Model",
     "NoBestPolicy",
     "NoReturnPolicy",
     "Plan",
     "Policy",
     "Progress",
+    "SampleSize",
     "Simulation",
     "Status",
+    "TabularModel",
     "TooLargeError",
     "Trial",
+    "Uniform",
     "compare",
     "evaluate",
     "figures",
     "instances",
+    "learn",
+    "least_samples",
     "load_mdp",
     "load_plan",
+    "sample_size",
     "simulate",
     "solve",
 ]

@@ -431,6 +431,12 @@ def load_mdp(path: str | PathLike[str]) -> MDP:
         raise InputError(f"{path}: {error}") from None
 
 
+def start_distribution(start: Any, n_states: int) -> tuple[Ints32, Floats]:
+    """The support [B] and the probabilities [B] of a start: a state, or a distribution over ``n_states``."""
+    fields = _start(start, n_states)
+    return fields["start_state"], fields["start_prob"]
+
+
 def _start(start: Any, n_states: int) -> dict[str, Any]:
     """The fields of the start distribution: support, probabilities, and these exactly where floats fall short."""
     given = array(start, "start")

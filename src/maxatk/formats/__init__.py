@@ -1,8 +1,18 @@
 """Ways in and out: each file reads one format into :class:`maxatk.rows.Rows`, unchecked beyond what reading needs."""
 
 from maxatk.formats.arrays import read_arrays, read_pairs
-from maxatk.formats.gymnasium import read_gymnasium
+from maxatk.formats.gymnasium import gymnasium_horizon, gymnasium_start, open_gymnasium, read_gymnasium
 from maxatk.formats.npz import read_npz, write_npz
 from maxatk.formats.table import read_table
 
-__all__ = ["read_arrays", "read_gymnasium", "read_npz", "read_pairs", "read_table", "write_npz"]
+__all__ = [
+    "gymnasium_horizon",
+    "gymnasium_start",
+    "open_gymnasium",
+    "read_arrays",
+    "read_gymnasium",
+    "read_npz",
+    "read_pairs",
+    "read_table",
+    "write_npz",
+]

@@ -8,6 +8,15 @@ from maxatk.errors import InputError, MissingExtraError
 
 def read_gymnasium(env: Any, horizon: Any, start: Any, make_arguments: dict[str, Any]) -> tuple[Any, Any, Any]:
     """The table of ``env``, its horizon and its start distribution; what the caller gave comes first."""
+    made, inner, name = open_gymnasium(env, make_arguments)
+    table = getattr(inner, "P", None)
+    if table is None:
+        raise InputError(f"{name} has no table of outcomes (no attribute P), so it cannot be read as a problem")
+    return table, gymnasium_horizon(made, name, horizon), gymnasium_start(inner, name, start)
+
+
+def open_gymnasium(env: Any, make_arguments: dict[str, Any]) -> tuple[Any, Any, str]:
+    """The environment, what its wrappers hold, and its name; wrappers that change what it does are refused."""
     try:
         import gymnasium
     except ImportError:
@@ -19,7 +28,7 @@ def read_gymnasium(env: Any, horizon: Any, start: Any, make_arguments: dict[str,
             made = gymnasium.make(env, **make_arguments)
         except Exception as error:  # an environment's constructor may raise anything
             raise InputError(f"{name} cannot be made: {type(error).__name__}: {' '.join(str(error).split())}") from None
-        made.close()  # only its table is needed, which outlives its window
+        made.close()  # only its table or its steps are needed, which outlive its window
     elif make_arguments:
         raise InputError(
             f"{next(iter(make_arguments))} is an argument for making an environment, but env is made already"
@@ -35,15 +44,22 @@ def read_gymnasium(env: Any, horizon: Any, start: Any, make_arguments: dict[str,
         if changing & set(kinds):
             raise InputError(f"{name} is wrapped in {kinds[0]}, which its table knows nothing of")
         inner = inner.env
-    table = getattr(inner, "P", None)
-    if table is None:
-        raise InputError(f"{name} has no table of outcomes (no attribute P), so it cannot be read as a problem")
+    return made, inner, name
+
+
+def gymnasium_horizon(made: Any, name: str, horizon: Any) -> Any:
+    """The horizon that the caller gave, or else the environment's time limit."""
     if horizon is None:
         horizon = made.spec.max_episode_steps if made.spec is not None else None
         if horizon is None:
             raise InputError(f"{name} has no time limit of its own: give horizon=")
+    return horizon
+
+
+def gymnasium_start(inner: Any, name: str, start: Any) -> Any:
+    """The start that the caller gave, or else the environment's."""
     if start is None:
         start = getattr(inner, "initial_state_distrib", None)
         if start is None:
             raise InputError(f"{name} does not say how it resets (no attribute initial_state_distrib): give start=")
-    return table, horizon, start
+    return start

@@ -2,11 +2,13 @@
 
 from maxatk.kernels.acting import best_planes, draw_outcomes, greedy_rows, rows_of_actions
 from maxatk.kernels.fixed import carry_forward, choose_by_state, choose_greedily, improve_rows
+from maxatk.kernels.optimism import SampledRows, optimistic_slice
 from maxatk.kernels.slices import NEVER, Layout, Tables, bound_layers, exact_layers, places, reachable, windows
 
 __all__ = [
     "NEVER",
     "Layout",
+    "SampledRows",
     "Tables",
     "best_planes",
     "bound_layers",
@@ -17,6 +19,7 @@ __all__ = [
     "exact_layers",
     "greedy_rows",
     "improve_rows",
+    "optimistic_slice",
     "places",
     "reachable",
     "rows_of_actions",

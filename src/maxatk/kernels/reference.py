@@ -4,9 +4,11 @@ No windows but the idle rule, no pads, no buffers. ``end(x)`` gives upper bound,
 at a final return ``x`` above ``m``; ``idle`` is the same at ``m``.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from maxatk.kernels.optimism import SampledRows
 from maxatk.kernels.slices import Tables
 
 Cell: TypeAlias = tuple[int, int, int]  # (step, state, g)
@@ -96,3 +98,58 @@ def bound_cells(
         return (upper, from_below, *here[2:]) if from_below >= from_above else (upper, from_above, *there[2:])
 
     return {cell: worth(*cell) for cell in cells}
+
+
+def optimistic_start(
+    rows: SampledRows, low: list[int], m: int, end: Callable[[int], float], stakes: list[float]
+) -> tuple[list[float], set[tuple[int, int]]]:
+    """Upper bounds at step 0 with return 0, by state: the betting bound of each row, cell by cell.
+
+    And the steps and rows that are clearly the best of their cell, where a cell was needed.
+
+    Of ``stakes`` the least is taken that covers all that can happen and, if one does, the best stake in theory.
+    """
+    H = len(rows.step_layer)
+    S = (len(rows.pair_start) - 1) // (int(max(rows.step_layer)) + 1)
+    known: dict[Cell, float] = {}
+    used: set[tuple[int, int]] = set()
+
+    def worth(h: int, s: int, j: int) -> float:
+        """At the start of step ``h``; ``s = S`` is a finished rollout."""
+        if s == S or h == H:
+            return end(max(j, m))
+        if j < low[h]:
+            return end(m)
+        if (h, s, j) not in known:
+            node = int(rows.step_layer[h]) * S + s
+            options = {
+                row: backup(h, row, j) for row in range(int(rows.pair_start[node]), int(rows.pair_start[node + 1]))
+            }
+            best = max(options, key=lambda row: options[row])
+            known[h, s, j] = options.pop(best)
+            if all(other < known[h, s, j] - 1e-9 for other in options.values()):
+                used.add((h, best))
+        return known[h, s, j]
+
+    def backup(h: int, row: int, j: int) -> float:
+        peak = j + int(rows.rise[row])
+        states = [S] if h == H - 1 else [*range(S), *([S] if rows.may_end else [])]
+        top = max(worth(h + 1, t, peak) for t in states)
+        risk = float(rows.risk[row])
+        if risk == math.inf:
+            return top
+        sample: list[tuple[float, float]] = []
+        for o in range(int(rows.outcome_start[row]), int(rows.outcome_start[row + 1])):
+            t, at, theta = int(rows.next_state[o]), j + int(rows.jump[o]), float(rows.part[o])
+            value = (1 - theta) * worth(h + 1, t, at) + (theta * worth(h + 1, t, at + 1) if theta else 0.0)
+            sample.append((float(rows.prob[o]), min(value, top)))
+        mean = sum(p * v for p, v in sample)
+        if h == H - 1 and rows.last_is_certain:
+            return mean
+        variance = sum(p * (v - mean) ** 2 for p, v in sample)
+        wanted = max(top, mean + math.sqrt(variance / risk / 2))
+        stake = min([x for x in stakes if x >= wanted], default=stakes[-1])
+        shortfall = math.prod((stake - v) ** p for p, v in sample)
+        return min(stake - math.exp(-risk) * shortfall, top)
+
+    return [worth(0, s, 0) for s in range(S)], used

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from maxatk.planning.lattice import Lattice, Slice
 from maxatk.policies import CompressedPolicy, Rule
 from maxatk.returns import Amounts
 from maxatk.rows import Floats, Ints
+
+SMALL_SLICE = 2**23  # bytes
 
 
 class SlicePolicy(CompressedPolicy):
@@ -92,14 +95,24 @@ class SlicePolicy(CompressedPolicy):
         return np.maximum(M, max(self._lattice.mdp.return_range[0], flat if flat < math.inf else -math.inf))
 
     def _knots(self, i: int, M: Floats) -> Floats:
-        """The best returns of the slices to act on [n].
+        """The best returns of the slices to act on [n]: the knots whose tangents are active.
 
-        On an exact lattice they are the true ones: the slice there is worth at least every tangent.
+        On an exact lattice they are the true ones while slices are small: the slice there is worth at least every
+        tangent, but there are more of them.
         """
-        if self._lattice.exact:
+        if self._acts_on_true_best:
             return M
         knots = np.full(len(M), self._start) if i == 0 else self._curves[i].knots(M)
         return np.where(knots >= self._curves[i].point[-1], M, knots)  # where M itself is promised, any slice at M does
+
+    @cached_property
+    def _acts_on_true_best(self) -> bool:
+        if not self._lattice.exact:
+            return False
+        tables = self._lattice.tables
+        least = self._lattice.index(float(self._effective(0, -math.inf)))
+        low, _, high, *_ = kernels.windows(tables, 0, 0, least)
+        return 8 * int(np.maximum(high.astype(np.int64) - low + 1, 0).sum()) <= SMALL_SLICE
 
     def _row(self, i: int, h: int, s: int, M: float, G: float) -> int:
         found, g = self._slice_at(i, h, s, M, G)
@@ -162,6 +175,9 @@ class SlicePolicy(CompressedPolicy):
                     *(lattice, lattice.tables_from(h, s), after, m),
                     shifts=(g, g), phase=phase, keep=True, memory=memory / 2,
                 )  # fmt: skip
+            if lattice.exact:  # only planes need their slopes for acting
+                found.slope_m = found.slope_m[:0]
+                found.size //= 2
             while self._slices and self._held + found.size > memory / 8:  # the oldest goes first
                 self._held -= self._slices.pop(next(iter(self._slices))).size
             self._slices[key] = found

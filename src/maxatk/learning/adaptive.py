@@ -1,0 +1,146 @@
+"""Learning that stops as soon as it can prove that it may: upper bound on the optimum, lower bound on the policy.
+
+Round by round: sample rows; plan on the empirical problem; bound the optimum from above (``optimism.py``); and, once
+that is promising, bound what the planned policy earns from below, by trying it out in the model as it would be run. If
+the two bounds are within ``epsilon``, stop. Both hold for all rounds at once with probability ``1 - delta``, so it is
+safe to stop when they say so. docs/learning.md, 2 to 4.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maxatk.errors import InputError, TooLargeError
+from maxatk.learning.learn import Learned
+from maxatk.learning.lemmas import betting_bound
+from maxatk.learning.optimism import upper_bound
+from maxatk.learning.run import Run
+from maxatk.learning.trials import TryOut
+from maxatk.planning import Certified, CertifiedPlan
+from maxatk.rows import Bools, Ints
+
+FIRST = 64  # samples of each row before the first plan
+MODEL_SHARE = 0.8  # of a budget; what is left then is for trying the policy out
+BATCH = 64  # trials before the first look at them
+STAKES = 2.0 ** (np.arange(97) / 8)  # shares of the range of returns that trials may be bet on with
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """Sample in growing rounds, and stop when the policy is proved to be within ``epsilon`` of the optimum.
+
+    With probability at least ``1 - delta`` it is, whatever the problem, the number of rounds and the budget: where that
+    runs out first, what is proved by then is ``Learned.epsilon``.
+    """
+
+    def settings(self) -> dict[str, Any]:
+        """What a checkpoint of this learner belongs to."""
+        return {"name": "adaptive"}
+
+    def learn(self, run: Run, k: int, epsilon: float, delta: float) -> Learned:
+        """Learn, for arguments that :func:`maxatk.learn` has checked."""
+        model = run.model
+        if run.budget is not None and run.budget < model.n_rows:
+            raise InputError(f"budget {run.budget} is less than one sample for each of {model.n_rows} rows")
+        if run.round == 0:
+            room = math.inf if run.budget is None else run.budget * MODEL_SHARE / model.n_rows
+            first = max(int(min(FIRST, room)), 1)
+            run.next_round(np.full(model.n_rows, first))
+        while True:
+            run.fill()
+            plan = run.plan(Certified(tol=epsilon / 20), k)
+            upper, matter, blur = upper_bound(model, run.data, plan, epsilon, delta / 2)
+            if blur > epsilon / 2 and run.budget is None:
+                raise TooLargeError(
+                    f"epsilon {epsilon:g} may be out of reach of any number of samples: lattice and rounding blur the "
+                    f"bounds by up to {blur:.2g}; with a budget, what can be proved is returned"
+                )
+            run.report(model.return_range[0], upper)
+            more = self._more(run, (upper - plan.lower) / epsilon, matter)
+            lower = self._try_out(run, plan, upper, epsilon, delta, more)
+            run.report(lower, upper)
+            if upper - lower <= epsilon or more is None:
+                return self._learned(run, plan, lower, upper, delta)
+            run.next_round(run.data.counts + more)
+
+    def _more(self, run: Run, ratio: float, matter: Bools) -> Ints | None:
+        """How many samples of each row [N] another round would draw; None where the budget has no room for one.
+
+        Widths shrink like ``1/n`` at best, so a gap ``ratio`` times too wide takes at least as many times the samples.
+        """
+        if not matter.any():  # the bound rests on none: what is missing is a better policy
+            matter = ~matter
+        level = math.ceil(int(run.data.counts.max()) * min(max(ratio, 1.3), 3.0))
+        more = np.where(matter, level - run.data.counts, 0)
+        if run.budget is None:
+            return more
+        share = (run.budget * MODEL_SHARE - run.samples) / max(int(more.sum()), 1)
+        if share < 1 / 4:
+            return None
+        return more if share >= 1 else np.floor(more * share).astype(np.int64)
+
+    def _try_out(
+        self, run: Run, plan: CertifiedPlan, upper: float, epsilon: float, delta: float, more: Ints | None
+    ) -> float:
+        """A lower bound on what the plan's policy earns, from as many trials as are worth their samples.
+
+        They are as long as what is to be proved seems within reach, at no more samples than another round would take;
+        if there is none, all that is left is spent on them.
+        """
+        model, k = run.model, plan.k
+        longest = k * model.horizon  # samples of a trial, at most
+        least, most = model.return_range
+        if more is not None and upper - plan.upper > epsilon:
+            return least
+        log = math.log(2 * run.round * (run.round + 1) * len(STAKES) / delta)
+        limit = math.inf if more is None else int(more.sum())
+        policy = TryOut(run, plan.policy)
+        while True:
+            lower = trials_bound(run.returns, least, most, log)
+            room = limit - run.trials.samples
+            room = (room if run.left is None else min(room, run.left)) / longest
+            if upper - lower <= epsilon or room < 1:
+                return lower
+            n = len(run.returns)
+            if n and more is not None:
+                mean, variance = float(run.returns.mean()), float(run.returns.var())
+                hope = min(mean + 2 * math.sqrt(variance / n), plan.upper)  # few trials say little about the mean
+                slack = epsilon - (upper - hope)
+                if slack <= 0 or log * (2 * variance / slack**2 + (hope - least) / slack) - n > room:
+                    return lower
+            found = policy.best_returns(int(min(max(BATCH, n // 2), room)))
+            run.returns = np.append(run.returns, found)
+            run.settle()
+
+    def _learned(self, run: Run, plan: CertifiedPlan, lower: float, upper: float, delta: float) -> Learned:
+        gap = max(upper - lower, 0.0)
+        words = (
+            f"With probability at least {1 - delta:g} over the samples, the policy earns at least {lower:.6g} and no "
+            f"policy earns more than {upper:.6g}: it loses at most {gap:.6g}. ({run.samples} samples of "
+            f"{run.model.n_rows} rows, {len(run.returns)} trials of the policy among them.)"
+        )
+        stats = {
+            "lower": lower,
+            "upper": upper,
+            "rounds": run.round,
+            "trials": len(run.returns),
+            "seconds": run.seconds,
+        }
+        return Learned(plan, gap, delta, run.samples, run.data.counts + run.trials.counts, words, stats)
+
+
+def trials_bound(returns: Any, least: float, most: float, log: float) -> float:
+    """A lower bound on the mean of independent returns in ``[least, most]``, for all their numbers at once.
+
+    Of the betting bounds for ``most - return`` under all stakes the best is taken; ``log`` is ``ln(1/delta)`` with the
+    number of stakes in it.
+    """
+    if not len(returns):
+        return least
+    value, count = np.unique(returns, return_counts=True)
+    share, span = count / len(returns), most - least
+    bounds = [betting_bound(share, most - value, span * x, log / len(returns)) for x in STAKES]
+    rounding = 2.0**-40 * (span + abs(least) + abs(most))
+    return max(most - min(bounds) - rounding, least)

@@ -1,0 +1,117 @@
+"""What was sampled: how often each outcome of each row came up."""
+
+from typing import Any
+
+import numpy as np
+
+from maxatk.errors import InputError
+from maxatk.formats.archive import Archive
+from maxatk.learning.models import CheckedModel
+from maxatk.mdp import MDP
+from maxatk.rows import Floats, Ints, Rows, offsets
+
+
+class Data:
+    """Counts of outcomes by row."""
+
+    def __init__(self, model: CheckedModel) -> None:
+        self._model = model
+        self._outcomes: list[dict[tuple[int, float], int]] = [{} for _ in range(model.n_rows)]
+        self.counts: Ints = np.zeros(model.n_rows, np.int64)  # [N]
+
+    @property
+    def samples(self) -> int:
+        """How many samples there are."""
+        return int(self.counts.sum())
+
+    def add(self, row: int, next_states: Ints, rewards: Floats) -> None:
+        """Count outcomes of a row."""
+        kinds, where = np.unique(rewards, return_inverse=True)
+        code = where * (self._model.n_states + 1) + next_states
+        found, times = np.unique(code, return_counts=True)
+        known = self._outcomes[row]
+        for value, n in zip(found.tolist(), times.tolist(), strict=True):
+            kind, next_state = divmod(value, self._model.n_states + 1)
+            key = (next_state, float(kinds[kind]))
+            known[key] = known.get(key, 0) + n
+        self.counts[row] += len(rewards)
+
+    def merge(self, other: "Data") -> None:
+        """Take in what another one has counted."""
+        for known, more in zip(self._outcomes, other._outcomes, strict=True):
+            for key, n in more.items():
+                known[key] = known.get(key, 0) + n
+        self.counts += other.counts
+
+    def most_outcomes(self) -> tuple[int, int]:
+        """The row with the most different outcomes, and their number."""
+        sizes = [len(known) for known in self._outcomes]
+        row = int(np.argmax(sizes))
+        return row, sizes[row]
+
+    def columns(self) -> tuple[Ints, Ints, Floats, Ints]:
+        """Rows [T], next states [T], rewards [T] and counts [T] of all outcomes seen, in order."""
+        entries = [
+            (row, next_state, reward, n)
+            for row, known in enumerate(self._outcomes)
+            for (next_state, reward), n in sorted(known.items())
+        ]
+        row, next_state, reward, n = zip(*entries, strict=True) if entries else ((), (), (), ())
+        return (
+            *(np.array(row, np.int64), np.array(next_state, np.int64)),
+            *(np.array(reward, np.float64), np.array(n, np.int64)),
+        )
+
+    def mdp(self) -> MDP:
+        """The empirical problem; every row must have been sampled."""
+        model = self._model
+        row, next_state, reward, n = self.columns()
+        ends = next_state == model.n_states
+        start = np.zeros(model.n_states)
+        start[model.start_state] = model.start_prob
+        return MDP(
+            Rows(
+                n_states=model.n_states,
+                n_actions=model.n_actions,
+                step_layer=model.step_layer.astype(np.int64),
+                layer=model.layer,
+                state=model.state,
+                action=model.action,
+                start=offsets(np.bincount(row, minlength=model.n_rows)),
+                prob=n / self.counts[row],
+                next_state=np.where(ends, 0, next_state),
+                reward=reward,
+                ends=ends,
+            ),
+            start=start,
+        )
+
+    # In files: four columns, checked as if a model had sent them.
+
+    def arrays(self, name: str) -> dict[str, Any]:
+        """The columns as members of an archive."""
+        row, next_state, reward, n = self.columns()
+        return {f"{name}_row": row, f"{name}_next": next_state, f"{name}_reward": reward, f"{name}_count": n}
+
+    @classmethod
+    def read(cls, file: Archive, name: str, model: CheckedModel) -> "Data":
+        """What :meth:`arrays` wrote, for this model."""
+        row, next_state, n = (file.array(f"{name}_{part}", "<i8") for part in ("row", "next", "count"))
+        reward = file.array(f"{name}_reward", "<f8")
+        if not len(row) == len(next_state) == len(n) == len(reward):
+            raise InputError("its columns differ in length")
+        data = cls(model)
+        if not len(row):
+            return data
+        if row.min() < 0 or row.max() >= model.n_rows or next_state.min() < 0 or next_state.max() > model.n_states:
+            raise InputError("it counts outcomes of rows or states that do not exist")
+        if not ((reward >= model.least_reward) & (reward <= model.most_reward)).all() or n.min() < 1 or n.max() > 2**53:
+            raise InputError("its rewards or counts make no sense")
+        places: list[int] = row.tolist()
+        for r, t, x, c in zip(places, next_state.tolist(), reward.tolist(), n.tolist(), strict=True):
+            known = data._outcomes[r]
+            if (t, x) in known:
+                raise InputError("it counts an outcome twice")
+            known[t, x] = c
+            data.counts[r] += c
+        return data

@@ -1,0 +1,123 @@
+"""The one entry to learning: generative model + learner -> plan, with its guarantee."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Protocol
+
+import numpy as np
+from rich.console import Console
+from rich.status import Status as Spinner
+
+from maxatk import checks
+from maxatk.checks import Number, shown
+from maxatk.errors import InputError
+from maxatk.learning.models import CheckedModel, Model
+from maxatk.learning.run import LearningProgress, LearningReporter, Run
+from maxatk.learning.sample_size import probability
+from maxatk.planning import Plan
+from maxatk.rows import Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What was learned: a plan for the empirical problem, and what is certain of its policy in the true one.
+
+    With probability at least ``1 - delta`` over the samples, ``plan.policy`` loses at most ``epsilon`` to the optimum.
+    """
+
+    plan: Plan  # its own bounds are those of the empirical problem
+    epsilon: float  # in units of the return; more than was asked for where the budget ran out
+    delta: float
+    samples: int  # all that were drawn
+    counts: Ints  # [N] by row: in order of step (where they differ), state and action
+    certificate: str  # the guarantee in words
+    stats: Mapping[str, float]  # plain numbers: bounds, rounds, seconds, ...
+
+
+class Learner(Protocol):
+    """A way of learning: frozen configuration with two methods."""
+
+    def settings(self) -> dict[str, Any]:
+        """What a checkpoint of this learner belongs to."""
+        ...
+
+    def learn(self, run: Run, k: int, epsilon: float, delta: float) -> Learned:
+        """Learn, for arguments that :func:`learn` has checked."""
+        ...
+
+
+def learn(
+    model: Model,
+    k: int,
+    *,
+    epsilon: Number,
+    delta: Number,
+    learner: Learner | None = None,
+    budget: int | None = None,
+    rng: int | np.random.Generator = 0,
+    checkpoint: str | PathLike[str] | None = None,
+    progress: bool | LearningReporter = False,
+) -> Learned:
+    """Learn a policy for the best of ``k`` rollouts that is within ``epsilon`` of the optimum, with ``1 - delta``.
+
+    The start distribution is the model's and is known: resets cost no samples. The policy is for resets that are
+    drawn from it; one that is to be right for each start state of a list takes a run for each, with ``delta`` divided
+    by their number.
+
+    Args:
+        model: what to sample from: a :class:`maxatk.TabularModel`, or anything alike (:class:`maxatk.Model`).
+        k: the number of rollouts, at least 1.
+        epsilon: the loss allowed, in units of the return.
+        delta: the probability of failure allowed.
+        learner: how to learn; :class:`maxatk.Adaptive` by default, or the paper's :class:`maxatk.Uniform`.
+        budget: how many samples may be drawn at most.
+        rng: a seed, or a generator, which is passed on to the model.
+        checkpoint: a file that the run is saved to as it goes on, about every second; if it exists, the run that it
+            holds is continued, and ends just as if it had not been interrupted.
+        progress: a function that is told where the run stands, or True for a line on the terminal.
+
+    >>> import maxatk as mk
+    >>> model = mk.TabularModel(mk.instances.figure1(gamma=0.25))
+    >>> out = mk.learn(model, k=2, epsilon=0.1, delta=0.05, rng=0)
+    >>> out.epsilon <= 0.1, out.plan.policy.action(rollout=1, step=0, state=0, best=0.5, so_far=0)
+    (True, 1)
+    """
+    from maxatk.learning.adaptive import Adaptive
+
+    checked = CheckedModel(model)
+    k = checks.integer(k, "k", least=1)
+    error = float(checks.exact_number(epsilon, "epsilon"))
+    if error <= 0:
+        raise InputError(f"epsilon must be above 0, not {shown(epsilon)}")
+    risk = float(probability(delta, "delta"))
+    if budget is not None:
+        budget = checks.integer(budget, "budget", least=1)
+    if learner is None:
+        learner = Adaptive()
+    if isinstance(learner, type) or not hasattr(learner, "learn"):
+        raise InputError(f"learner must be a learner such as mk.Uniform(), not {shown(learner)}")
+    if not isinstance(rng, np.random.Generator):
+        rng = np.random.default_rng(checks.integer(rng, "rng"))
+    settings = {"k": k, "epsilon": error, "delta": risk, "learner": learner.settings()}
+
+    def run(reporter: LearningReporter | None) -> Learned:
+        state = Run(checked, rng, budget, checkpoint, settings, reporter)
+        try:
+            found = learner.learn(state, k, error, risk)
+        except KeyboardInterrupt:
+            state.save()
+            raise
+        state.save()
+        return found
+
+    if callable(progress):
+        return run(progress)
+    if not progress:
+        return run(None)
+    with Spinner("learning (kernels are compiled on the first run)", console=Console(stderr=True)) as spinner:
+
+        def show(at: LearningProgress) -> None:
+            spinner.update(str(at))
+
+        return run(show)

@@ -1,0 +1,324 @@
+"""Generative models: simulators that can be asked what any action in any state may bring.
+
+A :class:`Model` is anything with a few attributes and :meth:`Model.sample`. :class:`CheckedModel` is the one gate
+through which learners speak to it: past it, sizes, rewards and samples can be relied on.
+"""
+
+import math
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from maxatk import checks, formats
+from maxatk.checks import shown
+from maxatk.errors import InputError
+from maxatk.mdp import MDP, start_distribution
+from maxatk.rows import Floats, Ints, array, offsets
+
+
+@runtime_checkable
+class Model(Protocol):
+    """What a simulator must offer to be learned from; ``start`` is a state or a distribution over them.
+
+    It may offer more, each with the default that the paper takes for granted:
+
+    * ``reward_range = (0, 1)``: bounds on a single reward.
+    * ``rewards``: where rewards depend on state and action alone and are known, ``[S, A]`` or per step ``[H, S, A]``;
+      those sampled are then not looked at. Otherwise they are observed, and may depend on chance.
+    * ``actions(step, state)``: the actions of a state; all ``n_actions`` by default.
+    * ``may_end = True``: whether rollouts may end before the horizon.
+    * ``support``: a bound on the number of different outcomes (next state and reward) of a row; by default one for
+      each next state and one for the end. Only :class:`maxatk.Uniform` needs it.
+    """
+
+    n_states: int
+    n_actions: int
+    horizon: int
+    start: Any
+    homogeneous: bool  # whether all steps behave alike
+
+    def sample(self, step: int, state: int, action: int, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+        """``n`` independent outcomes: next states [n] and rewards [n]. Next state ``n_states`` ends the rollout."""
+        ...
+
+
+class TabularModel:
+    """A generative model that hides a table.
+
+    Args:
+        mdp: the problem to sample from.
+        known_rewards: whether the learner is told the rewards, as in the paper; they must then depend on state and
+            action alone.
+
+    >>> import numpy as np
+    >>> import maxatk as mk
+    >>> model = mk.TabularModel(mk.instances.figure1(gamma=0.25))
+    >>> next_states, rewards = model.sample(step=0, state=0, action=1, n=5, rng=np.random.default_rng(0))
+    >>> next_states, rewards             # state 1 does not exist: every outcome ends the rollout
+    (array([1, 1, 1, 1, 1]), array([0., 0., 0., 0., 1.]))
+    """
+
+    def __init__(self, mdp: MDP, *, known_rewards: bool = False) -> None:
+        if not isinstance(mdp, MDP):
+            raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
+        self.n_states, self.n_actions, self.horizon = mdp.n_states, mdp.n_actions, mdp.horizon
+        self.homogeneous = mdp.homogeneous
+        self.start = np.zeros(mdp.n_states)
+        self.start[mdp.start_state] = mdp.start_prob
+        self.reward_range = (float(mdp.reward.min()), float(mdp.reward.max()))
+        self.may_end = bool((mdp.next_state == mdp.n_states).any())
+        self.support = max(mdp.n_states + self.may_end, int(np.diff(mdp.outcome_start).max()))
+        self.rewards = _row_rewards(mdp) if known_rewards else None
+        self._mdp = mdp
+        self._rows: dict[tuple[int, int, int], tuple[Floats, Ints, Floats]] = {}  # as they are first asked for
+
+    def actions(self, step: int, state: int) -> list[int]:
+        """The actions that ``state`` offers."""
+        return self._mdp.actions(step, state)
+
+    def sample(self, step: int, state: int, action: int, n: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
+        """``n`` independent outcomes of a row."""
+        row = (step, state, action)
+        if row not in self._rows:
+            prob, next_state, reward = zip(*self._mdp.outcomes(*row), strict=True)
+            ends = [self.n_states if s is None else s for s in next_state]
+            self._rows[row] = np.cumsum(prob)[:-1], np.array(ends, np.int64), np.array(reward)
+        below, next_states, rewards = self._rows[row]
+        drawn = np.searchsorted(below, rng.random(n), side="right")
+        return next_states[drawn], rewards[drawn]
+
+
+def _row_rewards(mdp: MDP) -> Floats:
+    """``[L or H, S, A]`` the reward of each row, which must have only one."""
+    rewards = np.zeros((1 if mdp.homogeneous else mdp.horizon, mdp.n_states, mdp.n_actions))
+    for h in range(len(rewards)):
+        for s in range(mdp.n_states):
+            for a in mdp.actions(h, s):
+                found = {o.reward for o in mdp.outcomes(h, s, a)}
+                if len(found) > 1:
+                    row = f"row (state {s}, action {a}, step {h})"
+                    raise InputError(f"{row}: known_rewards needs one reward, but it has {len(found)}")
+                (rewards[h, s, a],) = found
+    return rewards[0] if mdp.homogeneous else rewards
+
+
+class GymnasiumModel:
+    """A Gymnasium environment as a generative model, where its state can be set: toy text, by ``env.unwrapped.s``.
+
+    Args:
+        env: an environment or its id; ``make_arguments`` are those of ``gymnasium.make``.
+        reward_range: bounds on a single reward.
+        horizon: the number of steps of a rollout; by default the environment's own time limit.
+        start: the reset state or its distribution; by default the environment's own.
+
+    >>> import maxatk as mk
+    >>> model = mk.GymnasiumModel("FrozenLake-v1", horizon=8)
+    >>> model.n_states, model.n_actions
+    (16, 4)
+    """
+
+    homogeneous = True
+
+    def __init__(
+        self,
+        env: Any,
+        *,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+        horizon: int | None = None,
+        start: Any = None,
+        **make_arguments: Any,
+    ) -> None:
+        made, inner, name = formats.open_gymnasium(env, make_arguments)
+        for space, what in ((inner.observation_space, "states"), (inner.action_space, "actions")):
+            if not hasattr(space, "n"):
+                raise InputError(f"{name} has no finite number of {what}, so it cannot be sampled state by state")
+        made.reset(seed=0)  # some have no state before
+        if not hasattr(inner, "s"):
+            raise InputError(f"{name} has no state that can be set (no attribute s), so it cannot be asked about any")
+        self.n_states, self.n_actions = int(inner.observation_space.n), int(inner.action_space.n)
+        self.horizon = formats.gymnasium_horizon(made, name, horizon)
+        self.start = formats.gymnasium_start(inner, name, start)
+        self.reward_range = reward_range
+        self._env, self._name = inner, name
+
+    def sample(self, step: int, state: int, action: int, n: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
+        """``n`` steps of the environment, each from ``state``."""
+        env = self._env
+        env.np_random = rng
+        next_states, rewards = np.empty(n, np.int64), np.empty(n)
+        for i in range(n):
+            env.s = state
+            try:
+                next_state, rewards[i], over, _, _ = env.step(action)
+            except Exception as error:  # an environment may raise anything
+                said = " ".join(str(error).split())
+                raise InputError(
+                    f"{self._name} cannot step from state {state} with action {action}: {type(error).__name__}: {said}"
+                ) from None
+            next_states[i] = self.n_states if over else next_state
+        return next_states, rewards
+
+
+class CheckedModel:
+    """A model whose attributes were read and checked, with its rows numbered in order of layer, state and action."""
+
+    def __init__(self, model: Any) -> None:
+        for name in ("n_states", "n_actions", "horizon", "start", "homogeneous", "sample"):
+            if not hasattr(model, name):
+                raise InputError(f"the model has no {name}: see maxatk.Model for what it needs")
+        if not callable(model.sample):
+            raise InputError("the model's sample is not a function")
+        self._model = model
+        self.n_states = checks.integer(model.n_states, "the model's n_states", least=1)
+        self.n_actions = checks.integer(model.n_actions, "the model's n_actions", least=1)
+        self.horizon = checks.horizon(model.horizon)
+        alike: Any = model.homogeneous
+        if not isinstance(alike, bool | np.bool_):
+            raise InputError(f"the model's homogeneous must be true or false, not {shown(alike)}")
+        self.n_layers = 1 if alike else self.horizon
+        self.step_layer: Ints = np.zeros(self.horizon, np.int64) if alike else np.arange(self.horizon)  # [H]
+        self.start_state, self.start_prob = start_distribution(model.start, self.n_states)
+        self.may_end = bool(getattr(model, "may_end", True))
+        self.least_reward, self.most_reward = self._reward_range()
+        self._number_rows()
+        self.rewards = self._known_rewards()
+        support = getattr(model, "support", None)
+        self.support = self.n_states + self.may_end
+        if support is not None:
+            self.support = checks.integer(support, "the model's support", least=1)
+
+    def _reward_range(self) -> tuple[float, float]:
+        given = getattr(self._model, "reward_range", (0.0, 1.0))
+        if not checks.is_list(given) or len(given) != 2:
+            raise InputError(f"the model's reward_range must be a pair (least, most), not {shown(given)}")
+        least, most = (float(checks.exact_number(x, f"reward_range[{i}]")) for i, x in enumerate(given))
+        if least > most:
+            raise InputError(f"the model's reward_range {shown(tuple(given))} has its least above its most")
+        if max(abs(least), abs(most)) > 1e280 / self.horizon:
+            raise InputError(f"reward_range {shown(tuple(given))} over {self.horizon} steps is too large for floats")
+        return least, most
+
+    def _number_rows(self) -> None:
+        """``layer``, ``state`` and ``action`` of every row, and where those of a state start."""
+        offered = getattr(self._model, "actions", None)
+        checks.fits_in_memory(24 * self.n_layers * self.n_states * self.n_actions, "the table of all rows")
+        every = np.arange(self.n_actions)
+        actions: list[Ints] = []
+        for layer in range(self.n_layers):
+            for state in range(self.n_states):
+                if offered is None:
+                    actions.append(every)
+                    continue
+                found = sorted(
+                    {
+                        checks.integer(a, f"an action of state {state} at step {layer}", most=self.n_actions - 1)
+                        for a in offered(layer, state)
+                    }
+                )
+                if not found:
+                    raise InputError(f"state {state} has no actions at step {layer}")
+                actions.append(np.array(found))
+        counts = np.array([len(a) for a in actions])
+        self.pair_start: Ints = offsets(counts)  # [L * S + 1]
+        self.action: Ints = np.concatenate(actions)  # [N]
+        self.layer, self.state = np.divmod(np.repeat(np.arange(len(counts)), counts), self.n_states)  # [N] each
+
+    @property
+    def n_rows(self) -> int:
+        """``N``: how many rows there are to learn."""
+        return len(self.action)
+
+    @property
+    def step_rows(self) -> int:
+        """How many pairs of a step and one of its rows there are."""
+        return self.n_rows * (self.horizon // self.n_layers)
+
+    def row_at(self, step: int, state: int, action: int) -> int:
+        """The number of a row."""
+        node = int(self.step_layer[step]) * self.n_states + state
+        first, last = self.pair_start[node], self.pair_start[node + 1]
+        return int(first + np.searchsorted(self.action[first:last], action))
+
+    def _known_rewards(self) -> Floats | None:
+        """``[N]`` the reward of each row, where it is known."""
+        given = getattr(self._model, "rewards", None)
+        if given is None:
+            return None
+        table = array(given, "rewards")
+        shape = (self.n_states, self.n_actions)
+        if table.dtype.kind not in "biuf" or table.shape not in (shape, (self.horizon, *shape)):
+            raise InputError(
+                f"the model's rewards have shape {table.shape}: expected {shape} or {(self.horizon, *shape)}"
+            )
+        if table.ndim == 3 and self.n_layers == 1 and (table != table[0]).any():
+            raise InputError("the model is homogeneous, but its rewards differ by step")
+        index = (self.state, self.action) if table.ndim == 2 else (self.layer, self.state, self.action)
+        rewards = table[index].astype(np.float64)
+        self._check_rewards(rewards, np.arange(self.n_rows))
+        return rewards
+
+    def _check_rewards(self, rewards: Floats, rows: Ints) -> None:
+        """Refuse rewards [n] of ``rows`` [n] that are not in the range."""
+        inside = (rewards >= self.least_reward) & (rewards <= self.most_reward)  # false for NaN, too
+        if not inside.all():
+            n = int(np.argmin(inside))
+            raise InputError(
+                f"{self.name(int(rows[n]))}: reward {rewards[n]:g} is outside the model's reward_range "
+                f"({self.least_reward:g}, {self.most_reward:g})"
+            )
+
+    def name(self, row: int) -> str:
+        """How messages call a row."""
+        return f"row (state {self.state[row]}, action {self.action[row]}, step {self.layer[row]})"
+
+    def sample(self, row: int, n: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
+        """``n`` outcomes of a row, asked for at the first step at which it is in force."""
+        found: Any = self._model.sample(int(self.layer[row]), int(self.state[row]), int(self.action[row]), n, rng)
+        if not checks.is_list(found) or len(found) != 2:
+            raise InputError(f"{self.name(row)}: sample must return (next_states, rewards), not {shown(found)}")
+        next_states = array(found[0], f"{self.name(row)}: next_states")
+        if next_states.shape != (n,) or next_states.dtype.kind not in "iu":
+            raise InputError(
+                f"{self.name(row)}: next_states holds {next_states.dtype} of shape {next_states.shape}: "
+                f"expected {n} integers"
+            )
+        wrong = (next_states < 0) | (next_states > self.n_states - (not self.may_end))
+        if wrong.any():
+            bad = next_states[np.argmax(wrong)]
+            ends = f", and {self.n_states} for the end" if self.may_end else ", and may_end is false"
+            raise InputError(
+                f"{self.name(row)}: next state {bad} is out of range: states count from 0 to {self.n_states - 1}{ends}"
+            )
+        if self.rewards is not None:
+            return next_states.astype(np.int64), np.full(n, self.rewards[row])
+        rewards = array(found[1], f"{self.name(row)}: rewards")
+        if rewards.shape != (n,) or rewards.dtype.kind not in "biuf":
+            raise InputError(
+                f"{self.name(row)}: rewards holds {rewards.dtype} of shape {rewards.shape}: expected {n} numbers"
+            )
+        rewards = rewards.astype(np.float64)
+        self._check_rewards(rewards, np.full(n, row))
+        return next_states.astype(np.int64), rewards + 0.0
+
+    # What is known of returns before anything is sampled.
+
+    @property
+    def return_range(self) -> tuple[float, float]:
+        """Bounds on the return of a rollout of 1 to ``horizon`` steps, or just ``horizon`` where none may end early."""
+        lengths = (1, self.horizon) if self.may_end else (self.horizon,)
+        return (
+            math.nextafter(min(self.least_reward * n for n in lengths), -math.inf),
+            math.nextafter(max(self.most_reward * n for n in lengths), math.inf),
+        )
+
+    def signature(self) -> dict[str, Any]:
+        """What tells one model from another without sampling it, for checkpoints."""
+        return {
+            "n_states": self.n_states,
+            "n_rows": self.n_rows,
+            "horizon": self.horizon,
+            "n_layers": self.n_layers,
+            "reward_range": [self.least_reward, self.most_reward],
+            "known_rewards": self.rewards is not None,
+            "may_end": self.may_end,
+        }

@@ -1,0 +1,175 @@
+"""An upper bound on the optimum of a problem of which only samples are known.
+
+Backward induction over slices, as the certified planner does it, but with each row's mean bounded by bets on the
+sample: ``x - e^-risk * G(x - V)``, where no value ``V`` of what may come exceeds ``x`` and ``G`` is the geometric mean
+over the sample. For the *true* optimal values that is right for all rows, steps, rollouts, lattice points and sample
+sizes at once with probability ``1 - delta``, and it is monotone: put upper bounds on the true values in, and upper
+bounds come out. Between lattice points and knots chords bound the true values, which are convex. docs/learning.md, 3.
+"""
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from maxatk import checks, kernels
+from maxatk.learning.data import Data
+from maxatk.learning.models import CheckedModel
+from maxatk.planning import CertifiedPlan
+from maxatk.planning.lattice import common_step
+from maxatk.rows import Bools, Floats, Ints, offsets
+
+_NEAR, _FAR = 2.0 ** (np.arange(-48, 1) / 4), 2.0 ** (np.arange(-48, 49) / 4)
+STAKES = np.concatenate((-_NEAR[::-1], [0.0], _FAR))  # distances from the greatest return, in ranges of returns
+MOST_POINTS = 4096  # of a lattice that holds all rewards seen; beyond it, chords do
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A lattice of returns, and what it costs in the union bound to have chosen it after seeing the sample."""
+
+    kappa: float
+    exact: bool  # whether it holds all rewards that were seen
+    price: float
+
+    def steps(self, amount: Floats | float) -> Floats:
+        """An amount in lattice steps; on an exact lattice what is whole but for rounding is whole."""
+        found = np.asarray(amount, np.float64) / self.kappa
+        whole = np.rint(found)
+        return np.where(np.abs(found - whole) < 1e-9 * np.maximum(np.abs(whole), 1), whole, found)
+
+
+class Bound(NamedTuple):
+    """An upper bound on the optimum."""
+
+    value: float
+    matter: Bools  # [N] the rows that it rests on: more samples of others would not lower it
+    blur: float  # what the lattice and rounding may have added to it, which no samples lower
+
+
+def upper_bound(model: CheckedModel, data: Data, plan: CertifiedPlan, epsilon: float, delta: float) -> Bound:
+    """At least the optimum of ``plan.k`` rollouts, with probability ``1 - delta``, for all samples and plans at once.
+
+    ``plan`` is one for the empirical problem; only its knots are used, and they may be any. The lattice is chosen so
+    that little of ``epsilon`` is lost to it, if it can be.
+    """
+    least, most = model.return_range
+    span = most - least
+    grid = choose_grid(model, plan, epsilon)
+    sweep = _Sweep(model, data, grid, log_functions(model, plan.k, grid) - math.log(delta))
+    kappa, top = grid.kappa, math.ceil(most / grid.kappa)
+    ends = np.array([math.floor(least / kappa), top])
+    knots, values = ends, kappa * ends  # of the curve after the present rollout: at first, what is in hand
+    with ThreadPoolExecutor() as pool:
+        for i in range(plan.k - 1, -1, -1):
+            points = [plan.start] if i == 0 else plan.curves[i].point.tolist()
+            wanted = {max(math.floor(float(grid.steps(m))), math.floor(least / kappa)) for m in points}
+            ms = sorted(m for m in wanted if m < top)
+
+            def start_value(m: int, after: tuple[Ints, Floats] = (knots, values)) -> float:
+                return sweep.start_value(m, *after)
+
+            found = list(pool.map(start_value, ms))
+            knots, values = np.array([*ms, top]), np.array([*found, kappa * top])
+    size = 2.0**12 * span * (10 + abs(math.log(span))) + abs(least) + abs(most)
+    rounding = plan.k * (model.horizon * (sweep.longest + 16) + 16) * 2.0**-52 * size
+    rounding += plan.k * model.horizon * sweep.off_lattice
+    chords = 0.0 if grid.exact else chord_cost(plan.k, model.horizon) * kappa
+    return Bound(min(float(values[0]) + rounding, most), sweep.rows_that_matter(), rounding + chords)
+
+
+def choose_grid(model: CheckedModel, plan: CertifiedPlan, epsilon: float) -> Grid:
+    """The step that all rewards seen are multiples of, or else one so fine that chords cost little of ``epsilon``.
+
+    Lattices ``a/b`` have shares ``1/(a b)²`` of half the risk, ``span/2**p`` shares ``1/(p(p+1))`` of the other half.
+    """
+    least, most = model.return_range
+    step: Fraction | None = common_step(plan.mdp)
+    if step is not None and most - least <= MOST_POINTS * step:
+        price = 2 * (math.pi**2 / 6) ** 2 * float(step.numerator) ** 2 * float(step.denominator) ** 2
+        return Grid(float(step), True, price)
+    fine = 20 * chord_cost(plan.k, model.horizon) * (most - least) / epsilon
+    power = min(max(math.ceil(math.log2(max(fine, 1))), 6), 12)
+    return Grid((most - least) / 2**power, False, 2 * power * (power + 1))
+
+
+def chord_cost(k: int, horizon: int) -> float:
+    """What chords in place of values cost at most, in steps of the lattice: a chord rounds a reward without bias."""
+    return min((k - 1) / (2 * math.sqrt(k)), math.sqrt(math.log(k) / 2)) * math.sqrt(horizon)
+
+
+def log_functions(model: CheckedModel, k: int, grid: Grid) -> float:
+    """The logarithm of the number of bets: functions of a row's outcome, times stakes, times the lattice's price."""
+    least, most = model.return_range
+    best_returns = (most - least) / grid.kappa + 3
+    partial_returns = model.horizon * ((model.most_reward - model.least_reward) / grid.kappa + 2) + 1
+    return math.log(model.step_rows * k * len(STAKES)) + math.log(best_returns * partial_returns) + math.log(grid.price)
+
+
+class _Sweep:
+    """A sample on a lattice, ready to be swept."""
+
+    def __init__(self, model: CheckedModel, data: Data, grid: Grid, log: float) -> None:
+        row, next_state, reward, n = data.columns()
+        steps = grid.steps(reward)
+        jump = np.rint(steps) if grid.exact else np.floor(steps)
+        self.off_lattice = float(np.abs(reward - grid.kappa * jump).max()) if grid.exact else 0.0
+        self.longest = int(np.bincount(row).max())
+        greatest = np.full(model.n_rows, model.most_reward) if model.rewards is None else model.rewards
+        rise = np.ceil(grid.steps(greatest)).astype(np.int64)
+        with np.errstate(divide="ignore"):
+            risk = log / data.counts
+        self._rows = kernels.SampledRows(
+            step_layer=model.step_layer.astype(np.int64),
+            pair_start=model.pair_start,
+            outcome_start=offsets(np.bincount(row, minlength=model.n_rows)),
+            prob=n / data.counts[row],
+            next_state=next_state,
+            jump=jump.astype(np.int64),
+            part=np.zeros(len(steps)) if grid.exact else steps - jump,
+            risk=risk,
+            rise=rise,
+            may_end=model.may_end,
+            last_is_certain=model.rewards is not None,
+        )
+        self._model = model
+        self.used = np.zeros((model.horizon, model.n_rows), np.bool_)
+        least, most = model.return_range
+        self._most = most
+        self._stakes = most + (most - least) * STAKES
+        h = np.arange(model.horizon + 1)
+        ahead = model.horizon - h  # steps still to come
+        most_rise, least_rise = int(rise.max()), math.floor(float(grid.steps(model.least_reward)))
+        left = ahead * most_rise
+        if model.may_end:  # then there may be one step to come, or all of them
+            left = np.maximum(left, np.minimum(ahead, 1) * most_rise)
+        self._left, self._lowest, self._high = left, h * least_rise, h * most_rise  # [H + 1] each
+
+    def rows_that_matter(self) -> Bools:
+        """Rows that some cell's bound is that of, in states that can be reached by such rows, as far as was seen."""
+        model, rows = self._model, self._rows
+        row = np.repeat(np.arange(model.n_rows), np.diff(rows.outcome_start))  # [T]
+        matter = np.zeros(model.n_rows, np.bool_)
+        reached = np.isin(np.arange(model.n_states + 1), model.start_state)  # the end among them
+        for used in self.used:
+            used = used & reached[model.state]
+            matter |= used
+            reached = np.isin(np.arange(model.n_states + 1), rows.next_state[used[row]])
+        return matter
+
+    def start_value(self, m: int, knots: Ints, values: Floats) -> float:
+        """Bounds the value of a rollout that starts with best return ``m``, in lattice steps.
+
+        ``values`` are those of the next rollout's curve at its ``knots``.
+        """
+        low = np.maximum(self._lowest, m - self._left + 1)
+        j = np.arange(m, max(m, int(self._high[1:].max())) + 1)
+        cells = self._model.n_states * int((self._high - low).max() + 1)
+        checks.fits_in_memory(16 * cells, f"a slice of {self._model.n_states} states")
+        ends = np.minimum(np.interp(j, knots, values), self._most)
+        found = kernels.optimistic_slice(self._rows, low, self._high, m, ends, self._stakes, self.used)
+        model = self._model
+        return float(found[model.start_state] @ model.start_prob / model.start_prob.sum())

@@ -1,0 +1,166 @@
+"""How many samples are enough, and how many are needed: Theorems 4 and 3 with their constants."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from maxatk import checks
+from maxatk.checks import Number, shown
+from maxatk.errors import InputError
+
+CONSTANTS = ("paper", "tight")
+
+
+@dataclass(frozen=True)
+class SampleSize:
+    """What uniform sampling needs, for rewards in [0, 1]."""
+
+    per_pair: int  # m: samples of each state-action pair, or of each at every step where steps differ
+    total: int
+    kappa: float  # the step of the grid that rewards are rounded to, 1/n
+    cells: int  # n
+
+    def __str__(self) -> str:
+        return f"{self.per_pair} samples for each of {self.total // self.per_pair} pairs, {self.total} in all"
+
+
+def sample_size(
+    *,
+    n_states: int,
+    n_actions: int,
+    horizon: int,
+    k: int,
+    epsilon: Number,
+    delta: Number,
+    homogeneous: bool = True,
+    constants: str = "paper",
+    outcomes: int | None = None,
+) -> SampleSize:
+    """The number of samples with which the paper's algorithm is (epsilon, delta)-correct (Theorem 4).
+
+    Rewards are taken to lie in [0, 1]. (For a range of width ``w`` divide ``epsilon`` by ``w``.)
+
+    * ``"paper"``: as the paper proves it, with ``kappa = 1/n <= epsilon/(9H)``, for one start state or distribution.
+      For a policy per start state that holds for all of them at once, ask for ``delta / n_states``.
+    * ``"tight"``: ``max{32 K²H²(ln(2SAH/delta) + S ln 2), 64 L K H³/epsilon²}``, ``kappa = 1/n <= epsilon/(4H)``,
+      ``L = ln(4 S |X| H K A/delta)``, the union over start states included; proved in docs/learning.md.
+
+    Args:
+        n_states: ``S``.
+        n_actions: ``A``.
+        horizon: ``H``.
+        k: the number of rollouts, ``K``.
+        epsilon: the loss allowed, in units of the return, at most ``H``.
+        delta: the probability of failure allowed.
+        homogeneous: whether all steps behave alike, so that they share samples.
+        constants: ``"paper"`` or ``"tight"``.
+        outcomes: how many different outcomes a row may have, where not just ``S``: with rewards that depend on chance,
+            or with an end.
+
+    >>> import maxatk as mk
+    >>> sizes = dict(n_states=10, n_actions=3, horizon=10, k=4, epsilon=1, delta=0.1)
+    >>> print(mk.sample_size(**sizes))
+    112370536 samples for each of 30 pairs, 3371116080 in all
+    >>> print(mk.sample_size(**sizes, constants="tight"))
+    6417783 samples for each of 30 pairs, 192533490 in all
+    """
+    S, A, H, K = _sizes(n_states, n_actions, horizon, k)
+    error, risk = _epsilon(epsilon, H), probability(delta, "delta")
+    b = S if outcomes is None else checks.integer(outcomes, "outcomes", least=1)
+    if constants not in CONSTANTS:
+        raise InputError(f"constants must be one of {', '.join(CONSTANTS)}, not {shown(constants)}")
+    if not isinstance(homogeneous, bool):
+        raise InputError(f"homogeneous must be true or false, not {shown(homogeneous)}")
+    # Floats such as 0.3 fall short of what they stand for: without this, 9/0.3 would be 31.
+    cells = math.ceil((9 if constants == "paper" else 4) * H / error * (1 - Fraction(1, 10**12)))
+    log = _log_histories(S, A, H, K, cells, risk, 1 if constants == "paper" else S)
+    if constants == "paper":
+        square = 128 * K**2 * H**2
+        first = 2 * (2 + square * _log(2 * S * A * H / risk) + square * b * _log(Fraction(3 * square * b)))
+        m = max(first, 1152 * log * K * H**3 / error**2)
+    else:
+        m = max(_l1_samples(S, A, H, K, b, risk), 64 * log * K * H**3 / error**2)
+    per_pair = math.ceil(m)
+    return SampleSize(per_pair, per_pair * S * A * (1 if homogeneous else H), 1 / cells, cells)
+
+
+def least_samples(*, n_states: int, n_actions: int, horizon: int, k: int, epsilon: Number, delta: Number) -> float:
+    """What every (epsilon, delta)-correct algorithm needs, in expectation, on some problem of this size (Theorem 3).
+
+    ``c0/(16 c1²) K S A H³/epsilon² ln(1/delta)``, ``c0 = 1/96``, ``c1 = 8192``. The paper prints 8 for 16, but its
+    good event must ask for three quarters of the mass, since two actions can have half each. The theorem takes ``H`` a
+    multiple of 4, ``S, A >= 2``, ``delta <= 1/16`` and ``epsilon <= H/(192 * 8192)``.
+
+    >>> import maxatk as mk
+    >>> f"{mk.least_samples(n_states=3, n_actions=2, horizon=4, k=2, epsilon=1e-6, delta=0.05):.0f}"
+    '22320'
+    """
+    S, A, H, K = _sizes(n_states, n_actions, horizon, k)
+    error, risk = _epsilon(epsilon, H), probability(delta, "delta")
+    if H % 4 or S < 2 or A < 2 or risk > Fraction(1, 16) or error > Fraction(H, 192 * 8192):
+        raise InputError(
+            "Theorem 3 takes horizon a multiple of 4, n_states and n_actions at least 2, delta at most 1/16 and "
+            f"epsilon at most horizon/(192*8192) = {H / (192 * 8192):.3g}"
+        )
+    constant = Fraction(1, 96) / (16 * 8192**2)
+    return float(constant * K * S * A * H**3 / error**2 * Fraction(math.log(1 / risk)))
+
+
+def error_bound(*, n_states: int, n_actions: int, horizon: int, k: int, delta: Number, m: int, outcomes: int) -> float:
+    """What a policy that is optimal for the empirical kernel of ``m`` samples per pair loses, with ``1 - delta``.
+
+    The high-probability lemma, for rewards in [0, 1] and a planner without rounding; infinite where ``m`` is too small
+    for the lemma. A planner that falls short by ``tol`` loses ``1.5 tol`` more. Proved in docs/learning.md.
+    """
+    S, A, H, K = _sizes(n_states, n_actions, horizon, k)
+    risk = probability(delta, "delta")
+    if m < _l1_samples(S, A, H, K, outcomes, risk):
+        return math.inf
+    best = math.inf
+    for power in range(64):  # the grid is a device of the proof: any will do
+        cells = 2**power
+        L = float(_log_histories(S, A, H, K, cells, risk, 1)) / m
+        spread = H + math.sqrt(K * H) / (2 * cells)
+        best = min(best, 4 * (math.sqrt(2 * L * K * H) * spread + 2 / 3 * L * K * H**2 + 1 / (8 * cells)))
+    return best * (1 + 1e-12)
+
+
+def probability(value: Any, name: str) -> Fraction:
+    """A probability strictly between 0 and 1."""
+    exact = checks.exact_number(value, name)
+    if not 0 < exact < 1:
+        raise InputError(f"{name} must be between 0 and 1, not {shown(value)}")
+    return exact
+
+
+def _sizes(n_states: Any, n_actions: Any, horizon: Any, k: Any) -> tuple[int, int, int, int]:
+    return (
+        checks.integer(n_states, "n_states", least=1),
+        checks.integer(n_actions, "n_actions", least=1),
+        checks.integer(horizon, "horizon", least=1),
+        checks.integer(k, "k", least=1),
+    )
+
+
+def _epsilon(epsilon: Any, H: int) -> Fraction:
+    error = checks.exact_number(epsilon, "epsilon")
+    if not 0 < error <= H:
+        raise InputError(f"epsilon must be above 0 and at most the horizon, {shown(H)}, not {shown(epsilon)}")
+    return error
+
+
+def _log(x: Fraction) -> Fraction:
+    """The logarithm of a number of any size, rounded up."""
+    value = math.log(x.numerator) - math.log(x.denominator)
+    return Fraction(value + 4 * math.ulp(math.log(x.numerator) + math.log(x.denominator)))
+
+
+def _log_histories(S: int, A: int, H: int, K: int, cells: int, delta: Fraction, starts: int) -> Fraction:
+    """``ln(4 |X| H K A starts/delta)`` with ``|X| = S (1 + H/kappa)²``: the union over all compressed histories."""
+    return _log(4 * S * (1 + H * cells) ** 2 * H * K * A * starts / delta)
+
+
+def _l1_samples(S: int, A: int, H: int, K: int, outcomes: int, delta: Fraction) -> Fraction:
+    """From here on every row is within ``1/(4KH)`` in L1, with probability ``1 - delta/2``."""
+    return 32 * K**2 * H**2 * (_log(2 * S * A * H / delta) + outcomes * Fraction(math.log(2)))

@@ -1,0 +1,142 @@
+"""The paper's learner (Theorem 4): sample every row equally often, and plan on the empirical problem."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from maxatk.checks import shown
+from maxatk.errors import InputError
+from maxatk.learning.learn import Learned
+from maxatk.learning.models import CheckedModel
+from maxatk.learning.run import Run
+from maxatk.learning.sample_size import CONSTANTS, SampleSize, error_bound, sample_size
+from maxatk.planning import Certified, Midpoint, Plan
+
+PLANNERS = ("certified", "midpoint")
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Sample every row as often as Theorem 4 asks for, and plan on what was found.
+
+    Args:
+        constants: those of :func:`maxatk.sample_size`: ``"tight"``, or the ``"paper"``'s own.
+        planner: ``"certified"``, within what the guarantee leaves for planning (docs/learning.md, 1), or the paper's
+            own, ``"midpoint"``, which takes rewards in [0, 1].
+    """
+
+    constants: str = "tight"
+    planner: str = "certified"
+
+    def __post_init__(self) -> None:
+        for name, options in (("constants", CONSTANTS), ("planner", PLANNERS)):
+            if getattr(self, name) not in options:
+                raise InputError(f"{name} must be one of {', '.join(options)}, not {shown(getattr(self, name))}")
+
+    def settings(self) -> dict[str, Any]:
+        """What a checkpoint of this learner belongs to."""
+        return {"name": "uniform", "constants": self.constants, "planner": self.planner}
+
+    def learn(self, run: Run, k: int, epsilon: float, delta: float) -> Learned:
+        """Learn, for arguments that :func:`maxatk.learn` has checked."""
+        model = run.model
+        width = _reward_width(model)
+        if self.planner == "midpoint" and (model.least_reward < 0 or model.most_reward > 1):
+            raise InputError(
+                f"Uniform(planner='midpoint') needs rewards in [0, 1], as the paper does, but the model's reward_range "
+                f"is ({model.least_reward:g}, {model.most_reward:g})"
+            )
+        size = self._size(model, k, epsilon / width, delta)
+        total = size.per_pair * model.n_rows
+        if run.budget is not None and total > run.budget:
+            raise InputError(
+                f"budget {run.budget} is too small: {size.per_pair} samples for each of {model.n_rows} rows, {total} "
+                f"in all, are needed; {self._offer(model, k, delta, run.budget // model.n_rows, width)}"
+            )
+        if run.round == 0:
+            run.next_round(np.full(model.n_rows, size.per_pair))
+        run.fill()
+        row, outcomes = run.data.most_outcomes()
+        if outcomes > model.support:
+            raise InputError(
+                f"{model.name(row)} has shown {outcomes} different outcomes, more than the model's support of "
+                f"{model.support}, which the number of samples was based on"
+            )
+        plan: Plan
+        if self.planner == "midpoint":
+            plan = run.plan(Midpoint(kappa=Fraction(1, size.cells)), k)
+        else:
+            left = epsilon / width - self._error(model, k, delta, size.per_pair)
+            plan = run.plan(Certified(tol=width * left / 1.5), k)
+        words = (
+            f"With probability at least {1 - delta:g} over the samples, the policy loses at most {epsilon:g} to the "
+            f"optimum. (Theorem 4 with {self.constants} constants: {size.per_pair} samples for each of {model.n_rows} "
+            f"rows, {total} in all; {self.planner} planner.)"
+        )
+        stats = {"per_row": size.per_pair, "seconds": run.seconds}
+        return Learned(plan, epsilon, delta, run.samples, run.data.counts, words, stats)
+
+    def _size(self, model: CheckedModel, k: int, epsilon: float, delta: float) -> SampleSize:
+        """What the theorem asks for, with rewards scaled to [0, 1]; more where planning would be left too little."""
+        H = model.horizon
+        epsilon = min(epsilon, float(H))
+        found = sample_size(
+            n_states=model.n_states,
+            n_actions=model.n_actions,
+            horizon=H,
+            k=k,
+            epsilon=epsilon,
+            delta=delta,
+            homogeneous=model.n_layers == 1,
+            constants=self.constants,
+            outcomes=model.support,
+        )
+        m = found.per_pair
+        while self.planner == "certified" and self._error(model, k, delta, m) > 0.97 * epsilon:
+            m = m * 51 // 50 + 1
+        return SampleSize(m, m * (found.total // found.per_pair), found.kappa, found.cells)
+
+    def _error(self, model: CheckedModel, k: int, delta: float, m: int) -> float:
+        sizes = {"n_states": model.n_states, "n_actions": model.n_actions, "horizon": model.horizon}
+        return error_bound(**sizes, k=k, delta=delta, m=m, outcomes=model.support)
+
+    def _offer(self, model: CheckedModel, k: int, delta: float, m: int, width: float) -> str:
+        """The best that ``m`` samples of each row buy, in words: the lemma inverted."""
+
+        H, surest = float(model.horizon), 1 - 1e-9
+
+        def any_epsilon(risk: float) -> bool:
+            return this_epsilon(H, risk)
+
+        def this_epsilon(epsilon: float, risk: float) -> bool:
+            return self._size(model, k, epsilon, risk).per_pair <= m
+
+        risk = delta
+        if not any_epsilon(delta):
+            if not any_epsilon(surest):
+                return f"{m} for each row buy no guarantee, whatever epsilon and delta"
+            risk = _least(any_epsilon, delta, surest)
+        epsilon = width * _least(partial(this_epsilon, risk=risk), 1e-9 * H, H)
+        return f"this budget buys epsilon={epsilon:.4g} at delta={risk:.4g}"
+
+
+def _reward_width(model: CheckedModel) -> float:
+    """The range that scales rewards to [0, 1]. What comes after an early end pays 0, which must be in it, too."""
+    least, most = model.least_reward, model.most_reward
+    if model.may_end:
+        least, most = min(least, 0.0), max(most, 0.0)
+    return max(most - least, 1e-300)
+
+
+def _least(good: Callable[[float], bool], bad: float, known: float) -> float:
+    """The least number that is good, to four digits and rounded up, where ``known`` is and all above it are."""
+    while known > bad * 1.0001:
+        middle = math.sqrt(bad * known)
+        bad, known = (bad, middle) if good(middle) else (middle, known)
+    digits = 10.0 ** (math.floor(math.log10(known)) - 3)
+    return math.ceil(known / digits) * digits
