@@ -13,7 +13,7 @@ import maxatk as mk
 from common import report
 from maxatk.evaluation.search import mean_optimal
 
-K, TRIALS, STEP_BY_STEP = 5, 400_000, 200
+K, TRIALS, STEP_BY_STEP = 5, 200_000, 100
 
 
 def main() -> None:
@@ -21,14 +21,14 @@ def main() -> None:
     rows = []
     env = gymnasium.make("CliffWalking-v1", is_slippery=True, max_episode_steps=60)
     mdp = mk.MDP.from_gymnasium(env)
-    random = mk.instances.random_sparse(1000, 4, 30, successors=3, rewards=range(11), rng=0)
+    random = mk.instances.random_sparse(200, 4, 20, successors=3, rewards=range(11), rng=0)
     real = random.with_rewards(np.random.default_rng(0).random(len(random.reward)))
     for name, problem, policy in [
         ("CliffWalking, Markov policy", mdp, mk.MarkovPolicy(mean_optimal(mdp), k=K)),
         ("CliffWalking, certified plan", mdp, mk.solve(mdp, K).policy),
-        ("S=1000, rewards 0..10, Markov policy", random, mk.MarkovPolicy(mean_optimal(random), k=K)),
-        ("S=1000, rewards 0..10, certified plan", random, mk.solve(random, K).policy),
-        ("S=1000, real rewards, certified plan", real, mk.solve(real, K).policy),
+        ("S=200, rewards 0..10, Markov policy", random, mk.MarkovPolicy(mean_optimal(random), k=K)),
+        ("S=200, rewards 0..10, certified plan", random, mk.solve(random, K).policy),
+        ("S=200, real rewards, certified plan", real, mk.solve(real, K).policy),
     ]:
         mk.simulate(problem, policy, trials=1000, rng=0)
         per_second = {}

@@ -81,7 +81,7 @@ class Comparison:
         out = Console(file=io.StringIO(), width=100, highlight=False, markup=False)
         out.print(report.comparison(self))
         assert isinstance(out.file, io.StringIO)
-        return out.file.getvalue().rstrip()
+        return "\n".join(line.rstrip() for line in out.file.getvalue().splitlines()).rstrip()
 
     def figure(self) -> Any:
         """The table as a Matplotlib figure (extra ``plot``)."""

@@ -225,6 +225,15 @@ class Slice:
             *(self.upper, self.lower, self.slope_g, self.slope_m, self.choice),
         )
 
+    def keep_for_acting(self) -> None:
+        """Let go of what only bounds need: slopes on an exact lattice, else upper values."""
+        dropped = self.slope_m if self.lattice.exact else self.upper
+        self.size -= dropped.nbytes
+        if self.lattice.exact:
+            self.slope_m = dropped[:0].copy()
+        else:
+            self.upper = dropped[:0].copy()
+
     def cell(self, step: int, state: int, g: int) -> int | None:
         """Where the cell of ``g`` lies; None where the state is idle there."""
         if g < self.layout.low[step, state]:

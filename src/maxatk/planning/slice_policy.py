@@ -102,8 +102,11 @@ class SlicePolicy(CompressedPolicy):
         """
         if self._acts_on_true_best:
             return M
-        knots = np.full(len(M), self._start) if i == 0 else self._curves[i].knots(M)
-        return np.where(knots >= self._curves[i].point[-1], M, knots)  # where M itself is promised, any slice at M does
+        curve = self._curves[i]
+        knots = np.full(len(M), self._start) if i == 0 else curve.knots(M)
+        # The line that promises M itself has no slice of its own; any keeps that promise, and the highest is nearest.
+        inner = curve.line_knot[curve.line_knot < curve.point[-1]]
+        return np.where(knots >= curve.point[-1], inner[-1], knots) if len(inner) else knots
 
     @cached_property
     def _acts_on_true_best(self) -> bool:
@@ -175,10 +178,8 @@ class SlicePolicy(CompressedPolicy):
                     *(lattice, lattice.tables_from(h, s), after, m),
                     shifts=(g, g), phase=phase, keep=True, memory=memory / 2,
                 )  # fmt: skip
-            if lattice.exact:  # only planes need their slopes for acting
-                found.slope_m = found.slope_m[:0]
-                found.size //= 2
-            while self._slices and self._held + found.size > memory / 8:  # the oldest goes first
+            found.keep_for_acting()
+            while self._slices and self._held + found.size > memory / 4:  # the oldest goes first
                 self._held -= self._slices.pop(next(iter(self._slices))).size
             self._slices[key] = found
             self._held += found.size
