@@ -9,7 +9,6 @@ about the same at every K: the least number of samples with which the better one
 runs, counted exactly, and those that ``mk.Adaptive`` needs; with fitted exponents.
 """
 
-import math
 import time
 from fractions import Fraction
 from typing import Any
@@ -20,9 +19,6 @@ from scipy import stats
 
 import maxatk as mk
 from common import RESULTS, report
-from maxatk.learning.models import CheckedModel
-from maxatk.learning.run import Run
-from maxatk.learning.trials import TryOut
 
 DELTA = 0.1
 
@@ -44,10 +40,9 @@ def problems() -> dict[str, tuple[mk.MDP, int, float]]:
     }
 
 
-def loss(mdp: mk.MDP, k: int, policy: mk.CompressedPolicy, trials: int = 5000) -> float:
+def loss(mdp: mk.MDP, k: int, policy: mk.CompressedPolicy) -> float:
     """What a policy loses to the optimum, by simulation."""
-    run = Run(CheckedModel(mk.TabularModel(mdp)), np.random.default_rng(99), None, None, {}, None)
-    return mk.solve(mdp, k).upper - float(TryOut(run, policy).best_returns(trials).mean())
+    return mk.solve(mdp, k).upper - mk.simulate(mdp, policy, trials=5000, rng=99).mean
 
 
 def against_the_paper() -> list[dict[str, Any]]:
@@ -87,18 +82,6 @@ def against_the_paper() -> list[dict[str, Any]]:
     return rows
 
 
-def exact_value(mdp: mk.MDP, k: int, policy: mk.CompressedPolicy) -> Fraction:
-    """The exact value of a policy, for problems that start in state 0, history by history."""
-
-    def value(i: int, h: int, s: int | None, m: Any, g: Fraction) -> Any:
-        if h == mdp.horizon or s is None:
-            return max(m, g) if i + 1 == k else value(i + 1, 0, 0, max(m, g), Fraction(0))
-        action = policy.action(rollout=i, step=h, state=s, best=m, so_far=g)
-        return sum(p * value(i, h + 1, t, m, g + r) for p, t, r in mdp.exact_outcomes(h, s, action))
-
-    return value(0, 0, 0, -math.inf, Fraction(0))
-
-
 def failures(runs: int = 200) -> list[dict[str, Any]]:
     """The second table: repeated runs, with exact values of what was learned."""
     rows = []
@@ -108,7 +91,7 @@ def failures(runs: int = 200) -> list[dict[str, Any]]:
     ):
         best = mk.solve(mdp, k, solver=mk.Exact()).exact
         found = [mk.learn(mk.TabularModel(mdp), k, epsilon=epsilon, delta=DELTA, rng=seed) for seed in range(runs)]
-        losses = [float(best - exact_value(mdp, k, out.plan.policy)) for out in found]
+        losses = [float(best - Fraction(mk.evaluate(mdp, out.plan.policy).lower)) for out in found]
         rows.append(
             {
                 "problem": name,
