@@ -20,6 +20,9 @@ from maxatk.planning import Certified, Midpoint, Plan
 PLANNERS = ("certified", "midpoint")
 
 
+FIRST = 64  # samples of each row before the rest, so that a wrong support is noticed early
+
+
 @dataclass(frozen=True)
 class Uniform:
     """Sample every row as often as Theorem 4 asks for, and plan on what was found.
@@ -58,15 +61,17 @@ class Uniform:
                 f"budget {run.budget} is too small: {size.per_pair} samples for each of {model.n_rows} rows, {total} "
                 f"in all, are needed; {self._offer(model, k, delta, run.budget // model.n_rows, width)}"
             )
-        if run.round == 0:
-            run.next_round(np.full(model.n_rows, size.per_pair))
-        run.fill()
-        row, outcomes = run.data.most_outcomes()
-        if outcomes > model.support:
-            raise InputError(
-                f"{model.name(row)} has shown {outcomes} different outcomes, more than the model's support of "
-                f"{model.support}, which the number of samples was based on"
-            )
+        for i, target in enumerate((min(FIRST, size.per_pair), size.per_pair)):
+            if run.round == i:
+                run.next_round(np.full(model.n_rows, target))
+            run.fill()
+            row, outcomes = run.data.most_outcomes()
+            if outcomes > model.support:
+                raise InputError(
+                    f"{model.name(row)} has shown {outcomes} different outcomes, more than the model's support of "
+                    f"{model.support}, which the number of samples was based on; the model's attribute `support` may "
+                    "say that there are more"
+                )
         plan: Plan
         if self.planner == "midpoint":
             plan = run.plan(Midpoint(kappa=Fraction(1, size.cells)), k)
