@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import golden
 import maxatk as mk
 import oracles
-from maxatk.evaluation import exactly
+from maxatk.evaluation import binned, exactly
 from maxatk.evaluation.law import Law, best_of, exact_best_of, in_floats, mixed
 from maxatk.evaluation.search import mean_optimal
 from problems import specs, table_of
@@ -79,8 +79,9 @@ def test_every_class_is_evaluated_exactly(kind, spec, k, seed, incumbent):
     incumbent=st.sampled_from([-math.inf, 0.25]),
     real=st.booleans(),
     max_atoms=st.sampled_from([1, 3, 10, 1000]),
+    bins=st.sampled_from([1, 3, 4096]),
 )
-def test_floats_bound_the_truth(kind, spec, k, seed, incumbent, real, max_atoms):
+def test_floats_bound_the_truth(kind, spec, k, seed, incumbent, real, max_atoms, bins):
     """Fractions forbidden, and few atoms: an interval all the same, or a refusal; in bins where memory allows."""
     mdp = problem(spec, seed if real else None)
     policy = policies(mdp, k, seed, incumbent)[kind]
@@ -88,6 +89,8 @@ def test_floats_bound_the_truth(kind, spec, k, seed, incumbent, real, max_atoms)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "FEW_OUTCOMES", -1)
         patch.setattr(module, "MOST_OUTCOMES", -1)
+        patch.setattr(binned, "MOST_BINS", bins)
+        patch.setattr(binned, "LEAST_BINS", bins)
         try:
             found = mk.evaluate(mdp, policy, max_atoms=max_atoms)
         except mk.TooLargeError:
