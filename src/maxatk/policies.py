@@ -194,7 +194,15 @@ class CompressedTrial(Trial):
             self._best, self._so_far = max(self._best, self._so_far), Fraction(0)
 
 
-class AdaptivePolicy(CompressedPolicy):
+class _FunctionPolicy(CompressedPolicy):
+    """A policy that asks a function of what its class may see."""
+
+    def __init__(self, choose: Callable[..., int], k: int, horizon: int, best_so_far: Number = -math.inf) -> None:
+        super().__init__(k, horizon, best_so_far)
+        self._function = _callable(choose)
+
+
+class AdaptivePolicy(_FunctionPolicy):
     """Any function of rollout, step, state, best return and return so far: ``Π_C``, as good as any policy can be.
 
     >>> import maxatk as mk
@@ -203,45 +211,23 @@ class AdaptivePolicy(CompressedPolicy):
     '9/16'
     """
 
-    def __init__(
-        self,
-        choose: Callable[[int, int, Any, Number, Number], int],
-        k: int,
-        horizon: int,
-        best_so_far: Number = -math.inf,
-    ) -> None:
-        super().__init__(k, horizon, best_so_far)
-        self._function = _callable(choose)
-
     def action(self, *, rollout: int, step: int, state: Any, best: Number, so_far: Number) -> int:
         """The function's answer."""
         return self._function(rollout, step, state, best, so_far)
 
 
-class NoBestPolicy(CompressedPolicy):
+class NoBestPolicy(_FunctionPolicy):
     """Any function of rollout, step, state and return so far: without M, so that rollouts are independent."""
 
     independent = True
-
-    def __init__(
-        self, choose: Callable[[int, int, Any, Number], int], k: int, horizon: int, best_so_far: Number = -math.inf
-    ) -> None:
-        super().__init__(k, horizon, best_so_far)
-        self._function = _callable(choose)
 
     def action(self, *, rollout: int, step: int, state: Any, best: Number, so_far: Number) -> int:
         """The function's answer, whatever ``best`` is."""
         return self._function(rollout, step, state, so_far)
 
 
-class NoReturnPolicy(CompressedPolicy):
+class NoReturnPolicy(_FunctionPolicy):
     """Any function of rollout, step, state and best return: without G."""
-
-    def __init__(
-        self, choose: Callable[[int, int, Any, Number], int], k: int, horizon: int, best_so_far: Number = -math.inf
-    ) -> None:
-        super().__init__(k, horizon, best_so_far)
-        self._function = _callable(choose)
 
     def action(self, *, rollout: int, step: int, state: Any, best: Number, so_far: Number) -> int:
         """The function's answer, whatever ``so_far`` is."""

@@ -46,11 +46,6 @@ class Row:
     policy: Policy = field(repr=False)
     evaluation: Evaluation | None = field(repr=False)  # of the policy; None where that says nothing
 
-    @property
-    def found(self) -> bool:
-        """Whether this is the best policy that was found, rather than the best there is."""
-        return "found" in self.how
-
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
