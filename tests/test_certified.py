@@ -388,3 +388,38 @@ def test_truncated_plans_are_refused(tmp_path):
         (tmp_path / "y.plan").write_bytes(data[:length])
         with pytest.raises(mk.InputError):
             mk.load_plan(tmp_path / "y.plan", mk.instances.figure1())
+
+
+# Found by a stranger.
+
+
+@pytest.mark.parametrize("k", [1, 2, 4])
+@pytest.mark.parametrize("seed", range(12))
+def test_tiny_rewards(seed, k):
+    """Rewards of about 1e-8: bounds round by the size of returns, not by that of 1."""
+    random = np.random.default_rng(seed)
+    mdp = mk.instances.random_sparse(3, 2, 2, successors=2, rng=seed)
+    mdp = mdp.with_rewards(1e-8 * random.normal(size=len(mdp.reward)))
+    for incumbent in (-math.inf, 0.0, 3e-9):
+        plan = mk.solve(mdp, k, best_so_far=incumbent)
+        truth = mk.solve(mdp, k, solver=mk.Exact(), best_so_far=incumbent).exact
+        assert Fraction(plan.lower) <= truth <= Fraction(plan.upper)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {0: {0: [(1, 0, 0.7, False)], 1: [(1, 0, 0.1, False)]}},
+        {0: {a: [(1, 0, Fraction(r, 11), False)] for a, r in enumerate((5, 3, 0))}},
+        {0: {0: [(1.0, 0, 1e8 / 3, True)]}, 1: {0: [(0.5, 0, 0.1, True), (0.5, 0, 0.2, True)]}},
+        {0: {0: [(1.0, 1, 2.0**30 + 0.1, False)]}, 1: {0: [(1.0, 0, 2.0**30 + 1e-6, False)]}},
+    ],
+)
+def test_nothing_to_plan(table):
+    """The best return is certain: the planner ends at once, and its policy acts."""
+    mdp = mk.MDP.from_table(table, horizon=3)
+    plan = mk.solve(mdp, 3, solver=mk.Certified(time_limit=20))
+    truth = mk.solve(mdp, 3, solver=mk.Exact()).exact
+    assert plan.status != mk.Status.TIME_LIMIT
+    assert Fraction(plan.lower) <= truth <= Fraction(plan.upper)
+    assert policy_value(mdp, plan.policy, 3) >= Fraction(plan.lower)

@@ -269,3 +269,40 @@ def test_bad_input(options, message):
     arguments = {"mdp": mk.instances.figure1(), "k": 2} | options
     with pytest.raises(mk.InputError, match=message):
         mk.compare(**arguments)
+
+
+# Found by a stranger.
+
+
+def test_rewards_that_the_lattice_does_not_tell_apart():
+    table = {
+        0: {
+            0: [(0.5, 0, 0.30001, False), (0.5, 0, 0.30002, False)],
+            1: [(0.5, 0, math.pi, False), (0.5, 0, -1 / 3, False)],
+        }
+    }
+    found = mk.compare(mk.MDP.from_table(table, horizon=2), 2)
+    assert found[ADAPTIVE].lower <= found[ADAPTIVE].upper
+
+
+def test_the_gain_is_what_is_sure():
+    """The smallest possible gain of a class over the largest possible gain of all."""
+    found = mk.compare(mk.instances.proposition3(), 2)
+    expected = (Fraction(41, 32) - Fraction(5, 4)) / (Fraction(21, 16) - Fraction(5, 4))
+    assert found.share(found[NO_BEST]) == pytest.approx(float(expected), abs=1e-9)
+
+
+def test_rows_by_name():
+    found = mk.compare(mk.instances.figure1(), 2)
+    assert list(found) == list(found.rows)
+    with pytest.raises(mk.InputError, match="there is no row 'typo', but mean-optimal, repeated, one policy"):
+        found["typo"]
+    with pytest.raises(mk.InputError, match=r"solver must be mk.Certified\(...\), not"):
+        mk.compare(mk.instances.figure1(), 2, solver=mk.Exact())
+
+
+def test_a_bandit_with_many_arms():
+    random = np.random.default_rng(0)
+    arms = {a: [(0.5, 0, float(r), True), (0.5, 0, 0.0, True)] for a, r in enumerate(random.integers(1, 1000, 60))}
+    found = mk.compare(mk.MDP.from_table({0: arms}, horizon=1), 2)
+    assert found[MARKOV].exact is not None

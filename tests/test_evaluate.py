@@ -361,3 +361,55 @@ MARKOV, ALONE = mk.MarkovPolicy([[0]], k=2), mk.MarkovPolicy([[0]], k=1)
 def test_bad_input(make, message):
     with pytest.raises(mk.InputError, match=message):
         make(mk.instances.figure1())
+
+
+# Found by a stranger: each of these gave a wrong interval or an error.
+
+
+def test_digits_beyond_64_bits_are_not_called_certain():
+    """The policy's choice hangs on a return of 2^-80 beside one of 5: rounding would miss it."""
+    table = [[{0: [(1, 0, 2.0**-80, False)]}], [{0: [(1, 0, 3.0, False)], 1: [(1, 0, 5.0, False)]}]]
+    mdp = mk.MDP.from_table(table, horizon=2)
+    policy = mk.AdaptivePolicy(lambda i, h, s, best, so_far: int(h == 1 and so_far > 0), 3, 2)
+    assert mk.evaluate(mdp, policy).exact == 5 + Fraction(2) ** -80
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "MOST_OUTCOMES", -1)
+        patch.setattr(module, "FEW_OUTCOMES", -1)
+        with pytest.raises(mk.TooLargeError, match="more digits than 64 bits hold"):
+            mk.evaluate(mdp, policy)
+
+
+@pytest.mark.parametrize("rewards", [[2.0**53, 1.0, -(2.0**53)], [1e300] * 3, [0.7, 0.7, 1e-9], [0.1, 0.1, 0.1]])
+@pytest.mark.parametrize("kind", ["markov", "no best"])
+def test_cancelling_and_constant_returns(rewards, kind):
+    """One action and many states: no return differs from another, whatever rounding says of sums."""
+    S = 1500
+    mdp = mk.MDP.from_table(
+        [[{0: [(1.0, s, r, False)]} for s in range(S)] for r in rewards], horizon=3, start=[Fraction(1, S)] * S
+    )
+    policy = {"markov": mk.MarkovPolicy([[0] * S] * 3, k=2), "no best": mk.NoBestPolicy(lambda *_: 0, 2, 3)}[kind]
+    truth = sum(map(Fraction, rewards))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "MOST_OUTCOMES", -1)
+        patch.setattr(module, "FEW_OUTCOMES", -1)
+        for max_atoms in (100, 100_000):
+            if kind == "no best" and rewards[0] in (1e300, 0.7):  # it sees returns of more than 64 bits
+                with pytest.raises(mk.TooLargeError, match="more digits than 64 bits hold"):
+                    mk.evaluate(mdp, policy, max_atoms=max_atoms)
+                continue
+            found = mk.evaluate(mdp, policy, max_atoms=max_atoms)
+            assert Fraction(found.lower) <= truth <= Fraction(found.upper)
+
+
+def test_long_fractions_are_not_printed():
+    mdp = mk.instances.random_sparse(2, 1, 2, successors=2, rng=0)
+    assert len(repr(mk.evaluate(mdp, mk.MarkovPolicy([[0, 0]] * 2, k=200)))) < 200
+
+
+@pytest.mark.parametrize("answer", [0.7, "1", [1], None, 2**70, -1, True])
+def test_junk_answers_of_a_policy(answer):
+    mdp = mk.instances.figure1()
+    policy = mk.AdaptivePolicy(lambda *_: answer, 2, 1)
+    for ask in (mk.evaluate, lambda *args: mk.simulate(*args, trials=10)):
+        with pytest.raises(mk.InputError, match="the policy's action must be"):
+            ask(mdp, policy)

@@ -140,3 +140,56 @@ def test_bad_input(options, message):
         mk.simulate(arguments.pop("problem"), arguments.pop("policy"), **arguments)
     with pytest.raises(mk.InputError, match="level must be between 0 and 1, not 1"):
         mk.simulate(mk.instances.figure1(), mk.MarkovPolicy([[0]], k=2), trials=2).interval(1)
+
+
+class Odd(gymnasium.Env):
+    """An environment of one step with any observation and reward."""
+
+    def __init__(self, observation, reward):
+        self.action_space = gymnasium.spaces.Discrete(2)
+        self._observation, self._reward = observation, reward
+
+    def reset(self, *, seed=None, options=None):
+        return self._observation, {}
+
+    def step(self, action):
+        return self._observation, self._reward, True, False, {}
+
+
+@pytest.mark.parametrize("observation", [0.7, {"x": 1}, "text", None, np.zeros(3), (1, 2)])
+def test_observations_are_passed_on(observation):
+    seen = []
+    policy = mk.AdaptivePolicy(lambda i, h, s, best, so_far: seen.append(s) or 0, 1, 1)
+    mk.simulate(Odd(observation, 1.0), policy, trials=1)
+    assert seen[0] is observation
+
+
+def test_whole_observations_become_states():
+    seen = []
+    policy = mk.AdaptivePolicy(lambda i, h, s, best, so_far: seen.append(s) or 0, 1, 1)
+    mk.simulate(Odd(np.int64(3), 1.0), policy, trials=1)
+    assert type(seen[0]) is int
+
+
+@pytest.mark.parametrize("reward", [None, "x", math.nan, np.array([1.0, 2.0])])
+def test_odd_rewards_of_an_environment(reward):
+    with pytest.raises(mk.InputError, match="reward"):
+        mk.simulate(Odd(0, reward), mk.AdaptivePolicy(lambda *_: 0, 1, 1), trials=1)
+
+
+def test_an_action_that_the_environment_lacks():
+    with pytest.raises(mk.InputError, match=r"the policy's action 5 is none of Discrete\(2\)"):
+        mk.simulate(Odd(0, 1.0), mk.AdaptivePolicy(lambda *_: 5, 1, 1), trials=1)
+
+
+def test_mixed_policies_in_an_environment_are_reproducible():
+    env = gymnasium.make("FrozenLake-v1", max_episode_steps=20)
+    parts = [mk.MarkovPolicy([[a] * 16] * 20, k=1) for a in (1, 2)]
+    runs = [mk.simulate(env, mk.MixedPolicy(parts, [0.5, 0.5], 2), trials=30, rng=0) for _ in range(2)]
+    assert runs[0].steps == runs[1].steps
+    assert (runs[0].returns == runs[1].returns).all()
+
+
+def test_an_old_generator_is_refused():
+    with pytest.raises(mk.InputError, match="rng must be a seed or a NumPy Generator"):
+        mk.simulate(mk.instances.figure1(), mk.MarkovPolicy([[0]], k=2), rng=np.random.RandomState(1))

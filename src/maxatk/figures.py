@@ -23,6 +23,7 @@ from maxatk.policies import CompressedPolicy
 
 # Okabe and Ito's colours: told apart with any kind of colour vision, and in print.
 COLOURS = ("#999999", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00", "#F0E442")
+TOWARDS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}  # rows, columns
 
 
 def _figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
@@ -40,10 +41,11 @@ def _figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tup
 
 def curves(plan: Plan, points: int = 300) -> Any:
     """What a best return is worth with so many rollouts to come: the curves ``U_i``, between their bounds."""
+    points = checks.integer(points, "points", least=2)
     figure, axes = _figure(6, 4)
     ax = axes[0, 0]
     low, most = _range_of_interest(plan)
-    shown = sorted({round(i) for i in np.linspace(0, plan.k, min(plan.k + 1, 7))})
+    shown = sorted({round(i) for i in np.linspace(0, plan.k, min(plan.k + 1, 6))})
     m = np.linspace(low, most + 0.05 * (most - low), points)
     for place, i in enumerate(shown):
         lower, upper = np.array([plan.curve(i, float(x)) for x in m]).T
@@ -63,6 +65,7 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
 
     The returns shown are those with which the state can be reached, at most so many of the largest.
     """
+    points = checks.integer(points, "points", least=2)
     mdp, policy = plan.mdp, plan.policy
     i = checks.integer(rollout, "rollout", most=plan.k - 1)
     h = checks.integer(step, "step", most=mdp.horizon - 1)
@@ -73,9 +76,8 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
     if not len(so_far):
         raise InputError(f"no rollout comes to state {s} at step {h}")
     so_far = np.array([g for g in so_far if g + left > low] or so_far[-1:])
-    bests = np.linspace(low, min(high, float(so_far[-1]) + left + 0.1 * (high - low)), points)
-    if (mdp.reward == np.rint(mdp.reward)).all():
-        bests = np.unique(np.floor(bests))
+    bests = np.linspace(low, max(min(high, float(so_far[-1]) + left + 0.1 * (high - low)), low), points)
+    bests = np.unique(np.floor(bests) if (mdp.reward == np.rint(mdp.reward)).all() else bests)
     offered = mdp.actions(h, s)
     taken = [
         [
@@ -88,7 +90,7 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
     ]
     colours = [COLOURS[1 + a % 7] for a in range(len(offered))] + ["#eeeeee"]
     names = [_name(mdp.action_names, a) for a in offered] + ["M cannot be beaten"]
-    height = min(0.9 + 0.3 * len(so_far), 4)
+    height = min(1.5 + 0.3 * len(so_far), 4)
     figure, axes = _figure(6.5, height)
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
@@ -122,22 +124,26 @@ def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
     """
     mdp, policy, k = plan.mdp, plan.policy, plan.k
     rows, columns = _grid(mdp) if shape is None else shape
-    if rows * columns != mdp.n_states:
+    if min(rows, columns) < 1 or rows * columns != mdp.n_states:
         raise InputError(f"a grid of {rows} rows and {columns} columns does not have {mdp.n_states} states")
     none = float(plan.best_so_far)
     panels = [(0, none)]
     if k > 1:
         later = sorted({k // 2, k - 1})
         panels += [(i, best_after(mdp, policy, i).quantile(0.5)) for i in later] + [(k - 1, none)]
+    panels = list(dict.fromkeys(panels))
     figure, axes = _figure(max(0.55 * columns, 4), (0.45 * rows + 0.55) * len(panels), rows=len(panels))
     for ax, (i, best) in zip(axes[:, 0], panels, strict=True):
         seen = visits(mdp, policy, i, best).sum(axis=1).reshape(rows, columns)
         ax.imshow(np.sqrt(seen), cmap="Blues", vmin=0, vmax=2.5 * math.sqrt(max(seen.max(), 1e-9)))
-        cells = _likeliest_path(mdp, policy, i, best)
+        cells, last = _likeliest_path(mdp, policy, i, best)
         y, x = np.divmod(np.array(cells), columns)
+        ahead = TOWARDS.get(_name(mdp.action_names, last), (0, 0))  # where a rollout ends is no state any more
+        if 0 <= y[-1] + ahead[0] < rows and 0 <= x[-1] + ahead[1] < columns:
+            y, x = np.append(y, y[-1] + ahead[0]), np.append(x, x[-1] + ahead[1])
         ax.plot(x, y, color=COLOURS[6], linewidth=2.5, solid_joinstyle="round")
-        for j in range(len(cells) - 1):
-            if cells[j] != cells[j + 1]:
+        for j in range(len(x) - 1):
+            if (x[j], y[j]) != (x[j + 1], y[j + 1]):
                 middle = (
                     (x[j] + x[j + 1]) / 2 + 0.12 * (x[j + 1] - x[j]),
                     (y[j] + y[j + 1]) / 2 + 0.12 * (y[j + 1] - y[j]),
@@ -204,7 +210,8 @@ def _range_of_interest(plan: Plan) -> tuple[float, float]:
     """Best returns between which the curves bend: below, they are all but flat."""
     least, most = plan.mdp.return_range
     alone = sum(plan.curve(plan.k - 1, -math.inf)) / 2
-    return max(least, alone - 1.5 * (most - alone), float(plan.best_so_far)), most
+    low = max(least, alone - 1.5 * (most - alone), float(plan.best_so_far))
+    return (low, most) if low < most else (low - 1.0, low)  # where nothing can be gained there is nothing to see
 
 
 def _returns_at(mdp: MDP, h: int, s: int, points: int) -> Any:
@@ -229,8 +236,9 @@ def _edges(values: Any) -> Any:
     return np.concatenate([[2 * values[0] - middle[0]], middle, [2 * values[-1] - middle[-1]]])
 
 
-def _likeliest_path(mdp: MDP, policy: CompressedPolicy, rollout: int, best: Number) -> list[int]:
-    """The states of a rollout in which every step brings its likeliest outcome, of those that lead elsewhere."""
+def _likeliest_path(mdp: MDP, policy: CompressedPolicy, rollout: int, best: Number) -> tuple[list[int], int]:
+    """The states of a rollout in which every step brings its likeliest outcome, of those that lead elsewhere; and the
+    action that ends it, or -1."""
     states, so_far = [int(mdp.start_state[np.argmax(mdp.start_prob)])], Fraction(0)
     for h in range(mdp.horizon):
         action = policy.action(rollout=rollout, step=h, state=states[-1], best=best, so_far=so_far)
@@ -239,13 +247,13 @@ def _likeliest_path(mdp: MDP, policy: CompressedPolicy, rollout: int, best: Numb
         _, after, reward = max(elsewhere or outcomes, key=lambda outcome: outcome.prob)
         so_far += policy.remembered(reward)
         if after is None:
-            break
+            return states, action
         states.append(after)
-    return states
+    return states, -1
 
 
 def _name(names: tuple[str, ...] | None, i: int) -> str:
-    return names[i] if names else str(i)
+    return names[i] if names and i >= 0 else str(i)
 
 
 def _grid(mdp: MDP) -> tuple[int, int]:

@@ -155,14 +155,14 @@ class CompressedPolicy(Policy):
                 np.stack([tag, state, so_far.units]), axis=1, return_index=True, return_inverse=True
             )
             answers = [
-                self.action(rollout=rollout, step=step, state=s, best=best[t], so_far=so_far[i])
+                checks.integer(
+                    self.action(rollout=rollout, step=step, state=s, best=best[t], so_far=so_far[i]),
+                    "the policy's action",
+                    most=2**31,
+                )
                 for (t, s, _), i in zip(alike.T.tolist(), first.tolist(), strict=True)
             ]
-            try:
-                return np.asarray(answers, np.int64)[places.ravel()]
-            except (TypeError, ValueError, OverflowError):
-                wrong = next(a for a in answers if not isinstance(a, int | np.integer))
-                raise InputError(f"the policy's action must be an integer, not {checks.shown(wrong)}") from None
+            return np.array(answers, np.int64)[places.ravel()]
 
         return act
 
@@ -368,22 +368,22 @@ class MixedPolicy(Policy):
         """With what probability each part is drawn."""
         return [float(w) for w in self.weights[0 if self.repeated else rollout]]
 
-    def begin(self) -> "MixedTrial":
-        """A new trial, whose parts are drawn from the policy's ``rng``."""
-        return MixedTrial(self)
+    def begin(self, rng: np.random.Generator | None = None) -> "MixedTrial":
+        """A new trial, whose parts are drawn from ``rng``, the policy's own by default."""
+        return MixedTrial(self, rng or self.rng)
 
 
 class MixedTrial(Trial):
     """A trial that draws a policy at the start of each rollout."""
 
-    def __init__(self, policy: MixedPolicy) -> None:
+    def __init__(self, policy: MixedPolicy, rng: np.random.Generator) -> None:
         super().__init__(policy)
-        self._policy = policy
+        self._policy, self._rng = policy, rng
         self._inner: Trial | None = None
 
     def _choose(self, state: Any) -> int:
         if self._inner is None:
-            drawn = self._policy.rng.choice(len(self._policy.parts), p=self._policy.chances(self.rollout))
+            drawn = self._rng.choice(len(self._policy.parts), p=self._policy.chances(self.rollout))
             self._inner = self._policy.parts[drawn].begin()
         return self._inner.act(state)
 

@@ -53,11 +53,12 @@ class _Walk:
         least, most = mdp.return_range
         self.mdp, self.units, self._splits = mdp, units, splits
         self._reward = mdp.reward
-        self._low = least - abs(least) * 1e-9
-        self._width = max(most - least, 1e-300) * (1 + 1e-6) / MOST_BINS
+        largest = float(np.abs(mdp.reward).max()) * mdp.horizon
+        self._low = least
+        self._width = max(most - least, 1e-9 * largest, 1e-300) / MOST_BINS
         self._widest = self._width * MOST_BINS / LEAST_BINS
         self._sieve = sieve
-        self._largest = float(np.abs(self._reward).max()) * mdp.horizon + abs(float(self._low))
+        self._largest = largest + abs(least)
         self._most_outcomes = int(np.diff(mdp.outcome_start).max())
         self.shift = 0.0
         self.error = (len(mdp.start_prob) + 4) * ROUNDING

@@ -10,8 +10,8 @@ from typing import Any
 
 from rich.console import Console
 
-from maxatk.checks import Number
-from maxatk.errors import TooLargeError
+from maxatk.checks import Number, shown
+from maxatk.errors import InputError, TooLargeError
 from maxatk.evaluation.enumeration import Option, best_by_best, best_selection, options
 from maxatk.evaluation.evaluate import Evaluation, evaluate
 from maxatk.evaluation.search import Candidate, Search, mean_optimal
@@ -41,7 +41,7 @@ class Row:
     name: str
     lower: float
     upper: float
-    exact: Fraction | None  # the best that the class can do, where it is known exactly
+    exact: Fraction | None = field(repr=False)  # the best that the class can do, where it is known exactly
     how: str  # how it was obtained
     policy: Policy = field(repr=False)
     evaluation: Evaluation | None = field(repr=False)  # of the policy; None where that says nothing
@@ -56,19 +56,23 @@ class Comparison:
     rows: tuple[Row, ...]
 
     def __getitem__(self, name: str) -> Row:
-        return next(row for row in self.rows if row.name == name)
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise InputError(f"there is no row {shown(name)}, but {', '.join(row.name for row in self.rows)}")
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
 
     def share(self, row: Row) -> float | None:
         """How much of the gain of adaptive policies over the mean-optimal one repeated this class is sure to get.
 
         None where there is no gain to speak of.
         """
-        base = self[MEAN]
-        gain = (self.plan.lower + self.plan.upper) / 2 - base.upper
-        if gain <= self.plan.gap + base.upper - base.lower:
+        base = self[MEAN].upper
+        if self.plan.lower - base <= self.plan.gap + self[MEAN].upper - self[MEAN].lower:
             return None
-        value = (row.lower + row.upper) / 2 if row.name == ADAPTIVE else row.lower
-        return min(max((value - base.lower) / gain, 0.0), 1.0)
+        return 1.0 if row.name == ADAPTIVE else min(max((row.lower - base) / (self.plan.upper - base), 0.0), 1.0)
 
     def __str__(self) -> str:
         from maxatk import report
@@ -120,6 +124,8 @@ def compare(
     without G: 41/32
     adaptive: 1.3125
     """
+    if solver is not None and not isinstance(solver, Certified):
+        raise InputError(f"solver must be mk.Certified(...), not {shown(solver)}")
     rows: list[Row] = []
     with reporter(progress, "planning", lambda row: f"{row.name}: {row.lower:.6g}") as report:
         plan = solve(mdp, k, solver=solver or Certified(), best_so_far=best_so_far)
@@ -156,7 +162,7 @@ class _Classes:
             first = search.markov_candidate(search.rows_of(actions))
         except TooLargeError as error:
             refused = f"found without a search: {error}"
-        single = base if search is None or first is None else self._single(search, first)
+        single = base if search is None or first is None else self._single(search, first, base)
         yield replace(single, name=SINGLE, upper=single.upper if search else plan.upper, how=refused or single.how)
         markov, chosen = self._markov(search, first, base, refused)
         yield markov
@@ -189,9 +195,9 @@ class _Classes:
         """A row of a class that was enumerated."""
         return Row(name, float(value), float(value), value, "enumeration", policy, evaluate(self._mdp, policy))
 
-    def _single(self, search: Search, first: Candidate) -> Row:
+    def _single(self, search: Search, first: Candidate, base: Row) -> Row:
         parts, weights, upper = search.single(first, self._plan.stats["tol"])
-        return self._row(SINGLE, search.mixed(parts, weights), "Frank-Wolfe", upper=upper)
+        return self._row(SINGLE, search.mixed(parts, weights), "Frank-Wolfe", base, upper=upper)
 
     def _markov(
         self, search: Search | None, first: Candidate | None, base: Row, refused: str
@@ -225,8 +231,9 @@ class _Classes:
 
     def _without_return(self, search: Search | None, chosen: list[Candidate], markov: Row, refused: str) -> Row:
         found = self._markov_options
-        if found is not None:
-            value, picked = best_by_best(found, self._k, self._best_so_far)
+        chosen_by_best = best_by_best(found, self._k, self._best_so_far) if found else None
+        if chosen_by_best is not None:
+            value, picked = chosen_by_best
 
             def choose(rollout: int, step: int, state: int, best: Number) -> int:
                 decisions = picked[rollout][best].decisions if best in picked[rollout] else {}

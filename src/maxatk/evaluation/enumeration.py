@@ -18,6 +18,7 @@ from maxatk.mdp import MDP, ExactOutcome
 MOST_LAWS = 1_000  # of policies of one rollout
 MOST_OUTCOMES = 100_000  # followed to find them
 MOST_SELECTIONS = 200_000
+MOST_DIGITS = 200_000  # of the fractions of all laws, in bits, after all rollouts
 
 Atoms: TypeAlias = dict[tuple[int, Fraction], Fraction]  # (state, G) -> probability
 Spot: TypeAlias = tuple[int, ...]  # what a policy sees: (step, state), or (step, state, G)
@@ -99,14 +100,14 @@ def best_selection(found: list[Option], k: int, best_so_far: Number) -> tuple[Fr
     below = [list(itertools.accumulate(option.law.get(v, Fraction(0)) for v in values)) for option in found]
     gaps = np.diff(np.array([float(v) for v in values]))
     in_hand = np.array([v >= best_so_far for v in values[:-1]])
-    floats = np.array([[float(x) for x in row[:-1]] for row in below])  # [n, values - 1]
+    logs = np.log(np.maximum(np.array([[float(x) for x in row[:-1]] for row in below]), 1e-300))  # [n, values - 1]
     counts = np.array(list(_compositions(k, n)))  # [choices, n]
     # The expected best is the largest value less the integral of the product of distribution functions: in floats
     # first, then in fractions for all choices that rounding could have confused with the best.
     scores = np.zeros(len(counts))
     for first in range(0, len(counts), 4096):
         some = counts[first : first + 4096]
-        product = np.prod(floats[None] ** some[:, :, None], axis=1)  # [choices, values - 1]
+        product = np.exp(some @ logs)  # [choices, values - 1]
         scores[first : first + 4096] = -(product * in_hand) @ gaps
     spread = float(values[-1] - values[0])
     top = counts[scores >= scores.max() - 1e-9 * spread]

@@ -30,7 +30,7 @@ class Evaluation:
 
     lower: float
     upper: float
-    exact: Fraction | None
+    exact: Fraction | None = field(repr=False)  # may have thousands of digits
     law: Law = field(repr=False)  # of the best return; what was not followed is counted at its least
     law_at_most: Law = field(repr=False)  # the same, counted at its greatest; the true law lies between the two
     error: float  # of the distribution functions of both, from rounding
@@ -109,9 +109,9 @@ def evaluate(
     if math.isinf(upper - lower):
         raise TooLargeError(
             "the returns that this policy sees have more digits than 64 bits hold, and its histories are too many for "
-            "fractions; with rewards rounded to 12 digits it can be evaluated, and mk.simulate estimates it as it is"
+            "fractions; with rewards rounded to 12 digits it can be evaluated, and mk.simulate estimates its value"
         )
-    if upper - lower >= 0.9 * width > 0:
+    if upper - lower >= 0.9 * width > 1e-9 * max(abs(least), abs(most)):
         raise TooLargeError(
             f"{max_atoms} histories (state, M, G) at a time say nothing of this policy's value; "
             "evaluate(max_atoms=...) allows more, mk.simulate estimates it"
@@ -168,10 +168,12 @@ class _Found:
 
     def bounds(self) -> tuple[float, float]:
         low, high = self.laws
+        if math.isinf(self.error):
+            return -math.inf, math.inf
 
         def slack(law: Law) -> float:
             largest = max(abs(float(law.values[0])), abs(float(law.values[-1])))
-            return (law.range * self.error if law.range else 0.0) + 8 * ROUNDING * largest + self.drift
+            return law.range * self.error + 8 * ROUNDING * largest + self.drift
 
         return low.mean - slack(low), high.mean + slack(high)
 
@@ -199,7 +201,8 @@ def _carry(mdp: MDP, policy: CompressedPolicy, i: int | None, tol: float, max_at
     """
     units = Units.of(mdp, policy)
     in_bins = units.rounds and units.exact_memory
-    walk = Propagation(mdp, units, tol, min(max_atoms, FEW_ATOMS) if in_bins else max_atoms)
+    walk = Propagation(mdp, units, tol, max_atoms)
+    walk.may_overflow = not in_bins
     bests = first_best(units, policy.best_so_far if i is None else -math.inf)
     for j in range(policy.k) if i is None else [i]:
         if in_bins and (walk.sieve.overflowed or not units.exact):

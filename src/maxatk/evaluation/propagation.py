@@ -95,8 +95,10 @@ class Sieve:
     def keep(self, h: int, state: Ints, best: Floats, so_far: Floats, prob: Floats, later: bool) -> Ints | None:
         """Which atoms [n] to keep at step ``h``, None for all; ``later`` says whether more rollouts follow."""
         least, most = self._mdp.return_range
-        low = np.maximum(best, np.nextafter(so_far + self._mdp.least[h, state], -math.inf))
-        high = np.maximum(best, np.nextafter(so_far + self._mdp.most[h, state], math.inf))
+        # The float of a return may be off by half a unit in its last place, its sum with another number by more.
+        fewer, more = self._mdp.least[h, state], self._mdp.most[h, state]
+        low = np.maximum(best, so_far + fewer - 2 * ROUNDING * (np.abs(so_far) + np.abs(fewer)))
+        high = np.maximum(best, so_far + more + 2 * ROUNDING * (np.abs(so_far) + np.abs(more)))
         if later:
             low, high = np.maximum(low, least), np.maximum(high, most)
         cost = prob * (high - low)
@@ -128,6 +130,7 @@ class Propagation:
         self._step_error = (int(np.diff(mdp.outcome_start).max()) + 4) * ROUNDING  # of an outcome's probability
         self.error = (len(mdp.start_prob) + 4) * ROUNDING  # relative, of every probability carried so far
         self.outcomes = 0  # followed so far
+        self.may_overflow = True  # or else stop where there are too many atoms
         self.visits: Floats | None = None  # [S, A] how often actions are taken, if that is asked for
 
     def rollout(self, policy: CompressedPolicy, i: int, bests: Bests, later: bool) -> Bests:
@@ -148,7 +151,7 @@ class Propagation:
             if kept is not None:
                 tag, state, true, prob = tag[kept], state[kept], true[kept], prob[kept]
                 remembered = remembered[kept] if units.rounds else true
-            if not len(prob):
+            if not len(prob) or (self.sieve.overflowed and not self.may_overflow):
                 break
             action = rule(h, tag, state, Amounts(remembered, units.memory))
             rows = rows_taken(mdp, i, h, state, action)

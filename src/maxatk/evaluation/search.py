@@ -150,9 +150,8 @@ class Search:
         """The policy for the true rewards: it remembers them as steps of the lattice."""
         if self._plan.lattice.exact:
             return policy
-        unit = Fraction(self._unit)
-        steps = dict(zip(map(Fraction, self._plan.mdp.reward.tolist()), self._mdp.reward.tolist(), strict=True))
-        return RoundingPolicy(policy, lambda r: unit * int(steps[r] if r in steps else round(r / unit)), 1 / unit)
+        unit = self._unit
+        return RoundingPolicy(policy, lambda r: Fraction(unit) * int(np.rint(float(r) / unit)), 1 / Fraction(unit))
 
     def _best_seeing_return(self, worth: Floats) -> tuple[Candidate, float]:
         """The best policy of one rollout that sees its return, and what it is paid."""

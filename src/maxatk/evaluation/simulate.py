@@ -16,7 +16,7 @@ from maxatk.errors import InputError
 from maxatk.evaluation.evaluate import check_policy
 from maxatk.evaluation.propagation import Units, rows_taken
 from maxatk.mdp import MDP
-from maxatk.policies import CompressedPolicy, MixedPolicy, Policy
+from maxatk.policies import CompressedPolicy, MixedPolicy, Policy, Trial
 from maxatk.progress import reporter
 from maxatk.returns import NONE, Amounts
 from maxatk.rows import Floats, Ints
@@ -97,7 +97,7 @@ def simulate(
     trials = checks.integer(trials, "trials", least=1)
     check_policy(policy, k, problem.horizon if isinstance(problem, MDP) else None)
     try:
-        generator = np.random.default_rng(rng)
+        generator = np.random.default_rng(rng).spawn(1)[0]
     except (TypeError, ValueError):
         raise InputError(f"rng must be a seed or a NumPy Generator, not {shown(rng)}") from None
     workers = checks.integer(threads, "threads", least=1) if threads is not None else os.cpu_count() or 1
@@ -215,7 +215,7 @@ def _walk(mdp: MDP, policy: Policy) -> Callable[[np.random.Generator, Floats], i
 
 def _trial_in_table(mdp: MDP, policy: Policy, stream: np.random.Generator, returns: Floats) -> int:
     """One trial, step by step; fills its returns [k] and counts its steps."""
-    trial = policy.begin()
+    trial = _begin(policy, stream)
     steps = 0
     for i in range(policy.k):
         state, total = int(stream.choice(mdp.start_state, p=mdp.reset_prob)), 0.0
@@ -230,6 +230,10 @@ def _trial_in_table(mdp: MDP, policy: Policy, stream: np.random.Generator, retur
     return steps
 
 
+def _begin(policy: Policy, stream: np.random.Generator) -> Trial:
+    return policy.begin(stream) if isinstance(policy, MixedPolicy) else policy.begin()
+
+
 def _check_environment(env: Any) -> None:
     if not (callable(getattr(env, "reset", None)) and callable(getattr(env, "step", None))):
         raise InputError(f"simulate needs a maxatk.MDP or a Gymnasium environment, not {shown(env)}")
@@ -241,17 +245,23 @@ def _in_environment(
     """Fill ``returns`` trial by trial, in an environment that is seeded once, at its first reset."""
     seed: int | None = int(generator.integers(2**31))
     for n, row in enumerate(returns):
-        trial = policy.begin()
+        trial = _begin(policy, generator)
         steps = 0
         while not trial.finished:
             i, total = trial.rollout, 0.0
             observation, _ = env.reset(seed=seed)
             seed = None
             while trial.rollout == i:
-                state = int(observation) if np.ndim(observation) == 0 else observation
-                observation, reward, terminated, truncated, _ = env.step(trial.act(state))
-                total += float(reward)
+                whole = np.ndim(observation) == 0 and getattr(getattr(observation, "dtype", None), "kind", "") in (
+                    "i",
+                    "u",
+                )
+                action = trial.act(int(observation) if whole else observation)
+                if not env.action_space.contains(action):
+                    raise InputError(f"the policy's action {shown(action)} is none of {env.action_space}")
+                observation, reward, terminated, truncated, _ = env.step(action)
                 trial.observe(reward, bool(terminated or truncated))
+                total += float(reward)
                 steps += 1
             row[i] = total
         yield n + 1, steps

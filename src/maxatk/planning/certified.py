@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from maxatk import checks
+from maxatk import checks, kernels
 from maxatk.checks import Number
 from maxatk.errors import InputError, TooLargeError
 from maxatk.mdp import MDP
@@ -188,7 +188,9 @@ class _Search:
             best = self._pass(Lattice(self.mdp, float(step), exact=True))
             return best, best.stopped
         size = float(np.abs(self.mdp.reward).max())
-        kappa = max(span, 1e-3 * size, 1e-300) / COARSE_POINTS  # a step far below the rewards would be all digits
+        # A step far below the rewards would be all digits, or have no index.
+        finest = max(1e-9 * span, size * self.mdp.horizon / (kernels.NEVER // 8))
+        kappa = max(max(span, 1e-3 * size, 1e-300) / COARSE_POINTS, finest)
         best: _Pass | None = None
         if self.most - max(self.mean, self.incumbent) <= self.tol:  # there is nothing to plan for
             return self._given_up(Lattice(self.mdp, kappa, exact=False), [identity(self.least, self.most)], None), None
@@ -200,9 +202,9 @@ class _Search:
             width = best.upper - best.lower + 2 * self.rounding(best.lattice)
             if found.stopped is not None and width > self.tol:
                 return best, found.stopped
-            if width <= self.tol or exact or kappa < 1e-9 * span:
+            if width <= self.tol or exact or kappa <= finest:
                 return best, None
-            kappa *= min(max((0.7 * self.tol / width) ** 0.6, 1 / 16), 1 / 2)
+            kappa = max(kappa * min(max((0.7 * self.tol / width) ** 0.6, 1 / 16), 1 / 2), finest)
 
     def _pass(self, lattice: Lattice) -> _Pass:
         """All curves from the last to the first, on one lattice. Each is finished before the next one is begun."""
@@ -289,7 +291,7 @@ class _Search:
             (table,) = self.work.map(lambda b: last_rollout(lattice, b, top, after, self.work.memory), [bottom])
             if bottom == end or table.upper[0] - self.mean <= share / 2:
                 break
-            bottom = max(end, top - 4 * (top - bottom))
+            bottom = max(end, top - 4 * (top - bottom) - 1)
         # Below the table the curve is at least the mean, and at most what it is at the bottom.
         table.lower[0], table.slope[0] = self.mean, 0.0
         floor = lattice.kappa * bottom

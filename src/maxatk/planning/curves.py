@@ -79,7 +79,7 @@ class Curve:
 
 def identity(least: float, most: float) -> Curve:
     """``U_K``: with no rollouts to come, a best return is worth itself; so is any difference of returns."""
-    far = 2 * (most - least) + max(abs(least), abs(most)) + 1
+    far = 2 * (most - least) + max(abs(least), abs(most)) or 1.0  # no farther: interpolation rounds by its size
     ends = np.array([-far, far])
     return Curve(-math.inf, np.zeros(0), np.zeros(1), np.ones(1), np.array([most]), ends, ends)
 

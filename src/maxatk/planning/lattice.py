@@ -59,7 +59,11 @@ def common_step(mdp: MDP) -> Fraction | None:
     if step == 0:
         return Fraction(1)
     low, high = mdp.return_range
-    return Fraction(step, scale) if (high - low) * scale <= MOST_POINTS * step else None
+    spread = (max(rewards) - min(rewards)) * mdp.horizon  # states that no rollout reaches count, too
+    largest = max(map(abs, rewards)) * mdp.horizon
+    if max((high - low) * scale / MOST_POINTS, spread * scale / (kernels.NEVER // 8), largest * scale / 2**52) > step:
+        return None
+    return Fraction(step, scale)
 
 
 @dataclass(frozen=True)
