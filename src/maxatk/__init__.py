@@ -15,7 +15,17 @@ Fraction(9, 16)
 
 from maxatk import figures, instances
 from maxatk.errors import InputError, MaxAtKError, MissingExtraError, TooLargeError
-from maxatk.evaluation import Comparison, Evaluation, Law, Simulation, compare, evaluate, simulate
+from maxatk.evaluation import (
+    Comparison,
+    Contrast,
+    Evaluation,
+    Law,
+    Simulation,
+    compare,
+    contrast,
+    evaluate,
+    simulate,
+)
 from maxatk.learning import (
     Adaptive,
     GymnasiumModel,
@@ -43,6 +53,7 @@ from maxatk.policies import (
     Policy,
     Trial,
 )
+from maxatk.problems import find_problem
 
 __version__ = "0.1.0"
 
@@ -53,6 +64,7 @@ __all__ = [
     "Certified",
     "Comparison",
     "CompressedPolicy",
+    "Contrast",
     "Evaluation",
     "Exact",
     "GymnasiumModel",
@@ -81,8 +93,10 @@ __all__ = [
     "Trial",
     "Uniform",
     "compare",
+    "contrast",
     "evaluate",
     "figures",
+    "find_problem",
     "instances",
     "learn",
     "least_samples",

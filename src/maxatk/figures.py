@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from maxatk import checks
-from maxatk.checks import Number
+from maxatk.checks import Number, name_of
 from maxatk.errors import InputError, MissingExtraError
 from maxatk.evaluation.compare import Comparison
 from maxatk.evaluation.evaluate import best_after, visits
@@ -87,7 +87,7 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
         for g in so_far
     ]
     colours = [COLOURS[1 + a % 7] for a in range(len(offered))] + ["#eeeeee"]
-    names = [_name(mdp.action_names, a) for a in offered] + ["M cannot be beaten"]
+    names = [name_of(mdp.action_names, a) for a in offered] + ["M cannot be beaten"]
     height = min(0.9 + 0.3 * len(so_far), 4)
     figure, axes = _figure(6.5, height)
     from matplotlib.colors import ListedColormap
@@ -107,7 +107,7 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
     )  # fmt: skip
     ax.set_xlabel("best return so far, M")
     ax.set_ylabel("return so far, G")
-    ax.set_title(f"{_name(mdp.state_names, s)}, step {h}, rollout {i + 1} of {plan.k}", fontsize=10, loc="left")
+    ax.set_title(f"{name_of(mdp.state_names, s)}, step {h}, rollout {i + 1} of {plan.k}", fontsize=10, loc="left")
     return figure
 
 
@@ -242,10 +242,6 @@ def _likeliest_path(mdp: MDP, policy: CompressedPolicy, rollout: int, best: Numb
             break
         states.append(after)
     return states
-
-
-def _name(names: tuple[str, ...] | None, i: int) -> str:
-    return names[i] if names else str(i)
 
 
 def _grid(mdp: MDP) -> tuple[int, int]:

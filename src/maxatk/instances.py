@@ -5,6 +5,7 @@ The paper's slips are corrected here, and said so where they are.
 """
 
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from maxatk import checks
-from maxatk.checks import Number, shown
+from maxatk.checks import Number, nearest, shown
 from maxatk.errors import InputError
 from maxatk.mdp import MDP
 
@@ -39,12 +40,40 @@ def make(name: str, **arguments: Any) -> MDP:
     MDP(1 state, 2 actions, horizon 3, 3 different steps, 6 outcomes)
     """
     if not isinstance(name, str) or name not in _INSTANCES:
-        raise InputError(f"there is no instance {shown(name)}: the instances are {', '.join(_INSTANCES)}")
+        close = nearest(name, _INSTANCES) if isinstance(name, str) else None
+        raise InputError(
+            f"there is no instance {shown(name)}: the instances are {', '.join(_INSTANCES)}"
+            f"{f'; did you mean {close}?' if close else ''}"
+        )
     known = list(inspect.signature(_INSTANCES[name]).parameters)
     for argument in arguments:
         if argument not in known:
             raise InputError(f"{name} takes no {argument}: its arguments are {', '.join(known) or 'none'}")
     return _INSTANCES[name](**arguments)
+
+
+def described() -> list[dict[str, Any]]:
+    """Every instance: its name, what it is in a line, and its arguments as they are by default.
+
+    >>> import maxatk as mk
+    >>> mk.instances.described()[0]["arguments"]
+    {'horizon': 40, 'slip': 0.2}
+    """
+    return [
+        {
+            "name": name,
+            "summary": re.sub(r":func:|`", "", (inspect.getdoc(function) or "").splitlines()[0]),
+            "arguments": {
+                argument.name: argument.default
+                if isinstance(argument.default, int | float | None)
+                else str(argument.default)
+                if isinstance(argument.default, Fraction)
+                else list(argument.default)
+                for argument in inspect.signature(function).parameters.values()
+            },
+        }
+        for name, function in _INSTANCES.items()
+    ]
 
 
 def windy_cliff(horizon: int = 40, slip: float = 0.2) -> MDP:
