@@ -13,6 +13,9 @@ Fraction(9, 16)
 1
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from maxatk import figures, instances
 from maxatk.errors import InputError, MaxAtKError, MissingExtraError, TooLargeError
 from maxatk.evaluation import (
@@ -54,6 +57,10 @@ from maxatk.policies import (
     Trial,
 )
 from maxatk.problems import find_problem
+
+if TYPE_CHECKING:
+    from maxatk import gym as gym
+    from maxatk.gym import BestOfK as BestOfK
 
 __version__ = "0.1.0"
 
@@ -106,3 +113,15 @@ __all__ = [
     "simulate",
     "solve",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What needs Gymnasium (extra ``gym``) is imported when it is first asked for."""
+    if name not in ("BestOfK", "gym"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module("maxatk.gym")
+    return module if name == "gym" else module.BestOfK
+
+
+def __dir__() -> list[str]:
+    return [*globals(), "BestOfK", "gym"]

@@ -36,8 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with commands.make_context("maxatk", given) as context:
             code = commands.invoke(context)
         sys.stdout.flush()
-    except click.exceptions.Exit as end:
-        return end.exit_code
+    except click.exceptions.Exit as end:  # help was asked for, and given
+        raise SystemExit(end.exit_code) from None
     except click.ClickException as error:
         return _complain(error.format_message(), 2)
     except mk.MaxAtKError as error:
@@ -136,7 +136,7 @@ _problem = _options(
         multiple=True,
         metavar="NAME=VALUE",
         help="An argument of the problem; repeatable.",
-    ),  # fmt: skip
+    ),
 )
 _planned = _options(
     _problem,
