@@ -98,9 +98,7 @@ def run(mdp, plan, seed, steps, trials):
     for name, k in (("mean", 1), ("best_of_k", K)):
         model, found[f"{name}_curve"] = train(mdp, k, steps, seed)
         for how, deterministic in (("", True), ("_sampled", False)):
-            mean, error = best_of(
-                model, mdp, k, trials, repeat=K // k, deterministic=deterministic, seed=10_000 + seed
-            )
+            mean, error = best_of(model, mdp, k, trials, repeat=K // k, deterministic=deterministic, seed=10_000 + seed)
             found[f"{name}{how}"], found[f"{name}{how}_error"] = mean, error
     base = max(found["mean"], found["mean_sampled"])  # the better way to repeat it
     found["gap_closed"] = (found["best_of_k"] - base) / (plan.upper - base)

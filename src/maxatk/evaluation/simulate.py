@@ -123,7 +123,7 @@ def _blocks(
 ) -> Iterator[tuple[int, int]]:
     """Fill ``returns`` block by block; how many trials are done, and how many steps the last block took."""
     if not isinstance(problem, MDP):
-        _check_environment(problem)
+        _check_environment(problem, policy)
         yield from _in_environment(problem, policy, generator, returns)
         return
     spans = [slice(i, i + BLOCK) for i in range(0, len(returns), BLOCK)]
@@ -230,9 +230,18 @@ def _trial_in_table(mdp: MDP, policy: Policy, stream: np.random.Generator, retur
     return steps
 
 
-def _check_environment(env: Any) -> None:
+def _check_environment(env: Any, policy: Policy) -> None:
     if not (callable(getattr(env, "reset", None)) and callable(getattr(env, "step", None))):
         raise InputError(f"simulate needs a maxatk.MDP or a Gymnasium environment, not {shown(env)}")
+    planned: MDP | None = getattr(policy, "mdp", None)
+    if planned is None:
+        return
+    for name, size, what in (("observation", planned.n_states, "states"), ("action", planned.n_actions, "actions")):
+        space: Any = getattr(env, f"{name}_space", None)
+        found = getattr(space, "n", None)
+        if space is not None and found != size:
+            has = "no finite number of them" if found is None else int(found)
+            raise InputError(f"the policy was planned for {size} {what}, but the environment has {has}")
 
 
 def _in_environment(
