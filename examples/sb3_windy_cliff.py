@@ -22,7 +22,8 @@ import maxatk as mk
 
 K = 5
 ENVIRONMENTS = 32
-RETURNS = (-40.0, -10.0)  # a walk that does not fall returns something between
+CLIFF = {"columns": 6, "horizon": 30}  # on the long cliff PPO for the mean does not find the goal: it stands still
+RETURNS = (-30.0, -7.0)  # a walk that does not fall returns something between
 
 
 def trials_of(mdp, k, n):
@@ -65,7 +66,7 @@ class Curve(BaseCallback):
     def _on_rollout_end(self):
         if self.num_timesteps >= self._next:
             self._next += self._every
-            mean, _ = best_of(self.model, self._mdp, self._k, 1000, repeat=K // self._k, deterministic=True, seed=1)
+            mean, _ = best_of(self.model, self._mdp, self._k, 400, repeat=K // self._k, deterministic=True, seed=1)
             self.points.append((self.num_timesteps, mean))
 
 
@@ -80,13 +81,13 @@ def train(mdp, k, steps, seed):
         n_epochs=6,
         gamma=1.0,
         gae_lambda=0.95,
-        ent_coef=0.003,
+        ent_coef=0.01,
         learning_rate=lambda left: 1e-3 * left + 1e-5,
         policy_kwargs={"net_arch": [64, 64]},
         seed=seed,
         device="cpu",
     )
-    curve = Curve(mdp, k, steps // 12)
+    curve = Curve(mdp, k, steps // 10)
     model.learn(steps, callback=curve)
     return model, curve.points
 
@@ -120,7 +121,7 @@ def figure(results, plan):
             steps, values = zip(*one[f"{name}_curve"], strict=True)
             ax.plot(steps, values, color=colour, linewidth=1.3, alpha=0.8, label=label if i == 0 else None)
     ax.axhline(plan.lower, color="#D55E00", linewidth=1.3, linestyle="--", label="certified optimum")
-    ax.set_ylim(-45, -14)
+    ax.set_ylim(-31, plan.upper + 1)
     ax.set_xlabel("steps of training")
     ax.set_ylabel(f"mean best return of {K} walks")
     ax.spines[["top", "right"]].set_visible(False)
@@ -132,12 +133,12 @@ def main():
     """Run the seeds that are asked for, and keep what was found beside what other runs have found."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
-    parser.add_argument("--steps", type=int, default=1_500_000, help="of each training")
-    parser.add_argument("--trials", type=int, default=4000, help="in which the final policies are run")
+    parser.add_argument("--steps", type=int, default=400_000, help="of each training")
+    parser.add_argument("--trials", type=int, default=2000, help="in which the final policies are run")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    mdp = mk.instances.windy_cliff()
+    mdp = mk.instances.windy_cliff(**CLIFF)
     plan = mk.solve(mdp, K)
     kept = options.out / "sb3_windy_cliff.json"
     results = json.loads(kept.read_text())["seeds"] if kept.exists() else []

@@ -57,7 +57,7 @@ def described() -> list[dict[str, Any]]:
 
     >>> import maxatk as mk
     >>> mk.instances.described()[0]["arguments"]
-    {'horizon': 40, 'slip': 0.2}
+    {'horizon': 40, 'slip': 0.2, 'columns': 12}
     """
     return [
         {
@@ -76,15 +76,16 @@ def described() -> list[dict[str, Any]]:
     ]
 
 
-def windy_cliff(horizon: int = 40, slip: float = 0.2) -> MDP:
+def windy_cliff(horizon: int = 40, slip: float = 0.2, columns: int = 12) -> MDP:
     """Gymnasium's cliff-walking map in a wind: each move slips to either side with probability ``slip / 2``.
 
-    4 rows of 12 cells, numbered row by row. Rollouts start in the lower left corner and end at the goal in the lower
-    right; between them lies the cliff. A step costs 1; a step off the cliff costs 100 and leads back to the start.
+    4 rows of 12 cells, or of so many ``columns``, numbered row by row. Rollouts start in the lower left corner and end
+    at the goal in the lower right; between them lies the cliff. A step costs 1; a step off the cliff costs 100 and
+    leads back to the start.
     The short way runs along the edge: with five tries it is worth gambling on it, except on the last.
     """
-    rows, columns = 4, 12
-    start, goal = (3, 0), (3, 11)
+    rows, columns = 4, checks.integer(columns, "columns", least=3)
+    start, goal = (3, 0), (3, columns - 1)
     moves = ((-1, 0), (0, 1), (1, 0), (0, -1))  # up, right, down, left
     slip = float(checks.exact_number(slip, "slip"))
     if not 0 <= slip <= 1:
