@@ -19,6 +19,7 @@ def test_the_numbers_of_figure1():
     found = mk.contrast(mk.solve(mk.instances.figure1(gamma=0.25), 2))
     assert [(one.rollout, one.best) for one in (found.first, *found.last)] == [(0, -math.inf), (1, 0.5), (1, -math.inf)]
     assert [one.mean for one in (found.first, *found.last)] == pytest.approx([0.375, 0.25, 0.375])
+    assert [one.beats for one in (found.first, *found.last)] == pytest.approx([1, 0.25, 1])
     assert found.last[0].visits.tolist() == [[0, 1]]
     assert found.first.differences(found.last[0]) == [(0, 1.0, 0, 1)]
     assert found.first.differences(found.last[1]) == []
@@ -39,6 +40,9 @@ def test_the_first_try_is_what_trials_show(cliff):
     assert cliff.first.high == pytest.approx(np.quantile(first, 0.9, method="inverted_cdf"))
     before_last = runs.returns[:, :4].max(axis=1)
     assert cliff.last[0].best == np.median(before_last)
+    like = runs.returns[before_last == cliff.last[0].best, 4]
+    beaten = (like > cliff.last[0].best).mean()
+    assert abs(cliff.last[0].beats - beaten) <= 4 * math.sqrt(0.25 / len(like))
 
 
 def test_actions_count_only_while_they_matter():

@@ -238,7 +238,7 @@ def compare(
 
 
 @commands.command(
-    epilog=_examples("run cliff.plan", "run lake.plan FrozenLake-v1 --set is_slippery=false --trials 500 --seed 7")
+    epilog=_examples("run cliff.plan", "run lake.plan FrozenLake-v1 --horizon 30 --set is_slippery=false --trials 500")
 )
 @click.argument("plan_file", metavar="PLAN", type=Path)
 @_problem

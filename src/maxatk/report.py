@@ -231,6 +231,7 @@ def contrast_data(found: Contrast) -> list[dict[str, Any]]:
         {
             "rollout": one.rollout,
             "best": _finite(one.best),
+            "beats": one.beats,
             "mean": one.mean,
             "low": one.low,
             "high": one.high,
