@@ -289,6 +289,21 @@ def test_a_problem_in_a_file(tmp_path, capsys):
     assert main(["run", str(tmp_path / "x.npz")]) == 2
 
 
+def test_a_page(tmp_path, capsys):
+    for name, arguments in (("a.html", []), ("b.html", ["--exact"])):
+        assert main(["solve", "figure1", "-k", "2", *arguments, "--page", str(tmp_path / name)]) == 0
+        text = (tmp_path / name).read_text()
+        assert "between <b>0.5625" in text
+        assert "risky in place of safe in s." in text
+        assert text.count("<img") == 1  # there is no grid to walk on
+        assert "http" not in text.replace('src="data:image', "")  # nothing is fetched from elsewhere
+    assert main(["solve", "windy_cliff", "--horizon", "15", "-k", "2", "--page", str(tmp_path / "c.html")]) == 0
+    assert (tmp_path / "c.html").read_text().count("<img") == 2
+    capsys.readouterr()
+    assert main(["solve", "figure1", "--page", str(tmp_path / "no" / "x.html")]) == 2
+    assert capsys.readouterr().err.endswith("x.html: cannot be written: No such file or directory\n")
+
+
 def test_what_was_there_stays_if_a_plan_cannot_be_made(tmp_path, capsys):
     path = tmp_path / "x.plan"
     path.write_text("mine")
@@ -386,12 +401,17 @@ sys.exit(main(["solve", "-k", "5", "--save", {str(path)!r}]))
 
 def test_the_paper_is_called_when_it_is_there(tmp_path, monkeypatch, capsys):
     calls = []
-    module = types.SimpleNamespace(reproduce=lambda **arguments: calls.append(arguments))
-    monkeypatch.setitem(sys.modules, "maxatk.paper", module)
-    assert main(["paper", "--quick", "--out", str(tmp_path)]) == 0
+
+    def reproduce(out, **arguments):
+        calls.append((out, arguments))
+        return types.SimpleNamespace(failed=["theorem 1"] if out == tmp_path else [], out=out)
+
+    monkeypatch.setitem(sys.modules, "maxatk.paper", types.SimpleNamespace(reproduce=reproduce))
     assert main(["paper", "--only", "a", "--only", "b"]) == 0
-    assert calls[0] == {"out": tmp_path, "quick": True, "progress": True}
-    assert calls[1]["only"] == ("a", "b")
+    assert main(["paper", "--quick", "--out", str(tmp_path)]) == 1  # something is not as it should be
+    assert [arguments["only"] for _, arguments in calls] == [("a", "b"), ()]
+    assert [arguments["quick"] for _, arguments in calls] == [False, True]
+    assert str(tmp_path) in capsys.readouterr().out
     monkeypatch.setitem(sys.modules, "maxatk.paper", None)  # as if it were not there
     assert main(["paper"]) == 2
     assert capsys.readouterr().err == "maxatk: this maxatk comes without the claims of the paper (no maxatk.paper)\n"

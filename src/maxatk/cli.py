@@ -173,14 +173,15 @@ def commands(ctx: click.Context) -> None:
     )
 )
 @_planned
+@click.option("--page", type=Path, metavar="HTML", help="Write the plan as a web page of one file (extra plot).")
 @click.option("--exact", is_flag=True, help="Solve in fractions, and show what the policy does; small problems.")
 @click.option("--compare/--no-compare", default=None, help="Show what smaller classes of policies earn.")
 @click.option("--explain/--no-explain", default=None, help="Say what the policy does differently on the last try.")
 @_json
 def solve(
     problem: str | None, horizon: int | None, settings: dict[str, Any], k: int, tol: float | None,
-    time_limit: float | None, best_so_far: float, save: Path | None, exact: bool, compare: bool | None,
-    explain: bool | None, as_json: bool,
+    time_limit: float | None, best_so_far: float, save: Path | None, page: Path | None, exact: bool,
+    compare: bool | None, explain: bool | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Plan for the best of K rollouts, to a certified interval.
 
@@ -190,6 +191,8 @@ def solve(
     title = problem or DEFAULT
     tour = problem is None and not exact and not as_json
     compare, explain = tour if compare is None else compare, tour if explain is None else explain
+    if page is not None:
+        archive.check_target(page)
     if exact:
         for option, given in (("--tol", tol), ("--time-limit", time_limit), ("--save", save)):
             if given is not None:
@@ -199,6 +202,8 @@ def solve(
         mdp = mk.find_problem(title, horizon=horizon, **settings)
         found = mk.solve(mdp, k, solver=mk.Exact(), best_so_far=best_so_far)
         _show(as_json, lambda: report.plan_data(found), lambda: report.exact_plan(found, title))
+        if page is not None:
+            found.page(page)
         return 0
     plan, code = _plan(title, horizon, settings, k, tol, time_limit, best_so_far, save)
     data = report.plan_data(plan) if as_json else {}
@@ -213,6 +218,8 @@ def solve(
             _Console().print(f"\n{words}")
     if as_json:
         print(json.dumps(data))
+    if page is not None:
+        plan.page(page)
     return code
 
 
@@ -323,16 +330,24 @@ def learn(
 
 @commands.command(epilog=_examples("paper --quick", "paper --out results --only theorem1"))
 @click.option("--quick", is_flag=True, help="Smaller versions, in minutes.")
-@click.option("--out", type=Path, default=Path("paper"), show_default=True, metavar="DIR", help="Where results go.")
+@click.option(
+    "--out", type=Path, default=Path("maxatk-paper"), show_default=True, metavar="DIR", help="Where results go."
+)
 @click.option("--only", multiple=True, metavar="CLAIM", help="One claim; repeatable.")
 def paper(quick: bool, out: Path, only: tuple[str, ...]) -> int:
-    """Check the claims of the paper, one by one."""
+    """Recompute the claims of the paper, one by one.
+
+    The exit code is 1 if a number is not what it should be.
+    """
     try:
-        reproduce: Any = importlib.import_module("maxatk.paper").reproduce
-    except (ImportError, AttributeError):
+        module: Any = importlib.import_module("maxatk.paper")
+    except ModuleNotFoundError as error:
+        if error.name != "maxatk.paper":
+            raise
         raise mk.InputError("this maxatk comes without the claims of the paper (no maxatk.paper)") from None
-    reproduce(out=out, quick=quick, progress=True, **({"only": only} if only else {}))
-    return 0
+    found = module.reproduce(out, quick=quick, only=only, progress=True)
+    print(found)
+    return 1 if found.failed else 0
 
 
 @commands.command(epilog=_examples("instances", "solve footnote --set horizon=3"))

@@ -84,11 +84,12 @@ class Contrast:
         least, most = self.mdp.return_range
         nothing = 1e-9 * (most - least)  # what no reward amounts to
         mean, low, high = (f"{x if abs(x) > nothing else 0:.4g}" for x in (one.mean, one.low, one.high))
-        some = one.best > -math.inf
+        hand, beats = "nothing", ""
+        if one.best > -math.inf:
+            hand, beats = f"{one.best:.4g}", f"beats that in {100 * one.beats:.3g} % of all cases; it "
         return (
-            f"On try {one.rollout + 1} of {self.k} with {f'{one.best:.4g}' if some else 'nothing'} in hand, the policy "
-            f"{f'beats that in {100 * one.beats:.3g} % of all cases; it ' if some else ''}returns {mean} on average, and "
-            f"{low} to {high} in four cases of five."
+            f"On try {one.rollout + 1} of {self.k} with {hand} in hand, the policy {beats}returns {mean} on average, "
+            f"and {low} to {high} in four cases of five."
         )
 
     def __str__(self) -> str:
