@@ -423,3 +423,15 @@ def test_nothing_to_plan(table):
     assert plan.status != mk.Status.TIME_LIMIT
     assert Fraction(plan.lower) <= truth <= Fraction(plan.upper)
     assert policy_value(mdp, plan.policy, 3) >= Fraction(plan.lower)
+
+
+def test_a_largest_return_that_is_certain():
+    """No return at all is worth the largest one then, however many rollouts are left."""
+    sure = mk.MDP.from_table([[[(1, 0, 2, False)], [(0.5, 0, 1, False), (0.5, 0, 2, False)]]], horizon=3)
+    plan = mk.solve(sure, 3)
+    for i in range(3):
+        lower, upper = plan.curve(i, -math.inf)
+        assert lower == pytest.approx(6, abs=1e-9)
+        assert upper == pytest.approx(6, abs=1e-9)
+    assert plan.curve(2, 7.0) == (7, 7)
+    assert plan.policy.action(rollout=2, step=0, state=0, best=-math.inf, so_far=0) == 0

@@ -1,7 +1,12 @@
 """The command line, as a user meets it."""
 
+import json
+import os
+import pty
+import re
 import subprocess
 import sys
+import types
 
 import pytest
 
@@ -31,6 +36,41 @@ def test_solve_without_arguments_solves_the_windy_cliff(capsys):
     assert [int(row[0]) for row in rows] == [1, 2, 3, 4, 5]
     for row, value in zip(rows, golden.WINDY_CLIFF, strict=True):
         assert float(row[1]) - 5e-4 <= value <= float(row[2]) + 5e-4  # the known values are rounded to 3 decimals
+    # Then what simpler policies earn, and then in words what this one does.
+    places = [
+        out.index(part)
+        for part in (
+            "best of 5: between", "What simpler policies earn", "mean-optimal, repeated", "one policy, sampled",
+            "adaptive", "On try 1 of 5 with nothing in hand", "On try 5 of 5 with nothing in hand", "in place of right",
+        )
+    ]  # fmt: skip
+    assert places == sorted(places)
+
+
+def test_a_named_problem_is_only_solved(capsys):
+    assert main(["solve", "windy_cliff", "-k", "2"]) == 0
+    out = capsys.readouterr().out
+    assert "best of 2: between" in out
+    assert "adaptive" not in out
+    assert "On try" not in out
+
+
+def test_rows_are_shown_as_they_come(capsys, monkeypatch):
+    """When a row is reported, those before it are on the screen already."""
+    seen = []
+    compare = mk.compare
+
+    def watched(*arguments, progress, **options):
+        def report(row):
+            progress(row)
+            seen.append((row.name, capsys.readouterr().out))
+
+        return compare(*arguments, progress=report, **options)
+
+    monkeypatch.setattr(mk, "compare", watched)
+    assert main(["compare", "proposition3", "-k", "2"]) == 0
+    assert len(seen) == 6
+    assert all(name in out for name, out in seen)
 
 
 def test_solve_takes_a_name_and_k(capsys):
@@ -48,18 +88,53 @@ def test_long_tables_are_cut(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["solve", "figure2"], "maxatk: there is no instance 'figure2': the instances are windy_cliff, "),
-        (["solve", "--tol", "-1"], "maxatk: tol must not be negative, but is -1.0"),
-        (["solve", "-k", "0"], "maxatk: k must be at least 1, not 0"),
-        (["solve", "windy_cliff", "--exact"], "maxatk: more than 200000 compressed histories (s, M, G) can occur: "),
+        (["solve", "figure2"], "there is no instance 'figure2': the instances are windy_cliff, "),
+        (["solve", "--tol", "-1"], "tol must not be negative, but is -1.0"),
+        (["solve", "-k", "0"], "k must be at least 1, not 0"),
+        (["compare", "figure1", "-k", "0"], "k must be at least 1, not 0"),
+        (["solve", "-k", "two"], "Invalid value for '-k': 'two' is not a valid integer."),
+        (["solve", "windy_cliff", "--exact"], "more than 200000 compressed histories (s, M, G) can occur: "),
+        (["solve", "figure1", "--exact", "--save", "x"], "--save is for the certified planner, not for --exact"),
+        (["solve", "figure1", "--exact", "--explain"], "--explain is for the certified planner, not --exact"),
+        (["solve", "--horizon", "0"], "horizon must be between 1 and 10000000, not 0"),
+        (["solve", "--set", "slip"], "Invalid value for '--set': 'slip' is not of the form NAME=VALUE"),
+        (["solve", "--set", "wind=2"], "windy_cliff takes no wind: its arguments are horizon, slip"),
+        (["solve", "--set", "slip=much"], "slip must be a real number, not 'much'"),
+        (["solve", "no/such/file"], "no/such/file: cannot be read: No such file or directory"),
+        (["solve", "missing.npz"], "missing.npz: cannot be read: No such file or directory"),
+        (["solve", "missing.npz", "--horizon", "3"], "missing.npz: a saved problem takes no horizon: it is as it was"),
+        (["solve", "--save", "no/such/folder/x.plan"], "no/such/folder/x.plan: cannot be written: No such file or"),
+        (["solve", "--save", "."], ".: cannot be written: Is a directory"),
+        (["learn", "--epsilon", "1", "--save", "no/x"], "no/x: cannot be written: No such file or directory"),
+        (["learn", "--epsilon", "0"], "epsilon must be above 0, not 0.0"),
+        (["learn"], "Missing option '--epsilon'."),
+        (["run"], "Missing argument 'PLAN'."),
+        (["run", "missing.plan"], "missing.plan: cannot be read: No such file or directory"),
+        (["solve", "Blackjack-v1"], "Blackjack-v1 has no table of outcomes (no attribute P), so it cannot be read"),
+        (["solve", "Pendulum-v1"], "Pendulum-v1 has continuous actions and no table of outcomes (no attribute P), so"),
+        (["solve", "CliffWalking-v1"], "CliffWalking-v1 has no time limit of its own: give horizon="),
+        (["solve", "NoLake-v1"], "NoLake-v1 cannot be made: NameNotFound: "),
+        (["sovle"], "there is no command 'sovle': did you mean solve?"),
+        (["zzz"], "there is no command 'zzz': the commands are solve, compare, run, learn, paper, instances"),
+        (["solve", "--savee", "x"], "No such option '--savee'."),
+        (["--what"], "No such option '--what'."),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(arguments, message, capsys):
     assert main(arguments) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(message)
+    assert err.startswith(f"maxatk: {message}")
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("windy_clif", "windy_cliff"), ("Figure1", "figure1"), ("FrozenLake", "FrozenLake-v1")],
+)
+def test_the_nearest_name_is_suggested(typed, meant, capsys):
+    assert main(["solve", typed]) == 2
+    assert capsys.readouterr().err.endswith(f"; did you mean {meant}?\n")
 
 
 def test_an_interrupt_is_exit_code_130(monkeypatch, capsys):
@@ -105,3 +180,279 @@ def test_help(arguments, capsys):
         main(arguments)
     assert end.value.code == 0
     assert "maxatk" in capsys.readouterr().out
+
+
+def test_maxatk_alone_shows_its_help(capsys):
+    assert main([]) == 0
+    out = capsys.readouterr().out
+    for name in ("solve", "compare", "run", "learn", "paper", "instances"):
+        assert re.search(rf"^  {name} ", out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["solve", "compare", "run", "learn", "paper", "instances"])
+def test_the_examples_in_the_help_are_commands(name, capsys):
+    """Every command shows examples, and all of them can be parsed."""
+    from maxatk.cli import commands
+
+    with pytest.raises(SystemExit):
+        main([name, "--help"])
+    examples = re.findall(r"^    maxatk (.*)$", capsys.readouterr().out, re.MULTILINE)
+    assert examples
+    for example in examples:
+        command, *arguments = example.split()
+        commands.commands[command].make_context(command, arguments)
+
+
+# JSON.
+
+
+def result(arguments, capsys):
+    assert main([*arguments, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.count("\n") == 1
+    return json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+
+
+def test_json_of_solve(capsys):
+    found = result(["solve", "windy_cliff", "-k", "2", "--compare", "--explain"], capsys)
+    plan = mk.solve(mk.instances.windy_cliff(), 2)
+    assert (found["lower"], found["upper"], found["k"], found["status"]) == (plan.lower, plan.upper, 2, "within tol")
+    assert found["best_so_far"] is None
+    assert found["problem"]["fingerprint"] == plan.mdp.fingerprint
+    assert [row["policy"] for row in found["comparison"]][::5] == ["mean-optimal, repeated", "adaptive"]
+    first, *last = found["tries"]
+    assert (first["rollout"], first["differences"]) == (0, [])
+    assert last[-1]["mean"] == pytest.approx(-28.460, abs=2e-3)
+    assert set(result(["solve", "windy_cliff", "-k", "2"], capsys)) == set(found) - {"comparison", "tries"}
+    assert result(["solve", "figure1", "-k", "2", "--exact"], capsys)["exact"] == "9/16"
+    assert result(["solve", "figure1", "--best-so-far", "0.75"], capsys)["best_so_far"] == 0.75
+
+
+def test_json_of_compare_and_instances(capsys):
+    rows = {row["policy"]: row for row in result(["compare", "proposition3", "-k", "2"], capsys)["comparison"]}
+    assert rows["without M"]["exact"] == "41/32"
+    assert rows["adaptive"]["share"] == pytest.approx(1)
+    assert [one["name"] for one in result(["instances"], capsys)] == mk.instances.names()
+
+
+def test_instances_are_listed(capsys):
+    assert main(["instances"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == mk.instances.names()
+    assert "horizon=40, slip=0.2" in lines[1]
+    assert "`" not in "".join(lines)
+
+
+# Plans in files.
+
+
+def test_a_saved_plan_is_run(tmp_path, capsys):
+    path = str(tmp_path / "cliff.plan")
+    assert main(["solve", "windy_cliff", "-k", "2", "--horizon", "20", "--save", path]) == 0
+    assert [p.name for p in tmp_path.iterdir()] == ["cliff.plan"]  # and no drafts beside it
+    capsys.readouterr()
+    plan = mk.load_plan(path)
+    assert plan.mdp == mk.instances.windy_cliff(horizon=20)
+    found = result(["run", path, "--seed", "3"], capsys)
+    assert (found["trials"], found["certificate"]) == (10_000, [plan.lower, plan.upper])
+    assert found["mean"] == mk.simulate(plan.mdp, plan.policy, trials=10_000, rng=3).mean
+    assert main(["run", path, "windy_cliff", "--horizon", "20"]) == 0
+    out = capsys.readouterr().out
+    assert f"certified for this policy: {plan.lower:.6f} to {plan.upper:.6f}, which agrees with the trials" in out
+    for arguments in (["windy_cliff"], ["windy_cliff", "--horizon", "20", "--set", "slip=0.1"], ["figure1"]):
+        assert main(["run", path, *arguments]) == 2
+        out, err = capsys.readouterr()
+        assert (out, err) == ("", f"maxatk: {path}: not a readable maxatk plan: it was made for another problem\n")
+
+
+def test_a_plan_is_run_in_its_environment_and_in_no_other(tmp_path, capsys):
+    path, lake = str(tmp_path / "lake.plan"), ["FrozenLake-v1", "--horizon", "15"]
+    assert main(["solve", *lake, "-k", "3", "--save", path]) == 0
+    capsys.readouterr()
+    found = result(["run", path, *lake, "--trials", "300"], capsys)
+    assert found["trials"] == 300
+    low, high = found["interval"]
+    assert low - 0.1 <= found["certificate"][0] <= high + 0.1  # the interval is 0.1 wide and holds 19 times of 20
+    for other in (["FrozenLake-v1"], [*lake, "--set", "is_slippery=false"], ["CliffWalking-v1", "--horizon", "15"]):
+        assert main(["run", path, *other]) == 2
+        assert "it was made for another problem" in capsys.readouterr().err
+
+
+def test_a_problem_in_a_file(tmp_path, capsys):
+    mk.instances.proposition3().save(tmp_path / "x.npz")
+    assert main(["solve", str(tmp_path / "x.npz"), "-k", "2", "--exact"]) == 0
+    assert "(exactly 21/16)" in capsys.readouterr().out
+    (tmp_path / "x.npz").write_text("something else")
+    assert main(["solve", str(tmp_path / "x.npz")]) == 2
+    assert capsys.readouterr().err.endswith("x.npz: not a readable maxatk problem: File is not a zip file\n")
+    assert main(["run", str(tmp_path / "x.npz")]) == 2
+
+
+def test_a_page(tmp_path, capsys):
+    for name, arguments in (("a.html", []), ("b.html", ["--exact"])):
+        assert main(["solve", "figure1", "-k", "2", *arguments, "--page", str(tmp_path / name)]) == 0
+        text = (tmp_path / name).read_text()
+        assert "between <b>0.5625" in text
+        assert "risky in place of safe in s." in text
+        assert text.count("<img") == 1  # there is no grid to walk on
+        assert "http" not in text.replace('src="data:image', "")  # nothing is fetched from elsewhere
+    assert main(["solve", "windy_cliff", "--horizon", "15", "-k", "2", "--page", str(tmp_path / "c.html")]) == 0
+    assert (tmp_path / "c.html").read_text().count("<img") == 2
+    capsys.readouterr()
+    assert main(["solve", "figure1", "--page", str(tmp_path / "no" / "x.html")]) == 2
+    assert capsys.readouterr().err.endswith("x.html: cannot be written: No such file or directory\n")
+
+
+def test_what_was_there_stays_if_a_plan_cannot_be_made(tmp_path, capsys):
+    path = tmp_path / "x.plan"
+    path.write_text("mine")
+    assert main(["solve", "-k", "0", "--save", str(path)]) == 2
+    assert path.read_text() == "mine"
+
+
+# Ctrl-C.
+
+
+def interrupt_after(monkeypatch, name, reports):
+    """Press Ctrl-C when the library's function has reported so often."""
+    function = getattr(mk, name)
+
+    def interrupted(*arguments, progress, **options):
+        left = reports
+
+        def report(at):
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+
+        return function(*arguments, progress=report, **options)
+
+    monkeypatch.setattr(mk, name, interrupted)
+
+
+def test_an_interrupted_plan_is_shown_and_saved(tmp_path, monkeypatch, capsys):
+    interrupt_after(monkeypatch, "solve", 3)
+    path = tmp_path / "x.plan"
+    assert main(["solve", "-k", "6", "--save", str(path)]) == 130
+    out, err = capsys.readouterr()
+    assert err == f"maxatk: interrupted: the best so far is in {path}\n"
+    assert "(interrupted: width" in out
+    assert "adaptive" not in out
+    plan = mk.load_plan(path)
+    assert plan.status is mk.Status.INTERRUPTED
+    assert plan.lower == pytest.approx(golden.WINDY_CLIFF[2], abs=0.02)  # three of the six rollouts were planned for
+    assert plan.upper == pytest.approx(-13)
+
+
+def test_an_interrupted_comparison_leaves_the_plan(tmp_path, monkeypatch, capsys):
+    interrupt_after(monkeypatch, "compare", 2)
+    path = tmp_path / "x.plan"
+    assert main(["compare", "proposition3", "-k", "2", "--save", str(path)]) == 130
+    assert capsys.readouterr().err == "maxatk: interrupted\n"
+    assert mk.load_plan(path).lower == pytest.approx(21 / 16)
+
+
+def test_interrupted_learning_goes_on(tmp_path, monkeypatch, capsys):
+    path, kept = tmp_path / "x.plan", tmp_path / "x.plan.checkpoint"
+    arguments = ["learn", "figure1", "--epsilon", "0.1", "--save", str(path)]
+    with monkeypatch.context() as patched:
+        interrupt_after(patched, "learn", 2)
+        assert main(arguments) == 130
+    assert capsys.readouterr().err == f"maxatk: interrupted: {kept} holds the run, and the same command goes on\n"
+    assert kept.exists()
+    assert not path.exists()
+    found = result(arguments, capsys)
+    assert [p.name for p in tmp_path.iterdir()] == ["x.plan"]
+    assert found["epsilon"] <= 0.1
+    whole = mk.learn(mk.TabularModel(mk.instances.figure1()), 2, epsilon=0.1, delta=0.05, rng=0)
+    assert found["samples"] == whole.samples
+    assert mk.load_plan(path).lower == whole.plan.lower
+
+
+def test_learning_with_a_checkpoint_of_ones_own(tmp_path, capsys):
+    kept = tmp_path / "mine"
+    assert main(["learn", "figure1", "--epsilon", "0.2", "--checkpoint", str(kept), "--uniform"]) == 0
+    assert "learned from" in capsys.readouterr().out
+    assert kept.exists()
+
+
+def test_a_signal_is_an_interrupt(tmp_path):
+    """The real thing: a process that is sent SIGINT while it plans."""
+    path = tmp_path / "x.plan"
+    code = f"""
+import os, signal, sys
+import maxatk as mk
+from maxatk.cli import main
+solve = mk.solve
+def slow(*arguments, progress, **options):
+    return solve(*arguments, progress=lambda at: at.rollout == 3 and os.kill(os.getpid(), signal.SIGINT), **options)
+mk.solve = slow
+sys.exit(main(["solve", "-k", "5", "--save", {str(path)!r}]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert mk.load_plan(path).status is mk.Status.INTERRUPTED
+
+
+# The paper's claims are another's to make.
+
+
+def test_the_paper_is_called_when_it_is_there(tmp_path, monkeypatch, capsys):
+    calls = []
+
+    def reproduce(out, **arguments):
+        calls.append((out, arguments))
+        return types.SimpleNamespace(failed=["theorem 1"] if out == tmp_path else [], out=out)
+
+    monkeypatch.setitem(sys.modules, "maxatk.paper", types.SimpleNamespace(reproduce=reproduce))
+    assert main(["paper", "--only", "a", "--only", "b"]) == 0
+    assert main(["paper", "--quick", "--out", str(tmp_path)]) == 1  # something is not as it should be
+    assert [arguments["only"] for _, arguments in calls] == [("a", "b"), ()]
+    assert [arguments["quick"] for _, arguments in calls] == [False, True]
+    assert str(tmp_path) in capsys.readouterr().out
+    monkeypatch.setitem(sys.modules, "maxatk.paper", None)  # as if it were not there
+    assert main(["paper"]) == 2
+    assert capsys.readouterr().err == "maxatk: this maxatk comes without the claims of the paper (no maxatk.paper)\n"
+
+
+# Terminals, pipes and shells.
+
+
+def test_plain_lines_in_a_pipe_and_colour_on_a_terminal():
+    command = [sys.executable, "-m", "maxatk", "instances"]
+    piped = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "\x1b" not in piped
+    assert len(piped.splitlines()) == len(mk.instances.names()) + 1  # nothing is broken into several lines
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"}
+    subprocess.run(command, stdout=theirs, env=environment, check=True)
+    os.close(theirs)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert "\x1b[1m" in shown
+    assert max(len(re.sub(r"\x1b\[[0-9;]*m", "", line)) for line in shown.splitlines()) <= 80
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [("maxatk so", "plain,solve"), ("maxatk solve wi", "plain,windy_cliff"), ("maxatk solve --ho", "plain,--horizon")],
+)
+def test_shell_completion(words, expected):
+    environment = {
+        **os.environ,
+        "_MAXATK_COMPLETE": "bash_complete",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+    }
+    command = [sys.executable, "-m", "maxatk"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == [expected]
+    assert done.stderr == ""
+
+
+def test_help_into_a_closed_pipe():
+    command = f"set -o pipefail; {sys.executable} -m maxatk --help | true"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -63,6 +63,11 @@ def test_a_short_lake_can_be_solved_exactly():
             "Blackjack-v1 has no table of outcomes (no attribute P), so it cannot be read as a problem",
         ),
         ("CartPole-v1", {}, "CartPole-v1 has no table of outcomes (no attribute P), so it cannot be read as a problem"),
+        (
+            "Pendulum-v1",
+            {},
+            "Pendulum-v1 has continuous actions and no table of outcomes (no attribute P), so it cannot be read",
+        ),
         ("CliffWalking-v1", {}, "CliffWalking-v1 has no time limit of its own: give horizon="),
         ("NoLake-v1", {}, "NoLake-v1 cannot be made: "),
         ("not an id", {}, None),
@@ -105,3 +110,57 @@ def test_an_environment_that_does_not_say_how_it_resets():
     with pytest.raises(mk.InputError, match=r"Bare does not say how it resets .*: give start="):
         mk.MDP.from_gymnasium(Bare(), horizon=2)
     assert mk.MDP.from_gymnasium(Bare(), horizon=2, start=0).n_states == 1
+
+
+def backward_induction(env, horizon):
+    """The best mean return of one rollout, from the environment's own table."""
+    table, starts = env.unwrapped.P, env.unwrapped.initial_state_distrib
+    value = np.zeros(len(table))
+    for _ in range(horizon):
+        value = np.array(
+            [
+                max(sum(p * (r + (0 if over else value[t])) for p, t, r, over in row) for row in table[s].values())
+                for s in range(len(table))
+            ]
+        )
+    return float(starts @ value)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "horizon", "trials"),
+    [
+        ("FrozenLake-v1", {}, None, 100),
+        ("FrozenLake-v1", {}, 15, 300),
+        ("FrozenLake-v1", {"is_slippery": False}, None, 10),
+        ("FrozenLake8x8-v1", {}, None, 20),
+        ("FrozenLake8x8-v1", {"is_slippery": False}, None, 5),
+        ("CliffWalking-v1", {}, 60, 10),
+        ("CliffWalking-v1", {"is_slippery": True}, 60, 60),
+        (TAXI, {}, None, 30),
+    ],
+)
+def test_tables_are_planned_and_plans_run_in_the_real_environment(name, arguments, horizon, trials):
+    mdp = mk.MDP.from_gymnasium(name, horizon=horizon, **arguments)
+    env = gymnasium.make(name, max_episode_steps=mdp.horizon, **arguments)
+    alone = mk.solve(mdp, 1)
+    value = backward_induction(env, mdp.horizon)
+    assert alone.lower - 1e-9 <= value <= alone.upper + 1e-9
+    plan = mk.solve(mdp, 5)
+    assert plan.gap <= max(1e-3 * (mdp.return_range[1] - value), 1e-6)
+    assert value - 1e-9 <= plan.upper
+    runs = mk.simulate(env, plan.policy, 5, trials=trials, rng=0)
+    assert runs.returns.shape == (trials, 5)
+    low, high = runs.interval(0.9997)
+    unseen = 10 / trials if name.startswith("FrozenLake") else 1e-6  # returns are 0 or 1, and all may come out alike
+    assert low - unseen <= plan.upper
+    assert plan.lower <= high + unseen
+
+
+def test_a_plan_is_not_run_in_an_environment_of_another_size():
+    plan = mk.solve(mk.MDP.from_gymnasium("FrozenLake-v1", horizon=4), 2)
+    for name, message in [
+        ("FrozenLake8x8-v1", "the policy was planned for 16 states, but the environment has 64"),
+        ("CartPole-v1", "the policy was planned for 16 states, but the environment has no finite number of them"),
+    ]:
+        with pytest.raises(mk.InputError, match=message):
+            mk.simulate(gymnasium.make(name), plan.policy, trials=1)

@@ -13,9 +13,22 @@ Fraction(9, 16)
 1
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from maxatk import figures, instances
 from maxatk.errors import InputError, MaxAtKError, MissingExtraError, TooLargeError
-from maxatk.evaluation import Comparison, Evaluation, Law, Simulation, compare, evaluate, simulate
+from maxatk.evaluation import (
+    Comparison,
+    Contrast,
+    Evaluation,
+    Law,
+    Simulation,
+    compare,
+    contrast,
+    evaluate,
+    simulate,
+)
 from maxatk.learning import (
     Adaptive,
     GymnasiumModel,
@@ -43,6 +56,11 @@ from maxatk.policies import (
     Policy,
     Trial,
 )
+from maxatk.problems import find_problem
+
+if TYPE_CHECKING:
+    from maxatk import gym as gym
+    from maxatk.gym import BestOfK as BestOfK
 
 __version__ = "0.1.0"
 
@@ -53,6 +71,7 @@ __all__ = [
     "Certified",
     "Comparison",
     "CompressedPolicy",
+    "Contrast",
     "Evaluation",
     "Exact",
     "GymnasiumModel",
@@ -81,8 +100,10 @@ __all__ = [
     "Trial",
     "Uniform",
     "compare",
+    "contrast",
     "evaluate",
     "figures",
+    "find_problem",
     "instances",
     "learn",
     "least_samples",
@@ -92,3 +113,15 @@ __all__ = [
     "simulate",
     "solve",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What needs Gymnasium (extra ``gym``) is imported when it is first asked for."""
+    if name not in ("BestOfK", "gym"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module("maxatk.gym")
+    return module if name == "gym" else module.BestOfK
+
+
+def __dir__() -> list[str]:
+    return [*globals(), "BestOfK", "gym"]

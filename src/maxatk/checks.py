@@ -1,10 +1,11 @@
 """Checks of single arguments, shared by all that take numbers from a caller."""
 
+import difflib
 import math
 import operator
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from numbers import Rational, Real
 from typing import Any, TypeAlias, TypeGuard
@@ -59,6 +60,18 @@ def incumbent(value: Any, name: str = "best_so_far") -> Number:
     if isinstance(value, Real) and value == -math.inf:
         return -math.inf
     return exact_number(value, name)
+
+
+def nearest(word: str, words: Iterable[str]) -> str | None:
+    """The one of ``words`` that ``word`` may have been meant for, capitals aside; None where none is near."""
+    by_lower = {known.lower(): known for known in words}
+    close = difflib.get_close_matches(word.lower(), by_lower, n=1)
+    return by_lower[close[0]] if close else None
+
+
+def name_of(names: Sequence[str] | None, number: int) -> str:
+    """What people call a state or an action: its name where there are names, else its number."""
+    return names[number] if names else str(number)
 
 
 def memory() -> float:

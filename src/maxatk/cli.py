@@ -1,68 +1,402 @@
-"""The command line: arguments in, the library's answer out; no logic of its own."""
+"""The command line: arguments in, the library's answer out; no logic of its own.
 
-import argparse
+Click does the parsing, the help and the completion: it stands alone, where others bring more packages along.
+"""
+
+import importlib
+import json
+import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
+import click
+from click.shell_completion import CompletionItem, shell_complete
 from rich.console import Console
 
 import maxatk as mk
-from maxatk import report
+from maxatk import checks, problems, report
+from maxatk.evaluation.compare import Row
+from maxatk.formats import archive
+from maxatk.planning import CertifiedPlan
+
+DEFAULT = "windy_cliff"
+TRIALS = 10_000  # of a table
+TRIALS_IN_ENVIRONMENT = 1_000  # which are run step by step
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 0, 1 if output fails, 2 for bad input, 130 after Ctrl-C."""
-    parser = argparse.ArgumentParser(prog="maxatk", description="Best-of-K (max@k) decision making.")
-    parser.add_argument("--version", action="version", version=f"maxatk {mk.__version__}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    solve = commands.add_parser(
-        "solve",
-        help="plan for the best of k rollouts",
-        description="Plan for the best of k rollouts of a named problem, to a certified interval.",
-        epilog="examples: maxatk solve; maxatk solve windy_cliff -k 20 --tol 1e-6; maxatk solve figure1 -k 2 --exact",
-    )
-    solve.add_argument("name", nargs="?", default="windy_cliff", help="a named problem (default: windy_cliff)")
-    solve.add_argument("-k", type=int, default=5, help="the number of rollouts (default: 5)")
-    how = solve.add_mutually_exclusive_group()
-    how.add_argument("--tol", type=float, help="the width of the interval, in units of the return")
-    how.add_argument("--exact", action="store_true", help="solve in fractions, and show what the policy does")
-    solve.set_defaults(run=_solve)
-    options = parser.parse_args(arguments)
+    if instruction := os.environ.get("_MAXATK_COMPLETE"):
+        return shell_complete(commands, {}, "maxatk", "_MAXATK_COMPLETE", instruction)
     try:
-        options.run(options)
+        given = sys.argv[1:] if arguments is None else list(arguments)
+        with commands.make_context("maxatk", given) as context:
+            code = commands.invoke(context)
         sys.stdout.flush()
+    except click.exceptions.Exit as end:  # help was asked for, and given
+        raise SystemExit(end.exit_code) from None
+    except click.ClickException as error:
+        return _complain(error.format_message(), 2)
     except mk.MaxAtKError as error:
-        print(f"maxatk: {error}", file=sys.stderr)
-        return 2
+        return _complain(str(error), 2)
     except KeyboardInterrupt:
-        print("maxatk: interrupted", file=sys.stderr)
-        return 130
+        return _complain("interrupted", 130)
     except BrokenPipeError:  # the reader has seen enough; keep Python from complaining at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
+        return 0
     except OSError as error:
-        print(f"maxatk: cannot write: {error.strerror}", file=sys.stderr)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    return 0
+        _drop_output()
+        return _complain(f"cannot write: {error.strerror}", 1)
+    return code or 0
+
+
+def _complain(message: str, code: int) -> int:
+    print(f"maxatk: {' '.join(message.split())}", file=sys.stderr)
+    return code
+
+
+def _drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Console(Console):
-    """A console that takes names as they are and leaves a closed pipe to :func:`main`."""
+    """A console that takes names as they are, breaks no lines in a pipe and leaves a closed one to :func:`main`."""
 
     def __init__(self) -> None:
         super().__init__(highlight=False, markup=False)
+        if not self.is_terminal:
+            self.width = 1000
 
     def on_broken_pipe(self) -> None:
         """Called while the error is being handled: let it pass."""
         raise BrokenPipeError
 
 
-def _solve(options: argparse.Namespace) -> None:
-    mdp = mk.instances.make(options.name)
-    if options.exact:
-        found = report.exact_plan(mk.solve(mdp, options.k, solver=mk.Exact()), options.name)
+class _Commands(click.Group):
+    """Commands in the order in which they are met; a name that is nearly right is pointed out."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            close = checks.nearest(name, self.list_commands(ctx))
+            known = f"did you mean {close}?" if close else f"the commands are {', '.join(self.list_commands(ctx))}"
+            raise click.UsageError(f"there is no command {checks.shown(name)}: {known}")
+        return super().resolve_command(ctx, args)
+
+
+def _settings(ctx: click.Context, param: click.Parameter, given: Sequence[str]) -> dict[str, Any]:
+    """``NAME=VALUE`` by name: each value in JSON, or else a word."""
+    found: dict[str, Any] = {}
+    for setting in given:
+        name, equals, text = setting.partition("=")
+        if not equals or not name.isidentifier():
+            raise click.BadParameter(f"{checks.shown(setting)} is not of the form NAME=VALUE", ctx, param)
+        try:
+            found[name] = json.loads(text)
+        except ValueError:
+            found[name] = text
+    return found
+
+
+def _problem_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What may follow on the command line: instances, or else files."""
+    found = [CompletionItem(name) for name in mk.instances.names() if name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
+
+
+def _examples(*lines: str) -> str:
+    """The end of a help text; Click leaves the lines of such a paragraph as they are."""
+    return "\n".join(["\b", "Examples:", *(f"  maxatk {line}" for line in lines)])
+
+
+def _options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Options that several commands share."""
+
+    def add(function: Any) -> Any:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return add
+
+
+_problem = _options(
+    click.argument("problem", required=False, metavar="[NAME|FILE|GYM_ID]", shell_complete=_problem_names),
+    click.option("--horizon", type=int, metavar="H", help="Steps of a rollout, where the problem leaves them open."),
+    click.option(
+        "--set",
+        "settings",
+        callback=_settings,
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="An argument of the problem; repeatable.",
+    ),
+)
+_planned = _options(
+    _problem,
+    click.option("-k", type=int, default=5, show_default=True, metavar="K", help="The number of rollouts."),
+    click.option("--tol", type=float, metavar="T", help="The width of the interval, in units of the return."),
+    click.option("--time-limit", type=float, metavar="S", help="Seconds after which the best interval so far will do."),
+    click.option("--best-so-far", type=float, default=-math.inf, metavar="M", help="A return that is in hand already."),
+    click.option("--save", type=Path, metavar="PLAN", help="Write the plan and its problem to a file."),
+)
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+@click.group(
+    cls=_Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog='\b\nTab completion: eval "$(_MAXATK_COMPLETE=bash_source maxatk)" in ~/.bashrc; '
+    "zsh_source and fish_source\nfor other shells.",
+)
+@click.version_option(mk.__version__, message="maxatk %(version)s")
+@click.pass_context
+def commands(ctx: click.Context) -> None:
+    """Best-of-K (max@k) decision making: plan and act when only the best of K tries counts."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+@commands.command(
+    epilog=_examples(
+        "solve",
+        "solve windy_cliff -k 20 --tol 1e-6 --explain",
+        "solve figure1 -k 2 --exact",
+        "solve FrozenLake-v1 --horizon 30 --set is_slippery=false --save lake.plan",
+    )
+)
+@_planned
+@click.option("--page", type=Path, metavar="HTML", help="Write the plan as a web page of one file (extra plot).")
+@click.option("--exact", is_flag=True, help="Solve in fractions, and show what the policy does; small problems.")
+@click.option("--compare/--no-compare", default=None, help="Show what smaller classes of policies earn.")
+@click.option("--explain/--no-explain", default=None, help="Say what the policy does differently on the last try.")
+@_json
+def solve(
+    problem: str | None, horizon: int | None, settings: dict[str, Any], k: int, tol: float | None,
+    time_limit: float | None, best_so_far: float, save: Path | None, page: Path | None, exact: bool,
+    compare: bool | None, explain: bool | None, as_json: bool,
+) -> int:  # fmt: skip
+    """Plan for the best of K rollouts, to a certified interval.
+
+    The problem is a named instance (`maxatk instances`), a file of `MDP.save`, or the id of a Gymnasium environment
+    with a table. Without one, a walk along a windy cliff is planned, compared with simpler policies, and explained.
+    """
+    title = problem or DEFAULT
+    tour = problem is None and not exact and not as_json
+    compare, explain = tour if compare is None else compare, tour if explain is None else explain
+    if page is not None:
+        archive.check_target(page)
+    if exact:
+        for option, given in (("--tol", tol), ("--time-limit", time_limit), ("--save", save)):
+            if given is not None:
+                raise click.UsageError(f"{option} is for the certified planner, not for --exact")
+        if compare or explain:
+            raise click.UsageError(f"--{'compare' if compare else 'explain'} is for the certified planner, not --exact")
+        mdp = mk.find_problem(title, horizon=horizon, **settings)
+        found = mk.solve(mdp, k, solver=mk.Exact(), best_so_far=best_so_far)
+        _show(as_json, lambda: report.plan_data(found), lambda: report.exact_plan(found, title))
+        if page is not None:
+            found.page(page)
+        return 0
+    plan, code = _plan(title, horizon, settings, k, tol, time_limit, best_so_far, save)
+    data = report.plan_data(plan) if as_json else {}
+    if not as_json:
+        _Console().print(report.certified_plan(plan, title))
+    if compare and not code:
+        data["comparison"] = report.comparison_data(_compared(plan, as_json))
+    if explain and not code:
+        words = mk.contrast(plan)
+        data["tries"] = report.contrast_data(words)
+        if not as_json:
+            _Console().print(f"\n{words}")
+    if as_json:
+        print(json.dumps(data))
+    if page is not None:
+        plan.page(page)
+    return code
+
+
+@commands.command(epilog=_examples("compare", "compare proposition3 -k 2", "compare Taxi-v4 --horizon 20 -k 3 --json"))
+@_planned
+@_json
+def compare(
+    problem: str | None, horizon: int | None, settings: dict[str, Any], k: int, tol: float | None,
+    time_limit: float | None, best_so_far: float, save: Path | None, as_json: bool,
+) -> int:  # fmt: skip
+    """Compare classes of policies.
+
+    What is it worth to adapt to the best return so far, and to that of the present try?
+    """
+    title = problem or DEFAULT
+    plan, code = _plan(title, horizon, settings, k, tol, time_limit, best_so_far, save)
+    if code:
+        return code
+    found = _compared(plan, as_json, title)
+    if as_json:
+        print(json.dumps({**report.plan_data(plan), "comparison": report.comparison_data(found)}))
+    return 0
+
+
+@commands.command(
+    epilog=_examples("run cliff.plan", "run lake.plan FrozenLake-v1 --horizon 30 --set is_slippery=false --trials 500")
+)
+@click.argument("plan_file", metavar="PLAN", type=Path)
+@_problem
+@click.option("--trials", type=int, metavar="N", help=f"Default: {TRIALS}, or {TRIALS_IN_ENVIRONMENT} with a GYM_ID.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of the random numbers.")
+@_json
+def run(
+    plan_file: Path, problem: str | None, horizon: int | None, settings: dict[str, Any],
+    trials: int | None, seed: int, as_json: bool,
+) -> int:  # fmt: skip
+    """Run a saved plan, and check its certificate.
+
+    It is run in the problem that was saved with it, or in the one named, which must be the same. With the id of a
+    Gymnasium environment it is run in that, step by step.
+    """
+    arena: Any = None
+    if problem is None:
+        plan = mk.load_plan(plan_file)
+    elif problems.is_environment(problem):
+        mdp = mk.find_problem(problem, horizon=horizon, **settings)
+        plan = mk.load_plan(plan_file, mdp)
+        arena = problems.find_environment(problem, horizon=mdp.horizon, **settings)
     else:
-        plan = mk.solve(mdp, options.k, solver=mk.Certified(tol=options.tol), progress=True)
-        found = report.certified_plan(plan, options.name)
-    _Console().print(found)
+        plan = mk.load_plan(plan_file, mk.find_problem(problem, horizon=horizon, **settings))
+    n = trials if trials is not None else TRIALS if arena is None else TRIALS_IN_ENVIRONMENT
+    found = mk.simulate(plan.mdp if arena is None else arena, plan.policy, trials=n, rng=seed, progress=True)
+    _show(as_json, lambda: report.simulation_data(plan, found), lambda: report.simulation(plan, found))
+    return 0
+
+
+@commands.command(
+    epilog=_examples(
+        "learn figure1 -k 2 --epsilon 0.1", "learn windy_cliff --horizon 15 -k 2 --epsilon 20 --budget 1000000"
+    )
+)
+@_problem
+@click.option("-k", type=int, default=2, show_default=True, metavar="K", help="The number of rollouts.")
+@click.option("--epsilon", type=float, required=True, metavar="E", help="The loss allowed, in units of the return.")
+@click.option("--delta", type=float, default=0.05, show_default=True, metavar="D", help="The probability of failure.")
+@click.option("--uniform", is_flag=True, help="Learn as the paper does: all samples at once, as many as it says.")
+@click.option("--budget", type=int, metavar="N", help="The number of samples at most.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of the random numbers.")
+@click.option("--checkpoint", type=Path, metavar="FILE", help="Keep the run here, and go on from here.")
+@click.option("--save", type=Path, metavar="PLAN", help="Write the plan and the problem as learned to a file.")
+@_json
+def learn(
+    problem: str | None, horizon: int | None, settings: dict[str, Any], k: int, epsilon: float,
+    delta: float, uniform: bool, budget: int | None, seed: int, checkpoint: Path | None, save: Path | None,
+    as_json: bool,
+) -> int:  # fmt: skip
+    """Learn a policy from samples, with a guarantee.
+
+    The learner does not see the problem: it may only ask what an action in a state would bring.
+
+    After Ctrl-C the same command goes on where it was, if it has a --checkpoint or a --save: the latter's is kept
+    beside the plan, as PLAN.checkpoint, until the plan is there.
+    """
+    title = problem or DEFAULT
+    kept = checkpoint or (save.with_name(f"{save.name}.checkpoint") if save else None)
+    for path in (save, kept):
+        if path is not None:
+            archive.check_target(path)
+    model = mk.TabularModel(mk.find_problem(title, horizon=horizon, **settings))
+    learner = mk.Uniform() if uniform else mk.Adaptive()
+    try:
+        found = mk.learn(
+            model, k, epsilon=epsilon, delta=delta, learner=learner, budget=budget, rng=seed, checkpoint=kept,
+            progress=True,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        if kept is None or not kept.exists():
+            raise
+        return _complain(f"interrupted: {kept} holds the run, and the same command goes on", 130)
+    if save is not None:
+        assert isinstance(found.plan, CertifiedPlan)  # both learners plan so
+        found.plan.save(save, with_problem=True)
+        if kept is not None and kept != checkpoint:
+            kept.unlink(missing_ok=True)
+    _show(as_json, lambda: report.learned_data(found), lambda: report.learned(found, title))
+    return 0
+
+
+@commands.command(epilog=_examples("paper --quick", "paper --out results --only theorem1"))
+@click.option("--quick", is_flag=True, help="Smaller versions, in minutes.")
+@click.option(
+    "--out", type=Path, default=Path("maxatk-paper"), show_default=True, metavar="DIR", help="Where results go."
+)
+@click.option("--only", multiple=True, metavar="CLAIM", help="One claim; repeatable.")
+def paper(quick: bool, out: Path, only: tuple[str, ...]) -> int:
+    """Recompute the claims of the paper, one by one.
+
+    The exit code is 1 if a number is not what it should be.
+    """
+    try:
+        module: Any = importlib.import_module("maxatk.paper")
+    except ModuleNotFoundError as error:
+        if error.name != "maxatk.paper":
+            raise
+        raise mk.InputError("this maxatk comes without the claims of the paper (no maxatk.paper)") from None
+    found = module.reproduce(out, quick=quick, only=only, progress=True)
+    print(found)
+    return 1 if found.failed else 0
+
+
+@commands.command(epilog=_examples("instances", "solve footnote --set horizon=3"))
+@_json
+def instances(as_json: bool) -> int:
+    """List the named problems and their arguments, for --set."""
+    found = mk.instances.described()
+    _show(as_json, lambda: found, lambda: report.instances(found))
+    return 0
+
+
+def _plan(
+    title: str, horizon: int | None, settings: dict[str, Any], k: int, tol: float | None,
+    time_limit: float | None, best_so_far: float, save: Path | None,
+) -> tuple[CertifiedPlan, int]:  # fmt: skip
+    """A plan, saved where it is to be, and the exit code."""
+    if save is not None:
+        archive.check_target(save)
+    mdp = mk.find_problem(title, horizon=horizon, **settings)
+    solver = mk.Certified(tol=tol, time_limit=time_limit)
+    plan = mk.solve(mdp, k, solver=solver, best_so_far=best_so_far, progress=True)
+    if save is not None:
+        plan.save(save, with_problem=True)
+    if plan.status is not mk.Status.INTERRUPTED:
+        return plan, 0
+    return plan, _complain(f"interrupted: the best so far is {f'in {save}' if save else 'below'}", 130)
+
+
+def _compared(plan: CertifiedPlan, quiet: bool, title: str | None = None) -> mk.Comparison:
+    """Classes of policies beside a plan's; unless it is to be quiet, each row is shown as it comes."""
+    console = _Console()
+    rows: list[Row] = []
+
+    def show(row: Row) -> None:
+        rows.append(row)
+        if not quiet:
+            so_far = mk.Comparison(plan.mdp, plan, tuple(rows))
+            console.print(report.comparison_rows(so_far, [row], heading=len(rows) == 1))
+
+    if not quiet:
+        console.print(f"{title}: {plan.mdp!r}\n" if title else "\nWhat simpler policies earn, as it is found:\n")
+    found = mk.compare(plan.mdp, plan.k, plan=plan, progress=show)
+    if not quiet:
+        console.print(f"\n{report.COMPARISON_NOTE}")
+    return found
+
+
+def _show(as_json: bool, data: Callable[[], Any], table: Callable[[], Any]) -> None:
+    if as_json:
+        print(json.dumps(data()))
+    else:
+        _Console().print(table())

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from maxatk import checks
-from maxatk.checks import Number
+from maxatk.checks import Number, name_of
 from maxatk.errors import InputError, MissingExtraError
 from maxatk.evaluation.compare import Comparison
 from maxatk.evaluation.evaluate import best_after, visits
@@ -89,7 +89,7 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
         for g in so_far
     ]
     colours = [COLOURS[1 + a % 7] for a in range(len(offered))] + ["#eeeeee"]
-    names = [_name(mdp.action_names, a) for a in offered] + ["M cannot be beaten"]
+    names = [name_of(mdp.action_names, a) for a in offered] + ["M cannot be beaten"]
     height = min(1.5 + 0.3 * len(so_far), 4)
     figure, axes = _figure(6.5, height)
     from matplotlib.colors import ListedColormap
@@ -109,7 +109,7 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
     )  # fmt: skip
     ax.set_xlabel("best return so far, M")
     ax.set_ylabel("return so far, G")
-    ax.set_title(f"{_name(mdp.state_names, s)}, step {h}, rollout {i + 1} of {plan.k}", fontsize=10, loc="left")
+    ax.set_title(f"{name_of(mdp.state_names, s)}, step {h}, rollout {i + 1} of {plan.k}", fontsize=10, loc="left")
     return figure
 
 
@@ -138,7 +138,7 @@ def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
         ax.imshow(np.sqrt(seen), cmap="Blues", vmin=0, vmax=2.5 * math.sqrt(max(seen.max(), 1e-9)))
         cells, last = _likeliest_path(mdp, policy, i, best)
         y, x = np.divmod(np.array(cells), columns)
-        ahead = TOWARDS.get(_name(mdp.action_names, last), (0, 0))  # where a rollout ends is no state any more
+        ahead = TOWARDS.get(name_of(mdp.action_names, last), (0, 0)) if last >= 0 else (0, 0)
         if 0 <= y[-1] + ahead[0] < rows and 0 <= x[-1] + ahead[1] < columns:
             y, x = np.append(y, y[-1] + ahead[0]), np.append(x, x[-1] + ahead[1])
         ax.plot(x, y, color=COLOURS[6], linewidth=2.5, solid_joinstyle="round")
@@ -250,10 +250,6 @@ def _likeliest_path(mdp: MDP, policy: CompressedPolicy, rollout: int, best: Numb
             return states, action
         states.append(after)
     return states, -1
-
-
-def _name(names: tuple[str, ...] | None, i: int) -> str:
-    return names[i] if names and i >= 0 else str(i)
 
 
 def _grid(mdp: MDP) -> tuple[int, int]:

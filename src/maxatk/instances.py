@@ -5,6 +5,7 @@ The paper's slips are corrected here, and said so where they are.
 """
 
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from maxatk import checks
-from maxatk.checks import Number, shown
+from maxatk.checks import Number, nearest, shown
 from maxatk.errors import InputError
 from maxatk.mdp import MDP
 
@@ -39,7 +40,11 @@ def make(name: str, **arguments: Any) -> MDP:
     MDP(1 state, 2 actions, horizon 3, 3 different steps, 6 outcomes)
     """
     if not isinstance(name, str) or name not in _INSTANCES:
-        raise InputError(f"there is no instance {shown(name)}: the instances are {', '.join(_INSTANCES)}")
+        close = nearest(name, _INSTANCES) if isinstance(name, str) else None
+        raise InputError(
+            f"there is no instance {shown(name)}: the instances are {', '.join(_INSTANCES)}"
+            f"{f'; did you mean {close}?' if close else ''}"
+        )
     known = list(inspect.signature(_INSTANCES[name]).parameters)
     for argument in arguments:
         if argument not in known:
@@ -47,15 +52,40 @@ def make(name: str, **arguments: Any) -> MDP:
     return _INSTANCES[name](**arguments)
 
 
-def windy_cliff(horizon: int = 40, slip: float = 0.2) -> MDP:
+def described() -> list[dict[str, Any]]:
+    """Every instance: its name, what it is in a line, and its arguments as they are by default.
+
+    >>> import maxatk as mk
+    >>> mk.instances.described()[0]["arguments"]
+    {'horizon': 40, 'slip': 0.2, 'columns': 12}
+    """
+    return [
+        {
+            "name": name,
+            "summary": re.sub(r":func:|`", "", (inspect.getdoc(function) or "").splitlines()[0]),
+            "arguments": {
+                argument.name: argument.default
+                if isinstance(argument.default, int | float | None)
+                else str(argument.default)
+                if isinstance(argument.default, Fraction)
+                else list(argument.default)
+                for argument in inspect.signature(function).parameters.values()
+            },
+        }
+        for name, function in _INSTANCES.items()
+    ]
+
+
+def windy_cliff(horizon: int = 40, slip: float = 0.2, columns: int = 12) -> MDP:
     """Gymnasium's cliff-walking map in a wind: each move slips to either side with probability ``slip / 2``.
 
-    4 rows of 12 cells, numbered row by row. Rollouts start in the lower left corner and end at the goal in the lower
-    right; between them lies the cliff. A step costs 1; a step off the cliff costs 100 and leads back to the start.
+    4 rows of 12 cells, or of so many ``columns``, numbered row by row. Rollouts start in the lower left corner and end
+    at the goal in the lower right; between them lies the cliff. A step costs 1; a step off the cliff costs 100 and
+    leads back to the start.
     The short way runs along the edge: with five tries it is worth gambling on it, except on the last.
     """
-    rows, columns = 4, 12
-    start, goal = (3, 0), (3, 11)
+    rows, columns = 4, checks.integer(columns, "columns", least=3)
+    start, goal = (3, 0), (3, columns - 1)
     moves = ((-1, 0), (0, 1), (1, 0), (0, -1))  # up, right, down, left
     slip = float(checks.exact_number(slip, "slip"))
     if not 0 <= slip <= 1:

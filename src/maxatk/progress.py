@@ -1,5 +1,7 @@
-"""Progress on a terminal: one line that changes; nothing where there is no terminal."""
+"""Progress on standard error: one line that changes on a terminal, a plain line now and then elsewhere."""
 
+import sys
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -9,26 +11,39 @@ from rich.status import Status as Spinner
 
 T = TypeVar("T")
 
+EVERY = 5.0  # seconds between plain lines
+
 
 @contextmanager
 def reporter(
     progress: bool | Callable[[T], None], first: str, line: Callable[[T], str]
 ) -> Generator[Callable[[T], None] | None]:
-    """Whom to tell where a long run stands: a caller's function, a line on standard error, or nobody.
+    """Whom to tell where a long run stands: a caller's function, standard error, or nobody.
 
     Args:
-        progress: the function, or whether there shall be a line.
+        progress: the function, or whether there shall be lines on standard error.
         first: what the line says before there is news.
         line: what it says of the news.
     """
+    console = Console(stderr=True)
     if callable(progress):
         yield progress
     elif not progress:
         yield None
-    else:
-        with Spinner(first, console=Console(stderr=True)) as spinner:
+    elif console.is_terminal:
+        with Spinner(first, console=console) as spinner:
 
             def show(at: Any) -> None:
                 spinner.update(line(at))
 
             yield show
+    else:
+        said = time.perf_counter()
+
+        def say(at: Any) -> None:
+            nonlocal said
+            if time.perf_counter() - said >= EVERY:
+                print(line(at), file=sys.stderr, flush=True)
+                said = time.perf_counter()
+
+        yield say

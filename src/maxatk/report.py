@@ -1,17 +1,22 @@
-"""Results as people read them: tables for the terminal."""
+"""Results as people read them, tables for the terminal; and as programs do, plain data for JSON."""
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from maxatk.checks import Number
-from maxatk.evaluation.compare import Comparison
-from maxatk.planning import CertifiedPlan, ExactPlan
+from maxatk.checks import Number, name_of
+from maxatk.evaluation.compare import SINGLE, Comparison, Row
+from maxatk.evaluation.contrast import Contrast
+from maxatk.evaluation.simulate import Simulation
+from maxatk.learning.learn import Learned
+from maxatk.mdp import MDP
+from maxatk.planning import CertifiedPlan, ExactPlan, Plan
 from maxatk.planning.exact import Decision
 
 
@@ -54,8 +59,8 @@ def exact_plan(plan: ExactPlan, title: str, most_rows: int = 30) -> RenderableTy
     decisions = _choices(plan)
     for d in itertools.islice(decisions, most_rows):
         table.add_row(
-            *(str(d.rollout), str(d.step), _name(plan.mdp.state_names, d.state), _number(d.best), _number(d.so_far)),
-            *(_name(plan.mdp.action_names, d.action), f"{float(d.prob):.3g}", _number(d.value)),
+            *(str(d.rollout), str(d.step), name_of(plan.mdp.state_names, d.state), _number(d.best), _number(d.so_far)),
+            *(name_of(plan.mdp.action_names, d.action), f"{float(d.prob):.3g}", _number(d.value)),
         )
     hidden = sum(1 for _ in decisions)
     return Group(
@@ -94,18 +99,28 @@ def _fraction(value: Fraction) -> str:
     return str(value) if bits <= 64 else f"a fraction whose denominator has {bits} bits"
 
 
-def _name(names: tuple[str, ...] | None, number: int) -> str:
-    return names[number] if names else str(number)
-
-
 def comparison(found: Comparison) -> RenderableType:
     """Classes of policies side by side."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("policy", "earns", "at most", "of the gain", "obtained by"):
-        table.add_column(heading, justify="left" if heading in ("policy", "obtained by") else "right")
+    return Group(
+        Text.assemble((f"best of {found.plan.k}", "bold"), f": {found.mdp!r}\n"),
+        comparison_rows(found, found.rows, heading=True),
+        f"\n{COMPARISON_NOTE}",
+    )
+
+
+COMPARISON_NOTE = "A policy of the class earns the first number; no policy of the class earns more than the second."
+
+
+def comparison_rows(found: Comparison, rows: Sequence[Row], heading: bool = False) -> Table:
+    """Some rows of a comparison, in columns that are the same for all of them; those before must be in ``found``."""
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=heading)
     spread = max(found.plan.upper - found.rows[0].lower, 1e-9 * abs(found.plan.upper), 1e-300)
     decimals = min(max(3 - math.floor(math.log10(spread)), 0), 12)
-    for row in found.rows:
+    number = max(len(f"{x:.{decimals}f}") for x in (found.rows[0].lower, found.plan.upper, -10.0))
+    for name, width in zip(("policy", "earns", "at most", "of the gain", "obtained by"), _WIDTHS, strict=True):
+        left = name in ("policy", "obtained by")
+        table.add_column(name, justify="left" if left else "right", min_width=width or number, no_wrap=width != 1)
+    for row in rows:
         share = found.share(row)
         table.add_row(
             row.name,
@@ -114,8 +129,145 @@ def comparison(found: Comparison) -> RenderableType:
             "" if share is None else f"{100 * share:.1f} %",
             row.how if row.exact is None else f"{row.how}: {_number(row.exact)}",
         )
+    return table
+
+
+_WIDTHS = (len(SINGLE), 0, 0, len("of the gain"), 1)  # of the columns; 0 for those of numbers, 1 for one that may wrap
+
+
+def simulation(plan: CertifiedPlan, found: Simulation, level: float = 0.95) -> RenderableType:
+    """What a plan's policy earned in trials, beside what it is certain to earn."""
+    low, high = found.interval(level)
     return Group(
-        Text.assemble((f"best of {found.plan.k}", "bold"), f": {found.mdp!r}\n"),
-        table,
-        "\nA policy of the class earns the first number; no policy of the class earns more than the second.",
+        Text.assemble(
+            f"best of {plan.k} in {_count(len(found.best), 'trial')}: ",
+            (f"{found.mean:.6g}", "bold green"),
+            f" on average, {100 * level:g} % interval {low:.6g} to {high:.6g}",
+        ),
+        f"certified for this policy: {plan.lower:.6f} to {plan.upper:.6f}, "
+        f"{_verdict(plan, found, level)}; {_count(found.steps, 'step')} in {found.seconds:.1f} s",
     )
+
+
+def _verdict(plan: CertifiedPlan, found: Simulation, level: float) -> str:
+    low, high = found.interval(level)
+    if high < plan.lower or low > plan.upper:
+        return f"which lies {'above' if high < plan.lower else 'below'} the interval of the trials"
+    return "which agrees with the trials"
+
+
+def learned(found: Learned, title: str) -> RenderableType:
+    """What was learned, and how surely."""
+    return Group(
+        Text.assemble(
+            (title, "bold"), f": best of {found.plan.k}, learned from {_count(found.samples, 'sample')}; within ",
+            (f"{found.epsilon:.4g}", "bold green"), f" of the optimum, with probability {1 - found.delta:g}",
+        ),
+        found.certificate,
+    )  # fmt: skip
+
+
+def instances(described: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """Named problems, as :func:`maxatk.instances.described` describes them."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("name", "what it is", "arguments"):
+        table.add_column(heading, no_wrap=heading == "name")
+    for one in described:
+        table.add_row(one["name"], one["summary"], ", ".join(f"{name}={x}" for name, x in one["arguments"].items()))
+    return table
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+# The same as plain data, for JSON.
+
+
+def plan_data(plan: Plan) -> dict[str, Any]:
+    """A plan's numbers."""
+    return {
+        "problem": problem_data(plan.mdp),
+        "k": plan.k,
+        "best_so_far": _finite(float(plan.best_so_far)),
+        "lower": plan.lower,
+        "upper": plan.upper,
+        "gap": plan.gap,
+        "status": str(plan.status),
+        **({"exact": str(plan.exact)} if isinstance(plan, ExactPlan) else {}),
+        "stats": {name: _finite(value) for name, value in plan.stats.items()},
+    }
+
+
+def problem_data(mdp: MDP) -> dict[str, Any]:
+    """The sizes of a problem, and its digest."""
+    return {
+        "n_states": mdp.n_states,
+        "n_actions": mdp.n_actions,
+        "horizon": mdp.horizon,
+        "outcomes": len(mdp.prob),
+        "fingerprint": mdp.fingerprint,
+    }
+
+
+def comparison_data(found: Comparison) -> list[dict[str, Any]]:
+    """The rows of a comparison."""
+    return [
+        {
+            "policy": row.name,
+            "lower": _finite(row.lower),
+            "upper": row.upper,
+            "exact": None if row.exact is None else str(row.exact),
+            "share": found.share(row),
+            "how": row.how,
+        }
+        for row in found.rows
+    ]
+
+
+def contrast_data(found: Contrast) -> list[dict[str, Any]]:
+    """The tries of a contrast."""
+    return [
+        {
+            "rollout": one.rollout,
+            "best": _finite(one.best),
+            "beats": one.beats,
+            "mean": one.mean,
+            "low": one.low,
+            "high": one.high,
+            "differences": [difference._asdict() for difference in found.first.differences(one)],
+        }
+        for one in (found.first, *found.last)
+    ]
+
+
+def simulation_data(plan: CertifiedPlan, found: Simulation, level: float = 0.95) -> dict[str, Any]:
+    """What trials came to, beside the plan's certificate."""
+    return {
+        "k": plan.k,
+        "trials": len(found.best),
+        "mean": found.mean,
+        "level": level,
+        "interval": [_finite(end) for end in found.interval(level)],
+        "certificate": [plan.lower, plan.upper],
+        "steps": found.steps,
+        "seconds": found.seconds,
+    }
+
+
+def learned_data(found: Learned) -> dict[str, Any]:
+    """What was learned."""
+    return {
+        "k": found.plan.k,
+        "epsilon": found.epsilon,
+        "delta": found.delta,
+        "samples": found.samples,
+        "certificate": found.certificate,
+        "plan": plan_data(found.plan),
+        "stats": {name: _finite(value) for name, value in found.stats.items()},
+    }
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinities."""
+    return value if math.isfinite(value) else None

@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
+from maxatk import checks
 from maxatk.checks import Number, shown
 from maxatk.errors import InputError, TooLargeError
 from maxatk.evaluation.enumeration import Option, best_by_best, best_selection, options
@@ -95,6 +96,7 @@ def compare(
     *,
     solver: Certified | None = None,
     best_so_far: Number = -math.inf,
+    plan: CertifiedPlan | None = None,
     progress: bool | Callable[[Row], None] = False,
 ) -> Comparison:
     """What the best policy of each class earns in ``k`` rollouts, and so what adapting to M and G is worth.
@@ -111,7 +113,8 @@ def compare(
         solver: how the adaptive optimum is planned; ``Certified()`` by default. Its tolerance counts for the second
             row, too.
         best_so_far: a return that is already in hand.
-        progress: a function that is given each row as it comes, or True for a line on the terminal.
+        plan: the adaptive optimum, if it is planned already, in place of the two before.
+        progress: a function that is given each row as it comes, or True for lines on standard error.
 
     >>> import maxatk as mk
     >>> table = mk.compare(mk.instances.proposition3(), k=2)
@@ -126,9 +129,15 @@ def compare(
     """
     if solver is not None and not isinstance(solver, Certified):
         raise InputError(f"solver must be mk.Certified(...), not {shown(solver)}")
+    if plan is not None:
+        if solver is not None or best_so_far != -math.inf:
+            raise InputError("compare: a plan has its own solver and best_so_far, so neither can be given with it")
+        if plan.mdp != mdp or plan.k != checks.integer(k, "k", least=1):
+            raise InputError(f"compare: the plan is for another problem or another k, {plan.k}")
     rows: list[Row] = []
     with reporter(progress, "planning", lambda row: f"{row.name}: {row.lower:.6g}") as report:
-        plan = solve(mdp, k, solver=solver or Certified(), best_so_far=best_so_far)
+        if plan is None:
+            plan = solve(mdp, k, solver=solver or Certified(), best_so_far=best_so_far)
         for row in _Classes(plan).rows():
             rows.append(row)
             if report:

@@ -124,10 +124,22 @@ def evaluate(
 
 def visits(mdp: MDP, policy: CompressedPolicy, rollout: int, best: Number) -> Floats:
     """How often each action is expected to be taken in each state of one rollout, ``[S, A]``, with ``best`` in hand."""
+    return single_rollout(mdp, policy, rollout, best)[1]
+
+
+def single_rollout(
+    mdp: MDP, policy: CompressedPolicy, rollout: int, best: Number, worth_counting: Number = -math.inf
+) -> tuple[Law, Floats]:
+    """The law of the return of one rollout, with ``best`` in hand, and how often it takes each action where [S, A].
+
+    What is too unlikely to be followed is counted at its least return. Actions count while the return may still exceed
+    ``worth_counting``.
+    """
     walk = _typical(mdp, policy, best)
-    walk.visits = np.zeros((mdp.n_states, mdp.n_actions))
-    walk.rollout(policy, rollout, first_best(walk.units, best), later=False)
-    return walk.visits
+    walk.visits, walk.worth_counting = np.zeros((mdp.n_states, mdp.n_actions)), float(worth_counting)
+    in_hand = first_best(walk.units, best)
+    own = in_hand._replace(true=np.array([walk.units.true.units(-math.inf)]))  # only the policy knows what is in hand
+    return walk.laws(walk.rollout(policy, rollout, own, later=False)).low, walk.visits
 
 
 def best_after(mdp: MDP, policy: CompressedPolicy, rollouts: int) -> Law:

@@ -132,6 +132,7 @@ class Propagation:
         self.outcomes = 0  # followed so far
         self.may_overflow = True  # or else stop where there are too many atoms
         self.visits: Floats | None = None  # [S, A] how often actions are taken, if that is asked for
+        self.worth_counting = -math.inf  # which a return must still be able to exceed for a visit to count
 
     def rollout(self, policy: CompressedPolicy, i: int, bests: Bests, later: bool) -> Bests:
         """The distribution of the best return after rollout ``i``; ``later`` says whether others follow."""
@@ -157,7 +158,9 @@ class Propagation:
             rows = rows_taken(mdp, i, h, state, action)
             if self.visits is not None:
                 A = mdp.n_actions
-                self.visits += np.bincount(state * A + action, prob, mdp.n_states * A).reshape(mdp.n_states, A)
+                open_still = units.true.floats(true) + mdp.most[h, state] > self.worth_counting
+                counted = np.bincount(state * A + action, prob * open_still, mdp.n_states * A)
+                self.visits += counted.reshape(mdp.n_states, A)
             atom, o = outcomes_of(mdp, rows)
             self.outcomes += len(o)
             self.error += self._step_error

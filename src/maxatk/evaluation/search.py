@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy import optimize
 
 from maxatk import checks, kernels
 from maxatk.checks import Number
@@ -241,6 +240,8 @@ class Search:
 
     def _weights(self, parts: list[Candidate], first: Floats) -> Floats:
         """The best mixture of these parts: a smooth concave problem on a simplex."""
+        from scipy import optimize  # it takes long to import, and few runs need it
+
         below = np.array([part.below for part in parts])[:, :-1]  # [parts, n - 1]
 
         def loss(w: Floats) -> tuple[float, Floats]:

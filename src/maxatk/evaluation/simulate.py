@@ -83,7 +83,7 @@ def simulate(
         trials: the number of trials.
         rng: a seed or a NumPy Generator. The same seed gives the same trials for any number of threads.
         threads: how many to use for a table; as many as there are cores by default.
-        progress: a function that is told where the simulation stands, or True for a line on the terminal.
+        progress: a function that is told where the simulation stands, or True for lines on standard error.
 
     >>> import maxatk as mk
     >>> mdp = mk.instances.windy_cliff()
@@ -123,7 +123,7 @@ def _blocks(
 ) -> Iterator[tuple[int, int]]:
     """Fill ``returns`` block by block; how many trials are done, and how many steps the last block took."""
     if not isinstance(problem, MDP):
-        _check_environment(problem)
+        _check_environment(problem, policy)
         yield from _in_environment(problem, policy, generator, returns)
         return
     spans = [slice(i, i + BLOCK) for i in range(0, len(returns), BLOCK)]
@@ -234,9 +234,18 @@ def _begin(policy: Policy, stream: np.random.Generator) -> Trial:
     return policy.begin(stream) if isinstance(policy, MixedPolicy) else policy.begin()
 
 
-def _check_environment(env: Any) -> None:
+def _check_environment(env: Any, policy: Policy) -> None:
     if not (callable(getattr(env, "reset", None)) and callable(getattr(env, "step", None))):
         raise InputError(f"simulate needs a maxatk.MDP or a Gymnasium environment, not {shown(env)}")
+    planned: MDP | None = getattr(policy, "mdp", None)
+    if planned is None:
+        return
+    for name, size, what in (("observation", planned.n_states, "states"), ("action", planned.n_actions, "actions")):
+        space: Any = getattr(env, f"{name}_space", None)
+        found = getattr(space, "n", None)
+        if space is not None and found != size:
+            has = "no finite number of them" if found is None else int(found)
+            raise InputError(f"the policy was planned for {size} {what}, but the environment has {has}")
 
 
 def _in_environment(

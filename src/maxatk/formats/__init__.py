@@ -2,17 +2,19 @@
 
 from maxatk.formats.arrays import read_arrays, read_pairs
 from maxatk.formats.gymnasium import gymnasium_horizon, gymnasium_start, open_gymnasium, read_gymnasium
-from maxatk.formats.npz import read_npz, write_npz
+from maxatk.formats.npz import problem_members, read_npz, read_problem, write_npz
 from maxatk.formats.table import read_table
 
 __all__ = [
     "gymnasium_horizon",
     "gymnasium_start",
     "open_gymnasium",
+    "problem_members",
     "read_arrays",
     "read_gymnasium",
     "read_npz",
     "read_pairs",
+    "read_problem",
     "read_table",
     "write_npz",
 ]

@@ -4,6 +4,7 @@ Members are stored uncompressed, so that no array can be larger than the file th
 is trusted: whoever reads one checks what it holds.
 """
 
+import errno
 import json
 import os
 import secrets
@@ -39,6 +40,20 @@ def write(
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"{path}: cannot be written: {reason}") from None
+
+
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Refuse, before long work, a path that nothing can be written to."""
+    target = Path(path)
+    if target.is_dir():
+        reason = errno.EISDIR
+    elif not target.parent.is_dir():
+        reason = errno.ENOENT
+    elif not os.access(target.parent, os.W_OK):
+        reason = errno.EACCES
+    else:
+        return
+    raise InputError(f"{path}: cannot be written: {os.strerror(reason)}")
 
 
 @contextmanager

@@ -11,7 +11,8 @@ def read_gymnasium(env: Any, horizon: Any, start: Any, make_arguments: dict[str,
     made, inner, name = open_gymnasium(env, make_arguments)
     table = getattr(inner, "P", None)
     if table is None:
-        raise InputError(f"{name} has no table of outcomes (no attribute P), so it cannot be read as a problem")
+        what = "no table" if hasattr(inner.action_space, "n") else "continuous actions and no table"
+        raise InputError(f"{name} has {what} of outcomes (no attribute P), so it cannot be read as a problem")
     return table, gymnasium_horizon(made, name, horizon), gymnasium_start(inner, name, start)
 
 

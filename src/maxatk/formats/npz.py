@@ -1,6 +1,7 @@
 """Problems as files. Whatever a file holds passes the checks of the constructor again."""
 
 import os
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -34,17 +35,23 @@ _EXACT = ("exact_prob", "exact_reward", "exact_start_prob")  # members only wher
 
 def write_npz(path: str | os.PathLike[str], mdp: "MDP") -> None:
     """Write ``mdp`` to ``path``, whole or not at all."""
+    header, arrays = problem_members(mdp)
+    archive.write(path, "problem", VERSION, header, arrays)
+
+
+def problem_members(mdp: "MDP", prefix: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
+    """The header and the arrays of a problem, the latter named with ``prefix``, for a file of its own or another."""
     header = {name: getattr(mdp, name) for name in ("n_states", "n_actions", "state_names", "action_names")}
     arrays = {name: getattr(mdp, name).astype(dtype, copy=False) for name, dtype in _ARRAYS.items()}
     for name in _EXACT:
         if getattr(mdp, name) is not None:
             arrays[name] = archive.text_array(exact_text(getattr(mdp, name)))
-    archive.write(path, "problem", VERSION, header, arrays)
+    return header, {prefix + name: array for name, array in arrays.items()}
 
 
 def read_npz(path: str | os.PathLike[str]) -> tuple[Rows, dict[str, Any]]:
     """The rows in the file, and the other arguments of the constructor."""
-    return archive.read(path, "problem", VERSION, _problem)
+    return archive.read(path, "problem", VERSION, lambda file: read_problem(file, file.header))
 
 
 def _fractions(text: str) -> Any:
@@ -59,11 +66,10 @@ def _fractions(text: str) -> Any:
     return column
 
 
-def _problem(file: Archive) -> tuple[Rows, dict[str, Any]]:
+def read_problem(file: Archive, header: Mapping[str, Any], prefix: str = "") -> tuple[Rows, dict[str, Any]]:
     """The arguments of the constructor, which checks what is not checked here."""
-    header = file.header
-    arrays = {name: file.array(name, dtype) for name, dtype in _ARRAYS.items()}
-    exact = {name: _fractions(file.text(name)) for name in _EXACT if name in file}
+    arrays = {name: file.array(prefix + name, dtype) for name, dtype in _ARRAYS.items()}
+    exact = {name: _fractions(file.text(prefix + name)) for name in _EXACT if prefix + name in file}
     S = checks.integer(header.get("n_states"), "n_states", least=1)
     A = checks.integer(header.get("n_actions"), "n_actions", least=1)
     pair_start, action, next_state = arrays["pair_start"], arrays["action"], arrays["next_state"]

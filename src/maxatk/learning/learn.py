@@ -6,8 +6,6 @@ from os import PathLike
 from typing import Any, Protocol
 
 import numpy as np
-from rich.console import Console
-from rich.status import Status as Spinner
 
 from maxatk import checks
 from maxatk.checks import Number, shown
@@ -16,6 +14,7 @@ from maxatk.learning.models import CheckedModel, Model
 from maxatk.learning.run import LearningProgress, LearningReporter, Run
 from maxatk.learning.sample_size import probability
 from maxatk.planning import Plan
+from maxatk.progress import reporter
 from maxatk.rows import Ints
 
 
@@ -75,7 +74,7 @@ def learn(
         rng: a seed, or a generator, which is passed on to the model.
         checkpoint: a file that the run is saved to as it goes on, about every second; if it exists, the run that it
             holds is continued, and ends just as if it had not been interrupted.
-        progress: a function that is told where the run stands, or True for a line on the terminal.
+        progress: a function that is told where the run stands, or True for lines on standard error.
 
     >>> import maxatk as mk
     >>> model = mk.TabularModel(mk.instances.figure1(gamma=0.25))
@@ -101,8 +100,8 @@ def learn(
         rng = np.random.default_rng(checks.integer(rng, "rng"))
     settings = {"k": k, "epsilon": error, "delta": risk, "learner": learner.settings()}
 
-    def run(reporter: LearningReporter | None) -> Learned:
-        state = Run(checked, rng, budget, checkpoint, settings, reporter)
+    with reporter(progress, "learning (kernels are compiled on the first run)", LearningProgress.__str__) as report:
+        state = Run(checked, rng, budget, checkpoint, settings, report)
         try:
             found = learner.learn(state, k, error, risk)
         except KeyboardInterrupt:
@@ -110,14 +109,3 @@ def learn(
             raise
         state.save()
         return found
-
-    if callable(progress):
-        return run(progress)
-    if not progress:
-        return run(None)
-    with Spinner("learning (kernels are compiled on the first run)", console=Console(stderr=True)) as spinner:
-
-        def show(at: LearningProgress) -> None:
-            spinner.update(str(at))
-
-        return run(show)

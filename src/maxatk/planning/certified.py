@@ -295,6 +295,10 @@ class _Search:
         # Below the table the curve is at least the mean, and at most what it is at the bottom.
         table.lower[0], table.slope[0] = self.mean, 0.0
         floor = lattice.kappa * bottom
+        if floor >= self.most:  # the largest return is as good as certain
+            knot = np.array([self.most])
+            curve = from_knots(self.most, self.most, knot, knot, np.array([self.mean]), np.zeros(1))
+            return curve, self.most - self.mean
         incumbent = self._incumbent_above(floor)
 
         def look_up(m: float) -> tuple[float, float, float]:

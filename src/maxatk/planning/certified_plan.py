@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maxatk import checks
+from maxatk import checks, formats
 from maxatk.checks import Number
 from maxatk.errors import InputError
 from maxatk.formats import archive
@@ -21,6 +21,7 @@ from maxatk.planning.plan import Plan, Status, floats_around
 from maxatk.planning.slice_policy import SlicePolicy
 
 VERSION = 1
+PROBLEM = "problem_"  # what the members of a problem within a plan are named with
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,11 +63,20 @@ class CertifiedPlan(Plan):
                 upper = lower + max(self.stats["gap_after_first"], float(after.upper(start) - after.lower(start)))
         return lower - rounding, min(upper + rounding, most)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the plan to ``path``: its curves and numbers, not the problem; :func:`maxatk.load_plan` reads it."""
+    def save(self, path: str | PathLike[str], *, with_problem: bool = False) -> None:
+        """Write the plan to ``path``, for :func:`maxatk.load_plan` to read: its curves and numbers.
+
+        Args:
+            path: the file, which is whole or not there: it is written beside ``path`` and then moved.
+            with_problem: whether the file holds the problem, too, so that it can be read without it.
+        """
         arrays = {f"{name}{i}": getattr(curve, name) for i, curve in enumerate(self.curves) for name in Curve.arrays()}
         arrays["floor"] = np.array([curve.floor for curve in self.curves])
-        archive.write(path, "plan", VERSION, {"problem": self.mdp.fingerprint, **self._numbers()}, arrays)
+        header = {"problem": self.mdp.fingerprint, **self._numbers()}
+        if with_problem:
+            header["problem_header"], problem = formats.problem_members(self.mdp, PROBLEM)
+            arrays |= problem
+        archive.write(path, "plan", VERSION, header, arrays)
 
     def _numbers(self) -> dict[str, Any]:
         return {
@@ -82,8 +92,12 @@ class CertifiedPlan(Plan):
         }
 
 
-def load_plan(path: str | PathLike[str], mdp: MDP) -> CertifiedPlan:
+def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPlan:
     """Read a plan that :meth:`CertifiedPlan.save` wrote for this very problem, however that was built.
+
+    Args:
+        path: the file.
+        mdp: the problem; by default the one that the file holds, if it was saved with it.
 
     >>> import os, tempfile, maxatk as mk
     >>> mdp = mk.instances.windy_cliff()
@@ -93,9 +107,11 @@ def load_plan(path: str | PathLike[str], mdp: MDP) -> CertifiedPlan:
     ...     mk.load_plan(os.path.join(folder, "x.plan"), mdp).lower == plan.lower
     True
     """
+    given = mdp
 
     def plan(file: Archive) -> CertifiedPlan:
         numbers = file.header
+        mdp = _held_problem(file) if given is None else given
         if numbers.get("problem") != mdp.fingerprint:
             raise InputError("it was made for another problem")
         k = checks.integer(numbers.get("k"), "k", least=1)
@@ -128,6 +144,14 @@ def load_plan(path: str | PathLike[str], mdp: MDP) -> CertifiedPlan:
         )
 
     return archive.read(path, "plan", VERSION, plan)
+
+
+def _held_problem(file: Archive) -> MDP:
+    header = file.header.get("problem_header")
+    if not checks.is_dict(header):
+        raise InputError("it was saved without its problem, which must be given")
+    rows, arguments = formats.read_problem(file, header, PROBLEM)
+    return MDP(rows, **arguments)
 
 
 class CertifiedPolicy(SlicePolicy):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from os import PathLike
 from typing import Protocol, TypeAlias, TypeVar
 
 from maxatk.checks import Number
@@ -48,6 +49,12 @@ class Plan(ABC):
     @abstractmethod
     def policy(self) -> CompressedPolicy:
         """The policy that earns at least ``lower``."""
+
+    def page(self, path: str | PathLike[str]) -> None:
+        """Write the plan to ``path`` as a web page of one file, with its figures in it (extra ``plot``)."""
+        from maxatk import page
+
+        page.write(self, path)
 
     @abstractmethod
     def curve(self, i: int, m: Number) -> tuple[float, float]:

@@ -10,6 +10,7 @@ import numpy as np
 from maxatk import checks, kernels
 from maxatk.checks import Number
 from maxatk.errors import InputError
+from maxatk.mdp import MDP
 from maxatk.planning.curves import Curve
 from maxatk.planning.lattice import Lattice, Slice
 from maxatk.policies import CompressedPolicy, Rule
@@ -39,6 +40,11 @@ class SlicePolicy(CompressedPolicy):
         self._lattice, self._curves, self._start = lattice, curves, start
         self._slices: dict[tuple[Any, ...], Slice] = {}
         self._held = 0  # bytes of the slices kept
+
+    @property
+    def mdp(self) -> MDP:
+        """The problem that the policy was planned for."""
+        return self._lattice.mdp
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_slices": {}, "_held": 0}  # a copy solves its own slices

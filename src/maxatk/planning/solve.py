@@ -34,7 +34,7 @@ def solve(
         k: the number of rollouts, at least 1.
         solver: how to plan; :class:`maxatk.Certified` by default.
         best_so_far: a return that is already in hand, which the rollouts may only improve on.
-        progress: a function that is told where the search stands, or True for a line on the terminal.
+        progress: a function that is told where the search stands, or True for lines on standard error.
 
     >>> import maxatk as mk
     >>> mdp = mk.instances.windy_cliff()

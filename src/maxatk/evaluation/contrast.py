@@ -1,0 +1,132 @@
+"""What a policy does differently on the first and on the last of its tries, in numbers and in words."""
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from maxatk.checks import name_of
+from maxatk.evaluation.evaluate import best_after, single_rollout
+from maxatk.mdp import MDP
+from maxatk.planning.plan import Plan
+from maxatk.rows import Floats
+
+SELDOM = 0.02  # visits per rollout below which a state counts as not visited
+DIFFERENT = 0.5  # how much of its visits to a state must go to other actions for a policy to count as acting otherwise
+
+
+class Difference(NamedTuple):
+    """A state in which the most frequent action of one try differs from that of the first."""
+
+    state: int
+    visits: float  # per rollout, in the try that visits it less
+    first: int  # the action on the first try
+    then: int  # the action on the other
+
+
+@dataclass(frozen=True, eq=False)
+class Try:
+    """One rollout of a policy, with a best return in hand: what it returns itself, and what it does where."""
+
+    rollout: int
+    best: float  # in hand; -inf where there is none
+    beats: float  # the probability that its return is larger than that
+    mean: float  # of its own return
+    low: float  # which its return falls short of one time in ten
+    high: float  # which its return exceeds one time in ten
+    visits: Floats = field(repr=False)  # [S, A] how often each action is taken, where it can still matter
+
+    def differences(self, other: "Try") -> list[Difference]:
+        """Where ``other`` mostly acts otherwise than this try, the states that both visit most first."""
+        mine, theirs = self.visits.sum(axis=1), other.visits.sum(axis=1)
+        both = np.minimum(mine, theirs)
+        found: list[Difference] = []
+        for s in np.argsort(-both, kind="stable").tolist():
+            if both[s] < SELDOM:
+                break
+            shares = self.visits[s] / mine[s], other.visits[s] / theirs[s]
+            a, b = int(np.argmax(shares[0])), int(np.argmax(shares[1]))
+            if a != b and np.abs(shares[0] - shares[1]).sum() / 2 >= DIFFERENT:
+                found.append(Difference(s, float(both[s]), a, b))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """The first try of a plan's policy and its last, with what it will typically have by then and with nothing."""
+
+    mdp: MDP
+    k: int
+    first: Try
+    last: tuple[Try, ...]  # none for k = 1; with the median best return in hand, and with what there was at first
+
+    def sentences(self, most: int = 3) -> list[str]:
+        """The contrast in words, with at most so many states named for each try."""
+        told = [self._sentence(self.first)]
+        for other in self.last:
+            told.append(self._sentence(other))
+            differences = self.first.differences(other)
+            if not differences:
+                told.append("  It acts as on the first try, wherever both come to.")
+                continue
+            where = "1 state" if len(differences) == 1 else f"{len(differences)} states"
+            named = [
+                f"{name_of(self.mdp.action_names, then)} in place of {name_of(self.mdp.action_names, first)} in "
+                f"{_state(self.mdp, state)}"
+                for state, _, first, then in differences[:most]
+            ]
+            more = [f"and {len(differences) - most} more"] if len(differences) > most else []
+            told.append(f"  It acts otherwise than on the first try in {where}: {'; '.join(named + more)}.")
+        return told
+
+    def _sentence(self, one: Try) -> str:
+        least, most = self.mdp.return_range
+        nothing = 1e-9 * (most - least)  # what no reward amounts to
+        mean, low, high = (f"{x if abs(x) > nothing else 0:.4g}" for x in (one.mean, one.low, one.high))
+        hand, beats = "nothing", ""
+        if one.best > -math.inf:
+            hand, beats = f"{one.best:.4g}", f"beats that in {100 * one.beats:.3g} % of all cases; it "
+        return (
+            f"On try {one.rollout + 1} of {self.k} with {hand} in hand, the policy {beats}returns {mean} on average, "
+            f"and {low} to {high} in four cases of five."
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences())
+
+
+def contrast(plan: Plan) -> Contrast:
+    """What the plan's policy does differently on the last try from what it does on the first.
+
+    Of the last try there are two versions: with the median of what is in hand by then, and with what there was at first
+    (nothing, or the incumbent). Returns are those of the try itself, whatever is in hand.
+
+    >>> import maxatk as mk
+    >>> print(mk.contrast(mk.solve(mk.instances.figure1(gamma=0.25), k=2)))
+    On try 1 of 2 with nothing in hand, the policy returns 0.375 on average, and 0 to 0.5 in four cases of five.
+    On try 2 of 2 with 0.5 in hand, the policy beats that in 25 % of all cases; it returns 0.25 on average, and 0 to 1 \
+in four cases of five.
+      It acts otherwise than on the first try in 1 state: risky in place of safe in s.
+    On try 2 of 2 with nothing in hand, the policy returns 0.375 on average, and 0 to 0.5 in four cases of five.
+      It acts as on the first try, wherever both come to.
+    """
+    start = float(plan.best_so_far)
+    first = _try(plan, 0, start)
+    if plan.k == 1:
+        return Contrast(plan.mdp, 1, first, ())
+    median = best_after(plan.mdp, plan.policy, plan.k - 1).quantile(0.5)
+    return Contrast(
+        plan.mdp, plan.k, first, tuple(_try(plan, plan.k - 1, best) for best in dict.fromkeys((median, start)))
+    )
+
+
+def _try(plan: Plan, rollout: int, best: float) -> Try:
+    law, visits = single_rollout(plan.mdp, plan.policy, rollout, best, worth_counting=best)
+    least, most = plan.mdp.return_range
+    beats = 1 - law.cdf(best + 1e-9 * (most - least)) if best > -math.inf else 1.0
+    return Try(rollout, best, beats, law.mean, law.quantile(0.1), law.quantile(0.9), visits)
+
+
+def _state(mdp: MDP, state: int) -> str:
+    return mdp.state_names[state] if mdp.state_names else f"state {state}"

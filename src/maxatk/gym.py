@@ -1,0 +1,306 @@
+"""Gymnasium (extra ``gym``): trials of K rollouts as one environment, and problems as environments.
+
+:class:`BestOfK` lets any deep-RL library learn best-of-K policies: it turns an environment into one whose episodes are
+trials of K rollouts, and whose return is the best return of these. :class:`TabularEnv` runs a table.
+"""
+
+import bisect
+import math
+from typing import Any
+
+import numpy as np
+
+from maxatk import checks
+from maxatk.checks import Number, shown
+from maxatk.errors import InputError, MissingExtraError
+from maxatk.mdp import MDP
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+    from gymnasium.utils import RecordConstructorArgs
+except ImportError:
+    raise MissingExtraError("Gymnasium is not installed: pip install 'maxatk[gym]'") from None
+
+LARGEST = math.log1p(np.finfo(np.float64).max)  # of a return on a logarithmic scale
+
+
+class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """One episode is one trial: ``k`` rollouts of ``env``, of which the best counts.
+
+    **Observations** carry, beside the original one, all that the best policy needs (Proposition 2 of the paper):
+
+    ===================  =============================================================================================
+    ``observation``      the original observation
+    ``has_best``         1 if there is a best return so far, 0 before the end of the first rollout
+    ``best``             that best return, M, on the scale below; 0 where there is none
+    ``so_far``           the return of the present rollout so far, G, on the same scale
+    ``rollouts_left``    those not over yet, the present one included, divided by ``k``: from 1 down to 0
+    ``steps_left``       those of the present rollout, divided by the horizon: from 1 down to 0
+    ===================  =============================================================================================
+
+    As a ``Dict`` the entries have these names; ``flat=True`` makes it one ``Box`` of 32-bit floats, the original
+    observation first (flattened as Gymnasium does it, discrete ones one-hot) and then the five numbers in this order.
+
+    **The scale** of M and G: without ``returns`` it is ``sign(x) log(1 + |x|)``, which suits any magnitude. With
+    ``returns=(low, high)``, the returns that matter, these go to -1 and 1 and what lies between is linear; beyond, a
+    return ``z`` on that scale is shown as ``sign(z)(2 - 1/|z|)``, so that all stay apart and none leaves (-2, 2).
+
+    **The reward** is 0 but for the last step of a rollout, where it is what the best return has gained: the return
+    itself after the first rollout, ``max(G - M, 0)`` after the others. The rewards of a trial so add up to its best
+    return, whatever their signs (with an incumbent ``best_so_far``, to what is gained over it). With ``dense=True``
+    each step is paid the change of ``max(M, G)`` (of G, in the first rollout). That adds up to the same and has the
+    same best policies, but tells sooner which step was good: best where rewards are costs. Do not discount either.
+
+    **Ends.** When a rollout is over the environment is reset, and the observation is the next rollout's first. The
+    trial is over (``terminated``) after ``k`` rollouts; ``truncated`` is never true, since the time left is observed.
+
+    **info** has, beside the environment's own: ``trial``, with ``rollout``, ``step``, ``best`` (``-inf`` for none) and
+    ``so_far`` unscaled, as :meth:`maxatk.CompressedPolicy.action` takes them; and ``rollout_over``. Where that is true
+    also ``rollout_return``, ``rollout_terminated`` (the environment ended it), ``rollout_truncated`` (time did) and
+    ``last_observation``, the original one that the rollout ended with.
+
+    **Seeds.** ``reset(seed=n)`` seeds the environment once for the whole trial: the same seed and the same actions give
+    the same trial, and its rollouts differ. ``options`` go to every reset of the trial.
+
+    Args:
+        env: an environment.
+        k: the number of rollouts.
+        horizon: the steps after which a rollout is cut off; by default the environment's own time limit.
+        best_so_far: a return that is already in hand.
+        returns: the least and the greatest return that matter, if these are known.
+        flat: whether observations are flattened.
+        dense: whether steps within a rollout are paid.
+
+    >>> import gymnasium, maxatk as mk
+    >>> env = mk.BestOfK(gymnasium.make("FrozenLake-v1", is_slippery=False), k=2, flat=True)
+    >>> observation, info = env.reset(seed=0)
+    >>> observation.shape, info["trial"]
+    ((21,), {'rollout': 0, 'step': 0, 'best': -inf, 'so_far': 0.0})
+    >>> for action in [1, 1, 2, 1, 2, 2]:                       # down, down, right, down, right, right: the goal
+    ...     observation, reward, terminated, truncated, info = env.step(action)
+    >>> reward, terminated, info["rollout_over"], info["trial"]
+    (1.0, False, True, {'rollout': 1, 'step': 0, 'best': 1.0, 'so_far': 0.0})
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        k: int,
+        *,
+        horizon: int | None = None,
+        best_so_far: Number = -math.inf,
+        returns: tuple[float, float] | None = None,
+        flat: bool = False,
+        dense: bool = False,
+    ) -> None:
+        if not _is(env, gymnasium.Env):
+            raise InputError(f"env must be a Gymnasium environment, not {shown(env)}")
+        RecordConstructorArgs.__init__(
+            self, k=k, horizon=horizon, best_so_far=best_so_far, returns=returns, flat=flat, dense=dense
+        )
+        gymnasium.Wrapper.__init__(self, env)  # pyright: ignore[reportUnknownMemberType]
+        self.k = checks.integer(k, "k", least=1)
+        self._name = _name(env)
+        self.horizon = _horizon(env, self._name, horizon)
+        self._incumbent = float(checks.incumbent(best_so_far))
+        self._returns = None if returns is None else _range(returns)
+        self._flat, self._dense = bool(flat), bool(dense)
+        self._inner, self._actions = env.observation_space, env.action_space
+        self.observation_space = self._space()
+        self._options: dict[str, Any] | None = None
+        self._last: Any = None  # the original observation
+        self._open = False  # whether there is a trial to step in
+        self._begin()
+
+    # Gymnasium's interface.
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin a trial."""
+        self._options = options
+        self._begin()
+        self._open = True
+        info = self._reset(seed)
+        return self._observed(), {**info, "rollout_over": False, "trial": self._trial()}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take a step of the present rollout."""
+        if not self._open:
+            raise InputError("step: the trial is over, or none has begun: call reset first")
+        self._last, reward, terminated, truncated, info = self.env.step(action)
+        self._so_far += float(reward)
+        self._step += 1
+        out_of_time = bool(truncated) or self._step >= self.horizon
+        over = bool(terminated) or out_of_time
+        found: dict[str, Any] = {**info, "rollout_over": over}
+        if over:
+            found |= {
+                "rollout_return": self._so_far,
+                "rollout_terminated": bool(terminated),
+                "rollout_truncated": out_of_time and not terminated,
+                "last_observation": self._last,
+            }
+            self._best = max(self._best, self._so_far)
+            self._rollout += 1
+            self._open = self._rollout < self.k
+            if self._open:
+                self._step, self._so_far = 0, 0.0
+                found = {**self._reset(None), **found}
+        before, self._worth = self._worth, self._potential()
+        return self._observed(), self._worth - before, not self._open, False, {**found, "trial": self._trial()}
+
+    # The trial.
+
+    def _begin(self) -> None:
+        self._rollout, self._step, self._so_far, self._best = 0, 0, 0.0, self._incumbent
+        self._worth = self._incumbent if self._incumbent > -math.inf else 0.0  # the potential that is paid for already
+
+    def _reset(self, seed: int | None) -> dict[str, Any]:
+        """Begin a rollout; what the environment says of it."""
+        self._last, info = self.env.reset(seed=seed, options=self._options)
+        if self.env.observation_space != self._inner or self.env.action_space != self._actions:
+            raise InputError(f"{self._name} has changed its spaces, so its trials are not of one kind")
+        return info
+
+    def _trial(self) -> dict[str, Any]:
+        return {"rollout": self._rollout, "step": self._step, "best": self._best, "so_far": self._so_far}
+
+    def _potential(self) -> float:
+        """What the trial has come to: the rewards are its changes, and it ends at the best return."""
+        if not self._dense or not self._open:
+            return self._best if self._best > -math.inf else 0.0
+        return max(self._best, self._so_far)
+
+    # Observations.
+
+    def _space(self) -> Any:
+        largest = LARGEST if self._returns is None else 2.0
+        numbers = {
+            "has_best": (0.0, 1.0),
+            "best": (-largest, largest),
+            "so_far": (-largest, largest),
+            "rollouts_left": (0.0, 1.0),
+            "steps_left": (0.0, 1.0),
+        }
+        if not self._flat:
+            boxes = {name: spaces.Box(low, high, (1,), np.float32) for name, (low, high) in numbers.items()}
+            return spaces.Dict({"observation": self._inner, **boxes})
+        flattened: Any = getattr(spaces, "flatten_space")(self._inner)  # noqa: B009  (its type is partly unknown)
+        if not _is(flattened, spaces.Box):
+            raise InputError(f"the observations of {self._name} cannot be flattened to a Box: {shown(self._inner)}")
+        low, high = (np.array(ends, np.float32) for ends in zip(*numbers.values(), strict=True))
+        return spaces.Box(
+            np.concatenate([flattened.low.astype(np.float32), low]),
+            np.concatenate([flattened.high.astype(np.float32), high]),
+            dtype=np.float32,
+        )
+
+    def _observed(self) -> Any:
+        some = self._best > -math.inf
+        over = self._rollout == self.k
+        numbers = (
+            float(some),
+            self._scaled(self._best) if some else 0.0,
+            self._scaled(self._so_far),
+            (self.k - self._rollout) / self.k,
+            0.0 if over else (self.horizon - self._step) / self.horizon,
+        )
+        if self._flat:
+            inner: Any = spaces.flatten(self._inner, self._last)
+            return np.concatenate([np.asarray(inner, np.float32), np.array(numbers, np.float32)])
+        names = ("has_best", "best", "so_far", "rollouts_left", "steps_left")
+        return {
+            "observation": self._last,
+            **{name: np.array([x], np.float32) for name, x in zip(names, numbers, strict=True)},
+        }
+
+    def _scaled(self, x: float) -> float:
+        """A return as it is observed."""
+        if self._returns is None:
+            return math.copysign(math.log1p(abs(x)), x)
+        low, high = self._returns
+        z = 2 * (x - low) / (high - low) - 1
+        return z if abs(z) <= 1 else math.copysign(2 - 1 / abs(z), z)
+
+
+class TabularEnv(gymnasium.Env[Any, Any]):
+    """A problem as an environment: states are observed, rollouts are cut off after its horizon.
+
+    ``info["action_mask"]`` says which actions the state offers; another one is an error.
+
+    >>> import maxatk as mk
+    >>> env = mk.gym.TabularEnv(mk.instances.windy_cliff())
+    >>> env.reset(seed=0)[0], env.step(0)[:4]
+    (36, (24, -1.0, False, False))
+    """
+
+    def __init__(self, mdp: MDP) -> None:
+        if not isinstance(mdp, MDP):
+            raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
+        self.mdp, self.horizon = mdp, mdp.horizon
+        self.observation_space = spaces.Discrete(mdp.n_states)
+        self.action_space = spaces.Discrete(mdp.n_actions)
+        self._starts = np.cumsum(mdp.reset_prob)
+        # For each row, as it is first met: where each outcome ends, its next state and its reward.
+        self._rows: dict[tuple[int, int, int], tuple[list[float], list[int | None], list[float]]] = {}
+        self._state, self._step = 0, mdp.horizon
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+        """Begin a rollout."""
+        super().reset(seed=seed, options=options)
+        place = int(np.searchsorted(self._starts, self.np_random.random(), side="right"))
+        self._state, self._step = int(self.mdp.start_state[min(place, len(self._starts) - 1)]), 0
+        return self._state, self._info()
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        """Draw an outcome."""
+        if self._step == self.horizon:
+            raise InputError("step: the rollout is over, or none has begun: call reset first")
+        row = (int(self.mdp.step_layer[self._step]), self._state, int(action))
+        if row not in self._rows:
+            prob, after, reward = zip(*self.mdp.outcomes(self._step, self._state, int(action)), strict=True)
+            self._rows[row] = np.cumsum(prob)[:-1].tolist(), list(after), list(reward)
+        below, after, reward = self._rows[row]
+        drawn = bisect.bisect_right(below, self.np_random.random())
+        self._step += 1
+        following = after[drawn]
+        if following is None:
+            self._step = self.horizon
+            return self._state, reward[drawn], True, False, self._info()
+        self._state = following
+        return following, reward[drawn], False, self._step == self.horizon, self._info()
+
+    def _info(self) -> dict[str, Any]:
+        layer_step = min(self._step, self.horizon - 1)
+        mask = np.zeros(self.mdp.n_actions, np.int8)
+        mask[self.mdp.actions(layer_step, self._state)] = 1
+        return {"action_mask": mask}
+
+
+def _is(thing: Any, kind: type) -> bool:
+    """``isinstance``, for classes that are generic in types that nobody knows."""
+    return isinstance(thing, kind)
+
+
+def _name(env: Any) -> str:
+    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
+
+
+def _horizon(env: Any, name: str, horizon: int | None) -> int:
+    """The steps of a rollout: what was asked for, or the environment's own limit if that is less."""
+    limit: Any = env.spec.max_episode_steps if env.spec is not None else None
+    if limit is None and isinstance(env.unwrapped, TabularEnv):
+        limit = env.unwrapped.horizon
+    if horizon is None and limit is None:
+        raise InputError(f"{name} has no time limit of its own, and may never end: give horizon=")
+    asked = math.inf if horizon is None else checks.horizon(horizon)
+    return int(min(asked, math.inf if limit is None else checks.horizon(limit)))
+
+
+def _range(returns: Any) -> tuple[float, float]:
+    if not checks.is_list(returns) or len(returns) != 2:
+        raise InputError(f"returns must be a pair (least, greatest), not {shown(returns)}")
+    low, high = (float(checks.exact_number(x, f"returns[{i}]")) for i, x in enumerate(returns))
+    if low >= high:
+        raise InputError(f"returns must be a pair (least, greatest), not {shown(returns)}")
+    return low, high

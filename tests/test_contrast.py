@@ -1,0 +1,81 @@
+"""What a policy does differently on the first try and on the last."""
+
+import math
+
+import numpy as np
+import pytest
+
+import golden
+import maxatk as mk
+
+
+@pytest.fixture(scope="module")
+def cliff():
+    return mk.contrast(mk.solve(mk.instances.windy_cliff(), 5))
+
+
+def test_the_numbers_of_figure1():
+    """Safe at first; with 1/2 in hand risky, without it safe again (chances by hand)."""
+    found = mk.contrast(mk.solve(mk.instances.figure1(gamma=0.25), 2))
+    assert [(one.rollout, one.best) for one in (found.first, *found.last)] == [(0, -math.inf), (1, 0.5), (1, -math.inf)]
+    assert [one.mean for one in (found.first, *found.last)] == pytest.approx([0.375, 0.25, 0.375])
+    assert [one.beats for one in (found.first, *found.last)] == pytest.approx([1, 0.25, 1])
+    assert found.last[0].visits.tolist() == [[0, 1]]
+    assert found.first.differences(found.last[0]) == [(0, 1.0, 0, 1)]
+    assert found.first.differences(found.last[1]) == []
+
+
+def test_the_last_try_with_nothing_in_hand_is_the_best_single_one(cliff):
+    assert cliff.last[-1].mean == pytest.approx(golden.WINDY_CLIFF[0], abs=2e-3)
+    assert cliff.first.mean < cliff.last[-1].mean  # the first gambles, and pays for it on average
+
+
+def test_the_first_try_is_what_trials_show(cliff):
+    """An independent count: the same rollouts, simulated."""
+    plan = mk.solve(mk.instances.windy_cliff(), 5)
+    runs = mk.simulate(plan.mdp, plan.policy, trials=20_000, rng=0)
+    first = runs.returns[:, 0]
+    assert abs(cliff.first.mean - first.mean()) <= 4 * first.std() / math.sqrt(len(first))
+    assert cliff.first.low == pytest.approx(np.quantile(first, 0.1, method="inverted_cdf"))
+    assert cliff.first.high == pytest.approx(np.quantile(first, 0.9, method="inverted_cdf"))
+    before_last = runs.returns[:, :4].max(axis=1)
+    assert cliff.last[0].best == np.median(before_last)
+    like = runs.returns[before_last == cliff.last[0].best, 4]
+    beaten = (like > cliff.last[0].best).mean()
+    assert abs(cliff.last[0].beats - beaten) <= 4 * math.sqrt(0.25 / len(like))
+
+
+def test_actions_count_only_while_they_matter():
+    """Two steps of which the first pays 1 or 0: with 5 in hand nothing can matter, with 0.5 only a first step of 1."""
+    table = [[[(0.5, 0, 1, False), (0.5, 1, 0, False)]], [[(1, 1, 0, False)]]]
+    mdp = mk.MDP.from_table(table, horizon=2, start=0)
+    for in_hand, visits in ((5.0, 0.0), (0.5, 1.5)):
+        found = mk.contrast(mk.solve(mdp, 2, best_so_far=in_hand))
+        assert found.first.visits.sum() == pytest.approx(visits)
+
+
+def test_one_try_has_nothing_to_differ_from():
+    found = mk.contrast(mk.solve(mk.instances.figure1(gamma=0.25), 1))
+    assert found.last == ()
+    assert str(found).startswith("On try 1 of 1 with nothing in hand, the policy returns 0.375 on average")
+
+
+def test_an_incumbent_is_what_is_in_hand_at_first():
+    found = mk.contrast(mk.solve(mk.instances.figure1(gamma=0.25), 2, best_so_far=0.5))
+    assert [one.best for one in (found.first, *found.last)] == [0.5, 0.5]
+    assert "with 0.5 in hand" in str(found)
+
+
+def test_states_are_named_and_cut(cliff):
+    words = cliff.sentences(most=2)
+    assert "row 2, column 0" in words[-1]
+    assert words[-1].count(" in place of ") == 2
+    assert words[-1].endswith("more.")
+    mdp = mk.MDP.from_gymnasium("FrozenLake-v1", horizon=4)
+    assert "state" not in str(mk.contrast(mk.solve(mdp, 2)))  # it acts the same
+
+
+def test_states_without_names():
+    table = [[[(0.75, 0, 0.5, True), (0.25, 0, 0, True)], [(0.25, 0, 1, True), (0.75, 0, 0, True)]]]
+    words = str(mk.contrast(mk.solve(mk.MDP.from_table(table, horizon=1), 2)))
+    assert "in 1 state: 1 in place of 0 in state 0." in words
