@@ -28,6 +28,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     how.add_argument("--tol", type=float, help="the width of the interval, in units of the return")
     how.add_argument("--exact", action="store_true", help="solve in fractions, and show what the policy does")
     solve.set_defaults(run=_solve)
+    paper = commands.add_parser(
+        "paper",
+        help="recompute the paper and write a report",
+        description="Recompute every claim of the paper and write report.html, results.json and the figures.",
+        epilog="examples: maxatk paper --quick; maxatk paper --only theorem1 --out theorem1",
+    )
+    paper.add_argument("--quick", action="store_true", help="compute less: under two minutes, not up to an hour")
+    paper.add_argument("--out", default="maxatk-paper", metavar="DIR", help="where to write (default: maxatk-paper)")
+    paper.add_argument("--only", action="append", default=[], metavar="CLAIM", help="a claim, such as theorem1")
+    paper.set_defaults(run=_paper)
     options = parser.parse_args(arguments)
     try:
         options.run(options)
@@ -66,3 +76,12 @@ def _solve(options: argparse.Namespace) -> None:
         plan = mk.solve(mdp, options.k, solver=mk.Certified(tol=options.tol), progress=True)
         found = report.certified_plan(plan, options.name)
     _Console().print(found)
+
+
+def _paper(options: argparse.Namespace) -> None:
+    from maxatk.paper import reproduce
+
+    found = reproduce(options.out, quick=options.quick, only=options.only, progress=True)
+    _Console().print(str(found))
+    if found.failed:
+        raise mk.MaxAtKError(f"{len(found.failed)} checks fail, first: {found.failed[0].what}")
