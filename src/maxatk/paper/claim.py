@@ -1,13 +1,16 @@
 """What a claim of the paper becomes: checks with verdicts, tables, figures and numbers."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+T = TypeVar("T")
 
 
 class Verdict(StrEnum):
@@ -60,11 +63,6 @@ def equal(what: str, *, paper: object = None, ours: object, right: object = None
     return check(what, paper=paper, ours=ours, holds=holds, as_printed=ours == paper)
 
 
-def _worst(verdicts: Sequence[Verdict]) -> Verdict:
-    """The verdict of a claim: that of its worst check."""
-    return max(verdicts, key=list(Verdict).index)
-
-
 @dataclass(frozen=True)
 class Table:
     """Rows for the reader of the report."""
@@ -100,11 +98,6 @@ class Claim:
     seeds: dict[str, Any] = field(default_factory=dict[str, Any])
     seconds: float = 0.0  # how long it took
 
-    @property
-    def verdict(self) -> Verdict:
-        """That of the worst check."""
-        return _worst([c.verdict for c in self.checks])
-
 
 @dataclass(frozen=True)
 class Effort:
@@ -113,9 +106,15 @@ class Effort:
     quick: bool
     tell: Callable[[str], None] = lambda _: None
 
-    def pick(self, quick: Any, full: Any) -> Any:
+    def pick(self, quick: T, full: T) -> T:
         """The smaller setting or the larger one."""
         return quick if self.quick else full
+
+
+def tally(checks: Iterable[Check]) -> str:
+    """How many checks have each verdict, in words."""
+    counts = Counter(c.verdict for c in checks)
+    return ", ".join(f"{counts[v]} {v}" for v in Verdict if counts[v])
 
 
 def text(value: object) -> str:

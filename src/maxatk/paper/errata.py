@@ -197,7 +197,8 @@ def theorem2_identity() -> Check:
         sum(w for w, z in zip([*weights, L + 3], coins, strict=True) if z)
         for coins in itertools.product((0, 1), repeat=n + 1)
     ]
-    equal, at_least = (Fraction(sum(map(test, sums)), len(sums)) for test in (lambda x: x == L, lambda x: x >= L))
+    equal = Fraction(sum(x == L for x in sums), len(sums))
+    at_least = Fraction(sum(x >= L for x in sums), len(sums))
     right = (equal / 2 - Fraction(1, 8 * 2**n) * at_least) * 16 * 2**n  # in β
     found = gap_in_beta(weights, L)
     return check(
@@ -228,7 +229,7 @@ def coins(p: Fraction, q: Fraction) -> mk.MDP:
 
 def section41() -> Check:
     """Never playing the better of two actions loses about ``Δ K``, not ``Δ K²``."""
-    ratio = {}
+    ratio: dict[int, float] = {}
     for K in (4, 32):
         p = Fraction(1, 8 * K)
         mdp = coins(p + p / 2, p)
@@ -294,7 +295,7 @@ def theorem3_event() -> Check:
 
 
 class Histories:
-    """The compressed histories ``x = (i, h, s, M, G)`` of a problem that starts in state 0, and their optimal values."""
+    """The compressed histories ``x = (i, h, s, M, G)`` of a problem that starts in state 0, and what they are worth."""
 
     def __init__(self, mdp: mk.MDP, k: int) -> None:
         self.mdp, self._k = mdp, k
@@ -409,7 +410,7 @@ def decomposition_ratio(problems: int) -> float:
 
         def best(y: Any, x: Histories = x) -> list[int]:
             values = x.action_values(y)
-            return [max(values, key=lambda a: values[a])]
+            return [max(values, key=values.__getitem__)]
 
         def learned(y: Any, planned: Any = planned) -> list[int]:
             return [planned.action(rollout=y[0], step=y[1], state=y[2], best=y[3], so_far=y[4])]
@@ -486,8 +487,8 @@ def theorem4_constants() -> list[Check]:
 def last_step() -> Check:
     """What the last step leads to does not matter; every row is drawn m times."""
     mdp = small_problem(np.random.default_rng(SEED), H=2)
-    steps = [
-        [[[(p, t if h == 0 else 1 - t, r, False) for p, t, r in mdp.exact_outcomes(h, s, a)] for a in (0, 1)]
+    steps: Any = [
+        [[[(p, t if h == 0 else 1 - (t or 0), r, False) for p, t, r in mdp.exact_outcomes(h, s, a)] for a in (0, 1)]
          for s in range(2)]
         for h in range(2)
     ]  # fmt: skip
@@ -556,8 +557,8 @@ def run(effort: Effort) -> Claim:
         name="errata",
         title="Corrections",
         paper="What is printed, where it differs from what can be computed or proved.",
-        method="Each line of the table below is computed: in fractions wherever a number is a fraction, over all policies "
-        "where it says so. Constants that are true but larger than need be are in the figure.",
+        method="Each line of the table below is computed: in fractions wherever a number is a fraction, over all "
+        "policies where it says so. Constants that are true but larger than need be are in the figure.",
         letters=[
             ("C_{μ,ν}", "Histories.worst(error, ...) in errata.py"),
             ("V*", "ExactPolicy.action_values"),

@@ -1,6 +1,5 @@
 """Proposition 3: dropping M or G loses. All numbers of its proof, and the one it leaves open."""
 
-import itertools
 from fractions import Fraction
 from typing import Any
 
@@ -12,8 +11,8 @@ K = 2
 SAFE, RISKY = 0, 1
 LAST_STEP, LAST_STATE = 2, 3
 BESTS = [Fraction(x) for x in ("0", "1/2", "1", "3/2", "2")]
-BEHAVIOURS = {"".join("sr"[a] for a in pair): pair for pair in itertools.product((SAFE, RISKY), repeat=2)}
-FACTS = {  # as printed in the proof
+BEHAVIOURS = {"sr"[a] + "sr"[b]: (a, b) for a in (SAFE, RISKY) for b in (SAFE, RISKY)}
+FACTS: dict[str, dict[Any, Any]] = {  # as printed in the proof
     "U": dict(zip(BESTS, (Fraction(x) for x in ("1", "17/16", "5/4", "25/16", "2")), strict=True)),
     "bound after first": {"ss": "21/16", "sr": "5/4", "rs": "21/16", "rr": "5/4"},
     "best action": {(0, 0): "s", (0, 1): "s", (1, 0): "r", (1, 1): "s", (3, 0): "tie", (3, 1): "r"},  # by (2M, G)
@@ -63,24 +62,25 @@ def run(effort: Effort) -> Claim:
         laws[name] = {
             str(Fraction(float(v))): str(Fraction(float(p))) for v, p in zip(law.values, law.probs, strict=True)
         }
-    after_first = {}  # E[U(G_1)] for each behaviour in the first rollout
+    after_first: dict[str, Fraction] = {}  # E[U(G_1)] for each behaviour in the first rollout
     for name, b in BEHAVIOURS.items():
 
         def greedy(i: int, h: int, s: int, m: Any, g: Any, b: tuple[int, int] = b) -> int:
-            chosen = policy.action(rollout=1, step=h, state=s, best=m, so_far=g) if i else by_return(b, h, g)
-            return chosen
+            return policy.action(rollout=1, step=h, state=s, best=m, so_far=g) if i else by_return(b, h, g)
 
         after_first[name] = value(mdp, mk.AdaptivePolicy(greedy, K, mdp.horizon))
     pairs = {(a, b): without_best(mdp, BEHAVIOURS[a], BEHAVIOURS[b]) for a in BEHAVIOURS for b in BEHAVIOURS}
     effort.tell("comparing classes of policies")
     classes = mk.compare(mdp, K)
-    no_best, no_return, markov = (classes[name].exact for name in ("without M", "without G", "Markov, per rollout"))
+    no_best, no_return, markov = (
+        classes[name].exact or Fraction(0) for name in ("without M", "without G", "Markov, per rollout")
+    )
     thirty_two = Fraction(1, 32)
     claim = Claim(
         name="proposition3",
         title="Proposition 3: both M and G are needed",
-        paper="In one small problem with two rollouts, a history-dependent policy earns 42/32; policies that do not see "
-        "G earn 41/32 at most, and policies that do not see M strictly less than 42/32.",
+        paper="In one small problem with two rollouts, a history-dependent policy earns 42/32; policies that do not "
+        "see G earn 41/32 at most, and policies that do not see M strictly less than 42/32.",
         method="The exact planner's values of both actions at the last state for every M and G of the proof; the value "
         "of every pair of behaviours; the best of each class of policies by enumeration (mk.compare). In fractions.",
         letters=[
@@ -174,7 +174,7 @@ def run(effort: Effort) -> Claim:
     return claim
 
 
-def _picture(best: Any, classes: dict[str, Fraction | None]) -> Any:
+def _picture(best: Any, classes: dict[str, Fraction]) -> Any:
     picture, (left, right) = drawing.figure(2, 3.4, 2.4)
     colours = {"s": drawing.SKY, "r": drawing.ORANGE, "tie": "#dddddd"}
     names = {"s": "safe", "r": "risky", "tie": "either"}
@@ -191,12 +191,15 @@ def _picture(best: Any, classes: dict[str, Fraction | None]) -> Any:
     left.set_xlabel("best return so far, M")
     left.set_ylabel("return so far, G")
     y = list(range(len(classes)))[::-1]
-    values = [float(v or 0) for v in classes.values()]
-    right.barh(y, values, color=[drawing.GREY, drawing.GREEN, drawing.PINK, drawing.BLUE], height=0.6)
+    values = [float(v) for v in classes.values()]
+    right.hlines(y, 1.24, values, color="#cccccc", linewidth=1.2)
+    for place, v, colour in zip(y, values, (drawing.GREY, drawing.GREEN, drawing.PINK, drawing.BLUE), strict=True):
+        right.plot(v, place, "o", color=colour, markersize=8)
     for place, v in zip(y, classes.values(), strict=True):
-        right.text(float(v or 0) + 0.003, place, str(v), va="center", fontsize=8.5)
+        right.text(float(v) + 0.005, place, str(v), va="center", fontsize=8.5)
     right.set_yticks(y, list(classes))
-    right.set_xlim(1.2, 1.34)
+    right.set_ylim(-0.5, len(classes) - 0.5)
+    right.set_xlim(1.24, 1.335)
     right.set_xlabel("expected best of two rollouts")
     return picture
 

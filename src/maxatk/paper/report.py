@@ -18,7 +18,7 @@ import numpy as np
 
 from maxatk.paper.claim import Check, Claim, Table, Verdict, text
 
-FORMATS = ("png", "svg")
+FORMATS = ("png", "svg")  # the page shows the last
 MEANING = {
     Verdict.HOLDS: "the numbers agree with what the paper prints",
     Verdict.TIGHTENED: "what the paper prints holds, and more does",
@@ -36,6 +36,7 @@ table { border-collapse: collapse; font-size: 0.86rem; margin: 0.4rem 0 1.2rem; 
 th { text-align: left; border-bottom: 1.5px solid #333; font-size: 0.78rem; padding: 0.25rem 0.7rem 0.25rem 0 }
 td { border-bottom: 1px solid #ddd; padding: 0.25rem 0.7rem 0.25rem 0; vertical-align: top; overflow-wrap: anywhere }
 caption { text-align: left; font-style: italic; padding-bottom: 0.3rem }
+.claim { white-space: nowrap }
 .scroll { overflow-x: auto } figure { margin: 1.2rem 0; text-align: center } img { max-width: 100%; height: auto }
 figcaption { font-size: 0.86rem; text-align: left } code, pre { font-size: 0.84rem; background: #f4f4f2 }
 pre { padding: 0.5rem 0.8rem; overflow-x: auto } nav a { margin-right: 0.9rem; white-space: nowrap }
@@ -47,16 +48,19 @@ pre { padding: 0.5rem 0.8rem; overflow-x: auto } nav a { margin-right: 0.9rem; w
 """
 
 
-def write(out: Path, claims: Sequence[Claim], run: Mapping[str, Any]) -> None:
-    """Write all files for the claims at hand; ``run`` says how they were computed."""
-    images: dict[str, dict[str, bytes]] = {}
-    for claim in claims:
-        for picture in claim.pictures:
-            images[picture.name] = {kind: _image(picture.figure, kind) for kind in FORMATS}
-            for kind, data in images[picture.name].items():
-                _put(out / "figures" / f"{picture.name}.{kind}", data)
+def draw(out: Path, claim: Claim) -> dict[str, bytes]:
+    """Write the figures of a claim, and return them as SVG, by name."""
+    vectors: dict[str, bytes] = {}
+    for picture in claim.pictures:
+        for kind in FORMATS:
+            vectors[picture.name] = _image(picture.figure, kind)  # the last kind stays
+            _put(out / "figures" / f"{picture.name}.{kind}", vectors[picture.name])
+    return vectors
+
+
+def write(out: Path, claims: Sequence[Claim], run: Mapping[str, Any], vectors: Mapping[str, bytes]) -> None:
+    """Write the page and the numbers of the claims at hand; ``run`` says how they were computed."""
     _put(out / "results.json", json.dumps(results(claims, run), indent=1, ensure_ascii=False).encode())
-    vectors = {name: found["svg"] for name, found in images.items()}
     _put(out / "report.html", _page(claims, run, vectors).encode())
 
 
@@ -66,7 +70,6 @@ def results(claims: Iterable[Claim], run: Mapping[str, Any]) -> dict[str, Any]:
         "run": _plain(run),
         "claims": {
             claim.name: {
-                "verdict": str(claim.verdict),
                 "checks": [_plain(dataclasses.asdict(c)) for c in claim.checks],
                 "numbers": _plain(claim.numbers),
                 "measured": _plain(claim.measured),
@@ -82,11 +85,12 @@ def _plain(value: Any) -> Any:
     """A value as JSON has it."""
     if isinstance(value, Fraction):
         return str(value)
+    known: Any = value
     if isinstance(value, Mapping):
-        return {str(key): _plain(x) for key, x in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return {str(key): _plain(x) for key, x in known.items()}
     if isinstance(value, list | tuple):
-        return [_plain(x) for x in value]  # pyright: ignore[reportUnknownVariableType]
-    return value.item() if isinstance(value, np.generic) else value
+        return [_plain(x) for x in known]
+    return known.item() if isinstance(value, np.generic) else known
 
 
 def _put(path: Path, data: bytes) -> None:
@@ -101,11 +105,8 @@ def _put(path: Path, data: bytes) -> None:
 
 
 def _image(figure: Any, kind: str) -> bytes:
-    import matplotlib as mpl
-
     out = io.BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "maxatk"}):
-        figure.savefig(out, format=kind, dpi=200, metadata={"Date": None} if kind == "svg" else None)
+    figure.savefig(out, format=kind, dpi=200, metadata={"Date": None} if kind == "svg" else None)
     return out.getvalue()
 
 
@@ -117,7 +118,7 @@ def _page(claims: Sequence[Claim], run: Mapping[str, Any], vectors: Mapping[str,
     total = sum(counts.values())
     versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
     rows = "".join(
-        f"<tr><td>{_link(claim) if first else ''}</td>{_cells(c)}</tr>"
+        f'<tr><td class="claim">{_link(claim) if first else ""}</td>{_cells(c)}</tr>'
         for claim in claims
         for first, c in ((j == 0, c) for j, c in enumerate(claim.checks))
     )

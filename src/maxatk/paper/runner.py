@@ -28,7 +28,7 @@ from maxatk.paper import (
     theorem3,
     theorem4,
 )
-from maxatk.paper.claim import Check, Claim, Effort, Verdict
+from maxatk.paper.claim import Check, Claim, Effort, Verdict, tally
 
 CLAIMS: dict[str, Callable[[Effort], Claim]] = {
     "figure1": figure1.run,
@@ -57,13 +57,11 @@ class Reproduction:
         return [c for claim in self.claims for c in claim.checks if c.verdict is Verdict.FAILS]
 
     def __str__(self) -> str:
-        counts = {v: sum(c.verdict is v for claim in self.claims for c in claim.checks) for v in Verdict}
-        lines = [
-            f"{claim.name:13} {len(claim.checks):3} checks in {claim.seconds:6.1f} s: {claim.verdict}"
-            for claim in self.claims
-        ]
-        total = ", ".join(f"{n} {v}" for v, n in counts.items() if n)
-        return "\n".join([*lines, f"{sum(counts.values())} checks: {total}", f"written to {self.out / 'report.html'}"])
+        lines = [f"{claim.name:13} {claim.seconds:6.1f} s  {tally(claim.checks)}" for claim in self.claims]
+        everything = tally(c for claim in self.claims for c in claim.checks)
+        return "\n".join(
+            [*lines, f"in all {self.seconds:12.1f} s  {everything}", f"written to {self.out / 'report.html'}"]
+        )
 
 
 def reproduce(
@@ -101,7 +99,8 @@ def reproduce(
         "seconds": {},
     }
     claims: list[Claim] = []
-    with _reporter(progress) as tell, _interrupts() as stop_if_asked:
+    vectors: dict[str, bytes] = {}
+    with _reporter(progress) as tell, _interrupts() as stop_if_asked, drawing.style():
         for name in names:
 
             def at(what: str, name: str = name) -> None:
@@ -115,7 +114,8 @@ def reproduce(
             claim.seconds = run["seconds"][name] = time.perf_counter() - started
             claims.append(claim)
             at("writing")
-            report.write(folder, claims, run)
+            vectors |= report.draw(folder, claim)
+            report.write(folder, claims, run, vectors)
     return Reproduction(folder, tuple(claims), time.perf_counter() - began)
 
 

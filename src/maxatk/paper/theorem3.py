@@ -1,5 +1,6 @@
 """Theorem 3: every learner needs samples in proportion to K."""
 
+import itertools
 import math
 from fractions import Fraction
 from typing import Any
@@ -25,16 +26,16 @@ def step_two(K: int, H: int, policies: int | None) -> dict[str, Any]:
     p, delta = Fraction(1, 96 * K * H), 8192 * epsilon / (K * H * H)
     mdp = mk.instances.lower_bound(2, 2, H, K, epsilon, alternative=(0, 0))
     optimum = mk.solve(mdp, K, solver=mk.Exact()).exact
-    free = K * H
-    rng = np.random.default_rng(SEED)
+    tables: Any  # [policies, K, H]
     if policies is None:
-        tables = ((np.arange(2**free)[:, None] >> np.arange(free)) & 1).reshape(-1, K, H, 1)
+        tables = np.array(list(itertools.product((0, 1), repeat=K * H))).reshape(-1, K, H)
     else:
-        tables = (rng.random((policies, K, H, 1)) < rng.random((policies, 1, 1, 1))).astype(int)
+        rng = np.random.default_rng(SEED)
+        tables = (rng.random((policies, K, H)) < rng.random((policies, 1, 1))).astype(int)
     least = math.inf
     worst_good = Fraction(1)  # the least share of the better action of any policy that is within epsilon
     for table in tables:
-        value = mk.evaluate(mdp, mk.MarkovPolicy(np.repeat(table, 2, axis=2))).exact
+        value = mk.evaluate(mdp, mk.MarkovPolicy(np.stack([table, table], axis=2))).exact
         assert value is not None
         mass = int((table[:, : H // 4] == 0).sum())
         missed = K * H // 4 - mass
@@ -112,8 +113,8 @@ def run(effort: Effort) -> Claim:
         paper="For every K there is a family of problems on which every (ε, δ)-correct learner draws at least "
         "Ω(K S A H³ ε⁻² ln(1/δ)) samples: K times as many as ordinary reinforcement learning. The goal is reached with "
         "probability p = c₀/(KH) at every step, and with p + Δ, Δ = c₁ε/(KH²), by one hidden action.",
-        method="Step 2 of the proof in fractions: the loss of every deterministic policy on the alternative instance (of "
-        "random ones where there are too many) against the proof's bound, and the three inequalities it uses. The growth "
+        method="Step 2 of the proof in fractions: the loss of every deterministic policy on the alternative instance "
+        "(of random ones where there are too many) against the proof's bound, and the inequalities it uses. The growth "
         "in K: the formula with its constants, and, for the example of Section 4.1, the exact number of samples that "
         f"shows the better of two actions with probability {CONFIDENCE}.",
         letters=[
