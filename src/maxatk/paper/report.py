@@ -9,6 +9,7 @@ import html
 import io
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -36,7 +37,7 @@ table { border-collapse: collapse; font-size: 0.86rem; margin: 0.4rem 0 1.2rem; 
 th { text-align: left; border-bottom: 1.5px solid #333; font-size: 0.78rem; padding: 0.25rem 0.7rem 0.25rem 0 }
 td { border-bottom: 1px solid #ddd; padding: 0.25rem 0.7rem 0.25rem 0; vertical-align: top; overflow-wrap: anywhere }
 caption { text-align: left; font-style: italic; padding-bottom: 0.3rem }
-.claim { white-space: nowrap }
+sub, sup { line-height: 0 } .claim { white-space: nowrap }
 .scroll { overflow-x: auto } figure { margin: 1.2rem 0; text-align: center } img { max-width: 100%; height: auto }
 figcaption { font-size: 0.86rem; text-align: left } code, pre { font-size: 0.84rem; background: #f4f4f2 }
 pre { padding: 0.5rem 0.8rem; overflow-x: auto } nav a { margin-right: 0.9rem; white-space: nowrap }
@@ -147,16 +148,16 @@ Every section has its own letters.</p><p>{_esc(versions)}.</p></body></html>
 
 
 def _section(claim: Claim, run: Mapping[str, Any], vectors: Mapping[str, bytes]) -> str:
-    letters = "".join(f"<tr><td>{_esc(a)}</td><td><code>{_esc(b)}</code></td></tr>" for a, b in claim.letters)
+    letters = "".join(f"<tr><td>{_prose(a)}</td><td><code>{_esc(b)}</code></td></tr>" for a, b in claim.letters)
     figures = "".join(
         f'<figure><img alt="{_esc(p.caption)}" src="data:image/svg+xml;base64,{_base64(vectors[p.name])}">'
-        f"<figcaption>{_esc(p.caption)} (figures/{p.name}.png, .svg)</figcaption></figure>"
+        f"<figcaption>{_prose(p.caption)} (figures/{p.name}.png, .svg)</figcaption></figure>"
         for p in claim.pictures
     )
     command = f"maxatk paper --only {claim.name} --out {claim.name}" + (" --quick" if run["quick"] else "")
     seeds = "; ".join(f"{name}: {seed}" for name, seed in claim.seeds.items())
     return f"""<h2 id="{claim.name}">{_esc(claim.title)}</h2>
-<p><b>The paper.</b> {_esc(claim.paper)}</p><p><b>What was computed.</b> {_esc(claim.method)}</p>
+<p><b>The paper.</b> {_prose(claim.paper)}</p><p><b>What was computed.</b> {_prose(claim.method)}</p>
 <div class="scroll"><table><thead><tr><th>what was checked</th><th>the paper</th><th>ours</th><th>verdict</th></tr>
 </thead><tbody>{"".join(f"<tr>{_cells(c)}</tr>" for c in claim.checks)}</tbody></table></div>
 {figures}{"".join(_table(t) for t in claim.tables)}
@@ -167,21 +168,27 @@ The code: <code>maxatk/paper/{claim.name}.py</code>.</p>
 
 
 def _cells(c: Check) -> str:
-    cells = "".join(f"<td>{_esc(x)}</td>" for x in (c.what, c.paper, c.ours))
+    cells = "".join(f"<td>{_prose(x)}</td>" for x in (c.what, c.paper, c.ours))
     return f'{cells}<td class="verdict {c.verdict}">{c.verdict}</td>'
 
 
 def _table(table: Table) -> str:
-    head = "".join(f"<th>{_esc(x)}</th>" for x in table.head)
-    rows = "".join(f"<tr>{''.join(f'<td>{_esc(text(x))}</td>' for x in row)}</tr>" for row in table.rows)
+    head = "".join(f"<th>{_prose(x)}</th>" for x in table.head)
+    rows = "".join(f"<tr>{''.join(f'<td>{_prose(text(x))}</td>' for x in row)}</tr>" for row in table.rows)
     return (
-        f'<div class="scroll"><table><caption>{_esc(table.caption)}</caption><thead><tr>{head}</tr></thead>'
+        f'<div class="scroll"><table><caption>{_prose(table.caption)}</caption><thead><tr>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )
 
 
 def _link(claim: Claim) -> str:
     return f'<a href="#{claim.name}">{_esc(claim.title.split(":")[0])}</a>'
+
+
+def _prose(value: str) -> str:
+    """Text for the page, with ``s_1`` and ``2^H`` raised and lowered; names of code are left alone."""
+    found = re.sub(r"\b([A-Za-zΠτκ]|OPT)_(?:\{([^}]*)\}|(\w+))", r"\1<sub>\2\3</sub>", _esc(value))
+    return re.sub(r"\^(?:\{([^}]*)\}|\(([^)]*)\)|([−\w]+))", r"<sup>\1\2\3</sup>", found)
 
 
 def _esc(value: object) -> str:

@@ -87,6 +87,10 @@ def reproduce(
             raise mk.InputError(f"there is no claim {name!r}: the claims are {', '.join(CLAIMS)}")
     drawing.require()
     folder, began = Path(out), time.perf_counter()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise mk.InputError(f"{folder}: cannot be written to: {error.strerror}") from None
     names = [name for name in CLAIMS if not only or name in only]
     run: dict[str, Any] = {
         "quick": quick,

@@ -75,7 +75,7 @@ def bernoulli_kl(p: float, q: float) -> float:
 
 
 def coins(ks: list[int]) -> list[dict[str, float]]:
-    """Section 4.1's example: chances 1/(4K) and 5/(16K) of a reward of 1, so that the wrong action costs the same."""
+    """Section 4.2's example: chances 1/(4K) and 5/(16K) of a reward of 1, so that the wrong action costs the same."""
     rows: list[dict[str, float]] = []
     for K in ks:
         p, q = 1 / (4 * K), 5 / (16 * K)
@@ -115,7 +115,7 @@ def run(effort: Effort) -> Claim:
         "probability p = c₀/(KH) at every step, and with p + Δ, Δ = c₁ε/(KH²), by one hidden action.",
         method="Step 2 of the proof in fractions: the loss of every deterministic policy on the alternative instance "
         "(of random ones where there are too many) against the proof's bound, and the inequalities it uses. The growth "
-        "in K: the formula with its constants, and, for the example of Section 4.1, the exact number of samples that "
+        "in K: the formula with its constants, and, for the example of Section 4.2, the exact number of samples that "
         f"shows the better of two actions with probability {CONFIDENCE}.",
         letters=[
             ("M_0, M_{s,a}", "mk.instances.lower_bound(..., alternative=None or (s, a))"),
