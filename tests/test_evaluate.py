@@ -14,6 +14,7 @@ import maxatk as mk
 import oracles
 from maxatk.evaluation import binned, exactly
 from maxatk.evaluation.law import Law, best_of, exact_best_of, in_floats, mixed
+from maxatk.evaluation.propagation import Units
 from maxatk.evaluation.search import mean_optimal
 from problems import specs, table_of
 
@@ -194,7 +195,6 @@ def test_laws_bound_the_truth(spec, k, seed, max_atoms):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "FEW_OUTCOMES", -1)
             patch.setattr(module, "MOST_OUTCOMES", -1)
-            patch.setattr(module, "FEW_ATOMS", max_atoms)
             try:
                 found = mk.evaluate(mdp, policy, max_atoms=max_atoms)
             except mk.TooLargeError:
@@ -252,10 +252,36 @@ def test_policies_that_round(spec, k, seed, n):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "FEW_OUTCOMES", -1)
         patch.setattr(module, "MOST_OUTCOMES", -1)
-        patch.setattr(module, "FEW_ATOMS", 2)
-        found = mk.evaluate(mdp, plan.policy)
+        found = mk.evaluate(mdp, plan.policy, max_atoms=2)
     assert found.lower <= exact.exact <= found.upper
-    assert found.upper - found.lower <= 1e-3 * mdp.horizon
+
+
+@settings(max_examples=60)
+@given(
+    spec=specs(),
+    k=st.integers(1, 3),
+    seed=st.integers(0, 99),
+    bins=st.sampled_from([1, 2, 5, 4096]),
+    kind=st.sampled_from(["markov", "midpoint"]),
+)
+def test_bins_alone(spec, k, seed, bins, kind):
+    """Nothing dropped, only binned: merged means bound the value from below, split atoms from above."""
+    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = mdp.with_rewards(np.random.default_rng(seed).random(len(mdp.reward)))
+    if kind == "markov":
+        policy = policies(mdp, k, seed)["repeated"]
+    else:
+        policy = mk.solve(mdp, k, solver=mk.Midpoint(Fraction(1, 2))).policy
+    truth = mk.evaluate(mdp, policy).exact
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(binned, "MOST_BINS", bins)
+        patch.setattr(binned, "LEAST_BINS", bins)
+        rollout = 0 if kind == "markov" else None
+        found = binned.binned(mdp, policy, rollout, Units.of(mdp, policy), 0.0, 10**6)
+    low, high = (law if kind == "midpoint" else best_of([(law, k)]) for law in found.laws)
+    assert low.mean <= truth + 1e-9
+    assert truth <= high.mean + 1e-9
+    assert found.shift <= (mdp.horizon + 1) * k * 2 * max(np.ptp(mdp.return_range), 1e-9) / bins
 
 
 def test_bins_are_of_second_order():

@@ -1,0 +1,10 @@
+"""The paper, recomputed: one file per claim, each a user of the public API alone. Only the command imports this.
+
+``maxatk paper`` calls :func:`reproduce`. A claim is a module with a function ``run(effort) -> Claim``; whoever wants to
+know how a number of the report came about reads that module from the top.
+"""
+
+from maxatk.paper.claim import Check, Claim, Effort, Picture, Table, Verdict
+from maxatk.paper.runner import CLAIMS, Reproduction, reproduce
+
+__all__ = ["CLAIMS", "Check", "Claim", "Effort", "Picture", "Reproduction", "Table", "Verdict", "reproduce"]

@@ -1,0 +1,156 @@
+"""What a claim of the paper becomes: checks with verdicts, tables, figures and numbers."""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+
+
+class Verdict(StrEnum):
+    """What the numbers say of a claim."""
+
+    HOLDS = "holds"  # as the paper prints it
+    TIGHTENED = "tightened"  # as printed, and more is true
+    ADDED = "added"  # the paper leaves it open; our number holds
+    CORRECTED = "corrected"  # not as printed; our correction holds
+    FAILS = "fails"  # neither
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of the table that opens the report."""
+
+    what: str
+    paper: str  # the paper's number
+    ours: str
+    verdict: Verdict
+
+
+def check(
+    what: str, *, paper: object = None, ours: object, holds: bool, as_printed: bool = True, tight: bool = True
+) -> Check:
+    """A check whose verdict follows from facts.
+
+    Args:
+        what: what was checked.
+        paper: the paper's number, or None where it gives none.
+        ours: our number.
+        holds: whether our statement holds.
+        as_printed: whether the printed one does.
+        tight: whether the printed one says all there is, rather than a weaker thing than ours.
+    """
+    if not holds:
+        verdict = Verdict.FAILS
+    elif paper is None:
+        verdict = Verdict.ADDED
+    elif not as_printed:
+        verdict = Verdict.CORRECTED
+    else:
+        verdict = Verdict.HOLDS if tight else Verdict.TIGHTENED
+    return Check(what, "not given" if paper is None else text(paper), text(ours), verdict)
+
+
+def equal(what: str, *, paper: object = None, ours: object, right: object = None) -> Check:
+    """A check of one number: ours against the printed one or, where that is missing or wrong, the ``right`` one."""
+    holds = ours == (paper if right is None else right)
+    return check(what, paper=paper, ours=ours, holds=holds, as_printed=ours == paper)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows for the reader of the report."""
+
+    caption: str
+    head: tuple[str, ...]
+    rows: list[tuple[object, ...]]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A Matplotlib figure with its caption."""
+
+    name: str
+    figure: Any
+    caption: str
+
+
+@dataclass
+class Claim:
+    """A claim of the paper, recomputed."""
+
+    name: str
+    title: str
+    paper: str  # what the paper says, in our words
+    method: str  # what was computed, and how
+    letters: list[tuple[str, str]]  # the paper's letters and the code that stands for them
+    checks: list[Check] = field(default_factory=list[Check])
+    tables: list[Table] = field(default_factory=list[Table])
+    pictures: list[Picture] = field(default_factory=list[Picture])
+    numbers: dict[str, Any] = field(default_factory=dict[str, Any])  # the same on every machine
+    measured: dict[str, Any] = field(default_factory=dict[str, Any])  # seconds, and what depends on random streams
+    seeds: dict[str, Any] = field(default_factory=dict[str, Any])
+    seconds: float = 0.0  # how long it took
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much to compute, and whom to tell how far it is."""
+
+    quick: bool
+    tell: Callable[[str], None] = lambda _: None
+
+    def pick(self, quick: T, full: T) -> T:
+        """The smaller setting or the larger one."""
+        return quick if self.quick else full
+
+
+def tally(checks: Iterable[Check]) -> str:
+    """How many checks have each verdict, in words."""
+    counts = Counter(c.verdict for c in checks)
+    return ", ".join(f"{counts[v]} {v}" for v in Verdict if counts[v])
+
+
+def text(value: object) -> str:
+    """A number as people read it: fractions as they are while they are short."""
+    if isinstance(value, Fraction):
+        return str(value) if value.denominator < 10**9 else f"{float(value):.8g}"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, int) and abs(value) >= 10_000:
+        return f"{value:,}".replace(",", " ")
+    return str(value)
+
+
+def exponent(x: Sequence[float], y: Sequence[float]) -> float:
+    """The slope of log y over log x: the exponent of a power law through the points."""
+    return float(np.polyfit(np.log(np.asarray(x, float)), np.log(np.asarray(y, float)), 1)[0])
+
+
+def seconds(run: Callable[[], object], repeats: int) -> float:
+    """Processor time, of all cores: the shortest of some runs."""
+    times: list[float] = []
+    for _ in range(repeats):
+        began = time.process_time()
+        run()
+        times.append(time.process_time() - began)
+    return min(times)
+
+
+def chance(failures: int, runs: int, confidence: float = 0.95) -> float:
+    """An upper confidence bound on a probability of failure (Clopper and Pearson), by bisection."""
+    low, high = failures / runs, 1.0
+    for _ in range(60):
+        p = (low + high) / 2
+        at_most = sum(math.comb(runs, j) * p**j * (1 - p) ** (runs - j) for j in range(failures + 1))
+        low, high = (p, high) if at_most > 1 - confidence else (low, p)
+    return high

@@ -1,0 +1,304 @@
+"""The paper, recomputed: the quick run against stored numbers, the report's files, and checks that can fail.
+
+``python tests/test_paper.py`` writes the stored numbers anew.
+"""
+
+import ast
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import golden
+import maxatk as mk
+from maxatk import paper
+from maxatk.cli import main
+from maxatk.paper import claim, drawing, proposition1, proposition2, report, runner, theorem1, theorem2
+from maxatk.paper.claim import Verdict
+
+STORED = Path(__file__).with_name("paper_quick.json")
+
+
+def stable(results):
+    """What must not change from machine to machine: the numbers, and the verdicts."""
+    return {
+        name: {"verdicts": [[c["what"], c["verdict"]] for c in found["checks"]], "numbers": found["numbers"]}
+        for name, found in results["claims"].items()
+    }
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    out = tmp_path_factory.mktemp("paper")
+    told = []
+    began = time.perf_counter()
+    found = paper.reproduce(out, quick=True, progress=told.append)
+    return out, found, told, time.perf_counter() - began
+
+
+@pytest.fixture(scope="module")
+def results(quick):
+    return json.loads((quick[0] / "results.json").read_text())
+
+
+def differences(found, expected, where=""):
+    """Where two results differ: numbers by more than 1e-6, everything else at all."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        return [
+            line
+            for key in sorted(set(found) | set(expected))
+            for line in differences(found.get(key), expected.get(key), f"{where}/{key}")
+        ]
+    if isinstance(expected, list) and isinstance(found, list) and len(found) == len(expected):
+        return [
+            line
+            for i, (a, b) in enumerate(zip(found, expected, strict=True))
+            for line in differences(a, b, f"{where}/{i}")
+        ]
+    if isinstance(expected, float) and isinstance(found, int | float):
+        return [] if found == pytest.approx(expected, rel=1e-6, abs=1e-6) else [f"{where}: {found} for {expected}"]
+    return [] if found == expected else [f"{where}: {found!r} for {expected!r}"]
+
+
+@pytest.mark.parametrize("name", paper.CLAIMS)
+def test_the_quick_run_finds_the_stored_numbers(results, name):
+    expected = json.loads(STORED.read_text())
+    assert differences(stable(results)[name], expected[name]) == []
+
+
+def test_no_check_fails(quick):
+    assert [c.what for c in quick[1].failed] == []
+
+
+def test_the_golden_numbers_are_found(results):
+    """Numbers that were obtained without this package."""
+    numbers = {name: found["numbers"] for name, found in results["claims"].items()}
+    rows = {row["gamma"]: row for row in numbers["figure1"]["rows"]}
+    for gamma, value in golden.FIGURE1_TWO_ROLLOUTS.items():
+        assert Fraction(rows[str(gamma)]["optimum"]) == value
+        assert Fraction(rows[str(gamma)]["markov"]) == golden.FIGURE1_MARKOV[gamma]
+    rows = {row["K"]: row for row in numbers["proposition1"]["rows"]}
+    for k, value in golden.PROPOSITION1_EXACT.items():
+        assert Fraction(rows[k]["adaptive"]) == value
+        assert Fraction(rows[k]["markov"]) == golden.PROPOSITION1_MARKOV_EXACT[k]
+    for k, value in golden.PROPOSITION1.items():
+        assert float(Fraction(rows[k]["adaptive"])) == pytest.approx(value, rel=1e-12)
+        assert float(Fraction(rows[k]["markov"])) == pytest.approx(golden.PROPOSITION1_MARKOV[k], rel=1e-12)
+    assert numbers["proposition1"]["best_mu"] == pytest.approx(0.49388489389591783, abs=1e-7)
+    assert numbers["proposition1"]["first_above_1.24"] == 59
+    found = numbers["proposition3"]
+    assert [found[key] for key in ("OPT", "OPT_noG", "OPT_noM", "OPT_markov")] == ["21/16", "41/32", "41/32", "5/4"]
+    assert {Fraction(m): Fraction(u) for m, u in found["U"].items()} == golden.PROPOSITION3_CURVE
+    for (m, g), (safe, risky) in golden.PROPOSITION3_ACTIONS.items():
+        assert [Fraction(x) for x in found["q"][f"M={m}, G={g}"][:2]] == [safe, risky]
+
+
+def test_the_files(quick, results):
+    out, found, told, seconds = quick
+    assert seconds < 600  # the promise is two minutes on a free core; this one may be shared
+    names = [picture.name for one in found.claims for picture in one.pictures]
+    assert sorted(p.name for p in (out / "figures").iterdir()) == sorted(
+        f"{n}.{k}" for n in names for k in ("png", "svg")
+    )
+    assert all((out / "figures" / f"{n}.png").read_bytes().startswith(b"\x89PNG") for n in names)
+    assert not list(out.rglob("*.draft"))
+    assert [name for name in paper.CLAIMS if f"{name} (" in " ".join(told)] == list(paper.CLAIMS)
+    run = results["run"]
+    assert run["quick"] is True
+    assert run["versions"]["maxatk"] == mk.__version__
+    assert run["versions"]["numpy"] == np.__version__
+    assert set(run["seconds"]) == set(paper.CLAIMS)
+    assert "written to" in str(found)
+
+
+def test_the_page_needs_nothing_beside_itself(quick):
+    out, found, *_ = quick
+    page = (out / "report.html").read_text()
+    assert re.findall(r'(?:src|href)="(?!data:image/svg\+xml;base64,|#)[^"]*"', page) == []
+    assert "@import" not in page
+    assert "<script" not in page
+    for one in found.claims:
+        assert f'<h2 id="{one.name}">' in page
+        assert f"maxatk paper --only {one.name} --out {one.name} --quick" in page
+    assert page.count("data:image/svg+xml") == sum(len(one.pictures) for one in found.claims)
+    assert page.count('<td class="verdict') == 2 * sum(len(one.checks) for one in found.claims)
+
+
+def test_the_claims_use_the_public_api_alone():
+    for path in Path(paper.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("maxatk"):
+                assert node.module.startswith("maxatk.paper"), path
+            if isinstance(node, ast.Import):
+                assert all(n.name == "maxatk" for n in node.names if n.name.startswith("maxatk")), path
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "mk":
+                assert node.attr in mk.__all__ or node.attr == "__version__", path
+
+
+def test_nothing_else_imports_it():
+    code = "import maxatk, maxatk.cli, sys; sys.exit(any(name.startswith('maxatk.paper') for name in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        ({"paper": 1, "holds": True}, Verdict.HOLDS),
+        ({"paper": 1, "holds": True, "tight": False}, Verdict.TIGHTENED),
+        ({"holds": True}, Verdict.ADDED),
+        ({"paper": 1, "holds": True, "as_printed": False}, Verdict.CORRECTED),
+        ({"paper": 1, "holds": False}, Verdict.FAILS),
+        ({"holds": False}, Verdict.FAILS),
+    ],
+)
+def test_verdicts_follow_from_facts(facts, verdict):
+    assert claim.check("what", ours=2, **facts).verdict is verdict
+
+
+def test_verdicts_follow_from_numbers():
+    assert claim.equal("what", paper=Fraction(1, 2), ours=Fraction(1, 2)).verdict is Verdict.HOLDS
+    assert claim.equal("what", paper=Fraction(1, 2), ours=Fraction(1, 3)).verdict is Verdict.FAILS
+    assert (
+        claim.equal("what", paper=Fraction(1, 2), ours=Fraction(1, 3), right=Fraction(1, 3)).verdict
+        is Verdict.CORRECTED
+    )
+    assert claim.equal("what", ours=3, right=3).verdict is Verdict.ADDED
+
+
+def test_wrong_numbers_fail(monkeypatch):
+    """A planner that is off shows: the checks of these claims can fail."""
+    truth = mk.solve
+
+    def off(mdp, k, **arguments):
+        plan = truth(mdp, k, **arguments)
+        if isinstance(arguments.get("solver"), mk.Exact):
+            object.__setattr__(plan, "exact", plan.exact + Fraction(1, 1000))
+        return plan
+
+    monkeypatch.setattr(mk, "solve", off)
+    effort = paper.Effort(quick=True)
+    for name in ("figure1", "proposition1", "proposition2", "proposition3"):
+        assert Verdict.FAILS in [c.verdict for c in paper.CLAIMS[name](effort).checks], name
+
+
+def test_every_policy_is_counted():
+    """By hand: one step, two actions, two outcomes each; two rollouts. 2 first actions, each followed by 2² pairs."""
+    coin = [(Fraction(1, 2), 0, 0, True), (Fraction(1, 2), 0, 1, True)]
+    everything = proposition2.Everything(mk.MDP.from_table([[coin, coin]], horizon=1), 2)
+    assert everything.policies == 2 * 2**2
+    assert everything.histories == 1 + 4
+    assert everything.values == {Fraction(3, 4)}
+
+
+def test_the_table_sweep_is_the_rounded_problem():
+    mdp = theorem1.random_problem(3, 2, 3, seed=7)
+    for n, k in ((1, 1), (3, 2), (5, 3)):
+        plan = mk.solve(mdp, k, solver=mk.Midpoint(kappa=Fraction(1, n)))
+        assert theorem1.table_sweep(mdp, k, n) == pytest.approx(plan.value, abs=1e-12)
+
+
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_the_markov_value_of_proposition_1_in_integers(k):
+    safe, risky = Fraction(1, k), Fraction(1, k * k)
+    values = [
+        Fraction(1, 2) * (1 - (1 - risky) ** (k - w)) + Fraction(1, k) * (1 - risky) ** (k - w) * (1 - (1 - safe) ** w)
+        for w in range(k + 1)
+    ]
+    assert proposition1.markov(k) == max(values)
+
+
+def test_subset_sums_by_hand():
+    assert theorem2.solvable([3, 5, 7], 8)
+    assert not theorem2.solvable([3, 5, 7], 9)
+    gap, beta = theorem2.gap([4, 4], 9)
+    assert gap == -beta
+
+
+def test_an_exponent_and_a_confidence_bound():
+    assert claim.exponent([1, 2, 4], [3, 24, 192]) == pytest.approx(3)
+    assert claim.chance(0, 10) == pytest.approx(1 - 0.05**0.1)
+
+
+def test_one_claim_alone(tmp_path, capsys):
+    assert main(["paper", "--quick", "--only", "proposition3", "--out", str(tmp_path / "here")]) == 0
+    assert "proposition3" in capsys.readouterr().out
+    assert list(json.loads((tmp_path / "here" / "results.json").read_text())["claims"]) == ["proposition3"]
+
+
+def test_a_failed_check_is_an_error(tmp_path, capsys, monkeypatch):
+    bad = claim.Claim("figure1", "Figure 1", "", "", [], checks=[claim.equal("one", paper=1, ours=2)])
+    monkeypatch.setitem(runner.CLAIMS, "figure1", lambda effort: bad)
+    assert main(["paper", "--only", "figure1", "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == "maxatk: 1 checks fail, first: one\n"
+
+
+def test_bad_input(tmp_path, capsys, monkeypatch):
+    assert main(["paper", "--only", "theorem5", "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith("maxatk: there is no claim 'theorem5': the claims are figure1, ")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["paper", "--quick", "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == "maxatk: the paper's figures need Matplotlib: pip install 'maxatk[plot]'\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_written(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main(["paper", "--quick", "--out", str(tmp_path / "file")]) == 2
+    assert capsys.readouterr().err == f"maxatk: {tmp_path / 'file'}: cannot be written to: File exists\n"
+
+
+def test_ctrl_c_leaves_whole_files(tmp_path):
+    """The planner swallows an interrupt; the run must not go on with what it returns then."""
+
+    def interrupted(effort):
+        signal.raise_signal(signal.SIGINT)  # as a planner that catches it and returns what it has
+
+    def swallowing(effort):
+        try:
+            interrupted(effort)
+        except KeyboardInterrupt:
+            return paper.CLAIMS["figure1"](effort)
+
+    claims = {"proposition3": paper.CLAIMS["proposition3"], "theorem1": swallowing, "theorem2": interrupted}
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, run in claims.items():
+            patch.setitem(runner.CLAIMS, name, run)
+        with pytest.raises(KeyboardInterrupt):
+            paper.reproduce(tmp_path, quick=True, only=list(claims))
+    assert signal.getsignal(signal.SIGINT) is before
+    assert list(json.loads((tmp_path / "results.json").read_text())["claims"]) == ["proposition3"]
+    assert (tmp_path / "report.html").read_text().rstrip().endswith("</html>")
+    assert not list(tmp_path.rglob("*.draft"))
+
+
+def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch):
+    report._put(tmp_path / "x", b"old")
+    monkeypatch.setattr(Path, "replace", lambda self, target: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(OSError, match="full"):
+        report._put(tmp_path / "x", b"new")
+    assert [p.name for p in tmp_path.iterdir()] == ["x"]
+    assert (tmp_path / "x").read_bytes() == b"old"
+
+
+def test_a_diagram_shows_what_the_problem_says():
+    with drawing.style():
+        figure = drawing.diagram(mk.instances.figure1(gamma=Fraction(1, 10)), {0: (0, 0)})
+    texts = [t.get_text() for t in figure.axes[0].texts]
+    assert {"safe, 9/10", "safe, 1/10", "risky, 1/4", "risky, 3/4", "0", "1/2", "1"} <= set(texts)
+
+
+if __name__ == "__main__":
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        paper.reproduce(folder, quick=True, progress=True)
+        found = stable(json.loads((Path(folder) / "results.json").read_text()))
+    STORED.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
