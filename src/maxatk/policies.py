@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -194,15 +194,18 @@ class CompressedTrial(Trial):
             self._best, self._so_far = max(self._best, self._so_far), Fraction(0)
 
 
-class _FunctionPolicy(CompressedPolicy):
+F = TypeVar("F", bound=Callable[..., int])
+
+
+class _FunctionPolicy(CompressedPolicy, Generic[F]):
     """A policy that asks a function of what its class may see."""
 
-    def __init__(self, choose: Callable[..., int], k: int, horizon: int, best_so_far: Number = -math.inf) -> None:
+    def __init__(self, choose: F, k: int, horizon: int, best_so_far: Number = -math.inf) -> None:
         super().__init__(k, horizon, best_so_far)
-        self._function = _callable(choose)
+        self._function: F = _callable(choose)
 
 
-class AdaptivePolicy(_FunctionPolicy):
+class AdaptivePolicy(_FunctionPolicy[Callable[[int, int, Any, Number, Number], int]]):
     """Any function of rollout, step, state, best return and return so far: ``Π_C``, as good as any policy can be.
 
     >>> import maxatk as mk
@@ -216,7 +219,7 @@ class AdaptivePolicy(_FunctionPolicy):
         return self._function(rollout, step, state, best, so_far)
 
 
-class NoBestPolicy(_FunctionPolicy):
+class NoBestPolicy(_FunctionPolicy[Callable[[int, int, Any, Number], int]]):
     """Any function of rollout, step, state and return so far: without M, so that rollouts are independent."""
 
     independent = True
@@ -226,7 +229,7 @@ class NoBestPolicy(_FunctionPolicy):
         return self._function(rollout, step, state, so_far)
 
 
-class NoReturnPolicy(_FunctionPolicy):
+class NoReturnPolicy(_FunctionPolicy[Callable[[int, int, Any, Number], int]]):
     """Any function of rollout, step, state and best return: without G."""
 
     def action(self, *, rollout: int, step: int, state: Any, best: Number, so_far: Number) -> int:
