@@ -502,3 +502,83 @@ def test_what_was_sampled_is_the_empirical_problem():
     assert mdp.outcomes(0, 0, 0) == [(0.25, None, 0.0), (0.75, None, 0.5)]
     assert mdp.outcomes(0, 0, 1) == [(0.5, None, 0.0), (0.5, None, 1.0)]
     assert optimum(mdp, 1) == Fraction(1, 2)
+
+
+# Found by a stranger.
+
+
+class Sure:
+    """One state, two actions that always pay the same: the better of the two is the optimum, exactly."""
+
+    n_states, n_actions, horizon, start, homogeneous, may_end = 1, 2, 1, 0, True, False
+
+    def __init__(self, rewards, reward_range):
+        self._rewards, self.reward_range = rewards, reward_range
+
+    def sample(self, step, state, action, n, rng):
+        return np.zeros(n, int), np.full(n, self._rewards[action])
+
+
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_greatest_reward_off_the_lattice(seed, k):
+    """Above the last lattice point below the greatest return no chord may run below the truth."""
+    random = np.random.default_rng(seed)
+    low, high = -random.random(), random.random()
+    out = mk.learn(Sure([high, random.uniform(low, high)], (low, high)), k, epsilon=0.3, delta=0.1, budget=20_000)
+    assert out.stats["upper"] >= high
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e7])
+def test_rewards_far_from_0(offset):
+    """Off an exact lattice nothing is taken for whole."""
+    model = Sure([offset + 0.7390851, offset + 0.3141592], (offset, offset + 1))
+    out = mk.learn(model, 1, epsilon=0.05, delta=0.1, budget=20_000)
+    assert out.stats["upper"] >= offset + 0.7390851
+
+
+@pytest.mark.parametrize("budget", range(4, 40, 3))
+def test_small_budgets_end(budget):
+    class Coin:
+        n_states, n_actions, horizon, start, homogeneous = 2, 2, 1, 0, True
+
+        def sample(self, step, state, action, n, rng):
+            return rng.integers(0, 2, n), (rng.random(n) < 0.5).astype(float)
+
+    assert mk.learn(Coin(), 1, epsilon=0.5, delta=0.9, budget=budget).samples <= budget
+
+
+def test_a_checkpoint_belongs_to_one_start_and_its_rewards(tmp_path):
+    class Known:
+        n_states, n_actions, horizon, homogeneous, may_end = 2, 2, 1, True, False
+
+        def __init__(self, start=0, rewards=((1.0, 0.0), (1.0, 0.0))):
+            self.start, self.rewards = start, np.array(rewards)
+
+        def sample(self, step, state, action, n, rng):
+            return np.full(n, state), np.full(n, self.rewards[state, action])
+
+    options = {"epsilon": 0.4, "delta": 0.01, "checkpoint": tmp_path / "x.ckpt"}
+    mk.learn(Known(), 1, **options)
+    for other in (Known(start=1), Known(rewards=((0.0, 1.0), (0.0, 1.0)))):
+        with pytest.raises(mk.InputError, match="another model"):
+            mk.learn(other, 1, **options)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m: mk.learn(m, 1, epsilon=0.1, delta=Fraction(1, 10**400)), "delta is too small"),
+        (lambda m: mk.learn(m, 1, epsilon=0.1, delta=0.1, checkpoint=5), "checkpoint must be a path, not 5"),
+        (lambda m: mk.learn(m, 1, epsilon=0.1, delta=0.1, checkpoint="no/such/x"), "No such file or directory"),
+        (lambda m: mk.learn(m, 1, epsilon=1e-10, delta=0.1, learner=mk.Uniform()), "no run ends so late"),
+        (lambda m: mk.learn(m, 1, epsilon=1e-200, delta=0.1, learner=mk.Uniform(), budget=1000), "too small"),
+        (
+            lambda m: mk.least_samples(n_states=2, n_actions=2, horizon=4, k=1, epsilon=1e-200, delta=0.05),
+            "beyond the range of floats",
+        ),
+    ],
+)
+def test_numbers_beyond_reach(call, message):
+    with pytest.raises(mk.InputError, match=message):
+        call(mk.TabularModel(mk.instances.figure1()))

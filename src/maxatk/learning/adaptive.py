@@ -79,7 +79,8 @@ class Adaptive:
         share = (run.budget * MODEL_SHARE - run.samples) / max(int(more.sum()), 1)
         if share < 1 / 4:
             return None
-        return more if share >= 1 else np.floor(more * share).astype(np.int64)
+        more = more if share >= 1 else np.floor(more * share).astype(np.int64)
+        return more if more.any() else None
 
     def _try_out(
         self, run: Run, plan: CertifiedPlan, upper: float, epsilon: float, delta: float, more: Ints | None

@@ -10,6 +10,7 @@ import numpy as np
 from maxatk import checks
 from maxatk.checks import Number, shown
 from maxatk.errors import InputError
+from maxatk.formats import archive
 from maxatk.learning.models import CheckedModel, Model
 from maxatk.learning.run import LearningProgress, LearningReporter, Run
 from maxatk.learning.sample_size import probability
@@ -90,6 +91,12 @@ def learn(
     if error <= 0:
         raise InputError(f"epsilon must be above 0, not {shown(epsilon)}")
     risk = float(probability(delta, "delta"))
+    if risk == 0:
+        raise InputError(f"delta is too small: {shown(delta)}")
+    if checkpoint is not None:
+        if not isinstance(checkpoint, str | PathLike):
+            raise InputError(f"checkpoint must be a path, not {shown(checkpoint)}")
+        archive.check_target(checkpoint)
     if budget is not None:
         budget = checks.integer(budget, "budget", least=1)
     if learner is None:

@@ -4,6 +4,7 @@ A :class:`Model` is anything with a few attributes and :meth:`Model.sample`. :cl
 through which learners speak to it: past it, sizes, rewards and samples can be relied on.
 """
 
+import hashlib
 import math
 from typing import Any, Protocol, runtime_checkable
 
@@ -273,7 +274,11 @@ class CheckedModel:
 
     def sample(self, row: int, n: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
         """``n`` outcomes of a row, asked for at the first step at which it is in force."""
-        found: Any = self._model.sample(int(self.layer[row]), int(self.state[row]), int(self.action[row]), n, rng)
+        place = int(self.layer[row]), int(self.state[row]), int(self.action[row])
+        try:
+            found: Any = self._model.sample(*place, n, rng)
+        except TypeError as error:
+            raise InputError(f"{self.name(row)}: sample(step, state, action, n, rng) fails: {error}") from error
         if not checks.is_list(found) or len(found) != 2:
             raise InputError(f"{self.name(row)}: sample must return (next_states, rewards), not {shown(found)}")
         next_states = array(found[0], f"{self.name(row)}: next_states")
@@ -315,10 +320,15 @@ class CheckedModel:
         """What tells one model from another without sampling it, for checkpoints."""
         return {
             "n_states": self.n_states,
-            "n_rows": self.n_rows,
+            "start": [self.start_state.tolist(), self.start_prob.tolist()],
+            "rows": _digest(self.pair_start, self.step_layer, self.action),
             "horizon": self.horizon,
             "n_layers": self.n_layers,
             "reward_range": [self.least_reward, self.most_reward],
-            "known_rewards": self.rewards is not None,
+            "known_rewards": None if self.rewards is None else _digest(self.rewards),
             "may_end": self.may_end,
         }
+
+
+def _digest(*arrays: Any) -> str:
+    return hashlib.sha256(b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)).hexdigest()

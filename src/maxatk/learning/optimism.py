@@ -33,11 +33,13 @@ class Grid:
 
     kappa: float
     exact: bool  # whether it holds all rewards that were seen
-    price: float
+    log_price: float
 
     def steps(self, amount: Floats | float) -> Floats:
         """An amount in lattice steps; on an exact lattice what is whole but for rounding is whole."""
         found = np.asarray(amount, np.float64) / self.kappa
+        if not self.exact:
+            return found
         whole = np.rint(found)
         return np.where(np.abs(found - whole) < 1e-9 * np.maximum(np.abs(whole), 1), whole, found)
 
@@ -89,11 +91,11 @@ def choose_grid(model: CheckedModel, plan: CertifiedPlan, epsilon: float) -> Gri
     least, most = model.return_range
     step: Fraction | None = common_step(plan.mdp)
     if step is not None and most - least <= MOST_POINTS * step:
-        price = 2 * (math.pi**2 / 6) ** 2 * float(step.numerator) ** 2 * float(step.denominator) ** 2
-        return Grid(float(step), True, price)
+        log_price = math.log(2) + 2 * (math.log(math.pi**2 / 6) + math.log(step.numerator) + math.log(step.denominator))
+        return Grid(float(step), True, log_price)
     fine = 20 * chord_cost(plan.k, model.horizon) * (most - least) / epsilon
     power = min(max(math.ceil(math.log2(max(fine, 1))), 6), 12)
-    return Grid((most - least) / 2**power, False, 2 * power * (power + 1))
+    return Grid((most - least) / 2**power, False, math.log(2 * power * (power + 1)))
 
 
 def chord_cost(k: int, horizon: int) -> float:
@@ -106,7 +108,7 @@ def log_functions(model: CheckedModel, k: int, grid: Grid) -> float:
     least, most = model.return_range
     best_returns = (most - least) / grid.kappa + 3
     partial_returns = model.horizon * ((model.most_reward - model.least_reward) / grid.kappa + 2) + 1
-    return math.log(model.step_rows * k * len(STAKES)) + math.log(best_returns * partial_returns) + math.log(grid.price)
+    return math.log(model.step_rows * k * len(STAKES)) + math.log(best_returns * partial_returns) + grid.log_price
 
 
 class _Sweep:
@@ -138,7 +140,7 @@ class _Sweep:
         self._model = model
         self.used = np.zeros((model.horizon, model.n_rows), np.bool_)
         least, most = model.return_range
-        self._most = most
+        self._kappa = grid.kappa
         self._stakes = most + (most - least) * STAKES
         h = np.arange(model.horizon + 1)
         ahead = model.horizon - h  # steps still to come
@@ -169,7 +171,8 @@ class _Sweep:
         j = np.arange(m, max(m, int(self._high[1:].max())) + 1)
         cells = self._model.n_states * int((self._high - low).max() + 1)
         checks.fits_in_memory(16 * cells, f"a slice of {self._model.n_states} states")
-        ends = np.minimum(np.interp(j, knots, values), self._most)
+        # Beyond the greatest return a best return is worth itself. No cap there: chords need a convex curve.
+        ends = np.where(j <= knots[-1], np.interp(j, knots, values), self._kappa * j)
         found = kernels.optimistic_slice(self._rows, low, self._high, m, ends, self._stakes, self.used)
         model = self._model
         return float(found[model.start_state] @ model.start_prob / model.start_prob.sum())

@@ -119,6 +119,7 @@ class Run:
 
     def next_round(self, target: Ints) -> None:
         """Begin another round: the trials of the last policy count as samples of their rows."""
+        self._settled = False
         self.data.merge(self.trials)
         self.trials, self.returns = Data(self.model), np.zeros(0)
         self.target = target

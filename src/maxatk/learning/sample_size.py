@@ -104,7 +104,11 @@ def least_samples(*, n_states: int, n_actions: int, horizon: int, k: int, epsilo
             f"epsilon at most horizon/(192*8192) = {H / (192 * 8192):.3g}"
         )
     constant = Fraction(1, 96) / (16 * 8192**2)
-    return float(constant * K * S * A * H**3 / error**2 * Fraction(math.log(1 / risk)))
+    log = math.log(risk.denominator) - math.log(risk.numerator)
+    try:
+        return float(constant * K * S * A * H**3 / error**2 * Fraction(log))
+    except OverflowError:
+        raise InputError("the number of samples is beyond the range of floats") from None
 
 
 def error_bound(*, n_states: int, n_actions: int, horizon: int, k: int, delta: Number, m: int, outcomes: int) -> float:
@@ -120,7 +124,7 @@ def error_bound(*, n_states: int, n_actions: int, horizon: int, k: int, delta: N
     best = math.inf
     for power in range(64):  # the grid is a device of the proof: any will do
         cells = 2**power
-        L = float(_log_histories(S, A, H, K, cells, risk, 1)) / m
+        L = float(Fraction(_log_histories(S, A, H, K, cells, risk, 1)) / m)
         spread = H + math.sqrt(K * H) / (2 * cells)
         best = min(best, 4 * (math.sqrt(2 * L * K * H) * spread + 2 / 3 * L * K * H**2 + 1 / (8 * cells)))
     return best * (1 + 1e-12)

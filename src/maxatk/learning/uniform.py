@@ -61,6 +61,8 @@ class Uniform:
                 f"budget {run.budget} is too small: {size.per_pair} samples for each of {model.n_rows} rows, {total} "
                 f"in all, are needed; {self._offer(model, k, delta, run.budget // model.n_rows, width)}"
             )
+        if total >= 2**62:
+            raise InputError(f"{size.per_pair} samples for each of {model.n_rows} rows are needed: no run ends so late")
         for i, target in enumerate((min(FIRST, size.per_pair), size.per_pair)):
             if run.round == i:
                 run.next_round(np.full(model.n_rows, target))
