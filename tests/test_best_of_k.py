@@ -339,3 +339,29 @@ def test_the_wrapper_can_be_made_again_from_its_spec():
     again = gymnasium.make(env.spec)
     assert isinstance(again, mk.BestOfK)
     assert np.array_equal(again.reset(seed=1)[0], env.reset(seed=1)[0])
+
+
+def test_rollouts_that_end_by_themselves():
+    """Early or at the very last step, it is the environment that ended them; when all are over nothing is left."""
+    mdp = mk.MDP.from_table([[[(1, 0, 1, True)], [(1, 0, 2, False)]]], horizon=2)
+    env = mk.BestOfK(mk.gym.TabularEnv(mdp), 2)
+    env.reset()
+    env.step(1)
+    info = env.step(0)[4]
+    assert (info["rollout_return"], info["rollout_terminated"], info["rollout_truncated"]) == (3, True, False)
+    observation, reward, over, _, info = env.step(0)
+    assert (reward, over, info["rollout_return"]) == (0, True, 1)
+    assert (info["rollout_terminated"], info["rollout_truncated"]) == (True, False)
+    assert numbers(observation) == pytest.approx([1, math.log(4), math.log(2), 0, 0])
+
+
+def test_a_time_limit_that_coincides_with_the_end():
+    class Both(mk.gym.TabularEnv):
+        def step(self, action):
+            *seen, _, _, info = super().step(action)
+            return *seen, True, True, info
+
+    env = mk.BestOfK(Both(lottery(1)), 1)
+    env.reset()
+    info = env.step(0)[4]
+    assert (info["rollout_terminated"], info["rollout_truncated"]) == (True, False)

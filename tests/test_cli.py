@@ -100,6 +100,9 @@ def test_long_tables_are_cut(capsys):
         (["solve", "--set", "slip"], "Invalid value for '--set': 'slip' is not of the form NAME=VALUE"),
         (["solve", "--set", "wind=2"], "windy_cliff takes no wind: its arguments are horizon, slip"),
         (["solve", "--set", "slip=much"], "slip must be a real number, not 'much'"),
+        (["solve", "random_sparse", "--set", "rng=one"], "rng must be a seed or a NumPy Generator, not 'one'"),
+        (["solve", "random_dense", "--set", "rewards=3"], "rewards must be a list of numbers, not 3"),
+        (["solve", "FrozenLake-v1", "--set", "env=3"], "FrozenLake-v1 is the env, so that cannot be given"),
         (["solve", "no/such/file"], "no/such/file: cannot be read: No such file or directory"),
         (["solve", "missing.npz"], "missing.npz: cannot be read: No such file or directory"),
         (["solve", "missing.npz", "--horizon", "3"], "missing.npz: a saved problem takes no horizon: it is as it was"),
@@ -116,8 +119,8 @@ def test_long_tables_are_cut(capsys):
         (["solve", "NoLake-v1"], "NoLake-v1 cannot be made: NameNotFound: "),
         (["sovle"], "there is no command 'sovle': did you mean solve?"),
         (["zzz"], "there is no command 'zzz': the commands are solve, compare, run, learn, paper, instances"),
-        (["solve", "--savee", "x"], "No such option '--savee'."),
-        (["--what"], "No such option '--what'."),
+        (["solve", "--savee", "x"], "No such option"),
+        (["--what"], "No such option"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(arguments, message, capsys):
@@ -152,6 +155,7 @@ def test_an_interrupt_is_exit_code_130(monkeypatch, capsys):
         ("| head -1", 0, ""),
         ("| true", 0, ""),
         ("> /dev/full", 1, "maxatk: cannot write: No space left on device\n"),
+        (">&-", 1, "maxatk: cannot write: standard output is closed\n"),
     ],
 )
 def test_output_that_cannot_be_written(sink, code, message):
@@ -234,6 +238,12 @@ def test_json_of_compare_and_instances(capsys):
     assert rows["without M"]["exact"] == "41/32"
     assert rows["adaptive"]["share"] == pytest.approx(1)
     assert [one["name"] for one in result(["instances"], capsys)] == mk.instances.names()
+
+
+def test_the_horizon_is_an_argument_like_others(capsys):
+    for given, horizon in ((["--horizon", "3"], 3), (["--set", "horizon=4"], 4)):
+        found = result(["solve", "footnote", "-k", "1", *given], capsys)
+        assert found["problem"]["horizon"] == horizon
 
 
 def test_instances_are_listed(capsys):

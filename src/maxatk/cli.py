@@ -30,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 0, 1 if output fails, 2 for bad input, 130 after Ctrl-C."""
     if instruction := os.environ.get("_MAXATK_COMPLETE"):
         return shell_complete(commands, {}, "maxatk", "_MAXATK_COMPLETE", instruction)
+    if getattr(sys, "stdout", None) is None:
+        return _complain("cannot write: standard output is closed", 1)
     try:
         given = sys.argv[1:] if arguments is None else list(arguments)
         with commands.make_context("maxatk", given) as context:
@@ -125,16 +127,30 @@ def _options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return add
 
 
+def _horizon(ctx: click.Context, param: click.Parameter, given: int | None) -> None:
+    """``--horizon H`` is short for ``--set horizon=H``."""
+    if given is not None:
+        ctx.params.setdefault("settings", {})["horizon"] = given
+
+
 _problem = _options(
     click.argument("problem", required=False, metavar="[NAME|FILE|GYM_ID]", shell_complete=_problem_names),
-    click.option("--horizon", type=int, metavar="H", help="Steps of a rollout, where the problem leaves them open."),
     click.option(
         "--set",
         "settings",
         callback=_settings,
         multiple=True,
+        is_eager=True,
         metavar="NAME=VALUE",
         help="An argument of the problem; repeatable.",
+    ),
+    click.option(
+        "--horizon",
+        type=int,
+        callback=_horizon,
+        expose_value=False,
+        metavar="H",
+        help="Steps of a rollout, where the problem leaves them open.",
     ),
 )
 _planned = _options(
@@ -178,7 +194,7 @@ def commands(ctx: click.Context) -> None:
 @click.option("--explain/--no-explain", default=None, help="Say what the policy does differently on the last try.")
 @_json
 def solve(
-    problem: str | None, horizon: int | None, settings: dict[str, Any], k: int, tol: float | None,
+    problem: str | None, settings: dict[str, Any], k: int, tol: float | None,
     time_limit: float | None, best_so_far: float, save: Path | None, page: Path | None, exact: bool,
     compare: bool | None, explain: bool | None, as_json: bool,
 ) -> int:  # fmt: skip
@@ -198,13 +214,13 @@ def solve(
                 raise click.UsageError(f"{option} is for the certified planner, not for --exact")
         if compare or explain:
             raise click.UsageError(f"--{'compare' if compare else 'explain'} is for the certified planner, not --exact")
-        mdp = mk.find_problem(title, horizon=horizon, **settings)
+        mdp = mk.find_problem(title, **settings)
         found = mk.solve(mdp, k, solver=mk.Exact(), best_so_far=best_so_far)
         _show(as_json, lambda: report.plan_data(found), lambda: report.exact_plan(found, title))
         if page is not None:
             found.page(page)
         return 0
-    plan, code = _plan(title, horizon, settings, k, tol, time_limit, best_so_far, save)
+    plan, code = _plan(title, settings, k, tol, time_limit, best_so_far, save)
     data = report.plan_data(plan) if as_json else {}
     if not as_json:
         _Console().print(report.certified_plan(plan, title))
@@ -226,7 +242,7 @@ def solve(
 @_planned
 @_json
 def compare(
-    problem: str | None, horizon: int | None, settings: dict[str, Any], k: int, tol: float | None,
+    problem: str | None, settings: dict[str, Any], k: int, tol: float | None,
     time_limit: float | None, best_so_far: float, save: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Compare classes of policies.
@@ -234,7 +250,7 @@ def compare(
     What is it worth to adapt to the best return so far, and to that of the present try?
     """
     title = problem or DEFAULT
-    plan, code = _plan(title, horizon, settings, k, tol, time_limit, best_so_far, save)
+    plan, code = _plan(title, settings, k, tol, time_limit, best_so_far, save)
     if code:
         return code
     found = _compared(plan, as_json, title)
@@ -252,7 +268,7 @@ def compare(
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of the random numbers.")
 @_json
 def run(
-    plan_file: Path, problem: str | None, horizon: int | None, settings: dict[str, Any],
+    plan_file: Path, problem: str | None, settings: dict[str, Any],
     trials: int | None, seed: int, as_json: bool,
 ) -> int:  # fmt: skip
     """Run a saved plan, and check its certificate.
@@ -264,11 +280,11 @@ def run(
     if problem is None:
         plan = mk.load_plan(plan_file)
     elif problems.is_environment(problem):
-        mdp = mk.find_problem(problem, horizon=horizon, **settings)
+        mdp = mk.find_problem(problem, **settings)
         plan = mk.load_plan(plan_file, mdp)
-        arena = problems.find_environment(problem, horizon=mdp.horizon, **settings)
+        arena = problems.find_environment(problem, **{**settings, "horizon": mdp.horizon})
     else:
-        plan = mk.load_plan(plan_file, mk.find_problem(problem, horizon=horizon, **settings))
+        plan = mk.load_plan(plan_file, mk.find_problem(problem, **settings))
     n = trials if trials is not None else TRIALS if arena is None else TRIALS_IN_ENVIRONMENT
     found = mk.simulate(plan.mdp if arena is None else arena, plan.policy, trials=n, rng=seed, progress=True)
     _show(as_json, lambda: report.simulation_data(plan, found), lambda: report.simulation(plan, found))
@@ -291,7 +307,7 @@ def run(
 @click.option("--save", type=Path, metavar="PLAN", help="Write the plan and the problem as learned to a file.")
 @_json
 def learn(
-    problem: str | None, horizon: int | None, settings: dict[str, Any], k: int, epsilon: float,
+    problem: str | None, settings: dict[str, Any], k: int, epsilon: float,
     delta: float, uniform: bool, budget: int | None, seed: int, checkpoint: Path | None, save: Path | None,
     as_json: bool,
 ) -> int:  # fmt: skip
@@ -307,7 +323,7 @@ def learn(
     for path in (save, kept):
         if path is not None:
             archive.check_target(path)
-    model = mk.TabularModel(mk.find_problem(title, horizon=horizon, **settings))
+    model = mk.TabularModel(mk.find_problem(title, **settings))
     learner = mk.Uniform() if uniform else mk.Adaptive()
     try:
         found = mk.learn(
@@ -355,13 +371,13 @@ def instances(as_json: bool) -> int:
 
 
 def _plan(
-    title: str, horizon: int | None, settings: dict[str, Any], k: int, tol: float | None,
+    title: str, settings: dict[str, Any], k: int, tol: float | None,
     time_limit: float | None, best_so_far: float, save: Path | None,
 ) -> tuple[CertifiedPlan, int]:  # fmt: skip
     """A plan, saved where it is to be, and the exit code."""
     if save is not None:
         archive.check_target(save)
-    mdp = mk.find_problem(title, horizon=horizon, **settings)
+    mdp = mk.find_problem(title, **settings)
     solver = mk.Certified(tol=tol, time_limit=time_limit)
     plan = mk.solve(mdp, k, solver=solver, best_so_far=best_so_far, progress=True)
     if save is not None:

@@ -14,7 +14,7 @@ from maxatk.mdp import MDP, load_mdp
 _ID = re.compile(r"(?:[\w.]+:)?(?:[\w:-]+/)?[\w:.-]+-v\d+")  # [module:][namespace/]name-v0
 
 
-def find_problem(name: str | PathLike[str], *, horizon: int | None = None, **arguments: Any) -> MDP:
+def find_problem(name: str | PathLike[str], /, *, horizon: int | None = None, **arguments: Any) -> MDP:
     """The problem that ``name`` stands for.
 
     Args:
@@ -37,6 +37,8 @@ def find_problem(name: str | PathLike[str], *, horizon: int | None = None, **arg
     if word in instances.names():
         return instances.make(word, **given)
     if is_environment(word):
+        if "env" in arguments:
+            raise InputError(f"{word} is the env, so that cannot be given")
         return MDP.from_gymnasium(word, horizon=horizon, **arguments)
     if Path(word).exists() or Path(word).suffix or Path(word).name != word:
         if given:
