@@ -114,7 +114,10 @@ def doubling_ticks(ax: Any, values: Any, axis: str = "x") -> None:
     from matplotlib.ticker import NullFormatter, NullLocator
 
     which = ax.xaxis if axis == "x" else ax.yaxis
-    which.set_ticks(list(values), [f"{v:g}" if v >= 1 else f"1/{round(1 / v)}" for v in values])
+    which.set_ticks(
+        list(values),
+        [f"1/{round(1 / v)}" if v < 1 and abs(1 / v - round(1 / v)) < 1e-9 else f"{v:.3g}" for v in values],
+    )
     which.set_minor_locator(NullLocator())
     which.set_minor_formatter(NullFormatter())
 
