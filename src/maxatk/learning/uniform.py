@@ -104,7 +104,7 @@ class Uniform:
             outcomes=model.support,
         )
         m = found.per_pair
-        while self.planner == "certified" and self._error(model, k, delta, m) > 0.97 * epsilon:
+        while self.planner == "certified" and m < 2**62 and self._error(model, k, delta, m) > 0.97 * epsilon:
             m = m * 51 // 50 + 1
         return SampleSize(m, m * (found.total // found.per_pair), found.kappa, found.cells)
 
