@@ -406,9 +406,6 @@ sys.exit(main(["solve", "-k", "5", "--save", {str(path)!r}]))
     assert mk.load_plan(path).status is mk.Status.INTERRUPTED
 
 
-# The paper's claims are another's to make.
-
-
 def test_the_paper_is_called_when_it_is_there(tmp_path, monkeypatch, capsys):
     calls = []
 
@@ -422,9 +419,6 @@ def test_the_paper_is_called_when_it_is_there(tmp_path, monkeypatch, capsys):
     assert [arguments["only"] for _, arguments in calls] == [("a", "b"), ()]
     assert [arguments["quick"] for _, arguments in calls] == [False, True]
     assert str(tmp_path) in capsys.readouterr().out
-    monkeypatch.setitem(sys.modules, "maxatk.paper", None)  # as if it were not there
-    assert main(["paper"]) == 2
-    assert capsys.readouterr().err == "maxatk: this maxatk comes without the claims of the paper (no maxatk.paper)\n"
 
 
 # Terminals, pipes and shells.
