@@ -21,7 +21,7 @@ from maxatk.progress import reporter
 from maxatk.returns import NONE, Amounts
 from maxatk.rows import Floats, Ints
 
-BLOCK = 8192  # trials that share a stream of random numbers, whatever the number of threads
+BLOCK = 32_768  # trials that share a stream of random numbers, whatever the number of threads
 
 
 @dataclass(frozen=True, eq=False)
