@@ -529,12 +529,22 @@ def test_the_greatest_reward_off_the_lattice(seed, k):
     assert out.stats["upper"] >= high
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e6, 1e7])
-def test_rewards_far_from_0(offset):
-    """Off an exact lattice nothing is taken for whole."""
-    model = Sure([offset + 0.7390851, offset + 0.3141592], (offset, offset + 1))
-    out = mk.learn(model, 1, epsilon=0.05, delta=0.1, budget=20_000)
-    assert out.stats["upper"] >= offset + 0.7390851
+@pytest.mark.parametrize("best", [0.9, 0.988375, 0.991375])
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e7, 1e8])
+def test_rewards_far_from_0(offset, best):
+    """Off an exact lattice nothing is taken for whole, however large returns are beside its step."""
+
+    class Far:
+        n_states, n_actions, horizon, start, homogeneous, may_end = 1, 2, 1, 0, True, False
+        reward_range = (offset, offset + 1)
+
+        def sample(self, step, state, action, n, rng):
+            other = np.where(rng.random(n) < 0.5, 0.1234567, 0.3141592)
+            return np.zeros(n, int), offset + (np.full(n, best) if action else other)
+
+    out = mk.learn(Far(), 1, epsilon=0.01, delta=0.1, rng=0)
+    assert out.stats["upper"] >= offset + best
+    assert out.epsilon <= 0.01
 
 
 @pytest.mark.parametrize("budget", range(4, 40, 3))
