@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -56,9 +55,7 @@ def differences(found, expected, where=""):
 def test_the_quick_run(tmp_path):
     """One test for all that takes a whole run, since workers share nothing."""
     told = []
-    began = time.perf_counter()
     found = paper.reproduce(tmp_path, quick=True, progress=told.append)
-    assert time.perf_counter() - began < 600  # the promise is two minutes on a free core; this one may be shared
     results = json.loads((tmp_path / "results.json").read_text())
     assert differences(stable(results), json.loads(STORED.read_text())) == []
     assert [c.what for c in found.failed] == []

@@ -18,7 +18,7 @@ from maxatk.policies import CompressedPolicy, HistoryPolicy, MixedPolicy, Policy
 from maxatk.rows import Floats
 
 FEW_OUTCOMES = 3_000  # that are followed in fractions even if floats had to leave some out
-FEW_ATOMS = 20_000  # that are kept before bins take over, where they can
+FEW_ATOMS = 20_000  # that are followed for figures
 
 
 @dataclass(frozen=True, eq=False)
