@@ -435,3 +435,15 @@ def test_a_largest_return_that_is_certain():
         assert upper == pytest.approx(6, abs=1e-9)
     assert plan.curve(2, 7.0) == (7, 7)
     assert plan.policy.action(rollout=2, step=0, state=0, best=-math.inf, so_far=0) == 0
+
+
+@settings(max_examples=40)
+@given(spec=specs(), k=st.integers(1, 3), tol=st.sampled_from([1e-6, 0.5, 2.0]))
+def test_acting_on_knots(spec, k, tol):
+    """Where slices are too large for one at every best return: the knots' slices still earn what is promised."""
+    mdp = problem(spec)
+    plan = mk.solve(mdp, k, solver=mk.Certified(tol=tol, threads=1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("maxatk.planning.slice_policy.SMALL_SLICE", -1)
+        earned = policy_value(mdp, plan.policy, k)
+    assert earned >= Fraction(plan.lower)

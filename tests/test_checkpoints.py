@@ -216,3 +216,30 @@ def test_damaged_files_are_refused(saved):
 def test_a_place_that_cannot_be_written(tmp_path):
     with pytest.raises(mk.InputError, match="cannot be written"):
         mk.learn(Stopping(0), **ARGUMENTS, checkpoint=tmp_path / "nowhere" / "x.ckpt")
+
+
+def test_an_interrupt_between_rounds(tmp_path, monkeypatch):
+    """While trials are being added to the data nothing may be saved: they would count twice."""
+    from maxatk.learning.data import Data
+
+    def run(checkpoint=None):
+        return mk.learn(
+            mk.TabularModel(mk.instances.figure1()), 2, epsilon=0.1, delta=0.1, rng=0, checkpoint=checkpoint
+        )
+
+    straight = run()
+    merge, calls = Data.merge, []
+
+    def interrupted(self, other):
+        merge(self, other)
+        calls.append(other.samples)
+        if sum(map(bool, calls)) == 1 and calls[-1]:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Data, "merge", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "x.ckpt")
+    monkeypatch.undo()
+    again = run(tmp_path / "x.ckpt")
+    assert (again.samples, again.epsilon) == (straight.samples, straight.epsilon)
+    assert (again.counts == straight.counts).all()
