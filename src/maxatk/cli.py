@@ -188,7 +188,7 @@ def commands(ctx: click.Context) -> None:
     )
 )
 @_planned
-@click.option("--page", type=Path, metavar="HTML", help="Write the plan as a web page of one file (extra plot).")
+@click.option("--page", type=Path, metavar="HTML", help="Write the plan as a web page of one file (extra page).")
 @click.option("--exact", is_flag=True, help="Solve in fractions, and show what the policy does; small problems.")
 @click.option("--compare/--no-compare", default=None, help="Show what smaller classes of policies earn.")
 @click.option("--explain/--no-explain", default=None, help="Say what the policy does differently on the last try.")
@@ -218,14 +218,16 @@ def solve(
         found = mk.solve(mdp, k, solver=mk.Exact(), best_so_far=best_so_far)
         _show(as_json, lambda: report.plan_data(found), lambda: report.exact_plan(found, title))
         if page is not None:
-            found.page(page)
+            found.page(page, title=title, progress=True)
         return 0
     plan, code = _plan(title, settings, k, tol, time_limit, best_so_far, save)
     data = report.plan_data(plan) if as_json else {}
     if not as_json:
         _Console().print(report.certified_plan(plan, title))
+    comparison = None
     if compare and not code:
-        data["comparison"] = report.comparison_data(_compared(plan, as_json))
+        comparison = _compared(plan, as_json)
+        data["comparison"] = report.comparison_data(comparison)
     if explain and not code:
         words = mk.contrast(plan)
         data["tries"] = report.contrast_data(words)
@@ -234,7 +236,7 @@ def solve(
     if as_json:
         print(json.dumps(data))
     if page is not None:
-        plan.page(page)
+        plan.page(page, title=title, comparison=comparison, progress=True)
     return code
 
 

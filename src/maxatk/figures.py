@@ -44,7 +44,7 @@ def curves(plan: Plan, points: int = 300) -> Any:
     points = checks.integer(points, "points", least=2)
     figure, axes = _figure(6, 4)
     ax = axes[0, 0]
-    low, most = _range_of_interest(plan)
+    low, most = range_of_interest(plan)
     shown = sorted({round(i) for i in np.linspace(0, plan.k, min(plan.k + 1, 6))})
     m = np.linspace(low, most + 0.05 * (most - low), points)
     for place, i in enumerate(shown):
@@ -70,7 +70,7 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
     i = checks.integer(rollout, "rollout", most=plan.k - 1)
     h = checks.integer(step, "step", most=mdp.horizon - 1)
     s = checks.integer(state, "state", most=mdp.n_states - 1)
-    low, high = _range_of_interest(plan)
+    low, high = range_of_interest(plan)
     left = float(mdp.most[h, s])
     so_far = _returns_at(mdp, h, s, points)
     if not len(so_far):
@@ -206,7 +206,7 @@ def comparison(found: Comparison) -> Any:
     return figure
 
 
-def _range_of_interest(plan: Plan) -> tuple[float, float]:
+def range_of_interest(plan: Plan) -> tuple[float, float]:
     """Best returns between which the curves bend: below, they are all but flat."""
     least, most = plan.mdp.return_range
     alone = sum(plan.curve(plan.k - 1, -math.inf)) / 2

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxatk import checks, kernels
-from maxatk.checks import shown
+from maxatk.checks import Number, shown
 from maxatk.errors import InputError
 from maxatk.evaluation.evaluate import check_policy
 from maxatk.evaluation.propagation import Units, rows_taken
@@ -134,7 +134,10 @@ def _blocks(
             if walk is None:
                 steps = 0
                 for row in returns[span]:
-                    steps += _trial_in_table(problem, policy, stream, row)
+                    for taken in trial_in_table(problem, policy, stream):
+                        steps += 1
+                        if taken.over:
+                            row[taken.rollout] = float(taken.so_far) + taken.reward
             else:
                 steps = walk(stream, returns[span])
             yield min(span.stop, len(returns)), steps
@@ -213,21 +216,31 @@ def _walk(mdp: MDP, policy: Policy) -> Callable[[np.random.Generator, Floats], i
     return block
 
 
-def _trial_in_table(mdp: MDP, policy: Policy, stream: np.random.Generator, returns: Floats) -> int:
-    """One trial, step by step; fills its returns [k] and counts its steps."""
+class Taken(NamedTuple):
+    """One step of a trial: where it stood, what was done, and what that brought."""
+
+    rollout: int
+    step: int
+    state: int
+    best: Number  # M
+    so_far: Number  # G, before the reward
+    action: int
+    reward: float
+    over: bool  # whether this step ended the rollout
+
+
+def trial_in_table(mdp: MDP, policy: Policy, stream: np.random.Generator) -> Iterator[Taken]:
+    """One trial, step by step."""
     trial = _begin(policy, stream)
-    steps = 0
     for i in range(policy.k):
-        state, total = int(stream.choice(mdp.start_state, p=mdp.reset_prob)), 0.0
+        state = int(stream.choice(mdp.start_state, p=mdp.reset_prob))
         while trial.rollout == i:
-            outcomes = mdp.outcomes(trial.step, state, trial.act(state))
+            h, best, so_far, action = trial.step, trial.best, trial.so_far, trial.act(state)
+            outcomes = mdp.outcomes(h, state, action)
             drawn = outcomes[int(stream.choice(len(outcomes), p=[o.prob for o in outcomes]))]
-            total = float(trial.so_far) + drawn.reward
             trial.observe(drawn.reward, drawn.next_state is None)
-            steps += 1
+            yield Taken(i, h, state, best, so_far, action, drawn.reward, trial.rollout > i)
             state = -1 if drawn.next_state is None else drawn.next_state
-        returns[i] = total
-    return steps
 
 
 def _begin(policy: Policy, stream: np.random.Generator) -> Trial:

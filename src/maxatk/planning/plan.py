@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from os import PathLike
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from maxatk.checks import Number
 from maxatk.mdp import MDP
 from maxatk.policies import CompressedPolicy
+
+if TYPE_CHECKING:
+    from maxatk.evaluation.compare import Comparison
 
 
 class Status(StrEnum):
@@ -50,11 +53,28 @@ class Plan(ABC):
     def policy(self) -> CompressedPolicy:
         """The policy that earns at least ``lower``."""
 
-    def page(self, path: str | PathLike[str]) -> None:
-        """Write the plan to ``path`` as a web page of one file, with its figures in it (extra ``plot``)."""
+    def page(
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str | None = None,
+        comparison: "Comparison | None" = None,
+        progress: bool | Callable[[str], None] = False,
+    ) -> None:
+        """Write the plan to ``path`` as a web page of one file that opens without a network (extra ``page``).
+
+        It shows the interval, what the plan does at any moment of a trial, sampled trials step by step, the curves and
+        the comparison with simpler policies.
+
+        Args:
+            path: the file, which is whole or not there.
+            title: what the page is headed with.
+            comparison: what :func:`maxatk.compare` found for this problem and ``k``; computed if it is not given.
+            progress: a function that is told which part is at work, or True for lines on standard error.
+        """
         from maxatk import page
 
-        page.write(self, path)
+        page.write(self, path, title, comparison, progress)
 
     @abstractmethod
     def curve(self, i: int, m: Number) -> tuple[float, float]:

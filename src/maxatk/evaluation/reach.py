@@ -1,0 +1,111 @@
+"""With what returns a rollout can come to a state, whatever it does."""
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+from maxatk.mdp import MDP
+from maxatk.rows import Ints
+
+MOST_BITS = 2**15  # of a set of returns
+MOST_WORK = 500_000  # outcomes, over all steps
+
+
+class Reach:
+    """The returns that are possible at each step and state: all of them where they are few, else the range.
+
+    Args:
+        mdp: the problem.
+        reward: ``[T]`` the reward of every outcome, as a whole number of some unit.
+    """
+
+    def __init__(self, mdp: MDP, reward: Ints) -> None:
+        self._mdp, self._reward = mdp, reward
+        self._step = math.gcd(*(reward - reward.min()).tolist()) or 1  # returns at one step differ by multiples of it
+        self._least = int(reward.min())
+
+    @cached_property
+    def _sets(self) -> list[dict[int, int]] | None:
+        """By step, including the end, and state: a set of returns, as the bits of a number.
+
+        Bit j of a set at step h stands for the return ``h * least + j * step``. The end of a rollout is state S.
+        """
+        mdp = self._mdp
+        spread = (int(self._reward.max()) - self._least) // self._step
+        if spread * mdp.horizon > MOST_BITS or len(mdp.prob) // mdp.n_layers * mdp.horizon > MOST_WORK:
+            return None
+        found: list[dict[int, int]] = [{s: 1 for s in mdp.start_state.tolist()}]
+        bit = ((self._reward - self._least) // self._step).tolist()
+        target, starts = mdp.next_state.tolist(), mdp.outcome_start[mdp.pair_start].tolist()
+        for h in range(mdp.horizon):
+            node = int(mdp.step_layer[h]) * mdp.n_states
+            after: dict[int, int] = {}
+            for s, returns in found[h].items():
+                if s == mdp.n_states:
+                    continue
+                for o in range(starts[node + s], starts[node + s + 1]):
+                    after[target[o]] = after.get(target[o], 0) | returns << bit[o]
+            found.append(after)
+        return found
+
+    @cached_property
+    def _ranges(self) -> tuple[Ints, Ints]:
+        """The least and the greatest return at each step and state ``[H + 1, S + 1]``; least > greatest if there is none."""
+        mdp, S = self._mdp, self._mdp.n_states
+        none = 2**62
+        low, high = np.full((mdp.horizon + 1, S + 1), none), np.full((mdp.horizon + 1, S + 1), -none)
+        low[0, mdp.start_state] = high[0, mdp.start_state] = 0
+        starts = mdp.outcome_start[mdp.pair_start]
+        for h in range(mdp.horizon):
+            node = int(mdp.step_layer[h]) * S
+            span = slice(starts[node], starts[node + S])
+            origin = np.repeat(np.arange(S), np.diff(starts[node : node + S + 1]))
+            met = low[h, origin] <= high[h, origin]
+            after, reward = mdp.next_state[span][met], self._reward[span][met]
+            np.minimum.at(low[h + 1], after, low[h, origin][met] + reward)
+            np.maximum.at(high[h + 1], after, high[h, origin][met] + reward)
+        return low, high
+
+    def states(self, h: int) -> list[int]:
+        """The states that a rollout can be in at step ``h``, rising."""
+        if self._sets is not None:
+            return sorted(s for s in self._sets[h] if s < self._mdp.n_states)
+        low, high = self._ranges
+        return np.flatnonzero(low[h, :-1] <= high[h, :-1]).tolist()
+
+    def returns(self, h: int, s: int, most: int) -> Ints:
+        """Returns with which a rollout can be in state ``s`` at step ``h``, rising.
+
+        At most so many, spread evenly from the least to the greatest where there are more.
+        """
+        if self._sets is not None:
+            return _spread(self._of(h, self._sets[h].get(s, 0)), most)
+        low, high = (int(ends[h, s]) for ends in self._ranges)
+        if low > high:
+            return np.zeros(0, np.int64)
+        return _spread(range(low, high + 1, self._step), most)
+
+    def totals(self, low: int, high: int, most: int) -> Ints:
+        """Returns that whole rollouts can have, between two bounds, rising; at most so many, as above."""
+        mdp, S = self._mdp, self._mdp.n_states
+        if self._sets is not None:
+            found: set[int] = set()
+            for h in range(1, mdp.horizon + 1):
+                over = (returns for s, returns in self._sets[h].items() if s == S or h == mdp.horizon)
+                for returns in over:
+                    found.update(g for g in self._of(h, returns) if low <= g <= high)
+            return _spread(sorted(found), most)
+        return _spread(range(low, high + 1, self._step), most)
+
+    def _of(self, h: int, returns: int) -> list[int]:
+        bits = bin(returns)[:1:-1]
+        return [h * self._least + j * self._step for j, bit in enumerate(bits) if bit == "1"]
+
+
+def _spread(values: "list[int] | range", most: int) -> Ints:
+    """At most so many of some values, from the first to the last."""
+    if len(values) > most:
+        last = len(values) - 1
+        values = [values[last * j // (most - 1)] for j in range(most)]
+    return np.array(values, np.int64)

@@ -1,0 +1,206 @@
+"""A plan as a web page: one file that needs nothing else, neither other files nor a network (extra ``page``).
+
+Python says everything that the page knows: numbers, charts (:mod:`maxatk.page.charts`) and what the policy does at a great
+many moments (:mod:`maxatk.page.moments`). The script in ``page.js`` only picks one of them and shows it.
+"""
+
+import base64
+import json
+import math
+import re
+import zlib
+from collections.abc import Callable
+from importlib.resources import files
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxatk.checks import name_of
+from maxatk.errors import InputError, MissingExtraError, TooLargeError
+from maxatk.evaluation.compare import Comparison, compare
+from maxatk.evaluation.contrast import contrast
+from maxatk.figures import range_of_interest
+from maxatk.formats import archive
+from maxatk.grid import Grid, find_grid
+from maxatk.planning.certified_plan import CertifiedPlan
+from maxatk.planning.plan import Plan
+from maxatk.progress import reporter
+
+if TYPE_CHECKING:
+    from maxatk.page.moments import Moments
+
+
+def write(
+    plan: Plan,
+    path: str | PathLike[str],
+    title: str | None = None,
+    comparison: Comparison | None = None,
+    progress: bool | Callable[[str], None] = False,
+) -> None:
+    """Write the page of a plan to ``path``, whole or not at all."""
+    archive.check_target(path)
+    with reporter(progress, "writing the page", lambda part: f"writing the page: {part}") as report:
+        text = page(plan, title, comparison, report or (lambda part: None))
+    try:
+        with archive.atomic_write(Path(path)) as file:
+            file.write(text.encode())
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def page(plan: Plan, title: str | None, comparison: Comparison | None, report: Callable[[str], None]) -> str:
+    """The page as text."""
+    try:
+        import jinja2
+
+        from maxatk.page import charts
+    except ImportError:
+        raise MissingExtraError("pages need Altair and vl-convert: pip install 'maxatk[page]'") from None
+    low, _ = range_of_interest(plan)
+    report("the curves")
+    drawn = {"curves": charts.curves(plan, low)}
+    report("simpler policies")
+    compared, refused = _compared(plan, comparison, report)
+    if compared:
+        drawn["comparison"] = charts.comparison(compared)
+    report("what the plan does")
+    data: dict[str, Any] = {"problem": _problem(plan), "charts": drawn}
+    try:
+        data |= _moments(plan, low, drawn)
+        silent = ""
+    except TooLargeError as error:
+        silent = str(error)
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"minus": _minus, "number": lambda x, form: _minus(form % float(x))}
+    return environment.from_string(_part("page.html")).render(
+        plan=plan,
+        title=title or f"Best of {plan.k}",
+        nothing=plan.best_so_far == -math.inf,
+        rollouts=_rollouts(plan),
+        comparison=compared,
+        refused=refused,
+        silent=silent,
+        words=_words(plan),
+        grid="grid" in drawn,
+        trials=len(data.get("trials", [])),
+        style=_Text(_part("page.css")),
+        script=_Text(_part("page.js")),
+        vega=_Text(_vega()),
+        # Nothing in a name can end the script that holds it.
+        data=_Text(json.dumps(data, allow_nan=False).replace("<", "\\u003c")),
+    )
+
+
+def _minus(text: str) -> str:
+    """Text with minus signs in front of numbers, as charts write them."""
+    return re.sub(r"(?<![\w-])-(?=\d)", "−", text)
+
+
+class _Text(str):
+    """Text that goes into the page as it is."""
+
+    def __html__(self) -> str:
+        return self
+
+
+def _part(name: str) -> str:
+    return files("maxatk.page").joinpath(name).read_text(encoding="utf-8")
+
+
+def _vega() -> str:
+    """The chart library itself, in the version that Altair wrote the charts for."""
+    import altair
+    import vl_convert
+
+    return vl_convert.javascript_bundle(vl_version=".".join(altair.SCHEMA_VERSION.split(".")[:2]))
+
+
+def _compared(
+    plan: Plan, given: Comparison | None, report: Callable[[str], None]
+) -> tuple[Comparison | None, str]:
+    """Classes of policies beside the plan, or why there are none."""
+    if given is not None:
+        if given.mdp != plan.mdp or given.plan.k != plan.k or given.plan.best_so_far != plan.best_so_far:
+            raise InputError("the comparison is of another problem, or for another k or incumbent")
+        return given, ""
+    try:
+        if isinstance(plan, CertifiedPlan):
+            return compare(plan.mdp, plan.k, plan=plan, progress=lambda row: report(row.name)), ""
+        return compare(plan.mdp, plan.k, best_so_far=plan.best_so_far, progress=lambda row: report(row.name)), ""
+    except TooLargeError as error:
+        return None, str(error)
+
+
+def _problem(plan: Plan) -> dict[str, Any]:
+    mdp = plan.mdp
+    return {
+        "k": plan.k,
+        "horizon": mdp.horizon,
+        "states": [mdp.state_names[s] if mdp.state_names else f"state {s}" for s in range(mdp.n_states)],
+        "actions": [name_of(mdp.action_names, a) for a in range(mdp.n_actions)],
+    }
+
+
+def _moments(plan: Plan, low: float, drawn: dict[str, Any]) -> dict[str, Any]:
+    """What the plan does when, and trials of it; adds the charts that show them."""
+    from maxatk.page import charts
+    from maxatk.page.moments import ANY, moments, sample_trials
+
+    trials = sample_trials(plan)
+    asked = moments(plan, trials, low)
+    actions = [name_of(plan.mdp.action_names, a) for a in range(plan.mdp.n_actions)]
+    drawn["map"] = charts.action_map(actions)
+    found: dict[str, Any] = {
+        "moments": {
+            "rollouts": asked.rollouts,
+            "bests": [None if m == -math.inf else m for m in asked.bests.tolist()],
+            "step": asked.step,
+            "state": asked.state,
+            "counts": [len(returns) for returns in asked.returns],
+            "returns": _packed(np.concatenate(asked.returns), "<f8"),
+            "actions": _packed(np.concatenate([taken.ravel() for taken in asked.actions]), "<u2"),
+            "any": ANY,
+            "all": asked.all_places,
+        },
+        "trials": [
+            [
+                [t.state, t.action, t.reward, None if t.best == -math.inf else float(t.best), float(t.so_far), t.over]
+                for t in trial
+            ]
+            for trial in trials
+        ],
+    }
+    try:
+        grid = find_grid(plan.mdp)
+    except InputError:
+        return found
+    drawn["grid"] = charts.grid(grid, _never(plan, asked), plan.mdp.start_state.tolist(), actions)
+    found["grid"] = {"rows": grid.rows, "columns": grid.columns, "towards": grid.towards.round(6).tolist()}
+    return found
+
+
+def _never(plan: Plan, asked: "Moments") -> set[int]:
+    """States that no rollout is ever in, if that is known."""
+    return set(range(plan.mdp.n_states)) - set(asked.state) if asked.all_places else set()
+
+
+def _packed(values: Any, kind: str) -> str:
+    """An array, compressed, as text."""
+    return base64.b64encode(zlib.compress(values.astype(kind).tobytes(), 9)).decode()
+
+
+def _rollouts(plan: Plan) -> list[tuple[int, float, float]]:
+    """What so many rollouts are worth."""
+    return [
+        (left, *(plan.curve(plan.k - left, plan.best_so_far) if left < plan.k else (plan.lower, plan.upper)))
+        for left in sorted({*range(1, min(plan.k, 10) + 1), plan.k})
+    ]
+
+
+def _words(plan: Plan) -> list[str]:
+    try:
+        return contrast(plan).sentences(most=6)
+    except TooLargeError as error:
+        return [f"Not told: {error}."]

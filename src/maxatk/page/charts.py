@@ -1,0 +1,185 @@
+"""The charts of a page, as Vega-Lite specifications made with Altair.
+
+Colours are those of the page (``currentColor``) or told apart with any kind of colour vision, on light and on dark. Data
+that change with the sliders have names, by which the page's script replaces them.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from maxatk.evaluation.compare import Comparison
+from maxatk.figures import COLOURS
+from maxatk.grid import Grid
+from maxatk.planning.plan import Plan
+
+INK, FAINT = "currentColor", "var(--line)"
+ANY_ACTION = "M cannot be beaten"
+
+
+def curves(plan: Plan, low: float, points: int = 61) -> dict[str, Any]:
+    """What a best return is worth with so many rollouts to come: the curves ``U_i``, between their bounds."""
+    most = plan.mdp.return_range[1]
+    shown = sorted({round(i) for i in np.linspace(0, plan.k, min(plan.k + 1, 6))})
+    rows: list[dict[str, Any]] = []
+    for i in shown:
+        left = plan.k - i
+        name = f"{left} to come" if left else "none: M itself"
+        for m in np.linspace(low, most + 0.05 * (most - low), points).tolist():
+            lower, upper = plan.curve(i, m)
+            rows.append({"M": m, "rollouts": name, "at least": lower, "at most": upper})
+    names = [f"{plan.k - i} to come" if i < plan.k else "none: M itself" for i in shown]
+    base: Any = alt.Chart(_inline(rows)).encode(
+        x=alt.X("M:Q", title="best return so far, M", scale=alt.Scale(zero=False, nice=False)),
+        color=alt.Color(
+            "rollouts:N", sort=names, scale=alt.Scale(domain=names, range=_palette(len(names))),
+            legend=alt.Legend(orient="top", columns=3, title="rollouts", symbolType="stroke", symbolStrokeWidth=3),
+        ),
+        tooltip=[
+            alt.Tooltip("rollouts:N"), alt.Tooltip("M:Q", format=".6~g"),
+            alt.Tooltip("at least:Q", format=".8~g"), alt.Tooltip("at most:Q", format=".8~g"),
+        ],
+    )  # fmt: skip
+    lower = alt.Y("at least:Q", title="expected final best", scale=alt.Scale(zero=False))
+    band = base.mark_area(opacity=0.35, line=False, aria=False).encode(y=lower, y2="at most:Q")
+    line = base.mark_line(strokeWidth=2).encode(y=lower, strokeDash=_dashes("rollouts", names))
+    chart = (band + line).properties(
+        width="container", height=300, description="What a best return is worth, one curve for each number of rollouts to come"
+    )
+    return _spec(chart)
+
+
+def comparison(found: Comparison) -> dict[str, Any]:
+    """What each class of policies earns, and at most could."""
+    rows = [
+        {"policy": row.name, "earns": row.lower, "at most": row.upper, "obtained by": row.how} for row in found.rows
+    ]
+    names = [row.name for row in found.rows]
+    base: Any = alt.Chart(_inline([row for row in rows if math.isfinite(row["earns"])])).encode(
+        y=alt.Y("policy:N", sort=names, title=None, axis=alt.Axis(labelLimit=220, domain=False, ticks=False)),
+        tooltip=[
+            alt.Tooltip("policy:N"), alt.Tooltip("earns:Q", format=".8~g"),
+            alt.Tooltip("at most:Q", format=".8~g"), alt.Tooltip("obtained by:N"),
+        ],
+    )  # fmt: skip
+    x = alt.X("earns:Q", title="expected best return", scale=alt.Scale(zero=False, padding=18), axis=alt.Axis(tickCount=5))
+    bars = base.mark_rule(strokeWidth=3, opacity=0.45, color=INK).encode(x=x, x2="at most:Q")
+    ends = base.mark_tick(thickness=2, size=12, color=INK, opacity=0.6).encode(x=alt.X("at most:Q"))
+    adaptive = alt.condition(
+        alt.datum.policy == names[-1], alt.value(COLOURS[6]), alt.value(COLOURS[5])
+    )
+    points = base.mark_point(filled=True, size=110, opacity=1).encode(x=x, color=adaptive)
+    chart = (bars + ends + points).properties(
+        width="container", height=30 * len(names), description="What each class of policies earns, and the most that it could"
+    )
+    return _spec(chart)
+
+
+def action_map(actions: Sequence[str]) -> dict[str, Any]:
+    """What the plan does in one state at one step, by best return and return so far; data ``map``."""
+    chart: Any = (
+        alt.Chart(alt.NamedData("map"))
+        .mark_rect()
+        .encode(
+            x=alt.X(
+                "M:O", sort=None, title="best return so far, M",
+                axis=alt.Axis(labelOverlap="greedy", labelAngle=0, labelSeparation=6),
+            ),
+            y=alt.Y("G:O", sort=None, title="return so far, G",
+                    axis=alt.Axis(labelOverlap="greedy")),
+            color=_by_action(actions, alt.Legend(orient="top", title=None, columns=4, symbolLimit=12, labelLimit=180)),
+            stroke=alt.condition(alt.datum.now, alt.value(INK), alt.value(None)),
+            strokeWidth=alt.condition(alt.datum.now, alt.value(3), alt.value(0)),
+            tooltip=[alt.Tooltip("M:O"), alt.Tooltip("G:O"), alt.Tooltip("action:N")],
+        )
+        .properties(width="container", height=260, description="The action taken, by best return so far and return so far")
+    )  # fmt: skip
+    return _spec(chart)
+
+
+def grid(found: Grid, never: Iterable[int], start: Iterable[int], actions: Sequence[str]) -> dict[str, Any]:
+    """The cells of a grid; data ``arrows`` (what is done where), ``trails`` (where tries went) and ``here``."""
+    never, start = set(never), set(start)
+    cells = [
+        {"row": row, "column": column, "kind": "never" if s in never else "start" if s in start else "cell"}
+        for s in range(found.rows * found.columns)
+        for row, column in [found.cell(s)]
+    ]
+    x = alt.X("column:O", scale=alt.Scale(domain=list(range(found.columns)), padding=0), axis=None)
+    y = alt.Y("row:O", scale=alt.Scale(domain=list(range(found.rows)), padding=0), axis=None)
+    kinds: Any = alt.Color(
+        "kind:N", legend=None,
+        scale=alt.Scale(domain=["cell", "start", "never"], range=["transparent", "var(--start)", "var(--never)"]),
+    )  # fmt: skip
+    board: Any = alt.Chart(_inline(cells)).mark_rect(stroke=FAINT, aria=False).encode(x=x, y=y, color=kinds)
+    arrows: Any = (
+        alt.Chart(alt.NamedData("arrows"))
+        .mark_point(filled=True, opacity=0.9)
+        .encode(
+            x=x, y=y, size=alt.Size("size:Q", scale=None), color=_by_action(actions, None), shape=alt.Shape("shape:N", scale=None, legend=None),
+            angle=alt.Angle("angle:Q", scale=None),
+            tooltip=[alt.Tooltip("state:N"), alt.Tooltip("action:N"), alt.Tooltip("step:N"), alt.Tooltip("G:N")],
+        )
+    )  # fmt: skip
+    trails: Any = (
+        alt.Chart(alt.NamedData("trails"))
+        .mark_line(strokeJoin="round", strokeCap="round", aria=False)
+        .encode(
+            x=x, y=y, order=alt.Order("n:Q"), detail=alt.Detail("try:N"),
+            color=alt.condition(alt.datum.now, alt.value(COLOURS[6]), alt.value(INK)),
+            opacity=alt.condition(alt.datum.now, alt.value(0.9), alt.value(0.18)),
+            strokeWidth=alt.condition(alt.datum.now, alt.value(4), alt.value(3)),
+        )
+    )  # fmt: skip
+    here: Any = (
+        alt.Chart(alt.NamedData("here"))
+        .mark_point(shape="circle", strokeWidth=3, color=COLOURS[6], opacity=1, aria=False)
+        .encode(x=x, y=y, size=alt.Size("size:Q", scale=None))
+    )
+    chart = alt.layer(board, trails, arrows, here).resolve_scale(color="independent", shape="independent")
+    chart = chart.properties(
+        width=40 * found.columns,
+        height=40 * found.rows,  # the page makes it fit
+        description="The grid, with the action that the plan takes in every cell",
+    )
+    return _spec(chart)
+
+
+def _by_action(actions: Sequence[str], legend: Any) -> Any:
+    colours = [COLOURS[1 + a % 7] for a in range(len(actions))]
+    return alt.Color(
+        "action:N", legend=legend, scale=alt.Scale(domain=[*actions, ANY_ACTION], range=[*colours, "var(--any)"])
+    )
+
+
+def _palette(count: int) -> list[str]:
+    return [COLOURS[-2 - place % 6] for place in range(count)]
+
+
+def _dashes(name: str, names: Sequence[str]) -> Any:
+    """Curves differ in more than their colour."""
+    dashes = [[1, 0], [8, 3], [3, 3], [10, 3, 2, 3], [2, 2], [6, 2]]
+    return alt.StrokeDash(
+        f"{name}:N", sort=list(names), scale=alt.Scale(domain=list(names), range=[dashes[j % 6] for j in range(len(names))])
+    )
+
+
+def _inline(rows: Sequence[Mapping[str, Any]]) -> Any:
+    return alt.InlineData(values=list(rows))
+
+
+def _spec(chart: Any) -> dict[str, Any]:
+    """A chart as plain data, as wide as where it stands."""
+    return (
+        chart.configure(background="transparent", font="system-ui, sans-serif")
+        .configure_axis(
+            labelColor=INK, titleColor=INK, domainColor=FAINT, tickColor=FAINT, gridColor=FAINT,
+            labelFontSize=12, titleFontSize=13, titleFontWeight="normal",
+        )
+        .configure_legend(labelColor=INK, titleColor=INK, labelFontSize=12, titleFontSize=12, titleFontWeight="normal")
+        .configure_view(stroke=None)
+        .to_dict(format="vega-lite")
+    )  # fmt: skip
