@@ -2,12 +2,16 @@
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxatk.checks import name_of
 from maxatk.errors import InputError
-from maxatk.mdp import MDP
 from maxatk.rows import Floats
+
+if TYPE_CHECKING:
+    from maxatk.mdp import MDP
 
 _CELL = re.compile(r"row (\d+), column (\d+)")
 
@@ -24,13 +28,22 @@ class Grid:
         """The row and the column of a state."""
         return divmod(state, self.columns)
 
+    def action_name(self, mdp: "MDP", action: int) -> str:
+        """The action's own name; where it has none, the way that it mostly goes."""
+        down, right = self.towards[action].tolist()
+        if mdp.action_names or max(abs(down), abs(right)) <= 2 * min(abs(down), abs(right)):
+            return name_of(mdp.action_names, action)
+        if abs(down) > abs(right):
+            return "down" if down > 0 else "up"
+        return "right" if right > 0 else "left"
+
 
 def cell_names(rows: int, columns: int) -> list[str]:
     """Names of states that say that they form a grid."""
     return [f"row {row}, column {column}" for row in range(rows) for column in range(columns)]
 
 
-def find_grid(mdp: MDP, shape: tuple[int, int] | None = None) -> Grid:
+def find_grid(mdp: "MDP", shape: tuple[int, int] | None = None) -> Grid:
     """The grid that the states of a problem form.
 
     Args:
@@ -49,7 +62,7 @@ def find_grid(mdp: MDP, shape: tuple[int, int] | None = None) -> Grid:
     return Grid(rows, columns, _moves(mdp, columns))
 
 
-def _moves(mdp: MDP, columns: int) -> Floats:
+def _moves(mdp: "MDP", columns: int) -> Floats:
     """The mean move of every action [A, 2], over all outcomes that lead no further than to a neighbour.
 
     Slips to both sides cancel, so what is left points where the action means to go.

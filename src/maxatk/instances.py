@@ -16,6 +16,7 @@ from scipy import sparse
 from maxatk import checks
 from maxatk.checks import Number, nearest, shown
 from maxatk.errors import InputError
+from maxatk.grid import cell_names
 from maxatk.mdp import MDP
 
 SAFE, RISKY = 0, 1
@@ -113,7 +114,7 @@ def windy_cliff(horizon: int = 40, slip: float = 0.2, columns: int = 12) -> MDP:
         table,
         horizon=horizon,
         start=start[0] * columns + start[1],
-        state_names=[f"row {row}, column {column}" for row in range(rows) for column in range(columns)],
+        state_names=cell_names(rows, columns),
         action_names=("up", "right", "down", "left"),
     )
 

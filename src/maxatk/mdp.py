@@ -233,14 +233,14 @@ class MDP:
             make_arguments: what ``gymnasium.make`` is to be given beside the id.
 
         Needs the extra ``maxatk[gym]``. The table is that of the unwrapped environment, so wrappers that change what is
-        observed, done or rewarded are refused.
+        observed, done or rewarded are refused. States that the environment lays out on a grid are named by their cells.
 
         >>> import maxatk as mk
         >>> mk.MDP.from_gymnasium("FrozenLake-v1", is_slippery=True)
         MDP(16 states, 4 actions, horizon 100, 146 outcomes)
         """
-        table, steps, resets = formats.read_gymnasium(env, horizon, start, make_arguments)
-        return cls.from_table(table, horizon=steps, start=resets)
+        table, arguments = formats.read_gymnasium(env, horizon, start, make_arguments)
+        return cls.from_table(table, **arguments)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the problem to ``path`` as an ``.npz`` archive without pickle; :func:`maxatk.load_mdp` reads it.

@@ -35,7 +35,7 @@ class Reach:
         spread = (int(self._reward.max()) - self._least) // self._step
         if spread * mdp.horizon > MOST_BITS or len(mdp.prob) // mdp.n_layers * mdp.horizon > MOST_WORK:
             return None
-        found: list[dict[int, int]] = [{s: 1 for s in mdp.start_state.tolist()}]
+        found: list[dict[int, int]] = [dict.fromkeys(mdp.start_state.tolist(), 1)]
         bit = ((self._reward - self._least) // self._step).tolist()
         target, starts = mdp.next_state.tolist(), mdp.outcome_start[mdp.pair_start].tolist()
         for h in range(mdp.horizon):
@@ -51,7 +51,7 @@ class Reach:
 
     @cached_property
     def _ranges(self) -> tuple[Ints, Ints]:
-        """The least and the greatest return at each step and state ``[H + 1, S + 1]``; least > greatest if there is none."""
+        """The least and the greatest return at each step and state ``[H + 1, S + 1]``, crossed where there is none."""
         mdp, S = self._mdp, self._mdp.n_states
         none = 2**62
         low, high = np.full((mdp.horizon + 1, S + 1), none), np.full((mdp.horizon + 1, S + 1), -none)

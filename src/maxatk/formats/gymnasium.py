@@ -4,16 +4,31 @@ from typing import Any
 
 from maxatk.checks import shown
 from maxatk.errors import InputError, MissingExtraError
+from maxatk.grid import cell_names
 
 
-def read_gymnasium(env: Any, horizon: Any, start: Any, make_arguments: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """The table of ``env``, its horizon and its start distribution; what the caller gave comes first."""
+def read_gymnasium(env: Any, horizon: Any, start: Any, make_arguments: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The table of ``env``, and what else :meth:`maxatk.MDP.from_table` takes; what the caller gave comes first."""
     made, inner, name = open_gymnasium(env, make_arguments)
     table = getattr(inner, "P", None)
     if table is None:
         what = "no table" if hasattr(inner.action_space, "n") else "continuous actions and no table"
         raise InputError(f"{name} has {what} of outcomes (no attribute P), so it cannot be read as a problem")
-    return table, gymnasium_horizon(made, name, horizon), gymnasium_start(inner, name, start)
+    return table, {
+        "horizon": gymnasium_horizon(made, name, horizon),
+        "start": gymnasium_start(inner, name, start),
+        "state_names": _cells(inner, len(table)),
+    }
+
+
+def _cells(inner: Any, n_states: int) -> list[str] | None:
+    """The names of the states of an environment that says that they are the cells of a grid, row by row."""
+    shape: Any = getattr(getattr(inner, "desc", None), "shape", None) or getattr(inner, "shape", None)
+    try:
+        rows, columns = (int(x) for x in shape)
+    except (TypeError, ValueError):
+        return None
+    return cell_names(rows, columns) if rows * columns == n_states else None
 
 
 def open_gymnasium(env: Any, make_arguments: dict[str, Any]) -> tuple[Any, Any, str]:

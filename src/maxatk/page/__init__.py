@@ -1,7 +1,7 @@
 """A plan as a web page: one file that needs nothing else, neither other files nor a network (extra ``page``).
 
-Python says everything that the page knows: numbers, charts (:mod:`maxatk.page.charts`) and what the policy does at a great
-many moments (:mod:`maxatk.page.moments`). The script in ``page.js`` only picks one of them and shows it.
+Python says everything that the page knows: numbers, charts (:mod:`maxatk.page.charts`) and what the policy does at a
+great many moments (:mod:`maxatk.page.moments`). The script in ``page.js`` only picks one of them and shows it.
 """
 
 import base64
@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxatk.checks import name_of
+from maxatk.checks import Number, name_of
 from maxatk.errors import InputError, MissingExtraError, TooLargeError
 from maxatk.evaluation.compare import Comparison, compare
 from maxatk.evaluation.contrast import contrast
 from maxatk.figures import range_of_interest
 from maxatk.formats import archive
 from maxatk.grid import Grid, find_grid
+from maxatk.mdp import MDP
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan
 from maxatk.progress import reporter
@@ -66,16 +67,21 @@ def page(plan: Plan, title: str | None, comparison: Comparison | None, report: C
     if compared:
         drawn["comparison"] = charts.comparison(compared)
     report("what the plan does")
-    data: dict[str, Any] = {"problem": _problem(plan), "charts": drawn}
+    grid = _grid(plan.mdp)
+    actions = [
+        grid.action_name(plan.mdp, a) if grid else name_of(plan.mdp.action_names, a) for a in range(plan.mdp.n_actions)
+    ]
+    data: dict[str, Any] = {"problem": _problem(plan, actions), "charts": drawn}
     try:
-        data |= _moments(plan, low, drawn)
+        data |= _moments(plan, low, actions, grid, drawn)
         silent = ""
     except TooLargeError as error:
         silent = str(error)
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"minus": _minus, "number": lambda x, form: _minus(form % float(x))}
     return environment.from_string(_part("page.html")).render(
         plan=plan,
+        minus=_minus,
+        number=_number,
         title=title or f"Best of {plan.k}",
         nothing=plan.best_so_far == -math.inf,
         rollouts=_rollouts(plan),
@@ -98,6 +104,10 @@ def _minus(text: str) -> str:
     return re.sub(r"(?<![\w-])-(?=\d)", "−", text)
 
 
+def _number(x: Number, form: str) -> str:
+    return _minus(form % float(x))
+
+
 class _Text(str):
     """Text that goes into the page as it is."""
 
@@ -114,12 +124,11 @@ def _vega() -> str:
     import altair
     import vl_convert
 
-    return vl_convert.javascript_bundle(vl_version=".".join(altair.SCHEMA_VERSION.split(".")[:2]))
+    converter: Any = vl_convert
+    return converter.javascript_bundle(vl_version=".".join(altair.SCHEMA_VERSION.split(".")[:2]))
 
 
-def _compared(
-    plan: Plan, given: Comparison | None, report: Callable[[str], None]
-) -> tuple[Comparison | None, str]:
+def _compared(plan: Plan, given: Comparison | None, report: Callable[[str], None]) -> tuple[Comparison | None, str]:
     """Classes of policies beside the plan, or why there are none."""
     if given is not None:
         if given.mdp != plan.mdp or given.plan.k != plan.k or given.plan.best_so_far != plan.best_so_far:
@@ -133,24 +142,30 @@ def _compared(
         return None, str(error)
 
 
-def _problem(plan: Plan) -> dict[str, Any]:
+def _grid(mdp: MDP) -> Grid | None:
+    try:
+        return find_grid(mdp)
+    except InputError:
+        return None
+
+
+def _problem(plan: Plan, actions: list[str]) -> dict[str, Any]:
     mdp = plan.mdp
     return {
         "k": plan.k,
         "horizon": mdp.horizon,
         "states": [mdp.state_names[s] if mdp.state_names else f"state {s}" for s in range(mdp.n_states)],
-        "actions": [name_of(mdp.action_names, a) for a in range(mdp.n_actions)],
+        "actions": actions,
     }
 
 
-def _moments(plan: Plan, low: float, drawn: dict[str, Any]) -> dict[str, Any]:
+def _moments(plan: Plan, low: float, actions: list[str], grid: Grid | None, drawn: dict[str, Any]) -> dict[str, Any]:
     """What the plan does when, and trials of it; adds the charts that show them."""
     from maxatk.page import charts
     from maxatk.page.moments import ANY, moments, sample_trials
 
     trials = sample_trials(plan)
     asked = moments(plan, trials, low)
-    actions = [name_of(plan.mdp.action_names, a) for a in range(plan.mdp.n_actions)]
     drawn["map"] = charts.action_map(actions)
     found: dict[str, Any] = {
         "moments": {
@@ -172,12 +187,9 @@ def _moments(plan: Plan, low: float, drawn: dict[str, Any]) -> dict[str, Any]:
             for trial in trials
         ],
     }
-    try:
-        grid = find_grid(plan.mdp)
-    except InputError:
-        return found
-    drawn["grid"] = charts.grid(grid, _never(plan, asked), plan.mdp.start_state.tolist(), actions)
-    found["grid"] = {"rows": grid.rows, "columns": grid.columns, "towards": grid.towards.round(6).tolist()}
+    if grid:
+        drawn["grid"] = charts.grid(grid, _never(plan, asked), plan.mdp.start_state.tolist(), actions)
+        found["grid"] = {"rows": grid.rows, "columns": grid.columns, "towards": grid.towards.round(6).tolist()}
     return found
 
 

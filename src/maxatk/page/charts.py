@@ -1,7 +1,7 @@
 """The charts of a page, as Vega-Lite specifications made with Altair.
 
-Colours are those of the page (``currentColor``) or told apart with any kind of colour vision, on light and on dark. Data
-that change with the sliders have names, by which the page's script replaces them.
+Colours are those of the page (``currentColor``) or told apart with any kind of colour vision, on light and on dark.
+Data that change with the sliders have names, by which the page's script replaces them.
 """
 
 import math
@@ -47,7 +47,9 @@ def curves(plan: Plan, low: float, points: int = 61) -> dict[str, Any]:
     band = base.mark_area(opacity=0.35, line=False, aria=False).encode(y=lower, y2="at most:Q")
     line = base.mark_line(strokeWidth=2).encode(y=lower, strokeDash=_dashes("rollouts", names))
     chart = (band + line).properties(
-        width="container", height=300, description="What a best return is worth, one curve for each number of rollouts to come"
+        width="container",
+        height=300,
+        description="What a best return is worth, one curve for each number of rollouts to come",
     )
     return _spec(chart)
 
@@ -55,25 +57,29 @@ def curves(plan: Plan, low: float, points: int = 61) -> dict[str, Any]:
 def comparison(found: Comparison) -> dict[str, Any]:
     """What each class of policies earns, and at most could."""
     rows = [
-        {"policy": row.name, "earns": row.lower, "at most": row.upper, "obtained by": row.how} for row in found.rows
+        {"policy": row.name, "earns": row.lower, "at most": row.upper, "obtained by": row.how}
+        for row in found.rows
+        if math.isfinite(row.lower)
     ]
     names = [row.name for row in found.rows]
-    base: Any = alt.Chart(_inline([row for row in rows if math.isfinite(row["earns"])])).encode(
+    base: Any = alt.Chart(_inline(rows)).encode(
         y=alt.Y("policy:N", sort=names, title=None, axis=alt.Axis(labelLimit=220, domain=False, ticks=False)),
         tooltip=[
             alt.Tooltip("policy:N"), alt.Tooltip("earns:Q", format=".8~g"),
             alt.Tooltip("at most:Q", format=".8~g"), alt.Tooltip("obtained by:N"),
         ],
     )  # fmt: skip
-    x = alt.X("earns:Q", title="expected best return", scale=alt.Scale(zero=False, padding=18), axis=alt.Axis(tickCount=5))
+    x = alt.X(
+        "earns:Q", title="expected best return", scale=alt.Scale(zero=False, padding=18), axis=alt.Axis(tickCount=5)
+    )
     bars = base.mark_rule(strokeWidth=3, opacity=0.45, color=INK).encode(x=x, x2="at most:Q")
     ends = base.mark_tick(thickness=2, size=12, color=INK, opacity=0.6).encode(x=alt.X("at most:Q"))
-    adaptive = alt.condition(
-        alt.datum.policy == names[-1], alt.value(COLOURS[6]), alt.value(COLOURS[5])
-    )
+    adaptive = alt.condition(alt.datum.policy == names[-1], alt.value(COLOURS[6]), alt.value(COLOURS[5]))
     points = base.mark_point(filled=True, size=110, opacity=1).encode(x=x, color=adaptive)
     chart = (bars + ends + points).properties(
-        width="container", height=30 * len(names), description="What each class of policies earns, and the most that it could"
+        width="container",
+        height=30 * len(names),
+        description="What each class of policies earns, and the most that it could",
     )
     return _spec(chart)
 
@@ -95,7 +101,7 @@ def action_map(actions: Sequence[str]) -> dict[str, Any]:
             strokeWidth=alt.condition(alt.datum.now, alt.value(3), alt.value(0)),
             tooltip=[alt.Tooltip("M:O"), alt.Tooltip("G:O"), alt.Tooltip("action:N")],
         )
-        .properties(width="container", height=260, description="The action taken, by best return so far and return so far")
+        .properties(width="container", height=260, description="The action taken, by best return and return so far")
     )  # fmt: skip
     return _spec(chart)
 
@@ -119,7 +125,8 @@ def grid(found: Grid, never: Iterable[int], start: Iterable[int], actions: Seque
         alt.Chart(alt.NamedData("arrows"))
         .mark_point(filled=True, opacity=0.9)
         .encode(
-            x=x, y=y, size=alt.Size("size:Q", scale=None), color=_by_action(actions, None), shape=alt.Shape("shape:N", scale=None, legend=None),
+            x=x, y=y, size=alt.Size("size:Q", scale=None),
+            color=_by_action(actions, None), shape=alt.Shape("shape:N", scale=None, legend=None),
             angle=alt.Angle("angle:Q", scale=None),
             tooltip=[alt.Tooltip("state:N"), alt.Tooltip("action:N"), alt.Tooltip("step:N"), alt.Tooltip("G:N")],
         )
@@ -139,7 +146,8 @@ def grid(found: Grid, never: Iterable[int], start: Iterable[int], actions: Seque
         .mark_point(shape="circle", strokeWidth=3, color=COLOURS[6], opacity=1, aria=False)
         .encode(x=x, y=y, size=alt.Size("size:Q", scale=None))
     )
-    chart = alt.layer(board, trails, arrows, here).resolve_scale(color="independent", shape="independent")
+    layers: Any = alt.layer(board, trails, arrows, here)
+    chart = layers.resolve_scale(color="independent", shape="independent")
     chart = chart.properties(
         width=40 * found.columns,
         height=40 * found.rows,  # the page makes it fit
@@ -163,7 +171,9 @@ def _dashes(name: str, names: Sequence[str]) -> Any:
     """Curves differ in more than their colour."""
     dashes = [[1, 0], [8, 3], [3, 3], [10, 3, 2, 3], [2, 2], [6, 2]]
     return alt.StrokeDash(
-        f"{name}:N", sort=list(names), scale=alt.Scale(domain=list(names), range=[dashes[j % 6] for j in range(len(names))])
+        f"{name}:N",
+        sort=list(names),
+        scale=alt.Scale(domain=list(names), range=[dashes[j % 6] for j in range(len(names))]),
     )
 
 
