@@ -20,26 +20,57 @@ from maxatk.planning import CertifiedPlan, ExactPlan, Plan
 from maxatk.planning.exact import Decision
 
 
+def at_least(x: Number, decimals: int = 6) -> str:
+    """A lower bound in so many decimals, rounded down: what is printed is true as well."""
+    return f"{x:f}" if math.isinf(x) else _in_decimals(math.floor(Fraction(x) * 10**decimals), decimals)
+
+
+def at_most(x: Number, decimals: int = 6) -> str:
+    """An upper bound in so many decimals, rounded up."""
+    return f"{x:f}" if math.isinf(x) else _in_decimals(math.ceil(Fraction(x) * 10**decimals), decimals)
+
+
+def _in_decimals(count: int, decimals: int) -> str:
+    whole, part = divmod(abs(count), 10**decimals)
+    return f"{'-' if count < 0 else ''}{whole}{f'.{part:0{decimals}d}' if decimals else ''}"
+
+
+def interval(plan: Plan) -> tuple[str, str]:
+    """The bounds of a plan, in as many decimals as its width deserves."""
+    lower, upper = (plan.exact, plan.exact) if isinstance(plan, ExactPlan) else (plan.lower, plan.upper)
+    decimals = 6
+    if 0 < plan.gap < math.inf:
+        size = max(abs(plan.lower), abs(plan.upper))
+        decimals = max(decimals, min(2 - math.floor(math.log10(plan.gap)), 9 - math.floor(math.log10(size))))
+    return at_least(lower, decimals), at_most(upper, decimals)
+
+
+def tries(plan: Plan) -> Iterator[tuple[int, float, float]]:
+    """How much so many rollouts are worth, at least and at most: the first ten, and all of them."""
+    for left in sorted({*range(1, min(plan.k, 10) + 1), plan.k}):
+        yield left, *(plan.curve(plan.k - left, plan.best_so_far) if left < plan.k else (plan.lower, plan.upper))
+
+
 def certified_plan(plan: CertifiedPlan, title: str) -> RenderableType:
     """The interval of a certified plan, and what each further rollout adds."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("rollouts", "at least", "at most", "worth more than one fewer by"):
         table.add_column(heading, justify="right", no_wrap=heading != "worth more than one fewer by")
     before = None
-    for left in sorted({*range(1, min(plan.k, 10) + 1), plan.k}):
-        lower, upper = plan.curve(plan.k - left, plan.best_so_far) if left < plan.k else (plan.lower, plan.upper)
+    for left, lower, upper in tries(plan):
         middle = (lower + upper) / 2
         gain = "" if before is None or before[0] != left - 1 else f"{middle - before[1]:.4g}"
-        table.add_row(str(left), f"{lower:.6f}", f"{upper:.6f}", gain)
+        table.add_row(str(left), at_least(lower), at_most(upper), gain)
         before = (left, middle)
     stats = plan.stats
+    lowest, highest = interval(plan)
     return Group(
         Text.assemble((title, "bold"), f": {plan.mdp!r}"),
         Text.assemble(
             f"best of {plan.k}: between ",
-            (f"{plan.lower:.6f}", "bold green"),
+            (lowest, "bold green"),
             " and ",
-            (f"{plan.upper:.6f}", "bold green"),
+            (highest, "bold green"),
             f" ({plan.status}: width {plan.gap:.2g}, asked for {stats['tol']:.2g})\n",
         ),
         table,
@@ -115,17 +146,18 @@ def comparison_rows(found: Comparison, rows: Sequence[Row], heading: bool = Fals
     """Some rows of a comparison, in columns that are the same for all of them; those before must be in ``found``."""
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=heading)
     spread = max(found.plan.upper - found.rows[0].lower, 1e-9 * abs(found.plan.upper), 1e-300)
-    decimals = min(max(3 - math.floor(math.log10(spread)), 0), 12)
-    number = max(len(f"{x:.{decimals}f}") for x in (found.rows[0].lower, found.plan.upper, -10.0))
+    decimals = min(max(4 - math.floor(math.log10(spread)), 0), 12)
+    number = max(len(at_least(x, decimals)) for x in (found.rows[0].lower, found.plan.upper, -10.0))
     for name, width in zip(("policy", "earns", "at most", "of the gain", "obtained by"), _WIDTHS, strict=True):
         left = name in ("policy", "obtained by")
         table.add_column(name, justify="left" if left else "right", min_width=width or number, no_wrap=width != 1)
     for row in rows:
         share = found.share(row)
+        lower, upper = (row.lower, row.upper) if row.exact is None else (row.exact, row.exact)
         table.add_row(
             row.name,
-            f"{row.lower:.{decimals}f}",
-            f"{row.upper:.{decimals}f}",
+            at_least(lower, decimals),
+            at_most(upper, decimals),
             "" if share is None else f"{100 * share:.1f} %",
             row.how if row.exact is None else f"{row.how}: {_number(row.exact)}",
         )
@@ -138,13 +170,14 @@ _WIDTHS = (len(SINGLE), 0, 0, len("of the gain"), 1)  # of the columns; 0 for th
 def simulation(plan: CertifiedPlan, found: Simulation, level: float = 0.95) -> RenderableType:
     """What a plan's policy earned in trials, beside what it is certain to earn."""
     low, high = found.interval(level)
+    lowest, highest = interval(plan)
     return Group(
         Text.assemble(
             f"best of {plan.k} in {_count(len(found.best), 'trial')}: ",
             (f"{found.mean:.6g}", "bold green"),
             f" on average, {100 * level:g} % interval {low:.6g} to {high:.6g}",
         ),
-        f"certified for this policy: {plan.lower:.6f} to {plan.upper:.6f}, "
+        f"certified for this policy: {lowest} to {highest}, "
         f"{_verdict(plan, found, level)}; {_count(found.steps, 'step')} in {found.seconds:.1f} s",
     )
 
@@ -161,10 +194,15 @@ def learned(found: Learned, title: str) -> RenderableType:
     return Group(
         Text.assemble(
             (title, "bold"), f": best of {found.plan.k}, learned from {_count(found.samples, 'sample')}; within ",
-            (f"{found.epsilon:.4g}", "bold green"), f" of the optimum, with probability {1 - found.delta:g}",
+            (_epsilon(found.epsilon), "bold green"), f" of the optimum, with probability {1 - found.delta:g}",
         ),
         found.certificate,
     )  # fmt: skip
+
+
+def _epsilon(x: float) -> str:
+    """Four digits, rounded up."""
+    return f"{x:g}" if x == 0 or math.isinf(x) else at_most(x, max(3 - math.floor(math.log10(x)), 0))
 
 
 def instances(described: Sequence[Mapping[str, Any]]) -> RenderableType:

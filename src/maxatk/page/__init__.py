@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxatk.checks import Number, name_of
+from maxatk import report
+from maxatk.checks import name_of
 from maxatk.errors import InputError, MissingExtraError, TooLargeError
 from maxatk.evaluation.compare import Comparison, compare
 from maxatk.evaluation.contrast import contrast
@@ -42,8 +43,8 @@ def write(
 ) -> None:
     """Write the page of a plan to ``path``, whole or not at all."""
     archive.check_target(path)
-    with reporter(progress, "writing the page", lambda part: f"writing the page: {part}") as report:
-        text = page(plan, title, comparison, report or (lambda part: None))
+    with reporter(progress, "writing the page", lambda part: f"writing the page: {part}") as tell:
+        text = page(plan, title, comparison, tell or (lambda part: None))
     try:
         with archive.atomic_write(Path(path)) as file:
             file.write(text.encode())
@@ -51,8 +52,8 @@ def write(
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def page(plan: Plan, title: str | None, comparison: Comparison | None, report: Callable[[str], None]) -> str:
-    """The page as text."""
+def page(plan: Plan, title: str | None, comparison: Comparison | None, tell: Callable[[str], None]) -> str:
+    """The page as text; ``tell`` is told which part of it is at work."""
     try:
         import jinja2
 
@@ -60,17 +61,15 @@ def page(plan: Plan, title: str | None, comparison: Comparison | None, report: C
     except ImportError:
         raise MissingExtraError("pages need Altair and vl-convert: pip install 'maxatk[page]'") from None
     low, _ = range_of_interest(plan)
-    report("the curves")
+    tell("the curves")
     drawn = {"curves": charts.curves(plan, low)}
-    report("simpler policies")
-    compared, refused = _compared(plan, comparison, report)
+    tell("simpler policies")
+    compared, refused = _compared(plan, comparison, tell)
     if compared:
         drawn["comparison"] = charts.comparison(compared)
-    report("what the plan does")
+    tell("what the plan does")
     grid = _grid(plan.mdp)
-    actions = [
-        grid.action_name(plan.mdp, a) if grid else name_of(plan.mdp.action_names, a) for a in range(plan.mdp.n_actions)
-    ]
+    actions = [_action(plan.mdp, a, grid) for a in range(plan.mdp.n_actions)]
     data: dict[str, Any] = {"problem": _problem(plan, actions), "charts": drawn}
     try:
         data |= _moments(plan, low, actions, grid, drawn)
@@ -81,10 +80,12 @@ def page(plan: Plan, title: str | None, comparison: Comparison | None, report: C
     return environment.from_string(_part("page.html")).render(
         plan=plan,
         minus=_minus,
-        number=_number,
         title=title or f"Best of {plan.k}",
         nothing=plan.best_so_far == -math.inf,
-        rollouts=_rollouts(plan),
+        rollouts=report.tries(plan),
+        interval=report.interval(plan),
+        at_least=report.at_least,
+        at_most=report.at_most,
         comparison=compared,
         refused=refused,
         silent=silent,
@@ -102,10 +103,6 @@ def page(plan: Plan, title: str | None, comparison: Comparison | None, report: C
 def _minus(text: str) -> str:
     """Text with minus signs in front of numbers, as charts write them."""
     return re.sub(r"(?<![\w-])-(?=\d)", "−", text)
-
-
-def _number(x: Number, form: str) -> str:
-    return _minus(form % float(x))
 
 
 class _Text(str):
@@ -128,7 +125,7 @@ def _vega() -> str:
     return converter.javascript_bundle(vl_version=".".join(altair.SCHEMA_VERSION.split(".")[:2]))
 
 
-def _compared(plan: Plan, given: Comparison | None, report: Callable[[str], None]) -> tuple[Comparison | None, str]:
+def _compared(plan: Plan, given: Comparison | None, tell: Callable[[str], None]) -> tuple[Comparison | None, str]:
     """Classes of policies beside the plan, or why there are none."""
     if given is not None:
         if given.mdp != plan.mdp or given.plan.k != plan.k or given.plan.best_so_far != plan.best_so_far:
@@ -136,8 +133,8 @@ def _compared(plan: Plan, given: Comparison | None, report: Callable[[str], None
         return given, ""
     try:
         if isinstance(plan, CertifiedPlan):
-            return compare(plan.mdp, plan.k, plan=plan, progress=lambda row: report(row.name)), ""
-        return compare(plan.mdp, plan.k, best_so_far=plan.best_so_far, progress=lambda row: report(row.name)), ""
+            return compare(plan.mdp, plan.k, plan=plan, progress=lambda row: tell(row.name)), ""
+        return compare(plan.mdp, plan.k, best_so_far=plan.best_so_far, progress=lambda row: tell(row.name)), ""
     except TooLargeError as error:
         return None, str(error)
 
@@ -147,6 +144,11 @@ def _grid(mdp: MDP) -> Grid | None:
         return find_grid(mdp)
     except InputError:
         return None
+
+
+def _action(mdp: MDP, action: int, grid: Grid | None) -> str:
+    name = grid.action_name(mdp, action) if grid else name_of(mdp.action_names, action)
+    return name if name != str(action) else f"action {action}"
 
 
 def _problem(plan: Plan, actions: list[str]) -> dict[str, Any]:
@@ -201,14 +203,6 @@ def _never(plan: Plan, asked: "Moments") -> set[int]:
 def _packed(values: Any, kind: str) -> str:
     """An array, compressed, as text."""
     return base64.b64encode(zlib.compress(values.astype(kind).tobytes(), 9)).decode()
-
-
-def _rollouts(plan: Plan) -> list[tuple[int, float, float]]:
-    """What so many rollouts are worth."""
-    return [
-        (left, *(plan.curve(plan.k - left, plan.best_so_far) if left < plan.k else (plan.lower, plan.upper)))
-        for left in sorted({*range(1, min(plan.k, 10) + 1), plan.k})
-    ]
 
 
 def _words(plan: Plan) -> list[str]:
