@@ -22,7 +22,7 @@ class Grid:
 
     rows: int
     columns: int
-    towards: Floats  # [A, 2] the mean move of each action, in rows and columns, where nothing throws it far
+    towards: Floats  # [A, 2] the mean move of each action, in rows and columns
 
     def cell(self, state: int) -> tuple[int, int]:
         """The row and the column of a state."""
@@ -31,9 +31,9 @@ class Grid:
     def action_name(self, mdp: "MDP", action: int) -> str:
         """The action's own name; where it has none, the way that it mostly goes."""
         down, right = self.towards[action].tolist()
-        if mdp.action_names or max(abs(down), abs(right)) <= 2 * min(abs(down), abs(right)):
+        if mdp.action_names or bool(down) == bool(right):
             return name_of(mdp.action_names, action)
-        if abs(down) > abs(right):
+        if down:
             return "down" if down > 0 else "up"
         return "right" if right > 0 else "left"
 
@@ -65,7 +65,7 @@ def find_grid(mdp: "MDP", shape: tuple[int, int] | None = None) -> Grid:
 def _moves(mdp: "MDP", columns: int) -> Floats:
     """The mean move of every action [A, 2], over all outcomes that lead no further than to a neighbour.
 
-    Slips to both sides cancel, so what is left points where the action means to go.
+    Slips to both sides cancel, except at the borders: what is left along the lesser axis of a move does not count.
     """
     n_rows = np.diff(mdp.outcome_start)
     state_of_row = np.repeat(np.arange(len(mdp.pair_start) - 1) % mdp.n_states, np.diff(mdp.pair_start))
@@ -75,4 +75,5 @@ def _moves(mdp: "MDP", columns: int) -> Floats:
     move = np.stack([end // columns - start // columns, end % columns - start % columns], axis=1)  # [T, 2]
     weight = mdp.row_prob * (stays & (np.abs(move).sum(axis=1) <= 1))
     total = np.maximum(np.bincount(action, weight, mdp.n_actions), 1e-300)
-    return np.stack([np.bincount(action, weight * move[:, j], mdp.n_actions) / total for j in (0, 1)], axis=1)
+    mean = np.stack([np.bincount(action, weight * move[:, j], mdp.n_actions) / total for j in (0, 1)], axis=1)
+    return np.where(np.abs(mean) > np.abs(mean).max(axis=1, keepdims=True) / 2, mean, 0.0)

@@ -36,13 +36,17 @@ def _in_decimals(count: int, decimals: int) -> str:
 
 
 def interval(plan: Plan) -> tuple[str, str]:
-    """The bounds of a plan, in as many decimals as its width deserves."""
+    """The bounds of a plan, as they are printed."""
     lower, upper = (plan.exact, plan.exact) if isinstance(plan, ExactPlan) else (plan.lower, plan.upper)
-    decimals = 6
-    if 0 < plan.gap < math.inf:
-        size = max(abs(plan.lower), abs(plan.upper))
-        decimals = max(decimals, min(2 - math.floor(math.log10(plan.gap)), 9 - math.floor(math.log10(size))))
-    return at_least(lower, decimals), at_most(upper, decimals)
+    return at_least(lower, decimals(plan)), at_most(upper, decimals(plan))
+
+
+def decimals(plan: Plan) -> int:
+    """As many as tell the bounds apart, where ten digits do; six at least."""
+    if isinstance(plan, ExactPlan) or not 0 < plan.gap < math.inf:
+        return 6
+    size = max(abs(plan.lower), abs(plan.upper))
+    return max(6, min(2 - math.floor(math.log10(plan.gap)), 9 - math.floor(math.log10(size))))
 
 
 def tries(plan: Plan) -> Iterator[tuple[int, float, float]]:
@@ -60,7 +64,7 @@ def certified_plan(plan: CertifiedPlan, title: str) -> RenderableType:
     for left, lower, upper in tries(plan):
         middle = (lower + upper) / 2
         gain = "" if before is None or before[0] != left - 1 else f"{middle - before[1]:.4g}"
-        table.add_row(str(left), at_least(lower), at_most(upper), gain)
+        table.add_row(str(left), at_least(lower, decimals(plan)), at_most(upper, decimals(plan)), gain)
         before = (left, middle)
     stats = plan.stats
     lowest, highest = interval(plan)
@@ -146,8 +150,8 @@ def comparison_rows(found: Comparison, rows: Sequence[Row], heading: bool = Fals
     """Some rows of a comparison, in columns that are the same for all of them; those before must be in ``found``."""
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=heading)
     spread = max(found.plan.upper - found.rows[0].lower, 1e-9 * abs(found.plan.upper), 1e-300)
-    decimals = min(max(4 - math.floor(math.log10(spread)), 0), 12)
-    number = max(len(at_least(x, decimals)) for x in (found.rows[0].lower, found.plan.upper, -10.0))
+    digits = min(max(4 - math.floor(math.log10(spread)), 0), 12)
+    number = max(len(at_least(x, digits)) for x in (found.rows[0].lower, found.plan.upper, -10.0))
     for name, width in zip(("policy", "earns", "at most", "of the gain", "obtained by"), _WIDTHS, strict=True):
         left = name in ("policy", "obtained by")
         table.add_column(name, justify="left" if left else "right", min_width=width or number, no_wrap=width != 1)
@@ -156,8 +160,8 @@ def comparison_rows(found: Comparison, rows: Sequence[Row], heading: bool = Fals
         lower, upper = (row.lower, row.upper) if row.exact is None else (row.exact, row.exact)
         table.add_row(
             row.name,
-            at_least(lower, decimals),
-            at_most(upper, decimals),
+            at_least(lower, digits),
+            at_most(upper, digits),
             "" if share is None else f"{100 * share:.1f} %",
             row.how if row.exact is None else f"{row.how}: {_number(row.exact)}",
         )

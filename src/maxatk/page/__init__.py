@@ -10,6 +10,7 @@ import math
 import re
 import zlib
 from collections.abc import Callable
+from functools import cache
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
@@ -84,6 +85,7 @@ def page(plan: Plan, title: str | None, comparison: Comparison | None, tell: Cal
         nothing=plan.best_so_far == -math.inf,
         rollouts=report.tries(plan),
         interval=report.interval(plan),
+        decimals=report.decimals(plan),
         at_least=report.at_least,
         at_most=report.at_most,
         comparison=compared,
@@ -116,6 +118,7 @@ def _part(name: str) -> str:
     return files("maxatk.page").joinpath(name).read_text(encoding="utf-8")
 
 
+@cache
 def _vega() -> str:
     """The chart library itself, in the version that Altair wrote the charts for."""
     import altair

@@ -100,6 +100,7 @@ def action_map(actions: Sequence[str]) -> dict[str, Any]:
             stroke=alt.condition(alt.datum.now, alt.value(INK), alt.value(None)),
             strokeWidth=alt.condition(alt.datum.now, alt.value(3), alt.value(0)),
             tooltip=[alt.Tooltip("M:O"), alt.Tooltip("G:O"), alt.Tooltip("action:N")],
+            description="says:N",
         )
         .properties(width="container", height=260, description="The action taken, by best return and return so far")
     )  # fmt: skip
@@ -129,6 +130,7 @@ def grid(found: Grid, never: Iterable[int], start: Iterable[int], actions: Seque
             color=_by_action(actions, None), shape=alt.Shape("shape:N", scale=None, legend=None),
             angle=alt.Angle("angle:Q", scale=None),
             tooltip=[alt.Tooltip("state:N"), alt.Tooltip("action:N"), alt.Tooltip("step:N"), alt.Tooltip("G:N")],
+            description="says:N",
         )
     )  # fmt: skip
     trails: Any = (

@@ -99,8 +99,9 @@ async function start() {
     const shower = new Shower(asked, views);
     if (trials.length) new Player(shower);
     await shower.show();
+  } else {
+    document.documentElement.dataset.ready = "yes";
   }
-  document.documentElement.dataset.ready = "yes";
 }
 
 // The moment that is shown, and the sliders that say which.
@@ -114,6 +115,7 @@ class Shower {
     this.state = asked.state[0];
     this.best = 0; // an index into asked.bests
     this.soFar = 0; // an index into the returns of the place
+    this.shows = 0;
     this.frame = null; // where the player stands, if it was the player that chose the moment
     this.limit("rollout", asked.rollouts.length - 1);
     this.limit("step", problem.horizon - 1);
@@ -165,9 +167,13 @@ class Shower {
   }
 
   async show() {
+    this.shows += 1;
+    const turn = this.shows;
+    document.documentElement.dataset.ready = "no";
     this.sliders();
     this.says();
     await Promise.all([this.map(), this.grid()]);
+    if (turn === this.shows) document.documentElement.dataset.ready = "yes"; // what is drawn is what is said
   }
 
   sliders() {
@@ -219,8 +225,9 @@ class Shower {
       const names = labels(returns);
       for (let g = returns.length - 1; g >= 0; g -= 1) {
         asked.bests.forEach((_, m) => {
-          const action = asked.action(place, this.rollout, g, m);
-          rows.push({ M: this.bestLabels[m], G: names[g], action: actionName(action), now: g === this.soFar && m === this.best });
+          const M = this.bestLabels[m];
+          const action = actionName(asked.action(place, this.rollout, g, m));
+          rows.push({ M, G: names[g], action, says: `M ${M}, G ${names[g]}: ${action}`, now: g === this.soFar && m === this.best });
         });
       }
     }
@@ -250,6 +257,7 @@ class Shower {
       const moves = Math.hypot(down, right) > 0.05;
       arrows.push({
         ...cell(s, 0.55), action: actionName(action), state: problem.states[s], step: asked.step[place],
+        says: `${problem.states[s]}: ${actionName(action)}`,
         G: shown(asked.returns(place)[g]), shape: moves ? "arrow" : "circle", angle: (Math.atan2(right, -down) * 180) / Math.PI,
       });
     }

@@ -1,0 +1,452 @@
+"""Pages: what they hold, and, in a real browser, what they show and do."""
+
+import math
+import re
+import shutil
+import sys
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import maxatk as mk
+from maxatk import figures, report
+from maxatk.evaluation.reach import Reach
+from maxatk.grid import find_grid
+from maxatk.page.moments import ANY, moments, sample_trials
+from problems import REPRESENTATIONS, specs
+
+pytest.importorskip("altair", reason="pages need the extra page")
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+MOMENT = r"Try (\d) of 3, (?:best so far (.*)|nothing in hand), this try (.*) at step (\d+) in (.*): takes (.*)\."
+READY = "html[data-ready=yes]"  # when all is drawn
+
+
+# What a page holds.
+
+
+@settings(max_examples=25)
+@given(specs(max_states=4, max_horizon=4), st.integers(1, 3), st.booleans())
+def test_moments_are_what_the_policy_says(spec, k, exactly):
+    mdp = REPRESENTATIONS["table"](spec)
+    plan = mk.solve(mdp, k, solver=mk.Exact() if exactly else None)
+    trials = sample_trials(plan)
+    asked = moments(plan, trials, mdp.return_range[0])
+    assert asked.all_places
+    for h, s, returns, actions in zip(asked.step, asked.state, asked.returns, asked.actions, strict=True):
+        for (n, g, m), action in np.ndenumerate(actions):
+            G, M = float(returns[g]), float(asked.bests[m])
+            beaten = G + mdp.most[h, s] <= M
+            assert (action == ANY) == beaten
+            if not beaten:
+                assert action == plan.policy.action(rollout=asked.rollouts[n], step=h, state=s, best=M, so_far=G)
+    known = {(h, s): set(returns) for h, s, returns in zip(asked.step, asked.state, asked.returns, strict=True)}
+    for taken in (taken for trial in trials for taken in trial):
+        assert float(taken.so_far) in known[taken.step, taken.state]
+        assert float(taken.best) in asked.bests
+
+
+@given(specs(max_states=3, max_horizon=3))
+def test_returns_that_can_be_reached(spec):
+    mdp = REPRESENTATIONS["table"](spec)
+    quarters = np.rint(4 * mdp.reward).astype(np.int64)
+    reached = {(0, s): {0} for s in mdp.start_state.tolist()}
+    totals = set()
+    for h in range(mdp.horizon):
+        for s in range(mdp.n_states):
+            for g in reached.get((h, s), ()):
+                for a in mdp.actions(h, s):
+                    for _, after, r in mdp.outcomes(h, s, a):
+                        if after is None or h + 1 == mdp.horizon:
+                            totals.add(g + round(4 * r))
+                        else:
+                            reached.setdefault((h + 1, after), set()).add(g + round(4 * r))
+    sets, ranges = Reach(mdp, quarters), Reach(mdp, quarters)
+    ranges.__dict__["_sets"] = None  # as where there are too many returns to list
+    assert sets.totals(-1000, 1000, 10_000).tolist() == sorted(totals)
+    assert set(sets.totals(-1, 1, 10_000)) == {g for g in totals if -1 <= g <= 1}
+    for h in range(mdp.horizon):
+        here = [s for s in range(mdp.n_states) if (h, s) in reached]
+        assert sets.states(h) == ranges.states(h) == here
+        for s in range(mdp.n_states):
+            found = sets.returns(h, s, 10_000).tolist()
+            assert found == sorted(reached.get((h, s), ()))
+            between = ranges.returns(h, s, 10_000).tolist()
+            assert set(found) <= set(between)
+            assert between[:1] + between[-1:] == found[:1] + found[-1:]
+            few = sets.returns(h, s, 2).tolist()
+            assert few == (found if len(found) <= 2 else [found[0], found[-1]])
+
+
+def test_which_way_actions_go_on_a_grid():
+    cliff = mk.instances.windy_cliff(horizon=5)
+    grid = find_grid(cliff)
+    assert (grid.rows, grid.columns) == (4, 12)
+    assert np.sign(grid.towards).tolist() == [[-1, 0], [0, 1], [1, 0], [0, -1]]
+    pytest.importorskip("gymnasium")
+    lake = mk.MDP.from_gymnasium("FrozenLake-v1", is_slippery=True)
+    assert lake.state_names[6] == "row 1, column 2"
+    assert [find_grid(lake).action_name(lake, a) for a in range(4)] == ["left", "down", "right", "up"]
+    taxi = mk.MDP.from_gymnasium("Taxi-v4")
+    with pytest.raises(mk.InputError, match="shape is missing"):
+        find_grid(taxi)
+
+
+def test_what_is_printed_is_true():
+    """Bounds are rounded away from each other, fractions exactly."""
+    assert (report.at_least(-15.9570524, 6), report.at_most(-15.9424996, 6)) == ("-15.957053", "-15.942499")
+    assert (report.at_least(0.1, 2), report.at_most(0.1, 2)) == ("0.10", "0.11")  # the float is above a tenth
+    assert report.at_least(mk.solve(mk.instances.figure1(Fraction(1, 10)), 2, solver=mk.Exact()).exact, 4) == "0.6075"
+    assert (report.at_least(-0.5, 0), report.at_most(-0.5, 0)) == ("-1", "0")
+    assert report.at_least(-math.inf, 3) == "-inf"
+    plan = SimpleNamespace(lower=1.23456789e-8, upper=1.2345999e-8, gap=1.2345999e-8 - 1.23456789e-8)
+    assert report.interval(plan) == ("0.000000012345678", "0.000000012345999")
+
+
+@pytest.fixture(scope="module")
+def cliff():
+    """A plan, its comparison and its page."""
+    plan = mk.solve(mk.instances.windy_cliff(horizon=20), 3)
+    return plan, mk.compare(plan.mdp, 3, plan=plan)
+
+
+@pytest.fixture(scope="module")
+def cliff_page(cliff, tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "cliff.html"
+    plan, comparison = cliff
+    plan.page(path, title="A windy cliff", comparison=comparison)
+    return path
+
+
+@pytest.mark.xdist_group("browser")  # where the page is
+def test_a_page_is_one_file(cliff, cliff_page):
+    plan, comparison = cliff
+    text = cliff_page.read_text()
+    assert len(text) < 3e6
+    assert "default-src 'none'" in text
+    shown = re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
+    assert "http" not in shown.replace("http-equiv", "")
+    assert not re.search(r"<(link|img|iframe)|@import|url\(", shown)
+    for row in comparison.rows:
+        assert row.name in shown
+        assert report.at_least(row.lower).replace("-", "−") in shown
+    for bound in report.interval(plan):
+        assert f">{bound.replace('-', '−')}<" in shown
+
+
+def test_pages_of_all_kinds_of_plans(tmp_path):
+    mdp = mk.instances.figure1()
+    for number, solver in enumerate((mk.Exact(), mk.Midpoint(kappa=1 / 8), mk.Certified())):
+        told = []
+        mk.solve(mdp, 2, solver=solver, best_so_far=0).page(tmp_path / f"{number}.html", progress=told.append)
+        text = (tmp_path / f"{number}.html").read_text()
+        assert "with\n  0 in hand" in text
+        assert "risky" in text
+        assert "the curves" in told
+        assert "adaptive" in told
+
+
+def test_what_is_too_large_is_said(tmp_path, monkeypatch):
+    plan = mk.solve(mk.instances.figure1(), 2)
+
+    def refuse(*arguments, **more):
+        raise mk.TooLargeError("it would take a year")
+
+    for name in ("compare", "contrast"):
+        monkeypatch.setattr(f"maxatk.page.{name}", refuse)
+    monkeypatch.setattr("maxatk.page.moments.moments", refuse)
+    plan.page(tmp_path / "x.html")
+    assert (tmp_path / "x.html").read_text().count(": it would take a year") == 3
+
+
+def test_long_trials_are_not_shown(monkeypatch):
+    monkeypatch.setattr("maxatk.page.moments.MOST_TRIAL", 99)
+    plan = mk.solve(mk.instances.figure1(), 100)
+    assert sample_trials(plan) == []
+    asked = moments(plan, [], 0.0)
+    assert asked.rollouts[0] == 0
+    assert asked.rollouts[-1] == 99
+    assert len(asked.rollouts) == 8
+
+
+def test_a_budget_of_questions_goes_to_the_trials_first():
+    plan = mk.solve(mk.instances.windy_cliff(horizon=20), 3)
+    trials = sample_trials(plan)
+    asked = moments(plan, trials, figures.range_of_interest(plan)[0], cells=20_000)
+    assert not asked.all_places
+    assert sum(actions.size for actions in asked.actions) <= 20_000
+    first = list(dict.fromkeys((t.step, t.state) for trial in trials for t in trial))
+    assert list(zip(asked.step, asked.state, strict=True))[: len(first)] == first[: len(asked.step)]
+
+
+def test_a_page_that_cannot_be_made(tmp_path, monkeypatch):
+    plan = mk.solve(mk.instances.figure1(), 2)
+    other = mk.compare(mk.instances.figure1(0.1), 2)
+    with pytest.raises(mk.InputError, match="the comparison is of another problem"):
+        plan.page(tmp_path / "x.html", comparison=other)
+    with pytest.raises(mk.InputError, match="cannot be written: No such file or directory"):
+        plan.page(tmp_path / "no" / "x.html")
+    monkeypatch.setitem(sys.modules, "altair", None)
+    monkeypatch.delitem(sys.modules, "maxatk.page.charts", raising=False)
+    monkeypatch.delattr("maxatk.page.charts", raising=False)
+    with pytest.raises(mk.MissingExtraError, match=r"pip install 'maxatk\[page\]'"):
+        plan.page(tmp_path / "x.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+# What a page shows and does, in a browser.
+
+in_browser = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the path: apt-get install chromium"),
+    pytest.mark.xdist_group("browser"),  # one browser for all of them
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed (extra dev)")
+    with playwright.sync_playwright() as play:
+        found = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Opens a file as a person would, and fails if the browser complains or asks for anything else."""
+    faults, contexts = [], []
+
+    def opened(path, **options):
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: faults.append(message.text))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("request", lambda request: faults.append(request.url) if request.url != path.as_uri() else None)
+        page.goto(path.as_uri())
+        page.wait_for_selector(READY, state="attached")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+class Shown:
+    """What a page shows."""
+
+    def __init__(self, page, plan):
+        self.page, self.plan = page, plan
+
+    def slider(self, name, value):
+        """Move a slider with the mouse."""
+        self.page.fill(f"#{name}", str(value))
+        self.page.wait_for_selector(READY, state="attached")
+
+    def press(self, name, value):
+        """Move a slider with the keyboard: to its beginning, and then on."""
+        self.page.focus(f"#{name}")
+        self.page.keyboard.press("Home")
+        for _ in range(value):
+            self.page.keyboard.press("ArrowRight")
+        self.page.wait_for_selector(READY, state="attached")
+
+    def map(self):
+        """The cells of the action map that are drawn: {(M, G): action}, and their colours."""
+        drawn = self.page.eval_on_selector_all(
+            "#map svg .mark-rect.role-mark path", "all => all.map(e => [e.ariaLabel, e.getAttribute('fill')])"
+        )
+        cells, colours = {}, {}
+        for says, colour in drawn:
+            M, G, action = re.fullmatch(r"M (.*), G (.*): (.*)", says).groups()
+            cells[number(M), number(G)] = action
+            colours.setdefault(action, set()).add(colour)
+        return cells, colours
+
+    def text(self, selector):
+        return self.page.inner_text(selector)
+
+
+def number(text):
+    return -math.inf if text == "none" else float(text.replace("−", "-"))
+
+
+@pytest.mark.usefixtures("browser")
+class TestInBrowser:
+    pytestmark = in_browser
+
+    def test_sliders_show_what_the_policy_does(self, cliff, cliff_page, open_page):
+        plan, _ = cliff
+        shown = Shown(open_page(cliff_page), plan)
+        names = plan.mdp.action_names
+        seen = set()
+        for rollout, step, state in ((0, 5, 28), (2, 5, 28), (2, 10, 20), (1, 12, 36), (2, 0, 36)):
+            shown.slider("rollout", rollout)
+            shown.slider("step", step)
+            where = [s for s in range(48) if s not in range(37, 48)].index(
+                state
+            )  # the cliff and the goal are no states
+            shown.slider("state", where)
+            assert shown.text("#state-value") == plan.mdp.state_names[state]
+            cells, colours = shown.map()
+            assert len(cells) > 5
+            for (M, G), action in cells.items():
+                if G + plan.mdp.most[step, state] <= M:
+                    assert action == "M cannot be beaten"
+                else:
+                    taken = plan.policy.action(rollout=rollout, step=step, state=state, best=M, so_far=G)
+                    assert action == names[taken]
+                    seen.add(action)
+            assert all(len(some) == 1 for some in colours.values())
+            assert len({colour for some in colours.values() for colour in some}) == len(colours)
+        assert len(seen) > 1
+        # The framed cell is the one that the words are about, and the call in them can be made.
+        shown.press("rollout", 2)
+        shown.press("step", 5)
+        shown.slider("state", 28)
+        shown.press("best", 0)
+        assert shown.text("#says") == (
+            "Try 3 of 3, nothing in hand, this try −5 at step 5 in row 2, column 4: takes up."
+        )
+        call, _, action = shown.text("#call").partition(" == ")
+        assert eval(call, {"policy": plan.policy, "math": math}) == int(action)
+        # A place where no try can be.
+        shown.slider("step", 0)
+        assert shown.text("#says").endswith("no try can be in row 2, column 4 at step 0.")
+        assert not shown.page.is_visible("#map")
+
+    def test_the_grid_points_where_the_policy_goes(self, cliff, cliff_page, open_page):
+        plan, _ = cliff
+        shown = Shown(open_page(cliff_page), plan)
+        for rollout in (0, 2):
+            shown.slider("rollout", rollout)
+            shown.slider("best", 0)
+            arrows = shown.page.eval_on_selector_all(
+                "#grid svg path[aria-label]", "all => all.map(e => [e.ariaLabel, e.getAttribute('transform')])"
+            )
+            assert len(arrows) == 37
+            for says, transform in arrows:
+                name, action = says.split(": ")
+                row, column = (int(x) for x in re.findall(r"\d+", name))
+                step = 3 - row + column
+                taken = plan.policy.action(
+                    rollout=rollout, step=step, state=12 * row + column, best=-math.inf, so_far=-step
+                )
+                assert plan.mdp.action_names[taken] == action
+                turned = float(re.search(r"rotate\((.*)\)", transform)[1]) if "rotate" in transform else 0.0
+                assert turned % 360 == {"up": 0, "right": 90, "down": 180, "left": 270}[action]
+
+    def test_the_player_plays_the_trial_whose_best_return_it_names(self, cliff, cliff_page, open_page):
+        plan, _ = cliff
+        shown = Shown(open_page(cliff_page), plan)
+        page = shown.page
+        for trial in (0, 3):
+            page.select_option("#trial", str(trial))
+            named = number(re.search(r"best return (.*)", page.inner_text(f"#trial option:nth-child({trial + 1})"))[1])
+            best, so_far, rollout, ends = -math.inf, 0.0, 0, []
+            for _ in range(1000):
+                says = shown.text("#says")
+                if found := re.match(r"Try (\d) of 3 ends with (.*): (.*)\.", says):
+                    ends.append(number(found[2]))
+                    assert (found[3] == "the best so far") == (ends[-1] > best)
+                    best, so_far, rollout = max(best, ends[-1]), 0.0, rollout + 1
+                    assert int(found[1]) == rollout
+                    if rollout == 3:
+                        break
+                else:
+                    found = re.fullmatch(MOMENT, says)
+                    assert (int(found[1]), number(found[2] or "none")) == (rollout + 1, best)
+                    assert number(found[3]) <= so_far
+                    so_far = number(found[3])
+                    state = plan.mdp.state_names.index(found[5])
+                    taken = plan.policy.action(
+                        rollout=rollout, step=int(found[4]), state=state, best=best, so_far=so_far
+                    )
+                    assert plan.mdp.action_names[taken] == found[6]
+                    assert page.input_value("#step") == found[4]
+                page.evaluate("document.getElementById('forward').click()")
+            assert best == named == max(ends)
+            tries = page.eval_on_selector_all("#tries li", "all => all.map(e => e.textContent)")
+            assert [number(re.match(r"try \d: ([^ ]*)", one)[1]) for one in tries] == ends
+            assert [one.endswith("★") for one in tries] == [end == best for end in ends]
+
+    def test_playing_and_pausing(self, cliff, cliff_page, open_page):
+        page = open_page(cliff_page)
+        last = int(page.get_attribute("#moment", "max"))
+        page.focus("#play")
+        page.keyboard.press("Enter")
+        assert page.get_attribute("#play", "aria-label") == "pause"
+        page.wait_for_function("document.getElementById('moment').value >= 2")
+        page.keyboard.press("Enter")
+        at = int(page.input_value("#moment"))
+        assert page.get_attribute("#play", "aria-label") == "play"
+        assert 2 <= at < last
+        page.focus("#moment")
+        page.keyboard.press("End")
+        assert "ends with" in page.inner_text("#says")
+        page.click("#first")
+        assert page.input_value("#moment") == "0"
+        page.click("#next")
+        assert page.inner_text("#says").startswith("Try 2 of 3")
+
+    def test_on_a_phone_and_in_the_dark(self, cliff_page, open_page):
+        page = open_page(cliff_page, viewport={"width": 360, "height": 700}, color_scheme="dark")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        assert all(
+            size >= 24
+            for box in page.eval_on_selector_all(
+                "button, input, select", "all => all.map(e => e.getBoundingClientRect())"
+            )
+            for size in (box["width"], box["height"])
+        )
+        assert contrast(page, "body") > 7
+        assert contrast(page, ".note") > 4.5
+        assert contrast(page, ".says b", behind=".says") > 4.5
+        light = open_page(cliff_page)
+        assert contrast(light, "body") > 7
+        assert contrast(light, ".note") > 4.5
+        assert contrast(light, ".says b", behind=".says") > 4.5
+
+    def test_every_control_is_reached_by_the_keyboard(self, cliff_page, open_page):
+        page = open_page(cliff_page)
+        reached = []
+        for _ in range(30):
+            page.keyboard.press("Tab")
+            reached.append(page.evaluate("document.activeElement.id"))
+        controls = page.eval_on_selector_all("button, select, input:not([disabled])", "all => all.map(e => e.id)")
+        assert [one for one in reached if one in controls][: len(controls)] == controls
+        for name in controls:  # and each has a name of its own for those who do not see it
+            named = page.evaluate(
+                "e => e.ariaLabel || (e.labels && e.labels[0] && e.labels[0].textContent.trim())",
+                page.query_selector(f"#{name}"),
+            )
+            assert named, name
+
+    def test_names_are_text(self, tmp_path, open_page):
+        evil = "</script><script>window.harmed = 1</script><b>&amp;"
+        table = {0: {0: [(0.5, 0, 1, True), (0.5, 0, 0, True)], 1: [(1.0, 0, 0.6, True)]}}
+        mdp = mk.MDP.from_table(table, horizon=1, state_names=[evil], action_names=[f"{evil} a", "b"])
+        mk.solve(mdp, 2).page(tmp_path / "x.html", title=evil)
+        page = open_page(tmp_path / "x.html")
+        assert page.evaluate("window.harmed") is None
+        assert page.inner_text("h1") == evil
+        assert evil in page.inner_text("#says")
+
+
+def contrast(page, selector, behind="body"):
+    """The contrast of text with what is behind it, as WCAG defines it."""
+
+    def light(colour):
+        parts = [float(x) / 255 for x in re.findall(r"[\d.]+", colour)[:3]]
+        linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    ink = page.eval_on_selector(selector, "e => getComputedStyle(e).color")
+    paper = page.eval_on_selector(behind, "e => getComputedStyle(e).backgroundColor")
+    dark, bright = sorted((light(ink), light(paper)))
+    return (bright + 0.05) / (dark + 0.05)
