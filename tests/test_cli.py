@@ -305,7 +305,7 @@ def test_a_page(tmp_path, capsys):
         assert main(["solve", "figure1", "-k", "2", *arguments, "--page", str(tmp_path / name)]) == 0
         text = (tmp_path / name).read_text()
         assert "<h1>figure1</h1>" in text
-        assert re.search(r'<dd id="lower">0.562(5000|4999999)', text)
+        assert re.search(r'<dd id="lower">0\.562(500|4999999)', text)
         assert "risky in place of safe in s." in text
     capsys.readouterr()
     assert main(["solve", "figure1", "--page", str(tmp_path / "no" / "x.html")]) == 2
