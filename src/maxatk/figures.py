@@ -98,7 +98,7 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
     ax = axes[0, 0]
     ax.pcolormesh(
         _edges(bests), np.arange(len(so_far) + 1), taken,
-        cmap=ListedColormap(colours), vmin=-0.5, vmax=len(offered) + 0.5, edgecolors="face", linewidth=0.3,
+        cmap=ListedColormap(colours), vmin=-0.5, vmax=len(offered) + 0.5, rasterized=True,
     )  # fmt: skip
     rows = np.unique(np.linspace(0, len(so_far) - 1, min(len(so_far), 9)).round().astype(int))
     ax.set_yticks(rows + 0.5, [f"{so_far[r]:g}" for r in rows])
