@@ -98,7 +98,7 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
     ax = axes[0, 0]
     ax.pcolormesh(
         _edges(bests), np.arange(len(so_far) + 1), taken,
-        cmap=ListedColormap(colours), vmin=-0.5, vmax=len(offered) + 0.5,
+        cmap=ListedColormap(colours), vmin=-0.5, vmax=len(offered) + 0.5, rasterized=True,
     )  # fmt: skip
     rows = np.unique(np.linspace(0, len(so_far) - 1, min(len(so_far), 9)).round().astype(int))
     ax.set_yticks(rows + 0.5, [f"{so_far[r]:g}" for r in rows])
@@ -116,7 +116,8 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
 def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
     """Where a plan goes on a grid: the first rollout, the middle one, and the last, with and without a return in hand.
 
-    The line follows the likeliest way out of every cell, the shade says how often a cell is visited.
+    The line follows the likeliest way out of every cell, the shade says how often a cell is visited. Cells that no
+    rollout can be in (a cliff, a hole, a wall) are dark.
 
     Args:
         plan: a plan for a problem whose states are the cells of a grid, row by row.
@@ -133,6 +134,9 @@ def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
         panels += [(i, best_after(mdp, policy, i).quantile(0.5)) for i in later] + [(k - 1, none)]
     panels = list(dict.fromkeys(panels))
     figure, axes = _figure(max(0.55 * columns, 4), (0.45 * rows + 0.55) * len(panels), rows=len(panels))
+    closed = np.ones(mdp.n_states, np.bool_)
+    closed[mdp.next_state[mdp.next_state < mdp.n_states]] = False
+    closed[mdp.start_state] = False
     for ax, (i, best) in zip(axes[:, 0], panels, strict=True):
         seen = visits(mdp, policy, i, best).sum(axis=1).reshape(rows, columns)
         ax.imshow(np.sqrt(seen), cmap="Blues", vmin=0, vmax=2.5 * math.sqrt(max(seen.max(), 1e-9)))
@@ -141,6 +145,8 @@ def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
         ahead = TOWARDS.get(name_of(mdp.action_names, last), (0, 0)) if last >= 0 else (0, 0)
         if 0 <= y[-1] + ahead[0] < rows and 0 <= x[-1] + ahead[1] < columns:
             y, x = np.append(y, y[-1] + ahead[0]), np.append(x, x[-1] + ahead[1])
+        for cell in set(np.flatnonzero(closed).tolist()) - {int(y[-1]) * columns + int(x[-1])}:
+            ax.add_patch(_square(cell // columns, cell % columns))
         ax.plot(x, y, color=COLOURS[6], linewidth=2.5, solid_joinstyle="round")
         for j in range(len(x) - 1):
             if (x[j], y[j]) != (x[j + 1], y[j + 1]):
@@ -162,6 +168,13 @@ def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
         ax.tick_params(which="both", length=0, labelbottom=False, labelleft=False)
         ax.spines[:].set_visible(True)
     return figure
+
+
+def _square(row: int, column: int) -> Any:
+    """A dark cell."""
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor="#5b5348", edgecolor="#3d372f", linewidth=0.5)
 
 
 def best_returns(found: Comparison) -> Any:

@@ -3,7 +3,7 @@
 Returns are counted in lattice steps. A state at step ``h`` with return ``j < low[h]`` cannot beat ``m`` any more and is
 *idle*: worth what the next curve gives at ``m``. The backup of a row bounds its true mean by the betting bound
 ``x - e^-risk * G(x - v)``, with ``G`` the geometric mean over the sample and ``x`` a stake from a fixed list, no less
-than all that can happen (docs/learning.md says why that holds for every stake on the list).
+than all that can happen (docs/theory/learning.md says why that holds for every stake on the list).
 """
 
 from typing import Any, NamedTuple

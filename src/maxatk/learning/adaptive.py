@@ -3,7 +3,7 @@
 Round by round: sample rows; plan on the empirical problem; bound the optimum from above (``optimism.py``); and, once
 that is promising, bound what the planned policy earns from below, by trying it out in the model as it would be run. If
 the two bounds are within ``epsilon``, stop. Both hold for all rounds at once with probability ``1 - delta``, so it is
-safe to stop when they say so. docs/learning.md, 2 to 4.
+safe to stop when they say so. docs/theory/learning.md, 2 to 4.
 """
 
 import math

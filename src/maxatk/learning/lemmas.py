@@ -1,4 +1,4 @@
-"""The lemmas that guarantees rest on, each as a function of its numbers. docs/learning.md has the proofs.
+"""The lemmas that guarantees rest on, each as a function of its numbers. docs/theory/learning.md has the proofs.
 
 Concentration of a sample around its distribution, and how errors of rows add up over the steps of all rollouts. In the
 latter a *time* ``t = 0, ..., K H - 1`` counts the steps of all rollouts, and ``x = (s, M, G)`` are the compressed
@@ -50,7 +50,7 @@ def kl_width(variance: float, span: float, radius: float) -> float:
 
 
 def betting_bound(share: Floats, value: Floats, stake: float, risk: float) -> float:
-    """An upper bound on ``q f`` for all ``n`` at once, with probability ``1 - delta``: ours, see docs/learning.md.
+    """An upper bound on ``q f`` for all ``n`` at once, with probability ``1 - delta``: ours, docs/theory/learning.md.
 
     ``stake - e**-risk * prod (stake - f)**share``, with ``risk = ln(1/delta)/n``. ``share`` [b] is how often each value
     ``f`` [b] was drawn, and ``stake`` any number, chosen before the draws, that no value of ``f`` exceeds.

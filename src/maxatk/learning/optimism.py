@@ -4,7 +4,8 @@ Backward induction over slices, as the certified planner does it, but with each 
 sample: ``x - e^-risk * G(x - V)``, where no value ``V`` of what may come exceeds ``x`` and ``G`` is the geometric mean
 over the sample. For the *true* optimal values that is right for all rows, steps, rollouts, lattice points and sample
 sizes at once with probability ``1 - delta``, and it is monotone: put upper bounds on the true values in, and upper
-bounds come out. Between lattice points and knots chords bound the true values, which are convex. docs/learning.md, 3.
+bounds come out. Between lattice points and knots chords bound the true values, which are convex.
+docs/theory/learning.md, 3.
 """
 
 import math

@@ -44,7 +44,7 @@ def sample_size(
     * ``"paper"``: as the paper proves it, with ``kappa = 1/n <= epsilon/(9H)``, for one start state or distribution.
       For a policy per start state that holds for all of them at once, ask for ``delta / n_states``.
     * ``"tight"``: ``max{32 K²H²(ln(2SAH/delta) + S ln 2), 64 L K H³/epsilon²}``, ``kappa = 1/n <= epsilon/(4H)``,
-      ``L = ln(4 S |X| H K A/delta)``, the union over start states included; proved in docs/learning.md.
+      ``L = ln(4 S |X| H K A/delta)``, the union over start states included; proved in docs/theory/learning.md.
 
     Args:
         n_states: ``S``.
@@ -115,7 +115,7 @@ def error_bound(*, n_states: int, n_actions: int, horizon: int, k: int, delta: N
     """What a policy that is optimal for the empirical kernel of ``m`` samples per pair loses, with ``1 - delta``.
 
     The high-probability lemma, for rewards in [0, 1] and a planner without rounding; infinite where ``m`` is too small
-    for the lemma. A planner that falls short by ``tol`` loses ``1.5 tol`` more. Proved in docs/learning.md.
+    for the lemma. A planner that falls short by ``tol`` loses ``1.5 tol`` more. Proved in docs/theory/learning.md.
     """
     S, A, H, K = _sizes(n_states, n_actions, horizon, k)
     risk = probability(delta, "delta")

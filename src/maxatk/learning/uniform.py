@@ -29,8 +29,8 @@ class Uniform:
 
     Args:
         constants: those of :func:`maxatk.sample_size`: ``"tight"``, or the ``"paper"``'s own.
-        planner: ``"certified"``, within what the guarantee leaves for planning (docs/learning.md, 1), or the paper's
-            own, ``"midpoint"``, which takes rewards in [0, 1].
+        planner: ``"certified"``, within what the guarantee leaves for planning (docs/theory/learning.md, 1), or the
+            paper's own, ``"midpoint"``, which takes rewards in [0, 1].
     """
 
     constants: str = "tight"

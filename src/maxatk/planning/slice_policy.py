@@ -89,7 +89,7 @@ class SlicePolicy(CompressedPolicy):
         """Off an exact lattice: what the plane that the policy follows promises at the true (M, G), and its row or -1.
 
         The winner's value is an average of planes at what may come next, each at most the best plane there: what is
-        promised never falls, and at the end of the rollout it is at most the next curve (docs/planner.md, 8).
+        promised never falls, and at the end of the rollout it is at most the next curve (docs/theory/planner.md, 8).
         """
         found, _ = self._slice_at(i, h, s, M, G)
         promised, rows = self._planes(found, h, np.array([s]), np.array([M]), np.array([G]))
