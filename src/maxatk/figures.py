@@ -6,7 +6,6 @@
 """
 
 import math
-import re
 from fractions import Fraction
 from typing import Any
 
@@ -17,13 +16,15 @@ from maxatk.checks import Number, name_of
 from maxatk.errors import InputError, MissingExtraError
 from maxatk.evaluation.compare import Comparison
 from maxatk.evaluation.evaluate import best_after, visits
+from maxatk.evaluation.propagation import Units
+from maxatk.evaluation.reach import Reach
+from maxatk.grid import find_grid
 from maxatk.mdp import MDP
 from maxatk.planning.plan import Plan
 from maxatk.policies import CompressedPolicy
 
 # Okabe and Ito's colours: told apart with any kind of colour vision, and in print.
 COLOURS = ("#999999", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00", "#F0E442")
-TOWARDS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}  # rows, columns
 
 
 def _figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
@@ -63,7 +64,7 @@ def curves(plan: Plan, points: int = 300) -> Any:
 def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int = 121) -> Any:
     """What the plan does in one state at one step, by the best return so far and the return so far.
 
-    The returns shown are those with which the state can be reached, at most so many of the largest.
+    The returns shown are those with which the state can be reached, at most so many of them, evenly spread.
     """
     points = checks.integer(points, "points", least=2)
     mdp, policy = plan.mdp, plan.policy
@@ -72,7 +73,8 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
     s = checks.integer(state, "state", most=mdp.n_states - 1)
     low, high = range_of_interest(plan)
     left = float(mdp.most[h, s])
-    so_far = _returns_at(mdp, h, s, points)
+    units = Units.of(mdp, policy)
+    so_far = units.memory.floats(Reach(mdp, units.remembered).returns(h, s, points))
     if not len(so_far):
         raise InputError(f"no rollout comes to state {s} at step {h}")
     so_far = np.array([g for g in so_far if g + left > low] or so_far[-1:])
@@ -124,9 +126,8 @@ def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
         shape: rows and columns; read from state names such as ``row 3, column 0`` by default.
     """
     mdp, policy, k = plan.mdp, plan.policy, plan.k
-    rows, columns = _grid(mdp) if shape is None else shape
-    if min(rows, columns) < 1 or rows * columns != mdp.n_states:
-        raise InputError(f"a grid of {rows} rows and {columns} columns does not have {mdp.n_states} states")
+    grid = find_grid(mdp, shape)
+    rows, columns = grid.rows, grid.columns
     none = float(plan.best_so_far)
     panels = [(0, none)]
     if k > 1:
@@ -134,19 +135,16 @@ def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
         panels += [(i, best_after(mdp, policy, i).quantile(0.5)) for i in later] + [(k - 1, none)]
     panels = list(dict.fromkeys(panels))
     figure, axes = _figure(max(0.55 * columns, 4), (0.45 * rows + 0.55) * len(panels), rows=len(panels))
-    closed = np.ones(mdp.n_states, np.bool_)
-    closed[mdp.next_state[mdp.next_state < mdp.n_states]] = False
-    closed[mdp.start_state] = False
     for ax, (i, best) in zip(axes[:, 0], panels, strict=True):
         seen = visits(mdp, policy, i, best).sum(axis=1).reshape(rows, columns)
         ax.imshow(np.sqrt(seen), cmap="Blues", vmin=0, vmax=2.5 * math.sqrt(max(seen.max(), 1e-9)))
         cells, last = _likeliest_path(mdp, policy, i, best)
         y, x = np.divmod(np.array(cells), columns)
-        ahead = TOWARDS.get(name_of(mdp.action_names, last), (0, 0)) if last >= 0 else (0, 0)
+        ahead = np.sign(grid.towards[last]).astype(int).tolist() if last >= 0 else [0, 0]
         if 0 <= y[-1] + ahead[0] < rows and 0 <= x[-1] + ahead[1] < columns:
             y, x = np.append(y, y[-1] + ahead[0]), np.append(x, x[-1] + ahead[1])
-        for cell in set(np.flatnonzero(closed).tolist()) - {int(y[-1]) * columns + int(x[-1])}:
-            ax.add_patch(_square(cell // columns, cell % columns))
+        for cell in grid.closed - {int(y[-1]) * columns + int(x[-1])}:
+            ax.add_patch(_square(*grid.cell(cell)))
         ax.plot(x, y, color=COLOURS[6], linewidth=2.5, solid_joinstyle="round")
         for j in range(len(x) - 1):
             if (x[j], y[j]) != (x[j + 1], y[j + 1]):
@@ -227,20 +225,6 @@ def range_of_interest(plan: Plan) -> tuple[float, float]:
     return (low, most) if low < most else (low - 1.0, low)  # where nothing can be gained there is nothing to see
 
 
-def _returns_at(mdp: MDP, h: int, s: int, points: int) -> Any:
-    """Returns with which a state is reached at a step, rising: at most so many of the largest."""
-    reached: dict[int, set[float]] = {int(t): {0.0} for t in mdp.start_state.tolist()}
-    for step in range(h):
-        following: dict[int, set[float]] = {}
-        for t, returns in reached.items():
-            for a in mdp.actions(step, t):
-                for _, after, r in mdp.outcomes(step, t, a):
-                    if after is not None:
-                        following.setdefault(after, set()).update(round(g + r, 9) for g in returns)
-        reached = {t: set(sorted(returns)[-points:]) for t, returns in following.items()}
-    return np.array(sorted(reached.get(s, set())))
-
-
 def _edges(values: Any) -> Any:
     """Borders halfway between neighbours."""
     if len(values) == 1:
@@ -263,11 +247,3 @@ def _likeliest_path(mdp: MDP, policy: CompressedPolicy, rollout: int, best: Numb
             return states, action
         states.append(after)
     return states, -1
-
-
-def _grid(mdp: MDP) -> tuple[int, int]:
-    """Rows and columns, from the last state's name."""
-    match = re.fullmatch(r"row (\d+), column (\d+)", mdp.state_names[-1]) if mdp.state_names else None
-    if match is None:
-        raise InputError("shape is missing: the names of the states do not say what grid they form")
-    return int(match[1]) + 1, int(match[2]) + 1

@@ -23,6 +23,7 @@ class Grid:
     rows: int
     columns: int
     towards: Floats  # [A, 2] the mean move of each action, in rows and columns
+    closed: frozenset[int]  # states that nothing leads to: a cliff, a hole, a wall, a goal
 
     def cell(self, state: int) -> tuple[int, int]:
         """The row and the column of a state."""
@@ -59,7 +60,8 @@ def find_grid(mdp: "MDP", shape: tuple[int, int] | None = None) -> Grid:
     rows, columns = shape
     if min(rows, columns) < 1 or rows * columns != mdp.n_states:
         raise InputError(f"a grid of {rows} rows and {columns} columns does not have {mdp.n_states} states")
-    return Grid(rows, columns, _moves(mdp, columns))
+    closed = set(range(mdp.n_states)) - set(mdp.next_state.tolist()) - set(mdp.start_state.tolist())
+    return Grid(rows, columns, _moves(mdp, columns), frozenset(closed))
 
 
 def _moves(mdp: "MDP", columns: int) -> Floats:

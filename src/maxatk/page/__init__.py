@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -30,9 +30,6 @@ from maxatk.mdp import MDP
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan
 from maxatk.progress import reporter
-
-if TYPE_CHECKING:
-    from maxatk.page.moments import Moments
 
 
 def write(
@@ -193,14 +190,9 @@ def _moments(plan: Plan, low: float, actions: list[str], grid: Grid | None, draw
         ],
     }
     if grid:
-        drawn["grid"] = charts.grid(grid, _never(plan, asked), plan.mdp.start_state.tolist(), actions)
+        drawn["grid"] = charts.grid(grid, plan.mdp.start_state.tolist(), actions)
         found["grid"] = {"rows": grid.rows, "columns": grid.columns, "towards": grid.towards.round(6).tolist()}
     return found
-
-
-def _never(plan: Plan, asked: "Moments") -> set[int]:
-    """States that no rollout is ever in, if that is known."""
-    return set(range(plan.mdp.n_states)) - set(asked.state) if asked.all_places else set()
 
 
 def _packed(values: Any, kind: str) -> str:

@@ -107,11 +107,11 @@ def action_map(actions: Sequence[str]) -> dict[str, Any]:
     return _spec(chart)
 
 
-def grid(found: Grid, never: Iterable[int], start: Iterable[int], actions: Sequence[str]) -> dict[str, Any]:
+def grid(found: Grid, start: Iterable[int], actions: Sequence[str]) -> dict[str, Any]:
     """The cells of a grid; data ``arrows`` (what is done where), ``trails`` (where tries went) and ``here``."""
-    never, start = set(never), set(start)
+    start = set(start)
     cells = [
-        {"row": row, "column": column, "kind": "never" if s in never else "start" if s in start else "cell"}
+        {"row": row, "column": column, "kind": "never" if s in found.closed else "start" if s in start else "cell"}
         for s in range(found.rows * found.columns)
         for row, column in [found.cell(s)]
     ]
