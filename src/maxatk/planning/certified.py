@@ -93,6 +93,11 @@ class _Work:
     def seconds(self) -> float:
         return time.perf_counter() - self.began
 
+    @property
+    def unlimited(self) -> bool:
+        """Whether there is all the time in the world."""
+        return self._deadline == math.inf
+
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:
         """Map over slices, in order, as long as there is time and memory."""
 
@@ -204,7 +209,8 @@ class _Search:
                 return best, found.stopped
             if width <= self.tol or exact or kappa <= finest:
                 return best, None
-            kappa = max(kappa * min(max((0.7 * self.tol / width) ** 0.6, 1 / 16), 1 / 2), finest)
+            least = 1 / 16 if self.work.unlimited else 1 / 4  # where time may run out, what is half done is lost
+            kappa = max(kappa * min(max((0.7 * self.tol / width) ** 0.6, least), 1 / 2), finest)
 
     def _pass(self, lattice: Lattice) -> _Pass:
         """All curves from the last to the first, on one lattice. Each is finished before the next one is begun."""
@@ -336,7 +342,9 @@ class _Search:
             m = np.array(sorted(known))
             upper, lower, slope = np.array([known[x] for x in m.tolist()]).T
             slope = np.where(m <= floor, 0.0, slope)
-            new, gap = _between(m, upper, lower, slope, max(share, noise), lattice.kappa if on_lattice else None)
+            # Knots far more exact than the lattice would be wasted on it; all curves together lose an eighth.
+            enough = max(share, noise, float((upper - lower).max()) / (8 * self.k))
+            new, gap = _between(m, upper, lower, slope, enough, lattice.kappa if on_lattice else None)
             if not new:
                 return from_knots(floor, self.most, m[:-1], upper[:-1], lower[:-1], slope[:-1]), gap
 
