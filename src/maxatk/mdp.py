@@ -29,17 +29,17 @@ from maxatk.rows import SUM_TOLERANCE, Floats, Ints, Ints32, Rows, array, canoni
 class Outcome(NamedTuple):
     """What one step may bring. ``next_state`` is None where the rollout ends."""
 
-    prob: float
-    next_state: int | None
-    reward: float
+    prob: float  # with which it comes
+    next_state: int | None  # None where the rollout ends
+    reward: float  # what the step pays
 
 
 class ExactOutcome(NamedTuple):
     """An :class:`Outcome` in rational arithmetic; the probabilities of a row sum to exactly 1."""
 
-    prob: Fraction
-    next_state: int | None
-    reward: Fraction
+    prob: Fraction  # with which it comes
+    next_state: int | None  # None where the rollout ends
+    reward: Fraction  # what the step pays
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -47,7 +47,7 @@ class MDP:
     """A finite-horizon decision problem: frozen, checked once, in one canonical form.
 
     Build one with :meth:`from_arrays`, :meth:`from_table`, :meth:`from_pairs`, :meth:`from_gymnasium` or
-    :func:`maxatk.load_mdp`; the constructor itself takes :class:`maxatk.rows.Rows`, into which they all read.
+    :func:`maxatk.load_mdp`; the constructor itself takes ``maxatk.rows.Rows``, into which they all read.
 
     Outcomes with equal next state and reward are merged (their probabilities added and rounded once, unless they are
     fractions), impossible ones dropped, the rest sorted, and steps that behave alike share one *layer*. So one problem
@@ -289,7 +289,7 @@ class MDP:
         return self.action[first:last].tolist()
 
     def outcomes(self, step: int, state: int, action: int) -> list[Outcome]:
-        """What ``action`` may bring, sorted by next state and reward, the end of the rollout last."""
+        """What ``action`` may bring in ``state`` at ``step``, sorted by next state and reward, the end last."""
         span = self._outcomes_of(step, state, action)
         return [
             Outcome(float(p), self._target(s), float(r))
@@ -297,7 +297,13 @@ class MDP:
         ]
 
     def exact_outcomes(self, step: int, state: int, action: int) -> list[ExactOutcome]:
-        """:meth:`outcomes` in rational arithmetic: fractions as given, floats at their exact binary values."""
+        """:meth:`outcomes` in rational arithmetic: fractions as given, floats at their exact binary values.
+
+        Args:
+            step: the step, from 0.
+            state: the state.
+            action: an action that it offers.
+        """
         span = self._outcomes_of(step, state, action)
         if self.exact_prob is not None and self.exact_reward is not None:
             prob, reward = self.exact_prob[span], self.exact_reward[span]
