@@ -14,6 +14,7 @@ from tools import benchmarks, commands, drawn, hosts, maths, paper, public
 
 ROOT = Path(__file__).parents[1]
 INSERT = re.compile(r"^<!-- insert: (.*) -->$", re.MULTILINE)
+SESSION = re.compile(r"^( *)```python(?=\n\1>>> )", re.MULTILINE)  # the pages say python, as the tests of them demand
 INSERTS = {
     "commands": commands.markdown,
     "machine": benchmarks.machine,
@@ -44,14 +45,14 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Put in what the page asks for."""
+    """Put in what the page asks for, and colour sessions as such."""
 
     def insert(found: re.Match[str]) -> str:
         if found[1] not in INSERTS:
             raise PluginError(f"{page.file.src_uri}: there is no insert {found[1]}")
         return INSERTS[found[1]]()
 
-    return INSERT.sub(insert, markdown)
+    return SESSION.sub(r"\1```pycon", INSERT.sub(insert, markdown))
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:

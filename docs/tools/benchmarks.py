@@ -24,7 +24,7 @@ def machine() -> str:
         raise ValueError(f"benchmarks/results: {', '.join(others)} come from another machine, or from other versions")
     packages = ", ".join(f"{name} {version}" for name, version in first["packages"].items())
     return (
-        f"All of them: {first['cpu']}, {first['cores']} cores, {first['memory_gib']:g} GiB, "
+        f"The machine: {first['cpu']}, {first['cores']} cores, {first['memory_gib']:g} GiB, "
         f"Python {first['python']}, {packages}."
     )
 

@@ -1,5 +1,6 @@
 """The reference of the command line, from the commands themselves."""
 
+import inspect
 import re
 
 import click
@@ -21,7 +22,11 @@ def markdown() -> str:
 
 def _section(command: click.Command, ctx: click.Context) -> str:
     usage = " ".join(command.collect_usage_pieces(ctx))
-    parts = [f"## {ctx.command_path}", f"```text\n{ctx.command_path} {usage}\n```", _prose(command.help or "")]
+    parts = [
+        f"## {ctx.command_path}",
+        f"```text\n{ctx.command_path} {usage}\n```",
+        _prose(inspect.cleandoc(command.help or "")),
+    ]
     options = [
         record
         for option in command.get_params(ctx)

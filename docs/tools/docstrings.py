@@ -1,14 +1,15 @@
 """A Griffe extension: our docstrings as Markdown, and the comments of fields as their docstrings.
 
 Docstrings are written for people who read them in the source or with ``help``: references as ``:class:`maxatk.MDP```,
-examples as plain doctests. Here the first become links, of which a strict build demands that they lead somewhere, and the
-second blocks of code.
+examples as plain doctests. Here the first become links, of which a strict build demands that they lead somewhere, and
+the second blocks of code.
 """
 
 import re
 from typing import Any
 
 import griffe
+
 from tools.public import comment  # docs/hooks.py has been loaded by then
 
 ROLE = re.compile(r":(?:class|func|meth|attr|mod):`(~?)([\w.]+)`")
@@ -56,8 +57,5 @@ def _take_comment(field: griffe.Object) -> None:
     words = comment(field.lines[-1]) if field.lines else None
     if words:
         shape = re.match(r"\[[^\]]*\]", words)
-        if shape:
-            words = f"``{shape[0]}``{words[shape.end() :]}"
-        else:
-            words = words[0].upper() + words[1:]
+        words = f"``{shape[0]}``{words[shape.end() :]}" if shape else words[0].upper() + words[1:]
         field.docstring = griffe.Docstring(words if words.endswith(".") else f"{words}.", parent=field)

@@ -1,4 +1,4 @@
-"""The pictures of the pages, and the page of a plan that the tutorial links to: drawn anew when the code has changed."""
+"""The pictures of the pages, and the page of a plan that the tutorial links to: drawn anew when the code changes."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""That no page makes its reader's browser ask another host for anything. Links that a reader may follow are no requests."""
+"""That no page makes its reader's browser ask another host for anything; links that a reader may follow do not."""
 
 import re
 from collections.abc import Iterator

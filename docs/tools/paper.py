@@ -1,4 +1,4 @@
-"""The reproduction of the paper as a page of the site: run when the site is built, and kept while the code is the same."""
+"""The reproduction of the paper as a page: run when the site is built, and kept while the code is the same."""
 
 import json
 import re

@@ -123,7 +123,7 @@ def _class_faults(path: str, thing: type) -> Iterator[str]:
     doc = inspect.getdoc(thing) or ""
     if not thing.__doc__:
         yield f"{path} has no docstring"
-    ours = [base for base in thing.__mro__ if base.__module__.startswith("maxatk")]
+    ours = [base for base in thing.__mro__ if base is thing or base.__module__.startswith("maxatk")]
     texts = [inspect.cleandoc(base.__doc__ or "") for base in ours]
     entries = {name for text in texts for name in described(text)}
     if inspect.isfunction(vars(thing).get("__init__")) and not (

@@ -68,23 +68,23 @@ class MDP:
     False
     """
 
-    n_states: int  # S
+    n_states: int  # S, the number of states
     n_actions: int  # A, the number of labels; a state offers some or all of them
-    horizon: int  # H
+    horizon: int  # H, the number of steps of a rollout
     step_layer: Ints32  # [H] which layer is in force at each step
     pair_start: Ints  # [L * S + 1] the rows of state s in layer l are pair_start[l * S + s] : pair_start[l * S + s + 1]
     action: Ints32  # [N] the action of each row, rising within a state
     outcome_start: Ints  # [N + 1] the outcomes of row n are outcome_start[n] : outcome_start[n + 1]
     prob: Floats  # [T] positive; each row means its entries divided by their exact sum
-    next_state: Ints32  # [T] S where the rollout ends
-    reward: Floats  # [T]
+    next_state: Ints32  # [T] where each outcome leads; S where the rollout ends
+    reward: Floats  # [T] what each outcome pays
     start_state: Ints32  # [B] the support of the reset state's distribution, rising
     start_prob: Floats  # [B] positive; means its entries divided by their exact sum
     exact_prob: tuple[Fraction, ...] | None  # [T] normalised; None where the floats say it all
-    exact_reward: tuple[Fraction, ...] | None  # [T]
+    exact_reward: tuple[Fraction, ...] | None  # [T] likewise
     exact_start_prob: tuple[Fraction, ...] | None  # [B] likewise
-    state_names: tuple[str, ...] | None  # [S]
-    action_names: tuple[str, ...] | None  # [A]
+    state_names: tuple[str, ...] | None  # [S] for people
+    action_names: tuple[str, ...] | None  # [A] for people
 
     def __init__(
         self,

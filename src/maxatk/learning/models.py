@@ -151,7 +151,7 @@ class GymnasiumModel:
         self._env, self._name = inner, name
 
     def sample(self, step: int, state: int, action: int, n: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
-        """``n`` steps of the environment, each from ``state`` with ``action``, drawn from ``rng``, whatever the ``step``."""
+        """``n`` steps of the environment from ``state`` with ``action``, drawn from ``rng``, whatever the ``step``."""
         env = self._env
         env.np_random = rng
         next_states, rewards = np.empty(n, np.int64), np.empty(n)

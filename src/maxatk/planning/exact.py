@@ -48,7 +48,7 @@ class Exact:
         checks.integer(self.max_histories, "max_histories", least=1)
 
     def solve(self, mdp: MDP, k: int, best_so_far: Number, progress: Reporter | None = None) -> "ExactPlan":
-        """Plan ``k`` rollouts of ``mdp``; ``best_so_far`` and ``progress`` are as :func:`maxatk.solve` hands them on.
+        """Plan ``k`` rollouts of ``mdp``; ``best_so_far`` and ``progress`` are as :func:`maxatk.solve` hands them.
 
         It is all or nothing, so nothing is reported.
         """

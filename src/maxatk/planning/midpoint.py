@@ -50,7 +50,7 @@ class Midpoint:
         return round(1 / checks.exact_number(self.kappa, "kappa"))
 
     def solve(self, mdp: MDP, k: int, best_so_far: Number, progress: Reporter | None = None) -> "MidpointPlan":
-        """Plan ``k`` rollouts of ``mdp``; ``best_so_far`` and ``progress`` are as :func:`maxatk.solve` hands them on."""
+        """Plan ``k`` rollouts of ``mdp``; ``best_so_far`` and ``progress`` are as :func:`maxatk.solve` hands them."""
         began = time.perf_counter()
         n = self.cells
         rewards = mdp.exact_reward or [Fraction(r) for r in mdp.reward.tolist()]
