@@ -7,9 +7,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pictures
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
+
+import pictures
 from tools import benchmarks, commands, drawn, hosts, maths, paper, public
 
 ROOT = Path(__file__).parents[1]

@@ -7,6 +7,7 @@ import html
 import re
 import xml.etree.ElementTree as ET
 
+from latex2mathml.commands import CONVERSION_MAP
 from latex2mathml.converter import convert
 
 MARKED = re.compile(
@@ -35,6 +36,7 @@ def with_mathml(page: str) -> str:
 
 def mathml(latex: str, block: bool = False) -> str:
     """A formula as MathML. The converter passes over what it does not know; here that is an error."""
+    latex = latex.replace("{aligned}", "{split}")  # which is the one of the two that the converter knows
     try:
         made = convert(latex, display="block" if block else "inline")
         parsed = ET.fromstring(made)
@@ -46,6 +48,9 @@ def mathml(latex: str, block: bool = False) -> str:
             raise FormulaError(f"{latex}: there is no {node.text}")
         if tag in CHILDREN and len(node) != CHILDREN[tag]:
             raise FormulaError(f"{latex}: something is missing in a {tag[1:]}")
+    for name in re.findall(r"\\begin\{([^}]*)\}", latex):
+        if f"\\{name}" not in CONVERSION_MAP:
+            raise FormulaError(f"{latex}: there is no environment {name}")
     plain = re.sub(r"\\[{}]", "", latex)
     if plain.count("{") != plain.count("}"):
         raise FormulaError(f"{latex}: braces do not match")

@@ -91,7 +91,7 @@ def windy_cliff(horizon: int = 40, slip: float = 0.2, columns: int = 12) -> MDP:
 
     >>> import maxatk as mk
     >>> mk.instances.windy_cliff(columns=6)
-    MDP(24 states, 4 actions, horizon 40, 250 outcomes)
+    MDP(24 states, 4 actions, horizon 40, 266 outcomes)
     """
     rows, columns = 4, checks.integer(columns, "columns", least=3)
     start, goal = (3, 0), (3, columns - 1)
@@ -297,7 +297,7 @@ def random_sparse(
 
     >>> import maxatk as mk
     >>> mk.instances.random_sparse(50, 2, 5, rewards=range(3), rng=0).return_range
-    (0.0, 10.0)
+    (1.0, 9.0)
     """
     S, A = checks.integer(n_states, "n_states", least=1), checks.integer(n_actions, "n_actions", least=1)
     b = checks.integer(successors, "successors", least=1)
