@@ -68,7 +68,7 @@ def on_post_build(config: Any) -> None:
     """Every public name must have a place in the reference, and no page may send its reader's browser elsewhere."""
     site = Path(config.site_dir)
     text = "\n".join(page.read_text() for page in sorted((site / "reference").glob("*.html")))
-    missing = [name for name in public.anchors() if f'id="{name}"' not in text]
+    missing = public.missing(text)
     if missing:
         raise PluginError(f"the reference does not show {', '.join(missing)}")
     asked = list(hosts.requests(site))

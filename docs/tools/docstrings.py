@@ -21,6 +21,7 @@ class Docstrings(griffe.Extension):
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         """All objects are known now, so references can be resolved."""
+        _prefer_functions(pkg)
         self._rewrite(pkg)
 
     def _rewrite(self, thing: griffe.Object) -> None:
@@ -31,6 +32,22 @@ class Docstrings(griffe.Extension):
         for member in thing.members.values():
             if not member.is_alias:
                 self._rewrite(member)
+
+
+def _prefer_functions(package: griffe.Module) -> None:
+    """``maxatk.learning.learn`` is a module, and a function of it that the package imports: the function is meant.
+
+    Python has it so, too, but Griffe would document the module.
+    """
+    for name, member in list(package.members.items()):
+        if not member.is_alias:
+            continue
+        path = member.target_path.split(".")
+        module: Any = package
+        for part in path[1:]:
+            module = module.members.get(part) if module is not None and not module.is_alias else None
+        if module is not None and not module.is_alias and module.is_module and name in module.members:
+            package.members[name] = griffe.Alias(name, f"{member.target_path}.{name}", parent=package)
 
 
 def markdown(text: str, thing: griffe.Object) -> str:

@@ -65,14 +65,26 @@ def members(thing: type) -> Iterator[tuple[str, Any]]:
             yield name, inner
 
 
-def anchors() -> Iterator[str]:
-    """The places that the built reference must have: all that it documents, with methods, properties and fields."""
+def missing(pages: str) -> list[str]:
+    """What the built pages of the reference, in HTML, lack of all that they should document."""
+    heading = r'id="([\w.]+)" class="doc doc-heading">\s*<code class="doc-symbol doc-symbol-heading doc-symbol-(\w+)"'
+    shown = set(re.findall(heading, pages))
+    return [path for path, kind in _places() if (path, kind) not in shown]
+
+
+def _places() -> Iterator[tuple[str, str]]:
+    """The places that the reference must have, and what is there: a class, a function, a method or an attribute."""
     for path in referenced():
-        yield path
         thing = resolve(path)
+        yield path, "class" if inspect.isclass(thing) else "function"
         if inspect.isclass(thing):
-            yield from (f"{path}.{name}" for name, _ in members(thing))
-            yield from (f"{path}.{name}" for name, documented in _fields(thing).items() if documented)
+            for name, _ in members(thing):
+                yield f"{path}.{name}", _kind(vars(thing)[name])
+            yield from ((f"{path}.{name}", "attribute") for name, documented in _fields(thing).items() if documented)
+
+
+def _kind(value: Any) -> str:
+    return "method" if inspect.isfunction(value) or isinstance(value, classmethod | staticmethod) else "attribute"
 
 
 def comment(line: str) -> str | None:
