@@ -1,9 +1,7 @@
-"""The pictures of the pages, and the page of a plan that the tutorial links to: drawn anew when the code changes."""
+"""The pictures of the pages, drawn anew when the code changes."""
 
 from collections.abc import Callable
 from pathlib import Path
-
-import maxatk as mk
 
 from .cache import ROOT, digest
 
@@ -18,5 +16,4 @@ def fill(draw: Callable[[Path], object]) -> None:
         return  # mkdocs serve watches the folder: what is not new must not be written
     FOLDER.mkdir(exist_ok=True)
     draw(FOLDER)
-    mk.solve(mk.instances.windy_cliff(), 5).page(FOLDER / "windy_cliff.html")
     stamp.write_text(state)
