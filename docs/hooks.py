@@ -53,7 +53,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
             raise PluginError(f"{page.file.src_uri}: there is no insert {found[1]}")
         return INSERTS[found[1]]()
 
-    return SESSION.sub(r"\1```pycon", INSERT.sub(insert, markdown))
+    sessions = SESSION.sub(r"\1```pycon", INSERT.sub(insert, markdown))
+    return re.sub(r"^ *<BLANKLINE>$", "", sessions, flags=re.MULTILINE)  # which doctest needs, but no reader
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:

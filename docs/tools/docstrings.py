@@ -13,7 +13,7 @@ import griffe
 from tools.public import comment  # docs/hooks.py has been loaded by then
 
 ROLE = re.compile(r":(?:class|func|meth|attr|mod):`(~?)([\w.]+)`")
-EXAMPLE = re.compile(r"^( *)>>> .*\n(?:\1\S.*(?:\n|$))*", re.MULTILINE)  # to the next blank line
+EXAMPLE = re.compile(r"^( *)>>> .*(?:\n\1.*\S.*)*", re.MULTILINE)  # to the next blank line
 
 
 class Docstrings(griffe.Extension):
@@ -53,6 +53,7 @@ def _prefer_functions(package: griffe.Module) -> None:
 def markdown(text: str, thing: griffe.Object) -> str:
     """A docstring as Markdown: links for roles, fences around examples."""
     text = EXAMPLE.sub(lambda found: f"{found[1]}```pycon\n{found[0].rstrip()}\n{found[1]}```\n", text)
+    text = re.sub(r"^ *<BLANKLINE>$", "", text, flags=re.MULTILINE)  # which doctest needs, but no reader
     return ROLE.sub(lambda found: f"[`{found[2]}`][{_path(found[2], thing)}]", text)
 
 
