@@ -27,6 +27,8 @@ class Docstrings(griffe.Extension):
     def _rewrite(self, thing: griffe.Object) -> None:
         if thing.is_attribute and not thing.docstring and not thing.is_private:
             _take_comment(thing)
+        if thing.is_attribute and str(thing.value).startswith("field("):
+            thing.value = None  # how a dataclass treats it, and not what it is
         if thing.docstring:
             thing.docstring.value = markdown(thing.docstring.value, thing)
         for member in thing.members.values():
