@@ -31,7 +31,7 @@ FILES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 SET_UP = {  # commands that a test cannot run, and why
     "README.md": "test_readme.py holds them to .ci/run, which runs them",
 }
-EXTRAS = ("gymnasium", "matplotlib", "stable_baselines3")
+EXTRAS = ("altair", "gymnasium", "matplotlib", "stable_baselines3", "vl_convert")
 WIDTH = "100"  # of the terminal
 
 FENCE = re.compile(r"(`{3,}|~{3,})(.*)")
