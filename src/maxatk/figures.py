@@ -41,7 +41,16 @@ def _figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tup
 
 
 def curves(plan: Plan, points: int = 300) -> Any:
-    """What a best return is worth with so many rollouts to come: the curves ``U_i``, between their bounds."""
+    """What a best return is worth with so many rollouts to come: the curves ``U_i``, between their bounds.
+
+    Args:
+        plan: a plan.
+        points: at how many best returns each curve is computed.
+
+    >>> import maxatk as mk
+    >>> mk.figures.curves(mk.solve(mk.instances.figure1(), k=2), points=5).axes[0].get_xlabel()
+    'best return so far, M'
+    """
     points = checks.integer(points, "points", least=2)
     figure, axes = _figure(6, 4)
     ax = axes[0, 0]
@@ -64,7 +73,18 @@ def curves(plan: Plan, points: int = 300) -> Any:
 def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int = 121) -> Any:
     """What the plan does in one state at one step, by the best return so far and the return so far.
 
-    The returns shown are those with which the state can be reached, at most so many of them, evenly spread.
+    Args:
+        plan: a plan.
+        rollout: which of its rollouts, from 0.
+        step: which step of that, from 0.
+        state: the state.
+        points: how many best returns are shown, and at most how many returns so far: of those with which the state can
+            be reached, evenly spread.
+
+    >>> import maxatk as mk
+    >>> plan = mk.solve(mk.instances.figure1(), k=2)
+    >>> mk.figures.action_map(plan, rollout=1, step=0, state=0, points=5).axes[0].get_title(loc="left")
+    's, step 0, rollout 2 of 2'
     """
     points = checks.integer(points, "points", least=2)
     mdp, policy = plan.mdp, plan.policy

@@ -30,14 +30,12 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     **Observations** carry, beside the original one, all that the best policy needs (Proposition 2 of the paper):
 
-    ===================  =============================================================================================
-    ``observation``      the original observation
-    ``has_best``         1 if there is a best return so far, 0 before the end of the first rollout
-    ``best``             that best return, M, on the scale below; 0 where there is none
-    ``so_far``           the return of the present rollout so far, G, on the same scale
-    ``rollouts_left``    those not over yet, the present one included, divided by ``k``: from 1 down to 0
-    ``steps_left``       those of the present rollout, divided by the horizon: from 1 down to 0
-    ===================  =============================================================================================
+    * ``observation``: the original observation;
+    * ``has_best``: 1 if there is a best return so far, 0 before the end of the first rollout;
+    * ``best``: that best return, M, on the scale below; 0 where there is none;
+    * ``so_far``: the return of the present rollout so far, G, on the same scale;
+    * ``rollouts_left``: those not over yet, the present one included, divided by ``k``: from 1 down to 0;
+    * ``steps_left``: those of the present rollout, divided by the horizon: from 1 down to 0.
 
     As a ``Dict`` the entries have these names; ``flat=True`` makes it one ``Box`` of 32-bit floats, the original
     observation first (flattened as Gymnasium does it, discrete ones one-hot) and then the five numbers in this order.
@@ -116,7 +114,7 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     # Gymnasium's interface.
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin a trial."""
+        """Begin a trial; ``seed`` and ``options`` are as above."""
         self._options = options
         self._begin()
         self._open = True
@@ -228,6 +226,9 @@ class TabularEnv(gymnasium.Env[Any, Any]):
 
     ``info["action_mask"]`` says which actions the state offers; another one is an error.
 
+    Args:
+        mdp: the problem.
+
     >>> import maxatk as mk
     >>> env = mk.gym.TabularEnv(mk.instances.windy_cliff())
     >>> env.reset(seed=0)[0], env.step(0)[:4]
@@ -237,7 +238,8 @@ class TabularEnv(gymnasium.Env[Any, Any]):
     def __init__(self, mdp: MDP) -> None:
         if not isinstance(mdp, MDP):
             raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
-        self.mdp, self.horizon = mdp, mdp.horizon
+        self.mdp = mdp
+        self.horizon = mdp.horizon  # the steps of a rollout at most
         self.observation_space = spaces.Discrete(mdp.n_states)
         self.action_space = spaces.Discrete(mdp.n_actions)
         self._starts = np.cumsum(mdp.reset_prob)
@@ -246,7 +248,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         self._state, self._step = 0, mdp.horizon
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
-        """Begin a rollout."""
+        """Begin a rollout in a state drawn afresh; ``seed`` is Gymnasium's, ``options`` there are none."""
         super().reset(seed=seed, options=options)
         place = int(np.searchsorted(self._starts, self.np_random.random(), side="right"))
         self._state, self._step = int(self.mdp.start_state[min(place, len(self._starts) - 1)]), 0

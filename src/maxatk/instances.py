@@ -34,7 +34,7 @@ def names() -> list[str]:
 
 
 def make(name: str, **arguments: Any) -> MDP:
-    """The instance of that name; ``arguments`` are those of the function of that name.
+    """The instance of that name, as ``name`` alone would be called: with its own ``arguments``.
 
     >>> import maxatk as mk
     >>> mk.instances.make("footnote", horizon=3)
@@ -84,6 +84,15 @@ def windy_cliff(horizon: int = 40, slip: float = 0.2, columns: int = 12) -> MDP:
     at the goal in the lower right; between them lies the cliff. A step costs 1; a step off the cliff costs 100 and
     leads back to the start.
     The short way runs along the edge: with five tries it is worth gambling on it, except on the last.
+
+    Args:
+        horizon: the number of steps of a rollout.
+        slip: the probability that a move slips.
+        columns: how many cells a row has, at least 3.
+
+    >>> import maxatk as mk
+    >>> mk.instances.windy_cliff(columns=6)
+    MDP(24 states, 4 actions, horizon 40, 266 outcomes)
     """
     rows, columns = 4, checks.integer(columns, "columns", least=3)
     start, goal = (3, 0), (3, columns - 1)
@@ -184,6 +193,10 @@ def subset_sum(weights: Sequence[int] = (3, 5, 7), target: int = 8) -> MDP:
     ``s1 .. sn``, where a coin pays ``w_i/C``, to ``s(n+1)``, where a coin pays ``(L + 3)/C``. (The paper writes that
     last state as another ``s_n``.) In the last of two rollouts, with the safe return in hand, *minus* beats *plus* if
     and only if some subset of the weights sums to the target.
+
+    Args:
+        weights: ``n`` whole numbers, each at least 1.
+        target: the sum to reach, ``L``.
     """
     if not checks.is_list(weights):
         raise InputError(f"weights must be a list of integers, not {shown(weights)}")
@@ -225,6 +238,15 @@ def lower_bound(
     ``Delta = 8192 epsilon/(k H**2)``. The goal pays 1 per step and keeps the agent; elsewhere nothing is paid (the
     paper prints 1 there). As in the proof, ``H`` is a multiple of 4 and ``epsilon <= H/(192 * 8192)``, which
     ``Delta <= p/2`` takes (the paper's range is twice that).
+
+    Args:
+        n_states: ``S``, the goal included.
+        n_actions: ``A``.
+        horizon: ``H``, a multiple of 4.
+        k: the number of rollouts that the instance is meant for.
+        epsilon: the loss that a learner is allowed.
+        alternative: the state and the action that is better than all others; None for the base.
+        start: the state that rollouts start in.
     """
     S = checks.integer(n_states, "n_states", least=2)
     A = checks.integer(n_actions, "n_actions", least=2)
@@ -266,7 +288,17 @@ def random_sparse(
 ) -> MDP:
     """Random rows of ``successors`` outcomes each, drawn with replacement, their probabilities uniform on the simplex.
 
-    Rewards are drawn per state and action, from ``rewards`` or else uniformly from [0, 1].
+    Args:
+        n_states: ``S``.
+        n_actions: ``A``.
+        horizon: the number of steps of a rollout.
+        successors: how many outcomes a row has, before equal ones are merged.
+        rewards: what the reward of each state and action is drawn from; by default uniformly from [0, 1].
+        rng: a seed or a NumPy Generator.
+
+    >>> import maxatk as mk
+    >>> mk.instances.random_sparse(50, 2, 5, rewards=range(3), rng=0).return_range
+    (1.0, 9.0)
     """
     S, A = checks.integer(n_states, "n_states", least=1), checks.integer(n_actions, "n_actions", least=1)
     b = checks.integer(successors, "successors", least=1)
@@ -285,7 +317,15 @@ def random_dense(
     rewards: Sequence[float] | None = None,
     rng: int | np.random.Generator = 0,
 ) -> MDP:
-    """Random rows over all states, uniform on the simplex, with rewards as in :func:`random_sparse`."""
+    """Random rows over all states, uniform on the simplex.
+
+    Args:
+        n_states: ``S``.
+        n_actions: ``A``.
+        horizon: the number of steps of a rollout.
+        rewards: what the reward of each state and action is drawn from; by default uniformly from [0, 1].
+        rng: a seed or a NumPy Generator.
+    """
     S, A = checks.integer(n_states, "n_states", least=1), checks.integer(n_actions, "n_actions", least=1)
     checks.fits_in_memory(8 * S * A * S, f"a dense table of {S} states and {A} actions")
     random = _generator(rng)

@@ -29,17 +29,17 @@ from maxatk.rows import SUM_TOLERANCE, Floats, Ints, Ints32, Rows, array, canoni
 class Outcome(NamedTuple):
     """What one step may bring. ``next_state`` is None where the rollout ends."""
 
-    prob: float
-    next_state: int | None
-    reward: float
+    prob: float  # with which it comes
+    next_state: int | None  # None where the rollout ends
+    reward: float  # what the step pays
 
 
 class ExactOutcome(NamedTuple):
     """An :class:`Outcome` in rational arithmetic; the probabilities of a row sum to exactly 1."""
 
-    prob: Fraction
-    next_state: int | None
-    reward: Fraction
+    prob: Fraction  # with which it comes
+    next_state: int | None  # None where the rollout ends
+    reward: Fraction  # what the step pays
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -47,7 +47,7 @@ class MDP:
     """A finite-horizon decision problem: frozen, checked once, in one canonical form.
 
     Build one with :meth:`from_arrays`, :meth:`from_table`, :meth:`from_pairs`, :meth:`from_gymnasium` or
-    :func:`maxatk.load_mdp`; the constructor itself takes :class:`maxatk.rows.Rows`, into which they all read.
+    :func:`maxatk.load_mdp`; the constructor itself takes ``maxatk.rows.Rows``, into which they all read.
 
     Outcomes with equal next state and reward are merged (their probabilities added and rounded once, unless they are
     fractions), impossible ones dropped, the rest sorted, and steps that behave alike share one *layer*. So one problem
@@ -68,23 +68,23 @@ class MDP:
     False
     """
 
-    n_states: int  # S
+    n_states: int  # S, the number of states
     n_actions: int  # A, the number of labels; a state offers some or all of them
-    horizon: int  # H
+    horizon: int  # H, the number of steps of a rollout
     step_layer: Ints32  # [H] which layer is in force at each step
     pair_start: Ints  # [L * S + 1] the rows of state s in layer l are pair_start[l * S + s] : pair_start[l * S + s + 1]
     action: Ints32  # [N] the action of each row, rising within a state
     outcome_start: Ints  # [N + 1] the outcomes of row n are outcome_start[n] : outcome_start[n + 1]
     prob: Floats  # [T] positive; each row means its entries divided by their exact sum
-    next_state: Ints32  # [T] S where the rollout ends
-    reward: Floats  # [T]
+    next_state: Ints32  # [T] where each outcome leads; S where the rollout ends
+    reward: Floats  # [T] what each outcome pays
     start_state: Ints32  # [B] the support of the reset state's distribution, rising
     start_prob: Floats  # [B] positive; means its entries divided by their exact sum
     exact_prob: tuple[Fraction, ...] | None  # [T] normalised; None where the floats say it all
-    exact_reward: tuple[Fraction, ...] | None  # [T]
+    exact_reward: tuple[Fraction, ...] | None  # [T] likewise
     exact_start_prob: tuple[Fraction, ...] | None  # [B] likewise
-    state_names: tuple[str, ...] | None  # [S]
-    action_names: tuple[str, ...] | None  # [A]
+    state_names: tuple[str, ...] | None  # [S] for people
+    action_names: tuple[str, ...] | None  # [A] for people
 
     def __init__(
         self,
@@ -289,7 +289,7 @@ class MDP:
         return self.action[first:last].tolist()
 
     def outcomes(self, step: int, state: int, action: int) -> list[Outcome]:
-        """What ``action`` may bring, sorted by next state and reward, the end of the rollout last."""
+        """What ``action`` may bring in ``state`` at ``step``, sorted by next state and reward, the end last."""
         span = self._outcomes_of(step, state, action)
         return [
             Outcome(float(p), self._target(s), float(r))
@@ -297,7 +297,13 @@ class MDP:
         ]
 
     def exact_outcomes(self, step: int, state: int, action: int) -> list[ExactOutcome]:
-        """:meth:`outcomes` in rational arithmetic: fractions as given, floats at their exact binary values."""
+        """:meth:`outcomes` in rational arithmetic: fractions as given, floats at their exact binary values.
+
+        Args:
+            step: the step, from 0.
+            state: the state.
+            action: an action that it offers.
+        """
         span = self._outcomes_of(step, state, action)
         if self.exact_prob is not None and self.exact_reward is not None:
             prob, reward = self.exact_prob[span], self.exact_reward[span]

@@ -33,7 +33,13 @@ from maxatk.rows import Ints
 
 
 class Policy(ABC):
-    """What to do at every step of every one of ``k`` rollouts of at most ``horizon`` steps."""
+    """What to do at every step of every one of ``k`` rollouts of at most ``horizon`` steps.
+
+    Args:
+        k: the number of rollouts.
+        horizon: the number of steps of a rollout.
+        best_so_far: the incumbent, or ``-inf`` where there is none.
+    """
 
     def __init__(self, k: int, horizon: int, best_so_far: Number = -math.inf) -> None:
         self.k = checks.integer(k, "k", least=1)
@@ -62,10 +68,10 @@ class Trial(ABC):
     def __init__(self, policy: Policy) -> None:
         self._k, self._horizon = policy.k, policy.horizon
         self._taken: tuple[Any, int] | None = None  # state and action whose outcome was not observed yet
-        self.rollout = 0
-        self.step = 0
-        self.best = policy.best_so_far
-        self.so_far = Fraction(0)
+        self.rollout = 0  # the number of rollouts that are over
+        self.step = 0  # the number of steps of this rollout that are over
+        self.best = policy.best_so_far  # the best return of the earlier rollouts, M
+        self.so_far = Fraction(0)  # the return of this rollout so far, G
 
     @property
     def finished(self) -> bool:
@@ -83,7 +89,7 @@ class Trial(ABC):
         return action
 
     def observe(self, reward: Any, done: bool = False) -> None:
-        """Take in what the last action brought; ``done`` says that this rollout is over.
+        """Take in the ``reward`` that the last action brought; ``done`` says that this rollout is over.
 
         A rollout is over after ``horizon`` steps even if nobody says so.
         """
@@ -208,6 +214,12 @@ class _FunctionPolicy(CompressedPolicy, Generic[F]):
 class AdaptivePolicy(_FunctionPolicy[Callable[[int, int, Any, Number, Number], int]]):
     """Any function of rollout, step, state, best return and return so far: ``Π_C``, as good as any policy can be.
 
+    Args:
+        choose: the function, of ``(rollout, step, state, best, so_far)``.
+        k: the number of rollouts.
+        horizon: the number of steps of a rollout.
+        best_so_far: the incumbent, or ``-inf`` where there is none.
+
     >>> import maxatk as mk
     >>> policy = mk.AdaptivePolicy(lambda rollout, step, state, best, so_far: int(best >= 0.5), k=2, horizon=1)
     >>> str(mk.evaluate(mk.instances.figure1(gamma=0.25), policy).exact)     # safe; then risky if that has paid
@@ -220,7 +232,14 @@ class AdaptivePolicy(_FunctionPolicy[Callable[[int, int, Any, Number, Number], i
 
 
 class NoBestPolicy(_FunctionPolicy[Callable[[int, int, Any, Number], int]]):
-    """Any function of rollout, step, state and return so far: without M, so that rollouts are independent."""
+    """Any function of rollout, step, state and return so far: without M, so that rollouts are independent.
+
+    Args:
+        choose: the function, of ``(rollout, step, state, so_far)``.
+        k: the number of rollouts.
+        horizon: the number of steps of a rollout.
+        best_so_far: the incumbent, or ``-inf`` where there is none.
+    """
 
     independent = True
 
@@ -230,7 +249,14 @@ class NoBestPolicy(_FunctionPolicy[Callable[[int, int, Any, Number], int]]):
 
 
 class NoReturnPolicy(_FunctionPolicy[Callable[[int, int, Any, Number], int]]):
-    """Any function of rollout, step, state and best return: without G."""
+    """Any function of rollout, step, state and best return: without G.
+
+    Args:
+        choose: the function, of ``(rollout, step, state, best)``.
+        k: the number of rollouts.
+        horizon: the number of steps of a rollout.
+        best_so_far: the incumbent, or ``-inf`` where there is none.
+    """
 
     def action(self, *, rollout: int, step: int, state: Any, best: Number, so_far: Number) -> int:
         """The function's answer, whatever ``so_far`` is."""
@@ -239,6 +265,11 @@ class NoReturnPolicy(_FunctionPolicy[Callable[[int, int, Any, Number], int]]):
 
 class MarkovPolicy(CompressedPolicy):
     """An action for each step and state ``[H, S]``, repeated in ``k`` rollouts; or for each rollout, too ``[K, H, S]``.
+
+    Args:
+        actions: the table of actions.
+        k: the number of rollouts, where the table is ``[H, S]``.
+        best_so_far: the incumbent, or ``-inf`` where there is none.
 
     >>> import maxatk as mk
     >>> safe_then_risky = mk.MarkovPolicy([[[0]], [[1]]])
@@ -358,7 +389,7 @@ class MixedPolicy(Policy):
         table: Any = np.array(weights, dtype=object)
         if table.shape not in ((len(parts),), (self.k, len(parts))):
             raise InputError(f"weights must be [{len(parts)}] or [{self.k}, {len(parts)}], not {list(table.shape)}")
-        self.repeated = table.ndim == 1
+        self.repeated = table.ndim == 1  # whether all rollouts are alike
         rows = [[checks.exact_number(w, "weight") for w in row] for row in (table[None] if self.repeated else table)]
         if any(min(row) < 0 or sum(row) == 0 for row in rows):
             raise InputError("weights must not be negative, nor all 0")
@@ -403,19 +434,19 @@ class MixedTrial(Trial):
 class Seen(NamedTuple):
     """One step of the past."""
 
-    state: Any
-    action: int
-    reward: Fraction
+    state: Any  # the state stepped from
+    action: int  # the action taken
+    reward: Fraction  # what it paid
 
 
 @dataclass(frozen=True)
 class History:
     """All that was seen in a trial: the rollouts that are over, the present one, and the present state."""
 
-    past: tuple[tuple[Seen, ...], ...]
-    present: tuple[Seen, ...]
-    state: Any
-    best_so_far: Number = -math.inf
+    past: tuple[tuple[Seen, ...], ...]  # the steps of the rollouts that are over
+    present: tuple[Seen, ...]  # the steps of this one
+    state: Any  # the present state
+    best_so_far: Number = -math.inf  # the incumbent
 
     @property
     def rollout(self) -> int:
@@ -440,6 +471,12 @@ class History:
 
 class HistoryPolicy(Policy):
     """Any function of the whole :class:`History`: ``Π_H``.
+
+    Args:
+        choose: the function, of a :class:`History`.
+        k: the number of rollouts.
+        horizon: the number of steps of a rollout.
+        best_so_far: the incumbent, or ``-inf`` where there is none.
 
     >>> import maxatk as mk
     >>> policy = mk.HistoryPolicy(lambda seen: len(seen.past) % 2, k=2, horizon=1)

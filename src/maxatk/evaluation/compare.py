@@ -39,12 +39,12 @@ DEPTH = 16  # how far below the mean returns are told apart, in distances from t
 class Row:
     """A class of policies: ``lower <= the best that it can do <= upper``, and a policy of it that earns ``lower``."""
 
-    name: str
-    lower: float
-    upper: float
+    name: str  # of the class
+    lower: float  # what the policy earns at least
+    upper: float  # what no policy of the class exceeds
     exact: Fraction | None = field(repr=False)  # the best that the class can do, where it is known exactly
     how: str  # how it was obtained
-    policy: Policy = field(repr=False)
+    policy: Policy = field(repr=False)  # of the class; it earns ``lower``
     evaluation: Evaluation | None = field(repr=False)  # of the policy; None where that says nothing
 
 
@@ -52,9 +52,9 @@ class Row:
 class Comparison:
     """Classes of policies side by side, from the smallest to the largest; ``str()`` of it is a table."""
 
-    mdp: MDP
+    mdp: MDP  # the problem
     plan: CertifiedPlan = field(repr=False)  # the adaptive optimum
-    rows: tuple[Row, ...]
+    rows: tuple[Row, ...]  # one per class
 
     def __getitem__(self, name: str) -> Row:
         for row in self.rows:

@@ -19,7 +19,7 @@ DIFFERENT = 0.5  # how much of its visits to a state must go to other actions fo
 class Difference(NamedTuple):
     """A state in which the most frequent action of one try differs from that of the first."""
 
-    state: int
+    state: int  # where
     visits: float  # per rollout, in the try that visits it less
     first: int  # the action on the first try
     then: int  # the action on the other
@@ -29,7 +29,7 @@ class Difference(NamedTuple):
 class Try:
     """One rollout of a policy, with a best return in hand: what it returns itself, and what it does where."""
 
-    rollout: int
+    rollout: int  # its number, from 0
     best: float  # in hand; -inf where there is none
     beats: float  # the probability that its return is larger than that
     mean: float  # of its own return
@@ -56,9 +56,9 @@ class Try:
 class Contrast:
     """The first try of a plan's policy and its last, with what it will typically have by then and with nothing."""
 
-    mdp: MDP
-    k: int
-    first: Try
+    mdp: MDP  # the problem
+    k: int  # the number of rollouts
+    first: Try  # the first try
     last: tuple[Try, ...]  # none for k = 1; with the median best return in hand, and with what there was at first
 
     def sentences(self, most: int = 3) -> list[str]:

@@ -28,9 +28,9 @@ class Evaluation:
     Where the value is known exactly, ``exact`` is a fraction and both bounds are the float nearest to it.
     """
 
-    lower: float
-    upper: float
-    exact: Fraction | None = field(repr=False)  # may have thousands of digits
+    lower: float  # the expected best return is at least this
+    upper: float  # and at most this
+    exact: Fraction | None = field(repr=False)  # the value itself, where it is known; may have thousands of digits
     law: Law = field(repr=False)  # of the best return; what was not followed is counted at its least
     law_at_most: Law = field(repr=False)  # the same, counted at its greatest; the true law lies between the two
     error: float  # of the distribution functions of both, from rounding

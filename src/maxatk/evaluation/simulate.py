@@ -31,7 +31,7 @@ class Simulation:
     returns: Floats = field(repr=False)  # [trials, k] the return of every rollout
     best: Floats = field(repr=False)  # [trials] the best of each trial, the incumbent included
     steps: int  # taken in all
-    seconds: float
+    seconds: float  # that it took
 
     @property
     def mean(self) -> float:

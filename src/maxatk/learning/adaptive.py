@@ -40,7 +40,7 @@ class Adaptive:
         return {"name": "adaptive"}
 
     def learn(self, run: Run, k: int, epsilon: float, delta: float) -> Learned:
-        """Learn, for arguments that :func:`maxatk.learn` has checked."""
+        """Learn from ``run``, for ``k``, ``epsilon`` and ``delta`` that :func:`maxatk.learn` has checked."""
         model = run.model
         if run.budget is not None and run.budget < model.n_rows:
             raise InputError(f"budget {run.budget} is less than one sample for each of {model.n_rows} rows")

@@ -28,7 +28,7 @@ class Learned:
 
     plan: Plan  # its own bounds are those of the empirical problem
     epsilon: float  # in units of the return; more than was asked for where the budget ran out
-    delta: float
+    delta: float  # the probability that the guarantee fails
     samples: int  # all that were drawn
     counts: Ints  # [N] by row: in order of step (where they differ), state and action
     certificate: str  # the guarantee in words
@@ -43,7 +43,7 @@ class Learner(Protocol):
         ...
 
     def learn(self, run: Run, k: int, epsilon: float, delta: float) -> Learned:
-        """Learn, for arguments that :func:`learn` has checked."""
+        """Learn from ``run``, for ``k``, ``epsilon`` and ``delta`` that :func:`maxatk.learn` has checked."""
         ...
 
 

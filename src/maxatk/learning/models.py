@@ -32,14 +32,22 @@ class Model(Protocol):
       each next state and one for the end. Only :class:`maxatk.Uniform` needs it.
     """
 
-    n_states: int
-    n_actions: int
-    horizon: int
-    start: Any
+    n_states: int  # S
+    n_actions: int  # A
+    horizon: int  # H, the number of steps of a rollout
+    start: Any  # the state that rollouts start in, or a distribution over states [S]
     homogeneous: bool  # whether all steps behave alike
 
     def sample(self, step: int, state: int, action: int, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
-        """``n`` independent outcomes: next states [n] and rewards [n]. Next state ``n_states`` ends the rollout."""
+        """Independent outcomes of one row: next states [n] and rewards [n]. Next state ``n_states`` ends the rollout.
+
+        Args:
+            step: the step, from 0; it does not matter where all steps behave alike.
+            state: the state to step from.
+            action: the action to take.
+            n: how many outcomes.
+            rng: what to draw from.
+        """
         ...
 
 
@@ -74,11 +82,11 @@ class TabularModel:
         self._rows: dict[tuple[int, int, int], tuple[Floats, Ints, Floats]] = {}  # as they are first asked for
 
     def actions(self, step: int, state: int) -> list[int]:
-        """The actions that ``state`` offers."""
+        """The actions that ``state`` offers at ``step``."""
         return self._mdp.actions(step, state)
 
     def sample(self, step: int, state: int, action: int, n: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
-        """``n`` independent outcomes of a row."""
+        """``n`` independent outcomes of the row of ``step``, ``state`` and ``action``, drawn from ``rng``."""
         row = (step, state, action)
         if row not in self._rows:
             prob, next_state, reward = zip(*self._mdp.outcomes(*row), strict=True)
@@ -143,7 +151,7 @@ class GymnasiumModel:
         self._env, self._name = inner, name
 
     def sample(self, step: int, state: int, action: int, n: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
-        """``n`` steps of the environment, each from ``state``."""
+        """``n`` steps of the environment from ``state`` with ``action``, drawn from ``rng``, whatever the ``step``."""
         env = self._env
         env.np_random = rng
         next_states, rewards = np.empty(n, np.int64), np.empty(n)

@@ -37,11 +37,11 @@ SAVE_EVERY = 1.0  # seconds
 class LearningProgress:
     """Where a run stands: samples drawn, and bounds on the optimum and on what the policy at hand earns."""
 
-    samples: int
-    budget: int | None
+    samples: int  # drawn so far
+    budget: int | None  # that may be drawn
     lower: float  # of the policy's value
     upper: float  # of the optimum
-    seconds: float
+    seconds: float  # since the run began or was continued
 
     def __str__(self) -> str:
         of = "" if self.budget is None else f" of {self.budget}"

@@ -17,7 +17,7 @@ class SampleSize:
     """What uniform sampling needs, for rewards in [0, 1]."""
 
     per_pair: int  # m: samples of each state-action pair, or of each at every step where steps differ
-    total: int
+    total: int  # of all pairs
     kappa: float  # the step of the grid that rewards are rounded to, 1/n
     cells: int  # n
 
@@ -91,6 +91,14 @@ def least_samples(*, n_states: int, n_actions: int, horizon: int, k: int, epsilo
     ``c0/(16 c1²) K S A H³/epsilon² ln(1/delta)``, ``c0 = 1/96``, ``c1 = 8192``. The paper prints 8 for 16, but its
     good event must ask for three quarters of the mass, since two actions can have half each. The theorem takes ``H`` a
     multiple of 4, ``S, A >= 2``, ``delta <= 1/16`` and ``epsilon <= H/(192 * 8192)``.
+
+    Args:
+        n_states: ``S``.
+        n_actions: ``A``.
+        horizon: ``H``.
+        k: the number of rollouts, ``K``.
+        epsilon: the loss allowed, in units of the return.
+        delta: the probability of failure allowed.
 
     >>> import maxatk as mk
     >>> f"{mk.least_samples(n_states=3, n_actions=2, horizon=4, k=2, epsilon=1e-6, delta=0.05):.0f}"

@@ -46,7 +46,7 @@ class Uniform:
         return {"name": "uniform", "constants": self.constants, "planner": self.planner}
 
     def learn(self, run: Run, k: int, epsilon: float, delta: float) -> Learned:
-        """Learn, for arguments that :func:`maxatk.learn` has checked."""
+        """Learn from ``run``, for ``k``, ``epsilon`` and ``delta`` that :func:`maxatk.learn` has checked."""
         model = run.model
         width = _reward_width(model)
         if self.planner == "midpoint" and (model.least_reward < 0 or model.most_reward > 1):

@@ -58,7 +58,7 @@ class Certified:
             checks.integer(self.threads, "threads", least=1)
 
     def solve(self, mdp: MDP, k: int, best_so_far: Number, progress: Reporter | None = None) -> CertifiedPlan:
-        """Plan for arguments that :func:`maxatk.solve` has checked."""
+        """Plan ``k`` rollouts of ``mdp``; ``best_so_far`` and ``progress`` are as :func:`maxatk.solve` hands them."""
         with _Work(self, progress) as work:
             return _Search(mdp, k, best_so_far, self.tol, work).run()
 

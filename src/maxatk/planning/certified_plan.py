@@ -31,7 +31,7 @@ class CertifiedPlan(Plan):
     Slices are solved again from the curves when the policy is run, and kept.
     """
 
-    lattice: Lattice
+    lattice: Lattice  # the problem on a lattice of returns
     curves: tuple[Curve, ...] = field(repr=False)  # [K + 1] U_0 to U_K; the first is only a stand-in
     start: float  # the best return that stands for the incumbent in the first rollout
 

@@ -48,7 +48,10 @@ class Exact:
         checks.integer(self.max_histories, "max_histories", least=1)
 
     def solve(self, mdp: MDP, k: int, best_so_far: Number, progress: Reporter | None = None) -> "ExactPlan":
-        """Plan for arguments that :func:`maxatk.solve` has checked; it is all or nothing, so nothing is reported."""
+        """Plan ``k`` rollouts of ``mdp``; ``best_so_far`` and ``progress`` are as :func:`maxatk.solve` hands them.
+
+        It is all or nothing, so nothing is reported.
+        """
         began = time.perf_counter()
         table = _Table(mdp, k, self.max_histories)
         value = table.curve(0, best_so_far)
@@ -70,9 +73,9 @@ class Decision(NamedTuple):
     """A choice that a policy may come to face, and what it does there."""
 
     prob: Fraction  # of coming to face it
-    rollout: int
-    step: int
-    state: int
+    rollout: int  # from 0
+    step: int  # from 0
+    state: int  # the present state
     best: Number  # M
     so_far: Fraction  # G
     values: dict[int, Fraction]  # the expected final best after each action, if all later ones are optimal
@@ -97,8 +100,8 @@ def best_action(values: dict[int, Fraction]) -> int:
 class ExactPlan(Plan):
     """An optimal plan with its exact value. Whatever is asked of it off its table, it solves on request."""
 
-    exact: Fraction
-    table: "_Table" = field(repr=False)
+    exact: Fraction  # the optimum
+    table: "_Table" = field(repr=False)  # what was solved so far
 
     @property
     def policy(self) -> "ExactPolicy":
@@ -117,7 +120,7 @@ class ExactPlan(Plan):
 
 
 class ExactPolicy(CompressedPolicy):
-    """An optimal policy, exact at every history whether the plan's table has it or not."""
+    """An optimal policy, exact at every history whether the plan's ``table`` has it or not."""
 
     def __init__(self, table: "_Table", best_so_far: Number) -> None:
         super().__init__(table.k, table.mdp.horizon, best_so_far)
@@ -131,6 +134,8 @@ class ExactPolicy(CompressedPolicy):
         self, *, rollout: int, step: int, state: int, best: Number, so_far: Number
     ) -> dict[int, Fraction]:
         """The expected final best after each action, if all later actions are optimal.
+
+        The arguments are those of :meth:`action`: ``rollout``, ``step``, ``state``, ``best`` and ``so_far``.
 
         >>> import maxatk as mk
         >>> policy = mk.solve(mk.instances.proposition3(), k=2, solver=mk.Exact()).policy

@@ -27,6 +27,14 @@ class Midpoint:
     """Plan by rounding rewards in [0, 1] to the midpoints of a grid of step ``kappa``, which must be ``1/n``.
 
     A reward on the border of two cells goes to the upper one, but for 1, which has none above it.
+
+    Args:
+        kappa: the step of the grid.
+
+    >>> import maxatk as mk
+    >>> plan = mk.solve(mk.instances.figure1(gamma=0.25), k=2, solver=mk.Midpoint(kappa=1/50))
+    >>> plan.lower <= 9/16 <= plan.upper
+    True
     """
 
     kappa: Number
@@ -42,7 +50,7 @@ class Midpoint:
         return round(1 / checks.exact_number(self.kappa, "kappa"))
 
     def solve(self, mdp: MDP, k: int, best_so_far: Number, progress: Reporter | None = None) -> "MidpointPlan":
-        """Plan for arguments that :func:`maxatk.solve` has checked."""
+        """Plan ``k`` rollouts of ``mdp``; ``best_so_far`` and ``progress`` are as :func:`maxatk.solve` hands them."""
         began = time.perf_counter()
         n = self.cells
         rewards = mdp.exact_reward or [Fraction(r) for r in mdp.reward.tolist()]
@@ -78,9 +86,9 @@ def cell(reward: Fraction, n: int) -> int:
 class MidpointPlan(Plan):
     """The plan of the rounded problem; ``value`` is its optimum, at most ``kappa H/2`` off the true one."""
 
-    value: float
-    cells: int
-    rounded: CertifiedPlan = field(repr=False)
+    value: float  # the optimum of the rounded problem
+    cells: int  # n, the number of cells of the grid
+    rounded: CertifiedPlan = field(repr=False)  # the plan of the rounded problem, in units of kappa/2
 
     @property
     def policy(self) -> RoundingPolicy:

@@ -23,9 +23,9 @@ class Status(StrEnum):
     EXACT = "exact"  # the optimum itself
     WITHIN_TOL = "within tol"  # the interval is as narrow as was asked for
     ROUNDING = "rounding"  # as narrow as floating point allows, but not as was asked for
-    TIME_LIMIT = "time limit"
-    MEMORY_LIMIT = "memory limit"
-    INTERRUPTED = "interrupted"
+    TIME_LIMIT = "time limit"  # the best interval within the time that was granted
+    MEMORY_LIMIT = "memory limit"  # the best interval within the memory that was granted
+    INTERRUPTED = "interrupted"  # the best interval before Ctrl-C
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +35,12 @@ class Plan(ABC):
     Both bounds are true of the floating-point numbers themselves.
     """
 
-    mdp: MDP
-    k: int
+    mdp: MDP  # the problem
+    k: int  # the number of rollouts
     best_so_far: Number  # the incumbent, or -inf
-    lower: float
-    upper: float
-    status: Status
+    lower: float  # the policy earns at least this
+    upper: float  # no policy earns more than this
+    status: Status  # how the solver ended
     stats: Mapping[str, float]  # plain numbers: work, seconds, ...
 
     @property
@@ -85,11 +85,11 @@ class Plan(ABC):
 class Progress:
     """Where a search stands: bounds on the optimum so far, the rollout whose curve is at work, and the work done."""
 
-    lower: float
-    upper: float
-    rollout: int
-    slices: int
-    seconds: float
+    lower: float  # the optimum is at least this
+    upper: float  # and at most this
+    rollout: int  # whose curve is at work; they come from the last to the first
+    slices: int  # solved so far
+    seconds: float  # since the search began
 
 
 Reporter: TypeAlias = Callable[[Progress], None]
@@ -101,7 +101,14 @@ class Solver(Protocol[PlanT]):
     """A way of planning: frozen configuration with one method."""
 
     def solve(self, mdp: MDP, k: int, best_so_far: Number, progress: Reporter | None = None) -> PlanT:
-        """Plan for arguments that :func:`maxatk.solve` has checked, and report where the search stands."""
+        """Plan for arguments that :func:`maxatk.solve` has checked.
+
+        Args:
+            mdp: the problem.
+            k: the number of rollouts.
+            best_so_far: the incumbent, or ``-inf``.
+            progress: whom to tell where the search stands.
+        """
         ...
 
 

@@ -29,6 +29,8 @@ def solve(
 ) -> Plan:
     """Plan ``k`` rollouts of ``mdp`` for the best return of them all.
 
+    What comes back is the solver's own kind of plan: by default a :class:`maxatk.planning.CertifiedPlan`.
+
     Args:
         mdp: the problem.
         k: the number of rollouts, at least 1.

@@ -1,0 +1,1 @@
+"""What the site is built with: one file per thing that is computed rather than written."""

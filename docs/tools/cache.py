@@ -1,0 +1,22 @@
+"""What takes long is computed once for each state of the code, and kept out of git."""
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / ".cache" / "docs"
+
+
+@cache
+def digest(*places: Path) -> str:
+    """A hash of all Python files at these places, as they were when it was first asked for.
+
+    ``mkdocs serve`` sees files change, but goes on with the code that it has imported.
+    """
+    found = hashlib.sha256()
+    for place in places:
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            found.update(str(path.relative_to(ROOT)).encode())
+            found.update(path.read_bytes())
+    return found.hexdigest()[:16]
