@@ -49,7 +49,7 @@ def draw(folder: Path) -> None:
     (folder / "first_and_last.svg").write_text(first_and_last(plan))
     _say(folder / "first_and_last.svg", began)
     began = time.perf_counter()
-    plan.page(folder / "windy_cliff.html")
+    plan.page(folder / "windy_cliff.html", title="Five walks along a windy cliff", comparison=found)
     _say(folder / "windy_cliff.html", began)
     for kept in ("examples/results/sb3_windy_cliff.png", "benchmarks/results/growth.png",
                  "benchmarks/results/learning_growth.png"):  # fmt: skip

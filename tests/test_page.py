@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import maxatk as mk
 from maxatk import figures, report
+from maxatk.bounds import at_least, at_most, decimals_of
 from maxatk.evaluation.reach import Reach
 from maxatk.grid import find_grid
 from maxatk.page.moments import ANY, moments, sample_trials
@@ -98,11 +99,12 @@ def test_which_way_actions_go_on_a_grid():
 
 def test_what_is_printed_is_true():
     """Bounds are rounded away from each other, fractions exactly."""
-    assert (report.at_least(-15.9570524, 6), report.at_most(-15.9424996, 6)) == ("-15.957053", "-15.942499")
-    assert (report.at_least(0.1, 2), report.at_most(0.1, 2)) == ("0.10", "0.11")  # the float is above a tenth
-    assert report.at_least(mk.solve(mk.instances.figure1(Fraction(1, 10)), 2, solver=mk.Exact()).exact, 4) == "0.6075"
-    assert (report.at_least(-0.5, 0), report.at_most(-0.5, 0)) == ("-1", "0")
-    assert report.at_least(-math.inf, 3) == "-inf"
+    assert (at_least(-15.9570524, 6), at_most(-15.9424996, 6)) == ("-15.957053", "-15.942499")
+    assert (at_least(0.1, 2), at_most(0.1, 2)) == ("0.10", "0.11")  # the float is above a tenth
+    assert at_least(mk.solve(mk.instances.figure1(Fraction(1, 10)), 2, solver=mk.Exact()).exact, 4) == "0.6075"
+    assert (at_least(-0.5, 0), at_most(-0.5, 0)) == ("-1", "0")
+    assert at_least(-math.inf, 3) == "-inf"
+    assert [decimals_of(x) for x in (0.0, 0.00123, -15.9, 1e9, math.inf)] == [0, 8, 4, 0, 0]
     plan = SimpleNamespace(lower=1.23456789e-8, upper=1.2345999e-8, gap=1.2345999e-8 - 1.23456789e-8)
     assert report.interval(plan) == ("0.000000012345678", "0.000000012345999")
 
@@ -133,7 +135,7 @@ def test_a_page_is_one_file(cliff, cliff_page):
     assert not re.search(r"<(link|img|iframe)|@import|url\(", shown)
     for row in comparison.rows:
         assert row.name in shown
-        assert report.at_least(row.lower).replace("-", "−") in shown
+        assert at_least(row.lower).replace("-", "−") in shown
     for bound in report.interval(plan):
         assert f">{bound.replace('-', '−')}<" in shown
 

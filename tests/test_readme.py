@@ -1,5 +1,6 @@
-"""The README's set-up commands are those that CI runs, and the numbers in its prose are right."""
+"""The README's set-up commands are those that CI runs, and its numbers were measured."""
 
+import json
 import re
 from pathlib import Path
 
@@ -16,11 +17,34 @@ def test_ci_runs_the_commands_of_the_readme():
     assert all(command in script for command in commands)
 
 
-def test_the_numbers_in_the_readme():
+def test_the_first_numbers_of_the_theory():
     """Safe twice, once each without looking, and the optimum, for the example with gamma = 1/10."""
     mdp = mk.instances.figure1(gamma=0.1)
     (fail, _, _), (_, _, half) = mdp.outcomes(0, 0, 0)
+    text = (ROOT / "docs" / "theory" / "problem.md").read_text()
+    for name, value in (
+        ("safe twice: the best mean, repeated", half * (1 - fail**2)),
+        ("safe once, risky once: the best that does not look", 0.25 + 0.75 * half * (1 - fail)),
+        ("safe; then risky if that has paid, else safe again", float(max(all_policy_values(mdp, 2)))),
+    ):
+        assert f"| {name} | {value:.4g} |" in text
+
+
+def test_ratios_in_the_readme_were_measured():
     text = (ROOT / "README.md").read_text()
-    assert f"earns {half * (1 - fail**2):.3f} here" in text
-    assert f"risky once, {0.25 + 0.75 * half * (1 - fail):.4f}" in text
-    assert f"{float(max(all_policy_values(mdp, 2))):.4f}." in text
+
+    def rows(name):
+        return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text())["rows"]
+
+    ratio = [row["times faster"] for row in rows("planner")]
+    assert f"| {ratio[0]} to {ratio[2]} times more; {ratio[1]} to {ratio[3]} where our width is 0.1 % |" in text
+    assert f"| {ratio[4]} times more (real rewards), {ratio[5]} (dense) |" in text
+    fewer = [row["times fewer"] for row in rows("learning")]
+    assert f"| {min(fewer):.0f} to {max(fewer) / 1e6:.0f} million times more |" in text
+    steps = [row["steps/s, 2 threads"] / 1e6 for row in rows("simulate")]
+    assert f"at {min(steps):.0f} to {max(steps):.0f} million steps per second" in " ".join(text.split())
+
+
+def test_the_version_is_the_same_everywhere():
+    assert f"version = {{{mk.__version__}}}" in (ROOT / "README.md").read_text()
+    assert f"\nversion: {mk.__version__}\n" in (ROOT / "CITATION.cff").read_text()

@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from maxatk.bounds import at_least, at_most, decimals_of
 from maxatk.checks import Number, name_of
 from maxatk.evaluation.compare import SINGLE, Comparison, Row
 from maxatk.evaluation.contrast import Contrast
@@ -18,21 +19,6 @@ from maxatk.learning.learn import Learned
 from maxatk.mdp import MDP
 from maxatk.planning import CertifiedPlan, ExactPlan, Plan
 from maxatk.planning.exact import Decision
-
-
-def at_least(x: Number, decimals: int = 6) -> str:
-    """A lower bound in so many decimals, rounded down: what is printed is true as well."""
-    return f"{x:f}" if math.isinf(x) else _in_decimals(math.floor(Fraction(x) * 10**decimals), decimals)
-
-
-def at_most(x: Number, decimals: int = 6) -> str:
-    """An upper bound in so many decimals, rounded up."""
-    return f"{x:f}" if math.isinf(x) else _in_decimals(math.ceil(Fraction(x) * 10**decimals), decimals)
-
-
-def _in_decimals(count: int, decimals: int) -> str:
-    whole, part = divmod(abs(count), 10**decimals)
-    return f"{'-' if count < 0 else ''}{whole}{f'.{part:0{decimals}d}' if decimals else ''}"
 
 
 def interval(plan: Plan) -> tuple[str, str]:
@@ -195,18 +181,14 @@ def _verdict(plan: CertifiedPlan, found: Simulation, level: float) -> str:
 
 def learned(found: Learned, title: str) -> RenderableType:
     """What was learned, and how surely."""
+    loss = at_most(found.epsilon, decimals_of(found.epsilon, digits=4))
     return Group(
         Text.assemble(
             (title, "bold"), f": best of {found.plan.k}, learned from {_count(found.samples, 'sample')}; within ",
-            (_epsilon(found.epsilon), "bold green"), f" of the optimum, with probability {1 - found.delta:g}",
+            (loss, "bold green"), f" of the optimum, with probability {1 - found.delta:g}",
         ),
         found.certificate,
     )  # fmt: skip
-
-
-def _epsilon(x: float) -> str:
-    """Four digits, rounded up."""
-    return f"{x:g}" if x == 0 or math.isinf(x) else at_most(x, max(3 - math.floor(math.log10(x)), 0))
 
 
 def instances(described: Sequence[Mapping[str, Any]]) -> RenderableType:

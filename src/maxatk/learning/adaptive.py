@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from maxatk.bounds import at_least, at_most, decimals_of
 from maxatk.errors import InputError, TooLargeError
 from maxatk.learning.learn import Learned
 from maxatk.learning.lemmas import betting_bound
@@ -116,10 +117,11 @@ class Adaptive:
             run.settle()
 
     def _learned(self, run: Run, plan: CertifiedPlan, lower: float, upper: float, delta: float) -> Learned:
-        gap = max(upper - lower, 0.0)
+        gap, decimals = max(upper - lower, 0.0), decimals_of(lower, upper)
         words = (
-            f"With probability at least {1 - delta:g} over the samples, the policy earns at least {lower:.6g} and no "
-            f"policy earns more than {upper:.6g}: it loses at most {gap:.6g}. ({run.samples} samples of "
+            f"With probability at least {1 - delta:g} over the samples, the policy earns at least "
+            f"{at_least(lower, decimals)} and no policy earns more than {at_most(upper, decimals)}: it loses at most "
+            f"{at_most(gap, decimals)}. ({run.samples} samples of "
             f"{run.model.n_rows} rows, {len(run.returns)} trials of the policy among them.)"
         )
         stats = {

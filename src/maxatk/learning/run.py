@@ -18,6 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from maxatk import checks
+from maxatk.bounds import at_least, at_most, decimals_of
 from maxatk.errors import InputError
 from maxatk.formats import archive
 from maxatk.formats.archive import Archive
@@ -45,7 +46,9 @@ class LearningProgress:
 
     def __str__(self) -> str:
         of = "" if self.budget is None else f" of {self.budget}"
-        return f"{self.samples} samples{of}: policy at least {self.lower:.6g}, optimum at most {self.upper:.6g}"
+        decimals = decimals_of(self.lower, self.upper)
+        lower, upper = at_least(self.lower, decimals), at_most(self.upper, decimals)
+        return f"{self.samples} samples{of}: policy at least {lower}, optimum at most {upper}"
 
 
 LearningReporter: TypeAlias = Callable[[LearningProgress], None]

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from maxatk import report
+from maxatk.bounds import at_least, at_most
 from maxatk.checks import name_of
 from maxatk.errors import InputError, MissingExtraError, TooLargeError
 from maxatk.evaluation.compare import Comparison, compare
@@ -83,8 +84,8 @@ def page(plan: Plan, title: str | None, comparison: Comparison | None, tell: Cal
         rollouts=report.tries(plan),
         interval=report.interval(plan),
         decimals=report.decimals(plan),
-        at_least=report.at_least,
-        at_most=report.at_most,
+        at_least=at_least,
+        at_most=at_most,
         comparison=compared,
         refused=refused,
         silent=silent,
