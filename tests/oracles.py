@@ -181,6 +181,8 @@ def lattice_values(mdp: mk.MDP, k: int) -> list[float]:
         value = None
         for h in range(mdp.horizon - 1, -1, -1):
             present = np.array(sorted(returns[h]), float)
+            last = {r: ended(present + r) for r in rewards}
+            moved = {r: [place[h + 1][g + r] for g in sorted(returns[h])] for r in rewards}
             layer = np.empty((mdp.n_states, len(best), len(present)))
             for s in range(mdp.n_states):
                 options = []
@@ -188,9 +190,9 @@ def lattice_values(mdp: mk.MDP, k: int) -> list[float]:
                     total = np.zeros((len(best), len(present)))
                     for p, t, over, r in row:
                         if over or value is None:
-                            total += p * ended(present + r)
+                            total += p * last[r]
                         else:
-                            total += p * value[t][:, [place[h + 1][g + r] for g in sorted(returns[h])]]
+                            total += p * value[t][:, moved[r]]
                     options.append(total)
                 layer[s] = np.max(options, axis=0)
             value = layer
