@@ -592,3 +592,22 @@ def test_a_checkpoint_belongs_to_one_start_and_its_rewards(tmp_path):
 def test_numbers_beyond_reach(call, message):
     with pytest.raises(mk.InputError, match=message):
         call(mk.TabularModel(mk.instances.figure1()))
+
+
+def test_rows_that_take_turns_do_not_drive_each_other_up():
+    """On a lake without slipping every row has to be sampled about equally often, one after the other.
+
+    If each round started from the largest number of samples of any row, these would be multiplied again and again.
+    """
+    size, holes, goal = 4, (5, 7, 11, 12), 15
+
+    def move(s, down, right):
+        row, column = (min(max(x, 0), size - 1) for x in (s // size + down, s % size + right))
+        t = size * row + column
+        return [(1.0, t, float(t == goal), t in holes or t == goal)]
+
+    ways = ((0, -1), (1, 0), (0, 1), (-1, 0))
+    table = {s: {a: move(s, *way) for a, way in enumerate(ways)} for s in range(size * size)}
+    model = mk.TabularModel(mk.MDP.from_table(table, horizon=8))
+    found = mk.learn(model, 2, epsilon=0.3, delta=0.1, rng=0, budget=1_000_000)
+    assert found.epsilon <= 0.3

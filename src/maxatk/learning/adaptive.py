@@ -23,6 +23,7 @@ from maxatk.planning import Certified, CertifiedPlan
 from maxatk.rows import Bools, Ints
 
 FIRST = 64  # samples of each row before the first plan
+GROWTH = 3  # times the samples of a row, at most, from one round to the next
 MODEL_SHARE = 0.8  # of a budget; what is left then is for trying the policy out
 BATCH = 64  # trials before the first look at them
 STAKES = 2.0 ** (np.arange(97) / 8)  # shares of the range of returns that trials may be bet on with
@@ -70,11 +71,15 @@ class Adaptive:
         """How many samples of each row [N] another round would draw; None where the budget has no room for one.
 
         Widths shrink like ``1/n`` at best, so a gap ``ratio`` times too wide takes at least as many times the samples.
+        But first the rows that the bound rests on catch up with each other: they may take turns in that.
         """
         if not matter.any():  # the bound rests on none: what is missing is a better policy
             matter = ~matter
-        level = math.ceil(int(run.data.counts.max()) * min(max(ratio, 1.3), 3.0))
-        more = np.where(matter, level - run.data.counts, 0)
+        counts = run.data.counts
+        level = int(counts[matter].max())
+        if GROWTH * counts[matter].min() >= level:
+            level = math.ceil(level * min(max(ratio, 1.3), GROWTH))
+        more = np.where(matter, level - counts, 0)
         if run.budget is None:
             return more
         share = (run.budget * MODEL_SHARE - run.samples) / max(int(more.sum()), 1)
