@@ -58,6 +58,8 @@ def main() -> None:
             )
             axis.loglog(values, times, marker=marker, label=f"{label}: {slope:.2f}")
         axis.set_xlabel(name)
+        axis.set_xticks(values, [f"{value:g}" for value in values], minor=False)
+        axis.set_xticks([], minor=True)
         axis.legend(fontsize=8, title=f"exponent (paper: {PAPER[name]})", title_fontsize=8)
     axes[0].set_ylabel("seconds, 2 threads")
     RESULTS.mkdir(exist_ok=True)
