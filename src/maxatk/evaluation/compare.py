@@ -224,7 +224,8 @@ class _Classes:
         return self._row(MARKOV, search.table(chosen), ASCENT, base), chosen
 
     def _without_best(self, search: Search | None, markov: list[Candidate], smaller: list[Row], refused: str) -> Row:
-        found = options(self._mdp, sees_return=True)
+        # Markov policies are among those that see the return: where they are too many, so are these.
+        found = None if self._markov_options is None else options(self._mdp, sees_return=True)
         selected = best_selection(found, self._k, self._best_so_far) if found else None
         if selected is not None:
             value, picked = selected
