@@ -315,6 +315,10 @@ class TestInBrowser:
         assert shown.text("#says") == (
             "Try 3 of 3, nothing in hand, this try −5 at step 5 in row 2, column 4: takes up."
         )
+        framed = shown.page.eval_on_selector_all(
+            "#map svg .mark-rect.role-mark path[stroke]", "all => all.map(e => e.ariaLabel)"
+        )
+        assert framed == ["M none, G −5: up"]
         call, _, action = shown.text("#call").partition(" == ")
         assert eval(call, {"policy": plan.policy, "math": math}) == int(action)
         # A place where no try can be.
@@ -347,7 +351,10 @@ class TestInBrowser:
         plan, _ = cliff
         shown = Shown(open_page(cliff_page), plan)
         page = shown.page
-        for trial in (0, 3):
+        taken = sample_trials(plan)
+        totals = [[float(t.so_far) + t.reward for t in trial if t.over] for trial in taken]
+        tied = next(n for n, some in enumerate(totals) if some[2] == max(some[:2]))  # equal is not better
+        for trial in (0, tied):
             page.select_option("#trial", str(trial))
             named = number(re.search(r"best return (.*)", page.inner_text(f"#trial option:nth-child({trial + 1})"))[1])
             best, so_far, rollout, ends = -math.inf, 0.0, 0, []
@@ -366,13 +373,15 @@ class TestInBrowser:
                     assert number(found[3]) <= so_far
                     so_far = number(found[3])
                     state = plan.mdp.state_names.index(found[5])
-                    taken = plan.policy.action(
+                    does = plan.policy.action(
                         rollout=rollout, step=int(found[4]), state=state, best=best, so_far=so_far
                     )
-                    assert plan.mdp.action_names[taken] == found[6]
+                    assert plan.mdp.action_names[does] == found[6]
                     assert page.input_value("#step") == found[4]
+                    assert shown.text("#tries .now").startswith(f"try {rollout + 1}: ")
                 page.evaluate("document.getElementById('forward').click()")
             assert best == named == max(ends)
+            assert ends == totals[trial]
             tries = page.eval_on_selector_all("#tries li", "all => all.map(e => e.textContent)")
             assert [number(re.match(r"try \d: ([^ ]*)", one)[1]) for one in tries] == ends
             assert [one.endswith("★") for one in tries] == [end == best for end in ends]
