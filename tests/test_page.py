@@ -17,13 +17,14 @@ from maxatk import figures, report
 from maxatk.bounds import at_least, at_most, decimals_of
 from maxatk.evaluation.reach import Reach
 from maxatk.grid import find_grid
-from maxatk.page.moments import ANY, moments, sample_trials
+from maxatk.page import _step
+from maxatk.page.moments import ANY, Count, moments, sample_trials
 from problems import REPRESENTATIONS, specs
 
 pytest.importorskip("altair", reason="pages need the extra page")
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
-MOMENT = r"Try (\d) of 3, (?:best so far (.*)|nothing in hand), this try (.*) at step (\d+) in (.*): takes (.*)\."
+MOMENT = r"Try (\d) of 3, (?:best so far (.*)|nothing in hand), this try (.*) at step (\d+) in (.*): takes (\w*)(.*)\."
 READY = "html[data-ready=yes]"  # when all is drawn
 
 
@@ -36,7 +37,7 @@ def test_moments_are_what_the_policy_says(spec, k, exactly):
     mdp = REPRESENTATIONS["table"](spec)
     plan = mk.solve(mdp, k, solver=mk.Exact() if exactly else None)
     trials = sample_trials(plan)
-    asked = moments(plan, trials, mdp.return_range[0])
+    asked = moments(plan, Count(plan), trials, mdp.return_range[0])
     assert asked.all_places
     for h, s, returns, actions in zip(asked.step, asked.state, asked.returns, asked.actions, strict=True):
         for (n, g, m), action in np.ndenumerate(actions):
@@ -149,7 +150,7 @@ def test_pages_of_all_kinds_of_plans(tmp_path):
         assert "with\n  0 in hand" in text
         assert "risky" in text
         assert "the curves" in told
-        assert "adaptive" in told
+        assert "simpler policies, adaptive done" in told
 
 
 def test_what_is_too_large_is_said(tmp_path, monkeypatch):
@@ -169,7 +170,7 @@ def test_long_trials_are_not_shown(monkeypatch):
     monkeypatch.setattr("maxatk.page.moments.MOST_TRIAL", 99)
     plan = mk.solve(mk.instances.figure1(), 100)
     assert sample_trials(plan) == []
-    asked = moments(plan, [], 0.0)
+    asked = moments(plan, Count(plan), [], 0.0, cells=32)
     assert asked.rollouts[0] == 0
     assert asked.rollouts[-1] == 99
     assert len(asked.rollouts) == 8
@@ -178,7 +179,7 @@ def test_long_trials_are_not_shown(monkeypatch):
 def test_a_budget_of_questions_goes_to_the_trials_first():
     plan = mk.solve(mk.instances.windy_cliff(horizon=20), 3)
     trials = sample_trials(plan)
-    asked = moments(plan, trials, figures.range_of_interest(plan)[0], cells=20_000)
+    asked = moments(plan, Count(plan), trials, figures.range_of_interest(plan)[0], cells=20_000)
     assert not asked.all_places
     assert sum(actions.size for actions in asked.actions) <= 20_000
     first = list(dict.fromkeys((t.step, t.state) for trial in trials for t in trial))
@@ -192,12 +193,58 @@ def test_a_page_that_cannot_be_made(tmp_path, monkeypatch):
         plan.page(tmp_path / "x.html", comparison=other)
     with pytest.raises(mk.InputError, match="cannot be written: No such file or directory"):
         plan.page(tmp_path / "no" / "x.html")
-    monkeypatch.setitem(sys.modules, "altair", None)
-    monkeypatch.delitem(sys.modules, "maxatk.page.charts", raising=False)
-    monkeypatch.delattr("maxatk.page.charts", raising=False)
-    with pytest.raises(mk.MissingExtraError, match=r"pip install 'maxatk\[page\]'"):
-        plan.page(tmp_path / "x.html")
+    with pytest.raises(mk.InputError, match=r"comparison must be one of mk\.compare, or true or false, not 7"):
+        plan.page(tmp_path / "x.html", comparison=7)
+    with pytest.raises(mk.InputError, match="/dev/null: cannot be written: it is not a file"):
+        plan.page("/dev/null")
+    for path, reason in (("a\0b", "null"), ("a" * 5000, "too long"), (b"a", "path must be a path, not b'a'")):
+        with pytest.raises(mk.InputError, match=reason):
+            plan.page(path)
+    for name in ("altair", "vl_convert", "jinja2"):
+        with monkeypatch.context() as without:
+            without.setitem(sys.modules, name, None)
+            with pytest.raises(mk.MissingExtraError, match=rf"need {name}, .* pip install 'maxatk\[page\]'"):
+                plan.page(tmp_path / "x.html")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_links_are_followed_and_odd_names_written(tmp_path):
+    (tmp_path / "link.html").symlink_to(tmp_path / "true.html")
+    plan = mk.solve(mk.instances.figure1(), 2)
+    plan.page(tmp_path / "link.html", title="\udcff", comparison=False)
+    assert (tmp_path / "link.html").is_symlink()
+    assert "<h1>?</h1>" in (tmp_path / "true.html").read_text()
+
+
+def test_tenths_are_tenths():
+    """Returns are those that rewards mean, and equal ones are equal: not 0.30000000000000004."""
+    mdp = mk.MDP.from_table({0: {0: [(0.5, 0, 0.1, False), (0.5, 0, 0.2, False)]}}, horizon=6)
+    plan = mk.solve(mdp, 12)
+    count, trials = Count(plan), sample_trials(plan)
+    asked = moments(plan, count, trials, 0.0)
+    assert {x for returns in asked.returns for x in returns} <= {n / 10 for n in range(13)}
+    assert set(asked.bests[1:]) <= {n / 10 for n in range(13)}
+    for taken in (taken for trial in trials for taken in trial if taken.over):
+        *_, total, better = _step(plan, count, taken)
+        assert total == round(total, 1)
+        assert better == (total > round(float(taken.best), 1) if taken.best > -math.inf else True)
+
+
+def test_policies_that_round_are_asked_what_they_remember():
+    rewards = [0, 0.33, 0.5, 0.97, 0.12, 0.71]
+    mdp = mk.instances.random_sparse(6, 3, 4, rewards=rewards, rng=0)
+    plan = mk.solve(mdp, 3, solver=mk.Midpoint(kappa=1 / 10))
+    count = Count(plan)
+    assert count.rounds
+    differ = 0
+    for taken in (taken for trial in sample_trials(plan) for taken in trial):
+        state, action, best, so_far, known_best, known_so_far, *_ = _step(plan, count, taken)
+        assert (best, so_far) == (None if taken.best == -math.inf else float(taken.best), float(taken.so_far))
+        best = -math.inf if known_best is None else known_best
+        asked = {"rollout": taken.rollout, "step": taken.step, "state": state}
+        assert plan.policy.action(**asked, best=best, so_far=known_so_far) == action
+        differ += so_far != known_so_far
+    assert differ > 10
 
 
 # What a page shows and does, in a browser.
@@ -247,7 +294,8 @@ class Shown:
 
     def slider(self, name, value):
         """Move a slider with the mouse."""
-        self.page.fill(f"#{name}", str(value))
+        if self.page.is_enabled(f"#{name}"):  # else there is nothing to choose
+            self.page.fill(f"#{name}", str(value))
         self.page.wait_for_selector(READY, state="attached")
 
     def press(self, name, value):
@@ -261,7 +309,7 @@ class Shown:
     def map(self):
         """The cells of the action map that are drawn: {(M, G): action}, and their colours."""
         drawn = self.page.eval_on_selector_all(
-            "#map svg .mark-rect.role-mark path", "all => all.map(e => [e.ariaLabel, e.getAttribute('fill')])"
+            "#map svg path[aria-label]", "all => all.map(e => [e.ariaLabel, e.getAttribute('fill')])"
         )
         cells, colours = {}, {}
         for says, colour in drawn:
@@ -269,6 +317,12 @@ class Shown:
             cells[number(M), number(G)] = action
             colours.setdefault(action, set()).add(colour)
         return cells, colours
+
+    def boxes(self, selector):
+        """Left, top, width and height of what is drawn."""
+        return self.page.eval_on_selector_all(
+            selector, "all => all.map(e => e.getBBox()).map(b => [b.x, b.y, b.width, b.height])"
+        )
 
     def text(self, selector):
         return self.page.inner_text(selector)
@@ -297,6 +351,12 @@ class TestInBrowser:
             assert shown.text("#state-value") == plan.mdp.state_names[state]
             cells, colours = shown.map()
             assert len(cells) > 5
+            # Returns rise from below and from the left.
+            placed = {}
+            for (M, G), (x, y, *_) in zip(cells, shown.boxes("#map svg path[aria-label]"), strict=True):
+                placed.setdefault("M", {})[M], placed.setdefault("G", {})[G] = x, -y
+            for axis in placed.values():
+                assert sorted(axis) == sorted(axis, key=axis.get)
             for (M, G), action in cells.items():
                 if G + plan.mdp.most[step, state] <= M:
                     assert action == "M cannot be beaten"
@@ -315,10 +375,9 @@ class TestInBrowser:
         assert shown.text("#says") == (
             "Try 3 of 3, nothing in hand, this try −5 at step 5 in row 2, column 4: takes up."
         )
-        framed = shown.page.eval_on_selector_all(
-            "#map svg .mark-rect.role-mark path[stroke]", "all => all.map(e => e.ariaLabel)"
-        )
-        assert framed == ["M none, G −5: up"]
+        frame = shown.boxes("#map svg .mark-rect path[stroke]")
+        cell = shown.boxes("#map svg path[aria-label='M none, G −5: up']")
+        assert [round(x) for x in frame[0][:2]] == [round(x) for x in cell[0][:2]]
         call, _, action = shown.text("#call").partition(" == ")
         assert eval(call, {"policy": plan.policy, "math": math}) == int(action)
         # A place where no try can be.
@@ -329,9 +388,11 @@ class TestInBrowser:
     def test_the_grid_points_where_the_policy_goes(self, cliff, cliff_page, open_page):
         plan, _ = cliff
         shown = Shown(open_page(cliff_page), plan)
-        for rollout in (0, 2):
+        for rollout, now in ((0, 0), (2, 0), (2, 6)):
             shown.slider("rollout", rollout)
             shown.slider("best", 0)
+            shown.slider("step", now)
+            shown.slider("so_far", len(Reach(plan.mdp, plan.mdp.reward.astype(int)).returns(now, 36, 99)) - 1)
             arrows = shown.page.eval_on_selector_all(
                 "#grid svg path[aria-label]", "all => all.map(e => [e.ariaLabel, e.getAttribute('transform')])"
             )
@@ -339,7 +400,7 @@ class TestInBrowser:
             for says, transform in arrows:
                 name, action = says.split(": ")
                 row, column = (int(x) for x in re.findall(r"\d+", name))
-                step = 3 - row + column
+                step = max(3 - row + column, now)
                 taken = plan.policy.action(
                     rollout=rollout, step=step, state=12 * row + column, best=-math.inf, so_far=-step
                 )
@@ -377,6 +438,8 @@ class TestInBrowser:
                         rollout=rollout, step=int(found[4]), state=state, best=best, so_far=so_far
                     )
                     assert plan.mdp.action_names[does] == found[6]
+                    lost = so_far + plan.mdp.most[int(found[4]), state] <= best
+                    assert found[7] == (", but this try cannot beat that any more" if lost else "")
                     assert page.input_value("#step") == found[4]
                     assert shown.text("#tries .now").startswith(f"try {rollout + 1}: ")
                 page.evaluate("document.getElementById('forward').click()")
@@ -404,6 +467,9 @@ class TestInBrowser:
         assert page.input_value("#moment") == "0"
         page.click("#next")
         assert page.inner_text("#says").startswith("Try 2 of 3")
+        page.click("#play")
+        page.fill("#step", "3")  # whoever moves a slider wants to look at something else
+        assert page.get_attribute("#play", "aria-label") == "play"
 
     def test_on_a_phone_and_in_the_dark(self, cliff_page, open_page):
         page = open_page(cliff_page, viewport={"width": 360, "height": 700}, color_scheme="dark")

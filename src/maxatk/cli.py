@@ -19,6 +19,7 @@ import maxatk as mk
 from maxatk import checks, problems, report
 from maxatk.evaluation.compare import Row
 from maxatk.formats import archive
+from maxatk.page import require
 from maxatk.planning import CertifiedPlan
 
 DEFAULT = "windy_cliff"
@@ -44,6 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except mk.MaxAtKError as error:
         return _complain(str(error), 2)
     except KeyboardInterrupt:
+        return _complain("interrupted", 130)
+    except SystemError as error:  # compiled code that is interrupted wraps what it was interrupted by
+        if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            raise
         return _complain("interrupted", 130)
     except BrokenPipeError:  # the reader has seen enough; keep Python from complaining at exit
         _drop_output()
@@ -188,7 +193,12 @@ def commands(ctx: click.Context) -> None:
     )
 )
 @_planned
-@click.option("--page", type=Path, metavar="HTML", help="Write the plan as a web page of one file (extra page).")
+@click.option(
+    "--page",
+    type=Path,
+    metavar="HTML",
+    help="Write the plan as a web page of one file (extra page), with a comparison unless --no-compare.",
+)
 @click.option("--exact", is_flag=True, help="Solve in fractions, and show what the policy does; small problems.")
 @click.option("--compare/--no-compare", default=None, help="Show what smaller classes of policies earn.")
 @click.option("--explain/--no-explain", default=None, help="Say what the policy does differently on the last try.")
@@ -205,9 +215,11 @@ def solve(
     """
     title = problem or DEFAULT
     tour = problem is None and not exact and not as_json
+    on_page = compare is not False  # unless --no-compare
     compare, explain = tour if compare is None else compare, tour if explain is None else explain
     if page is not None:
-        archive.check_target(page)
+        require()
+    _check_outputs(title, save=save, page=page)
     if exact:
         for option, given in (("--tol", tol), ("--time-limit", time_limit), ("--save", save)):
             if given is not None:
@@ -218,7 +230,7 @@ def solve(
         found = mk.solve(mdp, k, solver=mk.Exact(), best_so_far=best_so_far)
         _show(as_json, lambda: report.plan_data(found), lambda: report.exact_plan(found, title))
         if page is not None:
-            found.page(page, title=title, progress=True)
+            found.page(page, title=title, comparison=on_page, progress=True)
         return 0
     plan, code = _plan(title, settings, k, tol, time_limit, best_so_far, save)
     data = report.plan_data(plan) if as_json else {}
@@ -235,8 +247,8 @@ def solve(
             _Console().print(f"\n{words}")
     if as_json:
         print(json.dumps(data))
-    if page is not None:
-        plan.page(page, title=title, comparison=comparison, progress=True)
+    if page is not None and not code:
+        plan.page(page, title=title, comparison=comparison or on_page, progress=True)
     return code
 
 
@@ -377,8 +389,7 @@ def _plan(
     time_limit: float | None, best_so_far: float, save: Path | None,
 ) -> tuple[CertifiedPlan, int]:  # fmt: skip
     """A plan, saved where it is to be, and the exit code."""
-    if save is not None:
-        archive.check_target(save)
+    _check_outputs(title, save=save)
     mdp = mk.find_problem(title, **settings)
     solver = mk.Certified(tol=tol, time_limit=time_limit)
     plan = mk.solve(mdp, k, solver=solver, best_so_far=best_so_far, progress=True)
@@ -387,6 +398,18 @@ def _plan(
     if plan.status is not mk.Status.INTERRUPTED:
         return plan, 0
     return plan, _complain(f"interrupted: the best so far is {f'in {save}' if save else 'below'}", 130)
+
+
+def _check_outputs(title: str, **outputs: Path | None) -> None:
+    """Refuse, before any work, to write where nothing can be written, over the problem, or one thing over another."""
+    taken = {Path(title).resolve(): "the problem"} if os.path.isfile(title) else {}  # noqa: PTH113 (never raises)
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        archive.check_target(path)
+        if path.resolve() in taken:
+            raise click.UsageError(f"--{option} {path} would overwrite {taken[path.resolve()]}")
+        taken[path.resolve()] = f"what --{option} writes"
 
 
 def _compared(plan: CertifiedPlan, quiet: bool, title: str | None = None) -> mk.Comparison:

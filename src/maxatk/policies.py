@@ -78,6 +78,11 @@ class Trial(ABC):
         """Whether all rollouts are over."""
         return self.rollout == self._k
 
+    @property
+    def remembered(self) -> tuple[Number, Number]:
+        """M and G as the policy remembers them: the true ones, but for policies that round."""
+        return self.best, self.so_far
+
     def act(self, state: Any) -> int:
         """The action to take in ``state``, at the point where the trial stands."""
         if self.finished:
@@ -188,6 +193,11 @@ class CompressedTrial(Trial):
         super().__init__(policy)
         self._policy = policy
         self._best, self._so_far = policy.best_so_far, Fraction(0)
+
+    @property
+    def remembered(self) -> tuple[Number, Number]:
+        """M and G as the policy remembers them: the true ones, but for policies that round."""
+        return self._best, self._so_far
 
     def _choose(self, state: Any) -> int:
         return self._policy.action(

@@ -28,11 +28,11 @@ def interval(plan: Plan) -> tuple[str, str]:
 
 
 def decimals(plan: Plan) -> int:
-    """As many as tell the bounds apart, where ten digits do; six at least."""
-    if isinstance(plan, ExactPlan) or not 0 < plan.gap < math.inf:
-        return 6
-    size = max(abs(plan.lower), abs(plan.upper))
-    return max(6, min(2 - math.floor(math.log10(plan.gap)), 9 - math.floor(math.log10(size))))
+    """As many as tell the bounds apart, but no more than ten digits."""
+    size = decimals_of(plan.lower, plan.upper, digits=10)
+    narrow = 2 - math.floor(math.log10(plan.gap)) if 0 < plan.gap < math.inf and not isinstance(plan, ExactPlan) else 6
+    tiny = decimals_of(plan.lower, plan.upper)  # where six decimals would show nothing
+    return min(max(6, narrow, tiny), size)
 
 
 def tries(plan: Plan) -> Iterator[tuple[int, float, float]]:

@@ -224,6 +224,7 @@ class Taken(NamedTuple):
     state: int
     best: Number  # M
     so_far: Number  # G, before the reward
+    remembered: tuple[Number, Number]  # both, as the policy knows them
     action: int
     reward: float
     over: bool  # whether this step ended the rollout
@@ -235,11 +236,12 @@ def trial_in_table(mdp: MDP, policy: Policy, stream: np.random.Generator) -> Ite
     for i in range(policy.k):
         state = int(stream.choice(mdp.start_state, p=mdp.reset_prob))
         while trial.rollout == i:
-            h, best, so_far, action = trial.step, trial.best, trial.so_far, trial.act(state)
+            h, best, so_far, remembered = trial.step, trial.best, trial.so_far, trial.remembered
+            action = trial.act(state)
             outcomes = mdp.outcomes(h, state, action)
             drawn = outcomes[int(stream.choice(len(outcomes), p=[o.prob for o in outcomes]))]
             trial.observe(drawn.reward, drawn.next_state is None)
-            yield Taken(i, h, state, best, so_far, action, drawn.reward, trial.rollout > i)
+            yield Taken(i, h, state, best, so_far, remembered, action, drawn.reward, trial.rollout > i)
             state = -1 if drawn.next_state is None else drawn.next_state
 
 

@@ -8,6 +8,7 @@ import errno
 import json
 import os
 import secrets
+import stat
 import struct
 import tokenize
 import zipfile
@@ -33,6 +34,7 @@ def write(
     path: str | os.PathLike[str], kind: str, version: int, header: dict[str, Any], arrays: dict[str, Any]
 ) -> None:
     """Write a file of this kind, whole or not at all."""
+    check_target(path)
     text = json.dumps({"format": f"maxatk {kind}", "version": version, **header})
     try:
         with atomic_write(Path(path)) as file:
@@ -43,22 +45,34 @@ def write(
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
-    """Refuse, before long work, a path that nothing can be written to."""
-    target = Path(path)
-    if target.is_dir():
-        reason = errno.EISDIR
-    elif not target.parent.is_dir():
-        reason = errno.ENOENT
-    elif not os.access(target.parent, os.W_OK):
-        reason = errno.EACCES
-    else:
-        return
-    raise InputError(f"{path}: cannot be written: {os.strerror(reason)}")
+    """Refuse, before long work, a path that nothing can be written to, or that is something else than a file."""
+    try:
+        target = Path(path)
+        try:
+            mode = target.stat().st_mode
+        except FileNotFoundError:
+            mode = None
+        if mode is not None and stat.S_ISDIR(mode):
+            reason = os.strerror(errno.EISDIR)
+        elif mode is not None and not stat.S_ISREG(mode):
+            reason = "it is not a file"
+        elif not target.parent.is_dir():
+            reason = os.strerror(errno.ENOENT)
+        elif not os.access(target.parent if mode is None else target, os.W_OK):
+            reason = os.strerror(errno.EACCES)
+        else:
+            return
+    except TypeError:
+        raise InputError(f"path must be a path, not {shown(path)}") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+    raise InputError(f"{shown(path) if not str(path).isprintable() else path}: cannot be written: {reason}")
 
 
 @contextmanager
 def atomic_write(target: Path) -> Generator[IO[bytes]]:
-    """A file to write in, which becomes ``target`` only once all is written."""
+    """A file to write in, which becomes ``target``, or what that is a link to, only once all is written."""
+    target = target.resolve()
     draft = target.with_name(f".{secrets.token_hex(8)}.draft")  # no two writers share one
     try:
         with draft.open("xb") as file:

@@ -10,20 +10,23 @@ import math
 import re
 import zlib
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maxatk import report
 from maxatk.bounds import at_least, at_most
-from maxatk.checks import name_of
+from maxatk.checks import name_of, shown
 from maxatk.errors import InputError, MissingExtraError, TooLargeError
 from maxatk.evaluation.compare import Comparison, compare
 from maxatk.evaluation.contrast import contrast
+from maxatk.evaluation.simulate import Taken
 from maxatk.figures import range_of_interest
 from maxatk.formats import archive
 from maxatk.grid import Grid, find_grid
@@ -32,33 +35,44 @@ from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan
 from maxatk.progress import reporter
 
+if TYPE_CHECKING:
+    from maxatk.page.moments import Count
+
+
+def require() -> None:
+    """Refuse, before long work, to make a page without what draws it."""
+    for name in ("altair", "jinja2", "vl_convert"):
+        try:
+            import_module(name)
+        except ImportError:
+            raise MissingExtraError(f"pages need {name}, which is not installed: pip install 'maxatk[page]'") from None
+
 
 def write(
     plan: Plan,
     path: str | PathLike[str],
     title: str | None = None,
-    comparison: Comparison | None = None,
+    comparison: Comparison | bool = True,
     progress: bool | Callable[[str], None] = False,
 ) -> None:
     """Write the page of a plan to ``path``, whole or not at all."""
+    require()
     archive.check_target(path)
     with reporter(progress, "writing the page", lambda part: f"writing the page: {part}") as tell:
         text = page(plan, title, comparison, tell or (lambda part: None))
     try:
         with archive.atomic_write(Path(path)) as file:
-            file.write(text.encode())
+            file.write(text.encode(errors="replace"))
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def page(plan: Plan, title: str | None, comparison: Comparison | None, tell: Callable[[str], None]) -> str:
+def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Callable[[str], None]) -> str:
     """The page as text; ``tell`` is told which part of it is at work."""
-    try:
-        import jinja2
+    import jinja2
 
-        from maxatk.page import charts
-    except ImportError:
-        raise MissingExtraError("pages need Altair and vl-convert: pip install 'maxatk[page]'") from None
+    from maxatk.page import charts
+
     low, _ = range_of_interest(plan)
     tell("the curves")
     drawn = {"curves": charts.curves(plan, low)}
@@ -71,7 +85,7 @@ def page(plan: Plan, title: str | None, comparison: Comparison | None, tell: Cal
     actions = [_action(plan.mdp, a, grid) for a in range(plan.mdp.n_actions)]
     data: dict[str, Any] = {"problem": _problem(plan, actions), "charts": drawn}
     try:
-        data |= _moments(plan, low, actions, grid, drawn)
+        data |= _moments(plan, low, grid, drawn)
         silent = ""
     except TooLargeError as error:
         silent = str(error)
@@ -126,16 +140,19 @@ def _vega() -> str:
     return converter.javascript_bundle(vl_version=".".join(altair.SCHEMA_VERSION.split(".")[:2]))
 
 
-def _compared(plan: Plan, given: Comparison | None, tell: Callable[[str], None]) -> tuple[Comparison | None, str]:
+def _compared(plan: Plan, given: Comparison | bool, tell: Callable[[str], None]) -> tuple[Comparison | None, str]:
     """Classes of policies beside the plan, or why there are none."""
-    if given is not None:
+    if isinstance(given, Comparison):
         if given.mdp != plan.mdp or given.plan.k != plan.k or given.plan.best_so_far != plan.best_so_far:
             raise InputError("the comparison is of another problem, or for another k or incumbent")
         return given, ""
+    if not isinstance(given, bool):
+        raise InputError(f"comparison must be one of mk.compare, or true or false, not {shown(given)}")
+    if not given:
+        return None, "it was not asked for"
+    mine: dict[str, Any] = {"plan": plan} if isinstance(plan, CertifiedPlan) else {"best_so_far": plan.best_so_far}
     try:
-        if isinstance(plan, CertifiedPlan):
-            return compare(plan.mdp, plan.k, plan=plan, progress=lambda row: tell(row.name)), ""
-        return compare(plan.mdp, plan.k, best_so_far=plan.best_so_far, progress=lambda row: tell(row.name)), ""
+        return compare(plan.mdp, plan.k, progress=lambda row: tell(f"simpler policies, {row.name} done"), **mine), ""
     except TooLargeError as error:
         return None, str(error)
 
@@ -162,38 +179,59 @@ def _problem(plan: Plan, actions: list[str]) -> dict[str, Any]:
     }
 
 
-def _moments(plan: Plan, low: float, actions: list[str], grid: Grid | None, drawn: dict[str, Any]) -> dict[str, Any]:
+def _moments(plan: Plan, low: float, grid: Grid | None, drawn: dict[str, Any]) -> dict[str, Any]:
     """What the plan does when, and trials of it; adds the charts that show them."""
     from maxatk.page import charts
-    from maxatk.page.moments import ANY, moments, sample_trials
+    from maxatk.page.moments import ANY, Count, moments, sample_trials
 
-    trials = sample_trials(plan)
-    asked = moments(plan, trials, low)
-    drawn["map"] = charts.action_map(actions)
+    count, trials = Count(plan), sample_trials(plan)
+    asked = moments(plan, count, trials, low)
+    taken = np.concatenate([some.ravel() for some in asked.actions])
+    often = np.bincount(taken[taken != ANY], minlength=plan.mdp.n_actions)
+    colours = charts.colours(often)
+    drawn["map"] = charts.action_map(colours)
     found: dict[str, Any] = {
+        "colours": colours,
         "moments": {
             "rollouts": asked.rollouts,
-            "bests": [None if m == -math.inf else m for m in asked.bests.tolist()],
+            "bests": [_finite(m) for m in asked.bests.tolist()],
             "step": asked.step,
             "state": asked.state,
             "counts": [len(returns) for returns in asked.returns],
             "returns": _packed(np.concatenate(asked.returns), "<f8"),
-            "actions": _packed(np.concatenate([taken.ravel() for taken in asked.actions]), "<u2"),
+            "actions": _packed(taken, "<u2"),
             "any": ANY,
             "all": asked.all_places,
+            "rounds": count.rounds,
         },
-        "trials": [
-            [
-                [t.state, t.action, t.reward, None if t.best == -math.inf else float(t.best), float(t.so_far), t.over]
-                for t in trial
-            ]
-            for trial in trials
-        ],
+        "trials": [[_step(plan, count, taken) for taken in trial] for trial in trials],
     }
     if grid:
-        drawn["grid"] = charts.grid(grid, plan.mdp.start_state.tolist(), actions)
+        drawn["grid"] = charts.grid(grid, plan.mdp.start_state.tolist(), colours)
         found["grid"] = {"rows": grid.rows, "columns": grid.columns, "towards": grid.towards.round(6).tolist()}
     return found
+
+
+def _step(plan: Plan, count: "Count", taken: Taken) -> list[Any]:
+    """A step of a trial: state, action, M and G, both as the policy knows them; whether M is out of reach; where the
+    step ends a rollout, its return and whether that is the best so far, else None twice."""
+    from maxatk.page.moments import hopeless
+
+    exact = not count.rounds
+    best, so_far = (count.known(x) if exact else float(x) for x in (taken.best, taken.so_far))
+    in_mind = [count.known(x) for x in taken.remembered]
+    total, better = None, None
+    if taken.over:
+        end = Fraction(taken.so_far) + Fraction(taken.reward)
+        better = count.units(end) > count.units(taken.best) if exact else end > taken.best
+        total = count.known(end) if exact else float(end)
+    lost = bool(hopeless(plan, taken.step, taken.state, best, so_far))
+    return [taken.state, taken.action, *map(_finite, (best, so_far, *in_mind)), lost, total, better]
+
+
+def _finite(x: float) -> float | None:
+    """JSON has no infinities."""
+    return None if x == -math.inf else x
 
 
 def _packed(values: Any, kind: str) -> str:

@@ -17,7 +17,8 @@ from maxatk.grid import Grid
 from maxatk.planning.plan import Plan
 
 INK, FAINT = "currentColor", "var(--line)"
-ANY_ACTION = "M cannot be beaten"
+NONE_LEFT = "none: M itself"
+OTHER = "#b0895f"  # actions that are seldom taken, where there are more than seven
 
 
 def curves(plan: Plan, low: float, points: int = 61) -> dict[str, Any]:
@@ -27,25 +28,28 @@ def curves(plan: Plan, low: float, points: int = 61) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     for i in shown:
         left = plan.k - i
-        name = f"{left} to come" if left else "none: M itself"
+        name = str(left) if left else NONE_LEFT
         for m in np.linspace(low, most + 0.05 * (most - low), points).tolist():
             lower, upper = plan.curve(i, m)
-            rows.append({"M": m, "rollouts": name, "at least": lower, "at most": upper})
-    names = [f"{plan.k - i} to come" if i < plan.k else "none: M itself" for i in shown]
+            rows.append({"M": m, "tries to come": name, "at least": lower, "at most": upper})
+    names = [str(plan.k - i) if i < plan.k else NONE_LEFT for i in shown]
     base: Any = alt.Chart(_inline(rows)).encode(
-        x=alt.X("M:Q", title="best return so far, M", scale=alt.Scale(zero=False, nice=False)),
+        x=alt.X("M:Q", title="best return so far, M", scale=alt.Scale(zero=False, nice=False),
+                axis=alt.Axis(format="~g", labelOverlap="greedy")),
         color=alt.Color(
-            "rollouts:N", sort=names, scale=alt.Scale(domain=names, range=_palette(len(names))),
-            legend=alt.Legend(orient="top", columns=3, title="rollouts", symbolType="stroke", symbolStrokeWidth=3),
+            "tries to come:N", sort=names, scale=alt.Scale(domain=names, range=_palette(len(names))),
+            legend=alt.Legend(
+                orient="top", columns=3, title="tries to come", symbolType="stroke", symbolSize=900, symbolStrokeWidth=3
+            ),
         ),
         tooltip=[
-            alt.Tooltip("rollouts:N"), alt.Tooltip("M:Q", format=".6~g"),
+            alt.Tooltip("tries to come:N"), alt.Tooltip("M:Q", format=".6~g"),
             alt.Tooltip("at least:Q", format=".8~g"), alt.Tooltip("at most:Q", format=".8~g"),
         ],
     )  # fmt: skip
-    lower = alt.Y("at least:Q", title="expected final best", scale=alt.Scale(zero=False))
+    lower = alt.Y("at least:Q", title="expected final best", scale=alt.Scale(zero=False), axis=alt.Axis(format="~g"))
     band = base.mark_area(opacity=0.35, line=False, aria=False).encode(y=lower, y2="at most:Q")
-    line = base.mark_line(strokeWidth=2).encode(y=lower, strokeDash=_dashes("rollouts", names))
+    line = base.mark_line(strokeWidth=2).encode(y=lower, strokeDash=_dashes("tries to come", names))
     chart = (band + line).properties(
         width="container",
         height=300,
@@ -84,30 +88,44 @@ def comparison(found: Comparison) -> dict[str, Any]:
     return _spec(chart)
 
 
-def action_map(actions: Sequence[str]) -> dict[str, Any]:
+def colours(often: Any) -> list[str]:
+    """A colour for each action: those that are taken most [A] have colours of their own."""
+    found = [OTHER] * len(often)
+    for colour, a in zip(COLOURS[1:], np.argsort(-often, kind="stable").tolist(), strict=False):
+        found[a] = colour
+    return found
+
+
+def action_map(colours: Sequence[str]) -> dict[str, Any]:
     """What the plan does in one state at one step, by best return and return so far; data ``map``."""
-    chart: Any = (
-        alt.Chart(alt.NamedData("map"))
-        .mark_rect()
-        .encode(
-            x=alt.X(
-                "M:O", sort=None, title="best return so far, M",
-                axis=alt.Axis(labelOverlap="greedy", labelAngle=0, labelSeparation=6),
-            ),
-            y=alt.Y("G:O", sort=None, title="return so far, G",
-                    axis=alt.Axis(labelOverlap="greedy")),
-            color=_by_action(actions, alt.Legend(orient="top", title=None, columns=4, symbolLimit=12, labelLimit=180)),
-            stroke=alt.condition(alt.datum.now, alt.value(INK), alt.value(None)),
-            strokeWidth=alt.condition(alt.datum.now, alt.value(3), alt.value(0)),
-            tooltip=[alt.Tooltip("M:O"), alt.Tooltip("G:O"), alt.Tooltip("action:N")],
-            description="says:N",
-        )
-        .properties(width="container", height=260, description="The action taken, by best return and return so far")
+    cells: Any = alt.Chart(alt.NamedData("map")).encode(
+        x=alt.X(
+            "M:O", sort=alt.EncodingSortField("m", op="min"), title="best return so far, M",
+            axis=alt.Axis(labelOverlap="greedy", labelAngle=0, labelSeparation=6),
+        ),
+        y=alt.Y(
+            "G:O", sort=alt.EncodingSortField("g", op="min", order="descending"), title="return so far, G",
+            axis=alt.Axis(labelOverlap="greedy"),
+        ),
     )  # fmt: skip
+    filled = cells.mark_rect().encode(
+        color=_by_action(colours),
+        tooltip=[alt.Tooltip("M:O"), alt.Tooltip("G:O"), alt.Tooltip("action:N")],
+        description="says:N",
+    )
+    wide = "bandwidth('x') > 13 && bandwidth('y') > 11 ? 0.8 : 0"
+    signs = cells.mark_text(color="#000", fontSize=11, aria=False, opacity=alt.ExprRef(wide)).encode(text="sign:N")
+    frame = (
+        cells.transform_filter(alt.datum.now)
+        .mark_rect(filled=False, stroke=INK, strokeWidth=3, aria=False)
+    )  # fmt: skip
+    chart = (filled + signs + frame).properties(
+        width="container", height=260, description="The action taken, by best return and return so far"
+    )
     return _spec(chart)
 
 
-def grid(found: Grid, start: Iterable[int], actions: Sequence[str]) -> dict[str, Any]:
+def grid(found: Grid, start: Iterable[int], colours: Sequence[str]) -> dict[str, Any]:
     """The cells of a grid; data ``arrows`` (what is done where), ``trails`` (where tries went) and ``here``."""
     start = set(start)
     cells = [
@@ -124,10 +142,11 @@ def grid(found: Grid, start: Iterable[int], actions: Sequence[str]) -> dict[str,
     board: Any = alt.Chart(_inline(cells)).mark_rect(stroke=FAINT, aria=False).encode(x=x, y=y, color=kinds)
     arrows: Any = (
         alt.Chart(alt.NamedData("arrows"))
-        .mark_point(filled=True, opacity=0.9)
+        .mark_point(filled=True)
         .encode(
             x=x, y=y, size=alt.Size("size:Q", scale=None),
-            color=_by_action(actions, None), shape=alt.Shape("shape:N", scale=None, legend=None),
+            opacity=alt.Opacity("opacity:Q", scale=None),
+            color=_by_action(colours), shape=alt.Shape("shape:N", scale=None, legend=None),
             angle=alt.Angle("angle:Q", scale=None),
             tooltip=[alt.Tooltip("state:N"), alt.Tooltip("action:N"), alt.Tooltip("step:N"), alt.Tooltip("G:N")],
             description="says:N",
@@ -158,11 +177,10 @@ def grid(found: Grid, start: Iterable[int], actions: Sequence[str]) -> dict[str,
     return _spec(chart)
 
 
-def _by_action(actions: Sequence[str], legend: Any) -> Any:
-    colours = [COLOURS[1 + a % 7] for a in range(len(actions))]
-    return alt.Color(
-        "action:N", legend=legend, scale=alt.Scale(domain=[*actions, ANY_ACTION], range=[*colours, "var(--any)"])
-    )
+def _by_action(colours: Sequence[str]) -> Any:
+    """By number, for names may be the same; -1 stands for any action."""
+    scale = alt.Scale(domain=[*range(len(colours)), -1], range=[*colours, "var(--any)"])
+    return alt.Color("a:N", legend=None, scale=scale)
 
 
 def _palette(count: int) -> list[str]:

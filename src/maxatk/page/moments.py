@@ -1,23 +1,29 @@
 """What a plan does at a great many moments (rollout, step, state, M, G), and trials that pass through some of them."""
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
+from maxatk.checks import Number
 from maxatk.evaluation.propagation import Units
 from maxatk.evaluation.reach import Reach
 from maxatk.evaluation.simulate import Taken, trial_in_table
+from maxatk.planning.lattice import common_step
 from maxatk.planning.plan import Plan
 from maxatk.policies import CompressedPolicy
-from maxatk.returns import Amounts
+from maxatk.returns import Amounts, Scale
 from maxatk.rows import Floats, Ints
 
 TRIALS = 12
 MOST_STEPS = 20_000  # of all trials together
 MOST_TRIAL = 60_000  # steps of a single trial
-ROLLOUTS = 8
+ROLLOUTS = 8  # of which there are at least as many, if there are
+MOST_ROLLOUTS = 60
 BESTS = 60
 RETURNS = 24  # for each step and state
 CELLS = 6_000_000  # asked in all; a policy that answers one question at a time is asked fewer
@@ -52,11 +58,36 @@ def sample_trials(plan: Plan, seed: int = 0) -> list[list[Taken]]:
     return [list(trial_in_table(plan.mdp, plan.policy, stream)) for stream in streams]
 
 
-def moments(plan: Plan, trials: list[list[Taken]], low: float, cells: int | None = None) -> Moments:
+class Count:
+    """Returns as the plan's policy knows them, in whole numbers of a step that all of them are multiples of.
+
+    Floats such as 0.1 count as the tenths that they mean, where the planner takes them so.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        mdp, units = plan.mdp, Units.of(plan.mdp, plan.policy)
+        self.rounds = units.rounds  # whether the policy remembers other rewards than the true ones
+        self.scale, self.reward = units.memory, units.remembered  # [T]
+        step = None if units.rounds else common_step(mdp)
+        in_hand = plan.best_so_far
+        if step is not None and (in_hand == -math.inf or (Fraction(in_hand) / step).denominator == 1):
+            self.scale, self.reward = Scale(step), np.rint(mdp.reward / float(step)).astype(np.int64)
+
+    def units(self, amount: Number) -> int:
+        """A return in steps."""
+        return self.scale.units(amount)
+
+    def known(self, amount: Number) -> float:
+        """A return as the nearest float to what it means."""
+        return float(self.scale.number(self.units(amount)))
+
+
+def moments(plan: Plan, count: Count, trials: list[list[Taken]], low: float, cells: int | None = None) -> Moments:
     """Ask the plan's policy at as many moments as a page can hold, those of the trials first.
 
     Args:
         plan: the plan.
+        count: how its returns are counted.
         trials: some of its trials.
         low: the least best return worth showing.
         cells: how many questions to ask at most.
@@ -64,70 +95,82 @@ def moments(plan: Plan, trials: list[list[Taken]], low: float, cells: int | None
     mdp, policy = plan.mdp, plan.policy
     if cells is None:
         cells = CELLS_ONE_BY_ONE if type(policy).rule is CompressedPolicy.rule else CELLS
-    units = Units.of(mdp, policy)
-    reach = Reach(mdp, units.remembered)
-    rollouts = sorted({round(i) for i in np.linspace(0, plan.k - 1, min(plan.k, ROLLOUTS))})
-    bests = _bests(plan, trials, low, units, reach, len(rollouts))
+    scale, reach = count.scale, Reach(mdp, count.reward)
+    few = min(plan.k, ROLLOUTS)
+    bests = _bests(plan, count, trials, low, reach, few)
+    met = _met(count, trials)
+    used = 0  # questions for one rollout
     places: dict[tuple[int, int], Ints] = {}
     all_places = True
-    for h, s in itertools.chain(_met(trials), _arrivals(plan, reach), _everywhere(plan, reach)):
+    for h, s in itertools.chain(met, _arrivals(plan, reach), _everywhere(plan, reach)):
         if (h, s) in places:
             continue
-        returns = reach.returns(h, s, RETURNS)
-        cells -= len(rollouts) * len(returns) * len(bests)
-        if cells < 0 and places:
+        returns = np.union1d(reach.returns(h, s, RETURNS), np.array(met.get((h, s), []), np.int64))
+        more = len(returns) * len(bests)
+        if few * (used + more) > cells and places:
             all_places = False
             break
         places[h, s] = returns
+        used += more
+    kept = min(plan.k, max(few, min(cells // used, MOST_ROLLOUTS)))
+    rollouts = sorted({round(i) for i in np.linspace(0, plan.k - 1, kept)})
     actions = {
         place: np.empty((len(rollouts), len(returns), len(bests)), np.int64) for place, returns in places.items()
     }
     for n, i in enumerate(rollouts):
-        rule = policy.rule(i, Amounts(bests, units.memory))
+        rule = policy.rule(i, Amounts(bests, scale))
         for h, here in itertools.groupby(sorted(places), key=lambda place: place[0]):
             some = [(s, places[h, s]) for _, s in here]
             state = np.repeat([s for s, _ in some], [len(returns) for _, returns in some])
             so_far = np.concatenate([returns for _, returns in some])
             tag, which = (x.ravel() for x in np.mgrid[: len(bests), : len(state)])
-            taken = rule(h, tag, state[which], Amounts(so_far[which], units.memory)).reshape(len(bests), -1)
-            reachable = units.memory.floats(so_far) + mdp.most[h, state]
-            taken = np.where(reachable <= units.memory.floats(bests)[:, None], ANY, taken)
+            taken = rule(h, tag, state[which], Amounts(so_far[which], scale)).reshape(len(bests), -1)
+            over = hopeless(plan, h, state, scale.floats(bests)[:, None], scale.floats(so_far))
+            taken = np.where(over, ANY, taken)
             first = 0
             for s, returns in some:
                 actions[h, s][n] = taken[:, first : first + len(returns)].T
                 first += len(returns)
     return Moments(
         rollouts=rollouts,
-        bests=units.memory.floats(bests),
+        bests=scale.floats(bests),
         step=[h for h, _ in places],
         state=[s for _, s in places],
-        returns=[units.memory.floats(returns) for returns in places.values()],
+        returns=[scale.floats(returns) for returns in places.values()],
         actions=[actions[place] for place in places],
         all_places=all_places,
     )
 
 
-def _bests(plan: Plan, trials: list[list[Taken]], low: float, units: Units, reach: Reach, rollouts: int) -> Ints:
+def hopeless(plan: Plan, h: int, state: Any, best: Any, so_far: Any) -> Any:
+    """Whether a rollout can no longer beat the best return, by more than rounding."""
+    least, most = plan.mdp.return_range
+    return so_far + plan.mdp.most[h, state] <= best + 1e-12 * (most - least)
+
+
+def _bests(plan: Plan, count: Count, trials: list[list[Taken]], low: float, reach: Reach, rollouts: int) -> Ints:
     """Best returns worth asking about [m]: nothing or the incumbent, those of the trials, and others between."""
     mdp = plan.mdp
     effort = len(mdp.prob) / mdp.n_layers * mdp.horizon * rollouts
     wanted = int(min(max(WORK / effort, 9), BESTS))
-    first = units.memory.units(plan.best_so_far)
-    ends = (max(units.memory.units(x), first) for x in (low, mdp.return_range[1]))
+    first = count.units(plan.best_so_far)
+    ends = (max(count.units(x), first) for x in (low, mdp.return_range[1]))
     some = reach.totals(*ends, most=wanted)
-    # A policy that remembers rounded rewards knows other best returns than the true ones.
-    met = [] if units.rounds else [units.memory.units(taken.best) for trial in trials for taken in trial]
-    met = [best for best, _ in itertools.groupby(sorted(met))]
+    met = sorted({count.units(taken.remembered[0]) for trial in trials for taken in trial})
     if len(met) > wanted:
         met = met[:: -(-len(met) // wanted)]
     return np.array(sorted({first, *some.tolist(), *met}), np.int64)
 
 
-def _met(trials: Iterable[Iterable[Taken]]) -> Iterator[tuple[int, int]]:
-    """The places that trials come to."""
+def _met(count: Count, trials: Iterable[Iterable[Taken]]) -> dict[tuple[int, int], list[int]]:
+    """The places that trials come to, and some of the returns with which they do."""
+    found: dict[tuple[int, int], set[int]] = {}
     for trial in trials:
         for taken in trial:
-            yield taken.step, taken.state
+            returns = found.setdefault((taken.step, taken.state), set())
+            if len(returns) < RETURNS:
+                returns.add(count.units(taken.remembered[1]))
+    return {place: sorted(returns) for place, returns in found.items()}
 
 
 def _arrivals(plan: Plan, reach: Reach) -> Iterator[tuple[int, int]]:

@@ -2,13 +2,13 @@
 "use strict";
 
 const page = JSON.parse(document.getElementById("data").textContent);
-const { problem, moments, trials, grid } = page;
+const { problem, moments, trials, grid, colours } = page;
 const element = (id) => document.getElementById(id);
 const NOTHING = "none";
 
 // --- numbers -----------------------------------------------------------------------------------------------------------
 
-const minus = (text) => text.replace("-", "−");
+const minus = (text) => text.replaceAll("-", "−");
 const shown = (x, digits = 6) => (x === null ? NOTHING : minus(String(Number(x.toPrecision(digits)))));
 
 // Labels of some numbers, with as many digits as tell them apart.
@@ -82,6 +82,17 @@ class Moments {
 
 const actionName = (a) => (a === null ? "M cannot be beaten" : problem.actions[a]);
 
+// A sign for each action, where there is no room for its name: an arrow, a letter, or its number.
+function signsOfActions() {
+  if (grid) {
+    const arrows = grid.towards.map(([down, right]) => (right > 0 ? "→" : right < 0 ? "←" : down > 0 ? "↓" : down < 0 ? "↑" : "·"));
+    if (new Set(arrows).size === arrows.length) return arrows;
+  }
+  const letters = problem.actions.map((name) => [...name][0].toUpperCase());
+  return new Set(letters).size === letters.length ? letters : problem.actions.map((_, a) => String(a));
+}
+const signs = moments ? signsOfActions() : [];
+
 // --- the page ----------------------------------------------------------------------------------------------------------
 
 async function embedded(name) {
@@ -116,6 +127,7 @@ class Shower {
     this.best = 0; // an index into asked.bests
     this.soFar = 0; // an index into the returns of the place
     this.shows = 0;
+    this.touched = () => {}; // told when somebody moves a slider
     this.frame = null; // where the player stands, if it was the player that chose the moment
     this.limit("rollout", asked.rollouts.length - 1);
     this.limit("step", problem.horizon - 1);
@@ -131,6 +143,7 @@ class Shower {
     for (const [id, choose] of Object.entries(chosen)) {
       element(id).addEventListener("input", () => {
         this.frame = null;
+        this.touched();
         choose(Number(element(id).value));
         this.show();
       });
@@ -161,8 +174,8 @@ class Shower {
   follow(frame) {
     this.frame = frame;
     this.rollout = Math.max(nearest(this.asked.rollouts, frame.rollout), 0);
-    this.best = Math.max(nearest(this.asked.bests, frame.best), 0);
-    if (!frame.end) this.move(frame.step, frame.state, frame.soFar);
+    this.best = Math.max(nearest(this.asked.bests, frame.knownBest), 0);
+    this.move(frame.step, frame.state, frame.knownSoFar);
     return this.show();
   }
 
@@ -201,6 +214,7 @@ class Shower {
     const rollout = frame ? frame.rollout : this.asked.rollouts[this.rollout];
     const best = frame ? frame.best : this.asked.bests[this.best];
     const soFar = frame ? frame.soFar : this.returns[this.soFar];
+    const [knownBest, knownSoFar] = frame ? [frame.knownBest, frame.knownSoFar] : [best, soFar]; // what the policy remembers
     const before = `Try ${rollout + 1} of ${problem.k}, ${best === null ? "nothing in hand" : `best so far ${shown(best)}`}`;
     element("call").textContent = "";
     if (this.place === undefined && !frame) {
@@ -211,36 +225,65 @@ class Shower {
     const action = frame ? frame.action : this.asked.action(this.place, this.rollout, this.soFar, this.best);
     says.textContent = `${before}, this try ${shown(soFar)} at step ${this.step} in ${problem.states[this.state]}: `;
     const does = document.createElement("b");
-    does.textContent = action === null ? "whatever it does, this try cannot beat that" : `takes ${problem.actions[action]}`;
-    says.append(does, ".");
+    does.textContent = action === null ? "whatever it does" : `takes ${problem.actions[action]}`;
+    const lost = frame ? frame.lost : action === null;
+    says.append(does, lost ? ", but this try cannot beat that any more." : ".");
     element("call").textContent =
-      `policy.action(rollout=${rollout}, step=${this.step}, state=${this.state}, best=${best === null ? "-math.inf" : best}, so_far=${soFar})` +
+      `policy.action(rollout=${rollout}, step=${this.step}, state=${this.state}, best=${knownBest === null ? "-math.inf" : knownBest}, so_far=${knownSoFar})` +
       (action === null ? "" : ` == ${action}`);
   }
 
   async map() {
     const { asked, place, returns } = this;
     const rows = [];
+    const seen = new Set();
     if (place !== undefined) {
       const names = labels(returns);
-      for (let g = returns.length - 1; g >= 0; g -= 1) {
-        asked.bests.forEach((_, m) => {
-          const M = this.bestLabels[m];
-          const action = actionName(asked.action(place, this.rollout, g, m));
-          rows.push({ M, G: names[g], action, says: `M ${M}, G ${names[g]}: ${action}`, now: g === this.soFar && m === this.best });
+      returns.forEach((_, g) => asked.bests.forEach((_, m) => {
+        const action = asked.action(place, this.rollout, g, m);
+        const a = action ?? -1;
+        const [M, G, name] = [this.bestLabels[m], names[g], actionName(action)];
+        seen.add(a);
+        rows.push({
+          M, G, m, g, a, action: name, sign: action === null ? "" : signs[action], says: `M ${M}, G ${G}: ${name}`,
+          now: g === this.soFar && m === this.best,
         });
-      }
+      }));
     }
-    const kept = asked.rollouts[this.rollout];
+    this.legend(seen);
     element("map-caption").textContent = place === undefined ? "" :
-      `In ${problem.states[this.state]} at step ${this.step} of try ${kept + 1}: what the plan does, by M and G. The frame is where the sliders stand.`;
+      `In ${problem.states[this.state]} at step ${this.step} of try ${this.kept + 1}: what the plan does, by M and G. ` +
+      "The frame is where the sliders stand." + this.nearestKept() +
+      (asked.rounds ? " This policy remembers rounded rewards: here M and G are sums of those." : "");
     element("map").hidden = place === undefined;
-    await this.views.map.height(Math.min(110 + 24 * returns.length, 420)).data("map", rows).runAsync();
+    await this.views.map.height(Math.min(70 + 24 * returns.length, 420)).data("map", rows).runAsync();
+  }
+
+  // The try that map and grid are for.
+  get kept() {
+    return this.asked.rollouts[this.rollout];
+  }
+
+  // Where that is not the one that the player plays.
+  nearestKept() {
+    if (!this.frame || this.frame.rollout === this.kept) return "";
+    return ` (Of ${problem.k} tries this page keeps ${this.asked.rollouts.length}; this is the nearest to try ${this.frame.rollout + 1}.)`;
+  }
+
+  legend(seen) {
+    element("legend").replaceChildren(...[...seen].sort((x, y) => (x < 0) - (y < 0) || x - y).map((a) => {
+      const item = document.createElement("li");
+      const swatch = document.createElement("span");
+      swatch.style.background = a < 0 ? "var(--any)" : colours[a];
+      swatch.textContent = a < 0 ? "" : signs[a];
+      item.append(swatch, actionName(a < 0 ? null : a));
+      return item;
+    }));
   }
 
   // Squares of the grid stay squares.
   square() {
-    this.side = Math.min(element("grid").clientWidth / grid.columns, 64);
+    this.side = Math.min(element("grid").clientWidth / grid.columns, (0.6 * window.innerHeight) / grid.rows, 64);
     this.views.grid.width(this.side * grid.columns).height(this.side * grid.rows);
     this.grid();
   }
@@ -250,22 +293,28 @@ class Shower {
     const { asked, frame } = this;
     const cell = (s, share) => ({ row: Math.floor(s / grid.columns), column: s % grid.columns, size: (share * this.side) ** 2 });
     const arrows = [];
-    for (const [s, place] of asked.firstPlace) {
-      const g = asked.counts[place] - 1; // the largest return
+    for (const [s, first] of asked.firstPlace) {
+      // What is done there now; where no try can be there now, as soon as one can.
+      const now = asked.place(this.step, s);
+      const place = now ?? first;
+      const returns = asked.returns(place);
+      const g = now === undefined ? returns.length - 1 : nearest(returns, this.returns[this.soFar] ?? 0);
       const action = asked.action(place, this.rollout, g, this.best);
       const [down, right] = action === null ? [0, 0] : grid.towards[action];
-      const moves = Math.hypot(down, right) > 0.05;
       arrows.push({
-        ...cell(s, 0.55), action: actionName(action), state: problem.states[s], step: asked.step[place],
-        says: `${problem.states[s]}: ${actionName(action)}`,
-        G: shown(asked.returns(place)[g]), shape: moves ? "arrow" : "circle", angle: (Math.atan2(right, -down) * 180) / Math.PI,
+        ...cell(s, 0.55), a: action ?? -1, action: actionName(action), state: problem.states[s], step: asked.step[place],
+        G: shown(returns[g]), says: `${problem.states[s]}: ${actionName(action)}`, opacity: now === undefined ? 0.4 : 1,
+        shape: down || right ? "arrow" : "circle", angle: (Math.atan2(right, -down) * 180) / Math.PI,
       });
     }
     const trails = [];
     for (const trail of frame ? frame.trails : []) {
       trail.states.forEach((s, n) => trails.push({ ...cell(s, 0), n, try: trail.rollout, now: trail.rollout === frame.rollout }));
     }
-    const here = frame && frame.end ? [] : [cell(this.state, 0.8)];
+    element("grid-caption").textContent =
+      `Arrows: what the plan does on try ${this.kept + 1} with this M in hand: now, at step ${this.step}, or (faint) as soon as a try can be ` +
+      "there. Line: where this try went; faint lines: the tries before. Dark cells: no try goes on from there." + this.nearestKept();
+    const here = [cell(this.state, 0.8)];
     await this.views.grid.data("arrows", arrows).data("trails", trails).data("here", here).runAsync();
   }
 }
@@ -275,9 +324,9 @@ class Player {
   constructor(shower) {
     this.shower = shower;
     this.timer = null;
+    shower.touched = () => this.pause();
     trials.forEach((trial, n) => {
-      const best = Math.max(...this.frames(trial).filter((f) => f.end).map((f) => Math.max(f.total, f.best ?? -Infinity)));
-      element("trial").add(new Option(`${n + 1}: best return ${shown(best)}`, n));
+      element("trial").add(new Option(`${n + 1}: best return ${shown(this.best(this.frames(trial)))}`, n));
     });
     const go = {
       first: () => this.go(0),
@@ -299,18 +348,22 @@ class Player {
     const frames = [];
     let rollout = 0;
     let step = 0;
-    for (const [state, action, reward, best, soFar, over] of trial) {
-      frames.push({ rollout, step, state, action, best, soFar, end: false });
+    for (const [state, action, best, soFar, knownBest, knownSoFar, lost, total, better] of trial) {
+      const frame = { rollout, step, state, action, best, soFar, knownBest, knownSoFar, lost, end: false };
+      frames.push(frame);
       step += 1;
-      if (over) {
-        const total = soFar + reward;
-        const better = best === null || total > best;
-        frames.push({ rollout, step, best, soFar: total, total, better, end: true });
+      if (total !== null) {
+        frames.push({ ...frame, total, better, end: true });
         rollout += 1;
         step = 0;
       }
     }
     return frames;
+  }
+
+  // The best return after some frames, with what was in hand at first.
+  best(frames) {
+    return frames.reduce((best, frame) => (frame.end && frame.better ? frame.total : best), frames[0].best);
   }
 
   load(n) {
@@ -333,16 +386,18 @@ class Player {
     return this.shower.follow({ ...frame, trails: this.trails(frame) });
   }
 
-  // What the tries have come to so far.
+  // What the tries have come to so far: all of them, or the present one and the best.
   tries(now) {
-    const ended = this.trial.slice(0, this.at + 1).filter((frame) => frame.end);
-    const best = Math.max(...ended.map((frame) => frame.total));
-    const some = problem.k <= 20 ? [...Array(problem.k).keys()] : [now.rollout];
+    const past = this.trial.slice(0, this.at + 1);
+    const ended = past.filter((frame) => frame.end);
+    const best = this.best(past);
+    const winners = ended.filter((frame) => frame.total === best).map((frame) => frame.rollout);
+    const some = problem.k <= 20 ? [...Array(problem.k).keys()] : [...new Set([...winners.slice(0, 1), now.rollout])];
     element("tries").replaceChildren(...some.map((i) => {
       const item = document.createElement("li");
       const end = ended[i];
       item.textContent = end ? `try ${i + 1}: ${shown(end.total)}` : i === now.rollout ? `try ${i + 1}: ${shown(now.soFar)} so far` : `try ${i + 1}`;
-      if (end && end.total === best) {
+      if (winners.includes(i)) {
         item.className = "best";
         item.textContent += " ★";
       }

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from maxatk.mdp import MDP
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.curves import Curve, from_knots, identity
 from maxatk.planning.lattice import Bounds, Lattice, common_step, last_rollout, mean_values, solve_slices
-from maxatk.planning.plan import Progress, Reporter, Status
+from maxatk.planning.plan import Progress, Reporter, Status, floats_around
 from maxatk.rows import Floats
 
 EXACT_POINTS = 50_000  # a lattice of at most so many points is swept exactly, whatever the tolerance
@@ -156,7 +157,9 @@ class _Search:
             mdp=self.mdp,
             k=self.k,
             best_so_far=self.best_so_far,
-            lower=max(lower, math.nextafter(float(self.best_so_far), -math.inf)),
+            lower=max(
+                lower, -math.inf if self.best_so_far == -math.inf else floats_around(Fraction(self.best_so_far))[0]
+            ),
             upper=upper,
             status=status,
             stats={

@@ -58,7 +58,7 @@ class Plan(ABC):
         path: str | PathLike[str],
         *,
         title: str | None = None,
-        comparison: "Comparison | None" = None,
+        comparison: "Comparison | bool" = True,
         progress: bool | Callable[[str], None] = False,
     ) -> None:
         """Write the plan to ``path`` as a web page of one file that opens without a network (extra ``page``).
@@ -69,7 +69,8 @@ class Plan(ABC):
         Args:
             path: the file, which is whole or not there.
             title: what the page is headed with.
-            comparison: what :func:`maxatk.compare` found for this problem and ``k``; computed if it is not given.
+            comparison: what :func:`maxatk.compare` found for this problem and ``k``. If it is not given it is computed,
+                which may take longer than the plan did; False leaves it out.
             progress: a function that is told which part is at work, or True for lines on standard error.
         """
         from maxatk import page
