@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import types
+from dataclasses import replace
 
 import pytest
 
@@ -310,6 +311,39 @@ def test_a_page(tmp_path, capsys):
     capsys.readouterr()
     assert main(["solve", "figure1", "--page", str(tmp_path / "no" / "x.html")]) == 2
     assert capsys.readouterr().err.endswith("x.html: cannot be written: No such file or directory\n")
+
+
+def test_nothing_is_written_over_the_problem_or_another_output(tmp_path, capsys):
+    problem = tmp_path / "p.npz"
+    mk.instances.figure1().save(problem)
+    before = problem.read_bytes()
+    both = str(tmp_path / "both")
+    for arguments, complaint in (
+        (["--page", str(problem)], "--page {} would overwrite the problem"),
+        (["--save", str(problem)], "--save {} would overwrite the problem"),
+        (["--save", both, "--page", both], "--page {} would overwrite what --save writes"),
+    ):
+        assert main(["solve", str(problem), "-k", "2", *arguments]) == 2
+        assert complaint.format(arguments[-1]) in capsys.readouterr().err
+    assert problem.read_bytes() == before
+    assert main(["solve", str(problem), "--save", "/dev/null"]) == 2
+    assert capsys.readouterr().err == "maxatk: /dev/null: cannot be written: it is not a file\n"
+
+
+def test_no_page_of_an_interrupted_plan(tmp_path, capsys, monkeypatch):
+    def interrupted(*arguments, **options):
+        return replace(solve(*arguments, **options), status=mk.Status.INTERRUPTED)
+
+    solve = mk.solve
+    monkeypatch.setattr(mk, "solve", interrupted)
+    assert main(["solve", "figure1", "--page", str(tmp_path / "x.html")]) == 130
+    assert list(tmp_path.iterdir()) == []
+
+    def within_compiled_code(*arguments, **options):
+        raise SystemError from KeyboardInterrupt()
+
+    monkeypatch.setattr(mk, "solve", within_compiled_code)
+    assert main(["solve", "figure1"]) == 130
 
 
 def test_what_was_there_stays_if_a_plan_cannot_be_made(tmp_path, capsys):

@@ -313,3 +313,10 @@ def test_bad_arguments_of_the_policy(change, message):
 def test_bad_guard():
     with pytest.raises(mk.InputError, match="max_histories must be at least 1"):
         mk.Exact(max_histories=0)
+
+
+def test_exact_plans_are_not_saved(tmp_path):
+    plan = mk.solve(mk.instances.figure1(), 2, solver=mk.Exact())
+    assert repr(plan) == "ExactPlan(best of 2: 0.5625 to 0.5625, exact)"
+    with pytest.raises(mk.InputError, match="ExactPlan cannot be saved"):
+        plan.save(tmp_path / "x.plan")

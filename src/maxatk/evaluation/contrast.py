@@ -38,7 +38,7 @@ class Try:
     visits: Floats = field(repr=False)  # [S, A] how often each action is taken, where it can still matter
 
     def differences(self, other: "Try") -> list[Difference]:
-        """Where ``other`` mostly acts otherwise than this try, the states that both visit most first."""
+        """Where ``other`` mostly acts differently from this try, the states that both visit most first."""
         mine, theirs = self.visits.sum(axis=1), other.visits.sum(axis=1)
         both = np.minimum(mine, theirs)
         found: list[Difference] = []
@@ -77,7 +77,7 @@ class Contrast:
                 for state, _, first, then in differences[:most]
             ]
             more = [f"and {len(differences) - most} more"] if len(differences) > most else []
-            told.append(f"  It acts otherwise than on the first try in {where}: {'; '.join(named + more)}.")
+            told.append(f"  It acts differently from the first try in {where}: {'; '.join(named + more)}.")
         return told
 
     def _sentence(self, one: Try) -> str:
@@ -107,7 +107,7 @@ def contrast(plan: Plan) -> Contrast:
     On try 1 of 2 with nothing in hand, the policy returns 0.375 on average, and 0 to 0.5 in four cases of five.
     On try 2 of 2 with 0.5 in hand, the policy beats that in 25 % of all cases; it returns 0.25 on average, and 0 to 1 \
 in four cases of five.
-      It acts otherwise than on the first try in 1 state: risky in place of safe in s.
+      It acts differently from the first try in 1 state: risky in place of safe in s.
     On try 2 of 2 with nothing in hand, the policy returns 0.375 on average, and 0 to 0.5 in four cases of five.
       It acts as on the first try, wherever both come to.
     """

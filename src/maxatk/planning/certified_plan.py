@@ -24,7 +24,7 @@ VERSION = 1
 PROBLEM = "problem_"  # what the members of a problem within a plan are named with
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CertifiedPlan(Plan):
     """An interval around the optimum and the curves behind it: some kilobytes per rollout, whatever the problem's size.
 

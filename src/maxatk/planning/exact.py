@@ -96,7 +96,7 @@ def best_action(values: dict[int, Fraction]) -> int:
     return max(values, key=lambda action: (values[action], -action))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExactPlan(Plan):
     """An optimal plan with its exact value. Whatever is asked of it off its table, it solves on request."""
 

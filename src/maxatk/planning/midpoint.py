@@ -82,7 +82,7 @@ def cell(reward: Fraction, n: int) -> int:
     return min(math.floor(reward * n), n - 1)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MidpointPlan(Plan):
     """The plan of the rounded problem; ``value`` is its optimum, at most ``kappa H/2`` off the true one."""
 

@@ -10,6 +10,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from maxatk.checks import Number
+from maxatk.errors import InputError
 from maxatk.mdp import MDP
 from maxatk.policies import CompressedPolicy
 
@@ -28,7 +29,7 @@ class Status(StrEnum):
     INTERRUPTED = "interrupted"  # the best interval before Ctrl-C
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Plan(ABC):
     """A plan for ``k`` rollouts: ``lower <= optimum <= upper``, and a policy that earns at least ``lower``.
 
@@ -42,6 +43,9 @@ class Plan(ABC):
     upper: float  # no policy earns more than this
     status: Status  # how the solver ended
     stats: Mapping[str, float]  # plain numbers: work, seconds, ...
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(best of {self.k}: {self.lower!r} to {self.upper!r}, {self.status})"
 
     @property
     def gap(self) -> float:
@@ -76,6 +80,15 @@ class Plan(ABC):
         from maxatk import page
 
         page.write(self, path, title, comparison, progress)
+
+    def save(self, path: str | PathLike[str], *, with_problem: bool = False) -> None:
+        """Write the plan to a file. Plans of :class:`maxatk.Certified` can be saved, and no others.
+
+        Args:
+            path: the file.
+            with_problem: whether the file is to hold the problem, too.
+        """
+        raise InputError(f"{type(self).__name__} cannot be saved: only plans of mk.Certified can be")
 
     @abstractmethod
     def curve(self, i: int, m: Number) -> tuple[float, float]:
