@@ -143,9 +143,9 @@ def moments(plan: Plan, count: Count, trials: list[list[Taken]], low: float, cel
 
 
 def hopeless(plan: Plan, h: int, state: Any, best: Any, so_far: Any) -> Any:
-    """Whether a rollout can no longer beat the best return, by more than rounding."""
-    least, most = plan.mdp.return_range
-    return so_far + plan.mdp.most[h, state] <= best + 1e-12 * (most - least)
+    """Whether a rollout can no longer beat the best return by more than the rounding of its rewards."""
+    rounding = plan.mdp.horizon * 2.0**-52 * max(map(abs, plan.mdp.return_range))
+    return so_far + plan.mdp.most[h, state] <= best + rounding
 
 
 def _bests(plan: Plan, count: Count, trials: list[list[Taken]], low: float, reach: Reach, rollouts: int) -> Ints:
