@@ -17,8 +17,7 @@ from maxatk import figures, report
 from maxatk.bounds import at_least, at_most, decimals_of
 from maxatk.evaluation.reach import Reach
 from maxatk.grid import find_grid
-from maxatk.page import _step
-from maxatk.page.moments import ANY, Count, moments, sample_trials
+from maxatk.page.moments import ANY, Count, ask, frame, sample_trials
 from problems import REPRESENTATIONS, specs
 
 pytest.importorskip("altair", reason="pages need the extra page")
@@ -37,7 +36,7 @@ def test_moments_are_what_the_policy_says(spec, k, exactly):
     mdp = REPRESENTATIONS["table"](spec)
     plan = mk.solve(mdp, k, solver=mk.Exact() if exactly else None)
     trials = sample_trials(plan)
-    asked = moments(plan, Count(plan), trials, mdp.return_range[0])
+    asked = ask(plan, Count(plan), trials, mdp.return_range[0])
     assert asked.all_places
     for h, s, returns, actions in zip(asked.step, asked.state, asked.returns, asked.actions, strict=True):
         for (n, g, m), action in np.ndenumerate(actions):
@@ -161,7 +160,7 @@ def test_what_is_too_large_is_said(tmp_path, monkeypatch):
 
     for name in ("compare", "contrast"):
         monkeypatch.setattr(f"maxatk.page.{name}", refuse)
-    monkeypatch.setattr("maxatk.page.moments.moments", refuse)
+    monkeypatch.setattr("maxatk.page.ask", refuse)
     plan.page(tmp_path / "x.html")
     assert (tmp_path / "x.html").read_text().count(": it would take a year") == 3
 
@@ -170,7 +169,7 @@ def test_long_trials_are_not_shown(monkeypatch):
     monkeypatch.setattr("maxatk.page.moments.MOST_TRIAL", 99)
     plan = mk.solve(mk.instances.figure1(), 100)
     assert sample_trials(plan) == []
-    asked = moments(plan, Count(plan), [], 0.0, cells=32)
+    asked = ask(plan, Count(plan), [], 0.0, cells=32)
     assert asked.rollouts[0] == 0
     assert asked.rollouts[-1] == 99
     assert len(asked.rollouts) == 8
@@ -179,7 +178,7 @@ def test_long_trials_are_not_shown(monkeypatch):
 def test_a_budget_of_questions_goes_to_the_trials_first():
     plan = mk.solve(mk.instances.windy_cliff(horizon=20), 3)
     trials = sample_trials(plan)
-    asked = moments(plan, Count(plan), trials, figures.range_of_interest(plan)[0], cells=20_000)
+    asked = ask(plan, Count(plan), trials, figures.range_of_interest(plan)[0], cells=20_000)
     assert not asked.all_places
     assert sum(actions.size for actions in asked.actions) <= 20_000
     first = list(dict.fromkeys((t.step, t.state) for trial in trials for t in trial))
@@ -221,11 +220,11 @@ def test_tenths_are_tenths():
     mdp = mk.MDP.from_table({0: {0: [(0.5, 0, 0.1, False), (0.5, 0, 0.2, False)]}}, horizon=6)
     plan = mk.solve(mdp, 12)
     count, trials = Count(plan), sample_trials(plan)
-    asked = moments(plan, count, trials, 0.0)
+    asked = ask(plan, count, trials, 0.0)
     assert {x for returns in asked.returns for x in returns} <= {n / 10 for n in range(13)}
     assert set(asked.bests[1:]) <= {n / 10 for n in range(13)}
     for taken in (taken for trial in trials for taken in trial if taken.over):
-        *_, total, better = _step(plan, count, taken)
+        *_, total, better = frame(plan, count, taken)
         assert total == round(total, 1)
         assert better == (total > round(float(taken.best), 1) if taken.best > -math.inf else True)
 
@@ -238,7 +237,7 @@ def test_policies_that_round_are_asked_what_they_remember():
     assert count.rounds
     differ = 0
     for taken in (taken for trial in sample_trials(plan) for taken in trial):
-        state, action, best, so_far, known_best, known_so_far, *_ = _step(plan, count, taken)
+        state, action, best, so_far, known_best, known_so_far, *_ = frame(plan, count, taken)
         assert (best, so_far) == (None if taken.best == -math.inf else float(taken.best), float(taken.so_far))
         best = -math.inf if known_best is None else known_best
         asked = {"rollout": taken.rollout, "step": taken.step, "state": state}
@@ -375,9 +374,9 @@ class TestInBrowser:
         assert shown.text("#says") == (
             "Try 3 of 3, nothing in hand, this try −5 at step 5 in row 2, column 4: takes up."
         )
-        frame = shown.boxes("#map svg .mark-rect path[stroke]")
-        cell = shown.boxes("#map svg path[aria-label='M none, G −5: up']")
-        assert [round(x) for x in frame[0][:2]] == [round(x) for x in cell[0][:2]]
+        (framed,) = shown.boxes("#map svg .mark-rect path[stroke]")
+        (cell,) = shown.boxes("#map svg path[aria-label='M none, G −5: up']")
+        assert [round(x) for x in framed[:2]] == [round(x) for x in cell[:2]]
         call, _, action = shown.text("#call").partition(" == ")
         assert eval(call, {"policy": plan.policy, "math": math}) == int(action)
         # A place where no try can be.

@@ -10,13 +10,12 @@ import math
 import re
 import zlib
 from collections.abc import Callable
-from fractions import Fraction
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,17 +25,14 @@ from maxatk.checks import name_of, shown
 from maxatk.errors import InputError, MissingExtraError, TooLargeError
 from maxatk.evaluation.compare import Comparison, compare
 from maxatk.evaluation.contrast import contrast
-from maxatk.evaluation.simulate import Taken
 from maxatk.figures import range_of_interest
 from maxatk.formats import archive
 from maxatk.grid import Grid, find_grid
 from maxatk.mdp import MDP
+from maxatk.page.moments import ANY, Count, ask, finite, frame, sample_trials
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan
 from maxatk.progress import reporter
-
-if TYPE_CHECKING:
-    from maxatk.page.moments import Count
 
 
 def require() -> None:
@@ -83,7 +79,8 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
     tell("what the plan does")
     grid = _grid(plan.mdp)
     actions = [_action(plan.mdp, a, grid) for a in range(plan.mdp.n_actions)]
-    data: dict[str, Any] = {"problem": _problem(plan, actions), "charts": drawn}
+    sizes = {"k": plan.k, "horizon": plan.mdp.horizon, "n_states": plan.mdp.n_states}
+    data: dict[str, Any] = {"problem": {**sizes, "actions": actions}, "charts": drawn}
     try:
         data |= _moments(plan, low, grid, drawn)
         silent = ""
@@ -169,23 +166,17 @@ def _action(mdp: MDP, action: int, grid: Grid | None) -> str:
     return name if name != str(action) else f"action {action}"
 
 
-def _problem(plan: Plan, actions: list[str]) -> dict[str, Any]:
-    mdp = plan.mdp
-    return {
-        "k": plan.k,
-        "horizon": mdp.horizon,
-        "states": [mdp.state_names[s] if mdp.state_names else f"state {s}" for s in range(mdp.n_states)],
-        "actions": actions,
-    }
+def _names(mdp: MDP, states: set[int]) -> dict[int, str]:
+    """The names of those states that the page shows: there may be millions of others."""
+    return {s: mdp.state_names[s] if mdp.state_names else f"state {s}" for s in sorted(states)}
 
 
 def _moments(plan: Plan, low: float, grid: Grid | None, drawn: dict[str, Any]) -> dict[str, Any]:
     """What the plan does when, and trials of it; adds the charts that show them."""
     from maxatk.page import charts
-    from maxatk.page.moments import ANY, Count, moments, sample_trials
 
     count, trials = Count(plan), sample_trials(plan)
-    asked = moments(plan, count, trials, low)
+    asked = ask(plan, count, trials, low)
     taken = np.concatenate([some.ravel() for some in asked.actions])
     often = np.bincount(taken[taken != ANY], minlength=plan.mdp.n_actions)
     colours = charts.colours(often)
@@ -194,7 +185,7 @@ def _moments(plan: Plan, low: float, grid: Grid | None, drawn: dict[str, Any]) -
         "colours": colours,
         "moments": {
             "rollouts": asked.rollouts,
-            "bests": [_finite(m) for m in asked.bests.tolist()],
+            "bests": [finite(m) for m in asked.bests.tolist()],
             "step": asked.step,
             "state": asked.state,
             "counts": [len(returns) for returns in asked.returns],
@@ -204,34 +195,13 @@ def _moments(plan: Plan, low: float, grid: Grid | None, drawn: dict[str, Any]) -
             "all": asked.all_places,
             "rounds": count.rounds,
         },
-        "trials": [[_step(plan, count, taken) for taken in trial] for trial in trials],
+        "trials": [[frame(plan, count, taken) for taken in trial] for trial in trials],
+        "states": _names(plan.mdp, {*asked.state, *(taken.state for trial in trials for taken in trial)}),
     }
     if grid:
         drawn["grid"] = charts.grid(grid, plan.mdp.start_state.tolist(), colours)
         found["grid"] = {"rows": grid.rows, "columns": grid.columns, "towards": grid.towards.round(6).tolist()}
     return found
-
-
-def _step(plan: Plan, count: "Count", taken: Taken) -> list[Any]:
-    """A step of a trial: state, action, M and G, both as the policy knows them; whether M is out of reach; where the
-    step ends a rollout, its return and whether that is the best so far, else None twice."""
-    from maxatk.page.moments import hopeless
-
-    exact = not count.rounds
-    best, so_far = (count.known(x) if exact else float(x) for x in (taken.best, taken.so_far))
-    in_mind = [count.known(x) for x in taken.remembered]
-    total, better = None, None
-    if taken.over:
-        end = Fraction(taken.so_far) + Fraction(taken.reward)
-        better = count.units(end) > count.units(taken.best) if exact else end > taken.best
-        total = count.known(end) if exact else float(end)
-    lost = bool(hopeless(plan, taken.step, taken.state, best, so_far))
-    return [taken.state, taken.action, *map(_finite, (best, so_far, *in_mind)), lost, total, better]
-
-
-def _finite(x: float) -> float | None:
-    """JSON has no infinities."""
-    return None if x == -math.inf else x
 
 
 def _packed(values: Any, kind: str) -> str:

@@ -53,7 +53,7 @@ def curves(plan: Plan, low: float, points: int = 61) -> dict[str, Any]:
     chart = (band + line).properties(
         width="container",
         height=300,
-        description="What a best return is worth, one curve for each number of rollouts to come",
+        description="What a best return is worth, one curve for each number of tries to come",
     )
     return _spec(chart)
 

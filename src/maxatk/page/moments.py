@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from maxatk.checks import Number
+from maxatk.errors import TooLargeError
 from maxatk.evaluation.propagation import Units
 from maxatk.evaluation.reach import Reach
 from maxatk.evaluation.simulate import Taken, trial_in_table
@@ -82,7 +83,7 @@ class Count:
         return float(self.scale.number(self.units(amount)))
 
 
-def moments(plan: Plan, count: Count, trials: list[list[Taken]], low: float, cells: int | None = None) -> Moments:
+def ask(plan: Plan, count: Count, trials: list[list[Taken]], low: float, cells: int | None = None) -> Moments:
     """Ask the plan's policy at as many moments as a page can hold, those of the trials first.
 
     Args:
@@ -93,6 +94,8 @@ def moments(plan: Plan, count: Count, trials: list[list[Taken]], low: float, cel
         cells: how many questions to ask at most.
     """
     mdp, policy = plan.mdp, plan.policy
+    if mdp.n_actions >= ANY:
+        raise TooLargeError(f"{mdp.n_actions} actions are too many to tell apart")
     if cells is None:
         cells = CELLS_ONE_BY_ONE if type(policy).rule is CompressedPolicy.rule else CELLS
     scale, reach = count.scale, Reach(mdp, count.reward)
@@ -140,6 +143,28 @@ def moments(plan: Plan, count: Count, trials: list[list[Taken]], low: float, cel
         actions=[actions[place] for place in places],
         all_places=all_places,
     )
+
+
+def frame(plan: Plan, count: Count, taken: Taken) -> list[Any]:
+    """A step of a trial: state, action, M, G, both as the policy remembers them, and whether M is out of reach.
+
+    Besides, where the step ends a rollout, its return and whether that is the best so far; else None twice.
+    """
+    exact = not count.rounds
+    best, so_far = (count.known(x) if exact else float(x) for x in (taken.best, taken.so_far))
+    remembered = [count.known(x) for x in taken.remembered]
+    total, better = None, None
+    if taken.over:
+        end = Fraction(taken.so_far) + Fraction(taken.reward)
+        better = count.units(end) > count.units(taken.best) if exact else end > taken.best
+        total = count.known(end) if exact else float(end)
+    lost = bool(hopeless(plan, taken.step, taken.state, best, so_far))
+    return [taken.state, taken.action, *map(finite, (best, so_far, *remembered)), lost, total, better]
+
+
+def finite(x: float) -> float | None:
+    """None for "no return yet", as JSON has no infinities."""
+    return None if x == -math.inf else x
 
 
 def hopeless(plan: Plan, h: int, state: Any, best: Any, so_far: Any) -> Any:

@@ -2,7 +2,7 @@
 "use strict";
 
 const page = JSON.parse(document.getElementById("data").textContent);
-const { problem, moments, trials, grid, colours } = page;
+const { problem, moments, trials, states, grid, colours } = page;
 const element = (id) => document.getElementById(id);
 const NOTHING = "none";
 
@@ -52,7 +52,7 @@ class Moments {
     let a = 0;
     asked.step.forEach((h, place) => {
       const s = asked.state[place];
-      this.places.set(h * problem.states.length + s, place);
+      this.places.set(h * problem.n_states + s, place);
       this.firstReturn.push(g);
       this.firstAction.push(a);
       g += asked.counts[place];
@@ -64,7 +64,7 @@ class Moments {
   }
 
   place(h, s) {
-    return this.places.get(h * problem.states.length + s);
+    return this.places.get(h * problem.n_states + s);
   }
 
   returns(place) {
@@ -197,7 +197,7 @@ class Shower {
     };
     set("rollout", this.rollout, `${this.asked.rollouts[this.rollout] + 1} of ${problem.k}`);
     set("step", this.step, String(this.step));
-    set("state", this.asked.statesShown.indexOf(this.state), problem.states[this.state]);
+    set("state", this.asked.statesShown.indexOf(this.state), states[this.state]);
     set("best", this.best, this.bestLabels[this.best]);
     this.limit("so_far", this.returns.length - 1);
     set("so_far", this.soFar, this.returns.length ? labels(this.returns)[this.soFar] : "");
@@ -219,11 +219,11 @@ class Shower {
     element("call").textContent = "";
     if (this.place === undefined && !frame) {
       const why = this.asked.all ? "no try can be" : "this page does not know what is done";
-      says.textContent = `${before}: ${why} in ${problem.states[this.state]} at step ${this.step}.`;
+      says.textContent = `${before}: ${why} in ${states[this.state]} at step ${this.step}.`;
       return;
     }
     const action = frame ? frame.action : this.asked.action(this.place, this.rollout, this.soFar, this.best);
-    says.textContent = `${before}, this try ${shown(soFar)} at step ${this.step} in ${problem.states[this.state]}: `;
+    says.textContent = `${before}, this try ${shown(soFar)} at step ${this.step} in ${states[this.state]}: `;
     const does = document.createElement("b");
     does.textContent = action === null ? "whatever it does" : `takes ${problem.actions[action]}`;
     const lost = frame ? frame.lost : action === null;
@@ -252,7 +252,7 @@ class Shower {
     }
     this.legend(seen);
     element("map-caption").textContent = place === undefined ? "" :
-      `In ${problem.states[this.state]} at step ${this.step} of try ${this.kept + 1}: what the plan does, by M and G. ` +
+      `In ${states[this.state]} at step ${this.step} of try ${this.kept + 1}: what the plan does, by M and G. ` +
       "The frame is where the sliders stand." + this.nearestKept() +
       (asked.rounds ? " This policy remembers rounded rewards: here M and G are sums of those." : "");
     element("map").hidden = place === undefined;
@@ -302,8 +302,8 @@ class Shower {
       const action = asked.action(place, this.rollout, g, this.best);
       const [down, right] = action === null ? [0, 0] : grid.towards[action];
       arrows.push({
-        ...cell(s, 0.55), a: action ?? -1, action: actionName(action), state: problem.states[s], step: asked.step[place],
-        G: shown(returns[g]), says: `${problem.states[s]}: ${actionName(action)}`, opacity: now === undefined ? 0.4 : 1,
+        ...cell(s, 0.55), a: action ?? -1, action: actionName(action), state: states[s], step: asked.step[place],
+        G: shown(returns[g]), says: `${states[s]}: ${actionName(action)}`, opacity: now === undefined ? 0.4 : 1,
         shape: down || right ? "arrow" : "circle", angle: (Math.atan2(right, -down) * 180) / Math.PI,
       });
     }
