@@ -79,6 +79,10 @@ def test_returns_that_can_be_reached(spec):
             between = ranges.returns(h, s, 10_000).tolist()
             assert set(found) <= set(between)
             assert between[:1] + between[-1:] == found[:1] + found[-1:]
+            if found:
+                for reach in (sets, ranges):
+                    assert reach.returns(h, s, 10_000, above=found[0]).tolist()[0] == found[0]
+                    assert reach.returns(h, s, 10_000, above=found[-1]).tolist() == found[-1:]
             few = sets.returns(h, s, 2).tolist()
             assert few == (found if len(found) <= 2 else [found[0], found[-1]])
 

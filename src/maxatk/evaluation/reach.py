@@ -1,5 +1,6 @@
 """With what returns a rollout can come to a state, whatever it does."""
 
+import bisect
 import math
 from functools import cached_property
 
@@ -74,17 +75,17 @@ class Reach:
         low, high = self._ranges
         return np.flatnonzero(low[h, :-1] <= high[h, :-1]).tolist()
 
-    def returns(self, h: int, s: int, most: int) -> Ints:
+    def returns(self, h: int, s: int, most: int, above: float = -math.inf) -> Ints:
         """Returns with which a rollout can be in state ``s`` at step ``h``, rising.
 
-        At most so many, spread evenly from the least to the greatest where there are more.
+        Those above a bound and the next one below it; at most so many, spread evenly where there are more.
         """
         if self._sets is not None:
-            return _spread(self._of(h, self._sets[h].get(s, 0)), most)
-        low, high = (int(ends[h, s]) for ends in self._ranges)
-        if low > high:
-            return np.zeros(0, np.int64)
-        return _spread(range(low, high + 1, self._step), most)
+            found: list[int] | range = self._of(h, self._sets[h].get(s, 0))
+        else:
+            low, high = (int(ends[h, s]) for ends in self._ranges)
+            found = range(low, high + 1, self._step)
+        return _spread(found[max(bisect.bisect_right(found, above) - 1, 0) :], most)
 
     def totals(self, low: int, high: int, most: int) -> Ints:
         """Returns that whole rollouts can have, between two bounds, rising; at most so many, as above."""

@@ -108,7 +108,10 @@ def ask(plan: Plan, count: Count, trials: list[list[Taken]], low: float, cells: 
     for h, s in itertools.chain(met, _arrivals(plan, reach), _everywhere(plan, reach)):
         if (h, s) in places:
             continue
-        returns = np.union1d(reach.returns(h, s, RETURNS), np.array(met.get((h, s), []), np.int64))
+        hopeful = count.units(low) - mdp.most[h, s] / float(
+            scale.unit
+        )  # above that, some M that is shown can be beaten
+        returns = np.union1d(reach.returns(h, s, RETURNS, hopeful), np.array(met.get((h, s), []), np.int64))
         more = len(returns) * len(bests)
         if few * (used + more) > cells and places:
             all_places = False

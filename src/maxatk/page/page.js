@@ -313,7 +313,7 @@ class Shower {
     }
     element("grid-caption").textContent =
       `Arrows: what the plan does on try ${this.kept + 1} with this M in hand: now, at step ${this.step}, or (faint) as soon as a try can be ` +
-      "there. Line: where this try went; faint lines: the tries before. Dark cells: no try goes on from there." + this.nearestKept();
+      "there. Line: where this try went; faint lines: the tries before. Filled cells: no try goes on from there." + this.nearestKept();
     const here = [cell(this.state, 0.8)];
     await this.views.grid.data("arrows", arrows).data("trails", trails).data("here", here).runAsync();
   }
