@@ -358,7 +358,7 @@ def learn(
 
 
 @commands.command(epilog=_examples("paper --quick", "paper --out results --only theorem1"))
-@click.option("--quick", is_flag=True, help="Smaller versions, in minutes.")
+@click.option("--quick", is_flag=True, help="Smaller versions, in half a minute.")
 @click.option(
     "--out", type=Path, default=Path("maxatk-paper"), show_default=True, metavar="DIR", help="Where results go."
 )

@@ -78,7 +78,7 @@ def reproduce(
 
     Args:
         out: the folder, made if need be.
-        quick: whether to compute less: under two minutes, instead of up to an hour.
+        quick: whether to compute less: about half a minute on two cores, instead of about ten minutes.
         only: the names of the claims to compute; all of them by default.
         progress: a function that is told what is being computed, or True for a line on the terminal.
     """
