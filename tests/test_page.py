@@ -128,7 +128,6 @@ def cliff_page(cliff, tmp_path_factory):
     return path
 
 
-@pytest.mark.xdist_group("browser")  # where the page is
 def test_a_page_is_one_file(cliff, cliff_page):
     plan, comparison = cliff
     text = cliff_page.read_text()
@@ -252,11 +251,6 @@ def test_policies_that_round_are_asked_what_they_remember():
 
 # What a page shows and does, in a browser.
 
-in_browser = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the path: apt-get install chromium"),
-    pytest.mark.xdist_group("browser"),  # one browser for all of them
-]
-
 
 @pytest.fixture(scope="module")
 def browser():
@@ -335,10 +329,8 @@ def number(text):
     return -math.inf if text == "none" else float(text.replace("−", "-"))
 
 
-@pytest.mark.usefixtures("browser")
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the path: apt-get install chromium")
 class TestInBrowser:
-    pytestmark = in_browser
-
     def test_sliders_show_what_the_policy_does(self, cliff, cliff_page, open_page):
         plan, _ = cliff
         shown = Shown(open_page(cliff_page), plan)
