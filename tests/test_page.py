@@ -16,7 +16,7 @@ import maxatk as mk
 from maxatk import figures, report
 from maxatk.bounds import at_least, at_most, decimals_of
 from maxatk.evaluation.reach import Reach
-from maxatk.grid import find_grid
+from maxatk.grid import cell_names, find_grid
 from maxatk.page.moments import ANY, Count, ask, frame, sample_trials
 from problems import REPRESENTATIONS, specs
 
@@ -402,6 +402,29 @@ class TestInBrowser:
                 assert plan.mdp.action_names[taken] == action
                 turned = float(re.search(r"rotate\((.*)\)", transform)[1]) if "rotate" in transform else 0.0
                 assert turned % 360 == {"up": 0, "right": 90, "down": 180, "left": 270}[action]
+
+    def test_where_no_try_can_be_yet_the_best_return_counts(self, tmp_path, open_page):
+        """In the second cell it is safe to go on with 2 so far, and useless with 0, if 2 is in hand."""
+        table = {
+            0: {0: [(0.5, 1, 0, False), (0.5, 1, 2, False)]},
+            1: {0: [(1.0, 2, 1, True)], 1: [(0.3, 1, 3, True), (0.7, 1, 0, True)]},
+            2: {0: [(1.0, 2, 0, True)]},
+        }
+        mdp = mk.MDP.from_table(table, horizon=2, state_names=cell_names(1, 3), action_names=["on", "gamble"])
+        plan = mk.solve(mdp, 2)
+        ask = {"rollout": 1, "step": 1, "state": 1, "best": 2}
+        assert [plan.policy.action(**ask, so_far=g) for g in (0, 2)] == [1, 0]
+        plan.page(tmp_path / "x.html", comparison=False)
+        shown = Shown(open_page(tmp_path / "x.html"), plan)
+        shown.slider("rollout", 1)
+        shown.slider("step", 0)
+        for place in range(9):
+            shown.slider("best", place)
+            if shown.text("#best-value") == "2":
+                break
+        assert "row 0, column 1: on" in shown.page.eval_on_selector_all(
+            "#grid svg path[aria-label]", "all => all.map(e => e.ariaLabel)"
+        )
 
     def test_the_player_plays_the_trial_whose_best_return_it_names(self, cliff, cliff_page, open_page):
         plan, _ = cliff
