@@ -220,12 +220,12 @@ def test_links_are_followed_and_odd_names_written(tmp_path):
 
 def test_tenths_are_tenths():
     """Returns are those that rewards mean, and equal ones are equal: not 0.30000000000000004."""
-    mdp = mk.MDP.from_table({0: {0: [(0.5, 0, 0.1, False), (0.5, 0, 0.2, False)]}}, horizon=6)
+    mdp = mk.MDP.from_table({0: {0: [(0.4, 0, 0.1, False), (0.3, 0, 0.2, False), (0.3, 0, 0.3, False)]}}, horizon=6)
     plan = mk.solve(mdp, 12)
     count, trials = Count(plan), sample_trials(plan)
     asked = ask(plan, count, trials, 0.0)
-    assert {x for returns in asked.returns for x in returns} <= {n / 10 for n in range(13)}
-    assert set(asked.bests[1:]) <= {n / 10 for n in range(13)}
+    assert {x for returns in asked.returns for x in returns} <= {n / 10 for n in range(19)}
+    assert set(asked.bests[1:]) <= {n / 10 for n in range(19)}
     for taken in (taken for trial in trials for taken in trial if taken.over):
         *_, total, better = frame(plan, count, taken)
         assert total == round(total, 1)
@@ -459,6 +459,11 @@ class TestInBrowser:
                     lost = so_far + plan.mdp.most[int(found[4]), state] <= best
                     assert found[7] == (", but this try cannot beat that any more" if lost else "")
                     assert page.input_value("#step") == found[4]
+                    assert number(shown.text("#best-value")) == best
+                    assert number(shown.text("#so_far-value")) == so_far
+                    if not lost and int(found[4]) % 4 == 0:
+                        page.wait_for_selector(READY, state="attached")
+                        assert page.query_selector(f"#grid svg path[aria-label='{found[5]}: {found[6]}']")
                     assert shown.text("#tries .now").startswith(f"try {rollout + 1}: ")
                 page.evaluate("document.getElementById('forward').click()")
             assert best == named == max(ends)
