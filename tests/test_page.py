@@ -232,6 +232,21 @@ def test_tenths_are_tenths():
         assert better == (total > round(float(taken.best), 1) if taken.best > -math.inf else True)
 
 
+@pytest.mark.parametrize("in_hand", [0.3, Fraction(3, 10), 0.35])
+def test_what_is_in_hand_counts_in_tenths_too(in_hand):
+    table = {0: {0: [(0.5, 0, 0.1, False), (0.5, 0, 0.2, False)], 1: [(0.3, 0, 0.3, False), (0.7, 0, 0, False)]}}
+    plan = mk.solve(mk.MDP.from_table(table, horizon=2), 3, best_so_far=in_hand)
+    count, trials = Count(plan), sample_trials(plan)
+    asked = ask(plan, count, trials, 0.0)
+    assert set(asked.bests) <= {float(in_hand), *(n / 10 for n in range(7))}
+    for taken in (taken for trial in trials for taken in trial if taken.over):
+        *_, best, _, lost, total, better = frame(plan, count, taken)
+        assert best == round(float(taken.best), 2)
+        assert total == round(total, 1)
+        assert better == (total > best)
+        assert not (lost and better)
+
+
 def test_policies_that_round_are_asked_what_they_remember():
     rewards = [0, 0.33, 0.5, 0.97, 0.12, 0.71]
     mdp = mk.instances.random_sparse(6, 3, 4, rewards=rewards, rng=0)
@@ -472,6 +487,31 @@ class TestInBrowser:
             assert [number(re.match(r"try \d: ([^ ]*)", one)[1]) for one in tries] == ends
             assert [one.endswith("★") for one in tries] == [end == best for end in ends]
 
+    def test_axes_stay_in_order_and_within_the_chart(self, tmp_path, open_page):
+        mdp = mk.instances.random_sparse(5, 3, 5, rewards=[0.1, 0.2, 0.3, 0.7], rng=0)
+        plan = mk.solve(mdp, 3)
+        plan.page(tmp_path / "x.html", comparison=False)
+        page = open_page(tmp_path / "x.html", viewport={"width": 400, "height": 700})
+        for _ in range(18):
+            page.evaluate("document.getElementById('forward').click()")
+            page.wait_for_selector(READY, state="attached")
+            chart = page.eval_on_selector("#map svg", "e => e.getBoundingClientRect()")
+            labels = page.eval_on_selector_all(
+                "#map .role-axis-label text:not([opacity='0'])",
+                "all => all.map(e => ({text: e.textContent, ...e.getBoundingClientRect().toJSON()}))",
+            )
+            assert all(chart["left"] <= one["left"] and one["right"] <= chart["right"] + 1 for one in labels)
+            seen = [(number(one["text"]), one["x"], one["y"]) for one in labels]
+            bests = [one for one in seen if one[2] == max(y for _, _, y in seen)]
+            returns = [one for one in seen if one not in bests]
+            assert [one[0] for one in sorted(bests, key=lambda one: one[1])] == sorted(one[0] for one in bests)
+            assert [one[0] for one in sorted(returns, key=lambda one: -one[2])] == sorted(one[0] for one in returns)
+
+    def test_a_policy_that_rounds_says_so(self, tmp_path, open_page):
+        mk.solve(mk.instances.figure1(), 2, solver=mk.Midpoint(kappa=1 / 8)).page(tmp_path / "x.html", comparison=False)
+        page = open_page(tmp_path / "x.html")
+        assert "This policy remembers rounded rewards" in page.inner_text("#map-caption")
+
     def test_playing_and_pausing(self, cliff, cliff_page, open_page):
         page = open_page(cliff_page)
         last = int(page.get_attribute("#moment", "max"))
@@ -528,7 +568,7 @@ class TestInBrowser:
             assert named, name
 
     def test_names_are_text(self, tmp_path, open_page):
-        evil = "</script><script>window.harmed = 1</script><b>&amp;"
+        evil = "</script><script>window.harmed = 1</script><b>&amp;" + "x" * 200
         table = {0: {0: [(0.5, 0, 1, True), (0.5, 0, 0, True)], 1: [(1.0, 0, 0.6, True)]}}
         mdp = mk.MDP.from_table(table, horizon=1, state_names=[evil], action_names=[f"{evil} a", "b"])
         mk.solve(mdp, 2).page(tmp_path / "x.html", title=evil)
@@ -536,6 +576,8 @@ class TestInBrowser:
         assert page.evaluate("window.harmed") is None
         assert page.inner_text("h1") == evil
         assert evil in page.inner_text("#says")
+        page.set_viewport_size({"width": 360, "height": 700})  # a phone is turned: charts follow
+        page.wait_for_function("document.documentElement.scrollWidth <= 360")
 
 
 def contrast(page, selector, behind="body"):

@@ -37,7 +37,7 @@ def test_ratios_in_the_readme_were_measured():
         return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text())["rows"]
 
     ratio = [row["times faster"] for row in rows("planner")]
-    assert f"| {ratio[0]} to {ratio[2]} times more; {ratio[1]} to {ratio[3]} where our width is 0.1 % |" in text
+    assert f"{ratio[0]} to {ratio[2]} times more (to nine digits), {ratio[1]} to {ratio[3]} (to 0.1 % of" in text
     assert f"| {ratio[4]} times more (real rewards), {ratio[5]} (dense) |" in text
     fewer = [row["times fewer"] for row in rows("learning")]
     assert f"| {min(fewer):.0f} to {max(fewer) / 1e6:.0f} million times more |" in text

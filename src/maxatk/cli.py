@@ -47,7 +47,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _complain("interrupted", 130)
     except SystemError as error:  # compiled code that is interrupted wraps what it was interrupted by
-        if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+        inner: BaseException | None = error
+        while inner is not None and not isinstance(inner, KeyboardInterrupt):
+            inner = inner.__cause__ or inner.__context__
+        if inner is None:
             raise
         return _complain("interrupted", 130)
     except BrokenPipeError:  # the reader has seen enough; keep Python from complaining at exit

@@ -39,7 +39,8 @@ def curves(plan: Plan, low: float, points: int = 61) -> dict[str, Any]:
         color=alt.Color(
             "tries to come:N", sort=names, scale=alt.Scale(domain=names, range=_palette(len(names))),
             legend=alt.Legend(
-                orient="top", columns=3, title="tries to come", symbolType="stroke", symbolSize=900, symbolStrokeWidth=3
+                orient="top", columns=3, title="tries to come",
+                symbolType="stroke", symbolSize=900, symbolStrokeWidth=3, symbolOpacity=1,
             ),
         ),
         tooltip=[
@@ -60,7 +61,7 @@ def curves(plan: Plan, low: float, points: int = 61) -> dict[str, Any]:
 
 def comparison(found: Comparison) -> dict[str, Any]:
     """What each class of policies earns, and at most could."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"policy": row.name, "earns": row.lower, "at most": row.upper, "obtained by": row.how}
         for row in found.rows
         if math.isfinite(row.lower)
@@ -73,14 +74,20 @@ def comparison(found: Comparison) -> dict[str, Any]:
             alt.Tooltip("at most:Q", format=".8~g"), alt.Tooltip("obtained by:N"),
         ],
     )  # fmt: skip
+    ends = [float(x) for row in rows for x in (row["earns"], row["at most"])]
+    least = 1e-6 * max(map(abs, ends))  # what is narrower is rounding, and should look so
+    wide = max(max(ends) - min(ends), least, 1e-300)
+    middle = (max(ends) + min(ends)) / 2
     x = alt.X(
-        "earns:Q", title="expected best return", scale=alt.Scale(zero=False, padding=18), axis=alt.Axis(tickCount=5)
-    )
+        "earns:Q", title="expected best return",
+        scale=alt.Scale(zero=False, nice=False, domain=[middle - 0.55 * wide, middle + 0.55 * wide]),
+        axis=alt.Axis(tickCount=4, format=".9~g", labelOverlap="greedy", labelBound=True),
+    )  # fmt: skip
     bars = base.mark_rule(strokeWidth=3, opacity=0.45, color=INK).encode(x=x, x2="at most:Q")
-    ends = base.mark_tick(thickness=2, size=12, color=INK, opacity=0.6).encode(x=alt.X("at most:Q"))
+    caps = base.mark_tick(thickness=2, size=12, color=INK, opacity=0.6).encode(x=alt.X("at most:Q"))
     adaptive = alt.condition(alt.datum.policy == names[-1], alt.value(COLOURS[6]), alt.value(COLOURS[5]))
     points = base.mark_point(filled=True, size=110, opacity=1).encode(x=x, color=adaptive)
-    chart = (bars + ends + points).properties(
+    chart = (bars + caps + points).properties(
         width="container",
         height=30 * len(names),
         description="What each class of policies earns, and the most that it could",
@@ -98,19 +105,23 @@ def colours(often: Any) -> list[str]:
 
 def action_map(colours: Sequence[str]) -> dict[str, Any]:
     """What the plan does in one state at one step, by best return and return so far; data ``map``."""
+    # Returns by their places, which are in order whatever comes and goes; the page says how they read.
+    names = alt.param(name="Ms", value=[]), alt.param(name="Gs", value=[])
     cells: Any = alt.Chart(alt.NamedData("map")).encode(
         x=alt.X(
-            "M:O", sort=alt.EncodingSortField("m", op="min"), title="best return so far, M",
-            axis=alt.Axis(labelOverlap="greedy", labelAngle=0, labelSeparation=6),
+            "m:O", title="best return so far, M",
+            axis=alt.Axis(
+                labelExpr="Ms[datum.value]", labelOverlap="greedy", labelAngle=0, labelSeparation=6, labelBound=True
+            ),
         ),
         y=alt.Y(
-            "G:O", sort=alt.EncodingSortField("g", op="min", order="descending"), title="return so far, G",
-            axis=alt.Axis(labelOverlap="greedy"),
+            "g:O", sort="descending", title="return so far, G",
+            axis=alt.Axis(labelExpr="Gs[datum.value]", labelOverlap="greedy"),
         ),
     )  # fmt: skip
     filled = cells.mark_rect().encode(
         color=_by_action(colours),
-        tooltip=[alt.Tooltip("M:O"), alt.Tooltip("G:O"), alt.Tooltip("action:N")],
+        tooltip=[alt.Tooltip("M:N"), alt.Tooltip("G:N"), alt.Tooltip("action:N")],
         description="says:N",
     )
     wide = "bandwidth('x') > 13 && bandwidth('y') > 11 ? 0.8 : 0"
@@ -119,8 +130,10 @@ def action_map(colours: Sequence[str]) -> dict[str, Any]:
         cells.transform_filter(alt.datum.now)
         .mark_rect(filled=False, stroke=INK, strokeWidth=3, aria=False)
     )  # fmt: skip
-    chart = (filled + signs + frame).properties(
-        width="container", height=260, description="The action taken, by best return and return so far"
+    chart = (
+        (filled + signs + frame)
+        .add_params(*names)
+        .properties(width="container", height=260, description="The action taken, by best return and return so far")
     )
     return _spec(chart)
 

@@ -14,7 +14,7 @@ from maxatk.errors import TooLargeError
 from maxatk.evaluation.propagation import Units
 from maxatk.evaluation.reach import Reach
 from maxatk.evaluation.simulate import Taken, trial_in_table
-from maxatk.planning.lattice import common_step
+from maxatk.planning.lattice import common_step, simplest
 from maxatk.planning.plan import Plan
 from maxatk.policies import CompressedPolicy
 from maxatk.returns import Amounts, Scale
@@ -70,8 +70,9 @@ class Count:
         self.rounds = units.rounds  # whether the policy remembers other rewards than the true ones
         self.scale, self.reward = units.memory, units.remembered  # [T]
         step = None if units.rounds else common_step(mdp)
-        in_hand = plan.best_so_far
-        if step is not None and (in_hand == -math.inf or (Fraction(in_hand) / step).denominator == 1):
+        if step is not None and plan.best_so_far != -math.inf:
+            step = _common(step, simplest(plan.best_so_far))
+        if step is not None and step * 2**52 > max(map(abs, mdp.return_range)):
             self.scale, self.reward = Scale(step), np.rint(mdp.reward / float(step)).astype(np.int64)
 
     def units(self, amount: Number) -> int:
@@ -81,6 +82,12 @@ class Count:
     def known(self, amount: Number) -> float:
         """A return as the nearest float to what it means."""
         return float(self.scale.number(self.units(amount)))
+
+
+def _common(a: Fraction, b: Fraction) -> Fraction:
+    """The largest number that both are multiples of."""
+    bottom = math.lcm(a.denominator, b.denominator)
+    return Fraction(math.gcd(int(a * bottom), int(b * bottom)), bottom)
 
 
 def ask(plan: Plan, count: Count, trials: list[list[Taken]], low: float, cells: int | None = None) -> Moments:

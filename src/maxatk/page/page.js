@@ -40,8 +40,8 @@ async function unpacked(text, kind) {
 // All moments that were asked about. A place is a step and a state; an index into the lists of places.
 class Moments {
   constructor(asked, returns, actions) {
-    const { rollouts, bests, step, state, counts, any, all } = asked;
-    Object.assign(this, { rollouts, bests, step, state, counts, any, all });
+    const { rollouts, bests, step, state, counts, any, all, rounds } = asked;
+    Object.assign(this, { rollouts, bests, step, state, counts, any, all, rounds });
     this.allReturns = returns;
     this.allActions = actions;
     this.places = new Map();
@@ -237,8 +237,8 @@ class Shower {
     const { asked, place, returns } = this;
     const rows = [];
     const seen = new Set();
+    const names = labels(returns);
     if (place !== undefined) {
-      const names = labels(returns);
       returns.forEach((_, g) => asked.bests.forEach((_, m) => {
         const action = asked.action(place, this.rollout, g, m);
         const a = action ?? -1;
@@ -256,7 +256,8 @@ class Shower {
       "The frame is where the sliders stand." + this.nearestKept() +
       (asked.rounds ? " This policy remembers rounded rewards: here M and G are sums of those." : "");
     element("map").hidden = place === undefined;
-    await this.views.map.height(Math.min(70 + 24 * returns.length, 420)).data("map", rows).runAsync();
+    const view = this.views.map.height(Math.min(70 + 24 * returns.length, 420));
+    await view.signal("Ms", this.bestLabels).signal("Gs", names).data("map", rows).resize().runAsync();
   }
 
   // The try that map and grid are for.

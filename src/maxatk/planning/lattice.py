@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from maxatk import kernels
+from maxatk.checks import Number
 from maxatk.errors import TooLargeError
 from maxatk.mdp import MDP
 from maxatk.planning.curves import Curve
@@ -36,6 +37,12 @@ class Map(Protocol):
         ...
 
 
+def simplest(x: Number) -> Fraction:
+    """The simplest fraction that a number is the nearest float to (0.1 as 1/10), or else exactly what it is."""
+    simple = Fraction(x).limit_denominator(LARGEST_DENOMINATOR)
+    return simple if abs(float(simple) - x) <= 4 * math.ulp(float(x)) else Fraction(x)  # 3 * 0.1 counts as 3/10, too
+
+
 def common_step(mdp: MDP) -> Fraction | None:
     """The largest number that all rewards are multiples of, if they are multiples of anything sensible.
 
@@ -50,8 +57,8 @@ def common_step(mdp: MDP) -> Fraction | None:
             return None
         rewards: list[Fraction] = []
         for r in floats.tolist():
-            simple = Fraction(r).limit_denominator(LARGEST_DENOMINATOR)
-            if abs(float(simple) - r) > 4 * math.ulp(r):  # 3 * 0.1 counts as 3/10, too
+            simple = simplest(r)
+            if simple.denominator > LARGEST_DENOMINATOR:
                 return None
             rewards.append(simple)
     scale = math.lcm(*(r.denominator for r in rewards))
