@@ -86,7 +86,7 @@ def test_on_a_common_step(spec, k, best, tol):
     assert policy_value(mdp, plan.policy, k, best) >= Fraction(plan.lower)
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(mdp=real_problems(), k=st.integers(1, 4), best=best_returns, tol=st.sampled_from([0.02, 0.1, 0.5, 3.0]))
 def test_on_real_rewards(mdp, k, best, tol):
     try:
@@ -99,7 +99,7 @@ def test_on_real_rewards(mdp, k, best, tol):
     assert policy_value(mdp, plan.policy, k, best) >= Fraction(plan.lower)
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(mdp=real_problems(max_horizon=3), k=st.integers(1, 3), points=st.sampled_from([3, 5, 9]), knots=st.booleans())
 def test_coarse_lattices_and_few_knots_keep_their_promise(mdp, k, points, knots):
     """One pass on a lattice far too coarse, with hardly a knot: bounds are wide, but true, and so is the policy."""

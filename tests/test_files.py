@@ -99,7 +99,7 @@ def test_truncated_anywhere(good, tmp_path):
         refusal(path)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_flipped_bytes_are_noticed_or_harmless(good, tmp_path_factory, data):
     """The checksums of the archive cover the members; what they do not cover cannot change the problem."""
@@ -115,7 +115,7 @@ def test_flipped_bytes_are_noticed_or_harmless(good, tmp_path_factory, data):
         one_line(error)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_junk_members_give_a_problem_or_an_error(good, tmp_path_factory, data):
     """Members replaced by random arrays, with the archive's checksums right."""

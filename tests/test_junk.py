@@ -94,7 +94,7 @@ def sound(build) -> None:
     assert np.isfinite(mdp.most).all()
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(
     P=arrays(), R=arrays(), horizon=sizes, start=anything, available=st.none() | arrays(), terminal=st.none() | anything
 )
@@ -116,13 +116,13 @@ def test_from_arrays_nearly_right(data, S, A, H):
     sound(lambda: mk.MDP.from_arrays(P, R, horizon=H, start=start, state_names=names))
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(R=arrays(), Q=arrays(), s=arrays(), a=arrays(), horizon=sizes)
 def test_from_pairs(R, Q, s, a, horizon):
     sound(lambda: mk.MDP.from_pairs(R, Q, s, a, horizon=horizon))
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(table=st.one_of(tables(), anything, st.lists(tables(), max_size=3)), horizon=sizes, start=st.just(0) | anything)
 def test_from_table(table, horizon, start):
     sound(lambda: mk.MDP.from_table(table, horizon=horizon, start=start))
