@@ -7,13 +7,12 @@ import re
 import subprocess
 import sys
 import types
-from dataclasses import replace
 
 import pytest
 
 import golden
 import maxatk as mk
-from maxatk import report
+from maxatk import report, stopping
 from maxatk.cli import _Console, main
 
 
@@ -332,7 +331,8 @@ def test_nothing_is_written_over_the_problem_or_another_output(tmp_path, capsys)
 
 def test_no_page_of_an_interrupted_plan(tmp_path, capsys, monkeypatch):
     def interrupted(*arguments, **options):
-        return replace(solve(*arguments, **options), status=mk.Status.INTERRUPTED)
+        stopping.current().end(stopping.Reason.INTERRUPTED)
+        return solve(*arguments, **options)
 
     solve = mk.solve
     monkeypatch.setattr(mk, "solve", interrupted)
@@ -375,7 +375,7 @@ def interrupt_after(monkeypatch, name, reports):
 
 
 def test_an_interrupted_plan_is_shown_and_saved(tmp_path, monkeypatch, capsys):
-    interrupt_after(monkeypatch, "solve", 3)
+    interrupt_after(monkeypatch, "solve", 4)
     path = tmp_path / "x.plan"
     assert main(["solve", "-k", "6", "--save", str(path)]) == 130
     out, err = capsys.readouterr()
@@ -427,6 +427,7 @@ def test_a_signal_is_an_interrupt(tmp_path):
 import os, signal, sys
 import maxatk as mk
 from maxatk.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
 solve = mk.solve
 def slow(*arguments, progress, **options):
     return solve(*arguments, progress=lambda at: at.rollout == 3 and os.kill(os.getpid(), signal.SIGINT), **options)

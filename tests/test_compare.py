@@ -14,7 +14,7 @@ import golden
 import maxatk as mk
 import oracles
 from maxatk.evaluation import enumeration
-from maxatk.evaluation.search import Search, mean_optimal
+from maxatk.evaluation.search import Search
 from problems import specs, table_of
 
 module = importlib.import_module("maxatk.evaluation.compare")
@@ -247,7 +247,7 @@ def test_no_gain_to_share():
 
 def test_mean_optimal_actions_of_ties_are_the_first():
     mdp = mk.MDP.from_table({0: {2: [(1, 0, 0.3, True)], 5: [(0.5, 0, 0.6, True), (0.5, 0, 0, True)]}}, horizon=1)
-    assert mean_optimal(mdp).tolist() == [[2]]
+    assert mdp.mean_optimal_actions.tolist() == [[2]]
 
 
 def test_a_search_knows_its_own_values():
@@ -255,7 +255,7 @@ def test_a_search_knows_its_own_values():
     mdp = mk.instances.random_sparse(4, 2, 4, successors=2, rewards=range(-3, 4), rng=2)
     plan = mk.solve(mdp, 3)
     search = Search(plan, mdp.return_range[0])
-    first = search.markov_candidate(search.rows_of(mean_optimal(mdp)))
+    first = search.markov_candidate(search.rows_of(mdp.mean_optimal_actions))
     chosen = search.without_best(search.markov(first))
     value = search.value(np.prod([candidate.below for candidate in chosen], axis=0))
     assert mk.evaluate(mdp, search.separate(chosen)).value == pytest.approx(value, abs=1e-12)

@@ -70,10 +70,12 @@ def test_identity():
         ({"line_end": np.zeros(5)}, "the arrays of a curve differ in length"),
         ({"point_value": np.array([math.nan, 1.0])}, "a curve holds numbers that are not finite"),
         ({"point": np.array([1.0, 1.0])}, "a curve does not rise"),
+        ({"line_slope": np.array([1.5])}, "a curve rises faster than what is in hand"),
+        ({"line_knot": np.array([7.0])}, "a curve has knots where no return is"),
     ],
 )
 def test_curves_from_files_are_checked(change, message):
     good = vars(identity(0.0, 1.0))
-    Curve(**good).check()
+    Curve(**good).check(0.0, 1.0)
     with pytest.raises(mk.InputError, match=message):
-        Curve(**{**good, **change}).check()
+        Curve(**{**good, **change}).check(0.0, 1.0)

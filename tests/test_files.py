@@ -5,6 +5,8 @@ import io
 import json
 import os
 import pickle
+import subprocess
+import sys
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -16,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
-from maxatk.formats.archive import atomic_write
+from maxatk.formats.archive import atomic_write, checksum
 from problems import specs, table_of
 from test_junk import one_line
 
@@ -30,10 +32,13 @@ def good(tmp_path_factory) -> bytes:
 
 def members(data: bytes) -> dict[str, np.ndarray]:
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-        return dict(archive)
+        return {name: array for name, array in archive.items() if name != "checksum"}
 
 
 def written(path: Path, arrays: dict[str, np.ndarray], save=np.savez) -> Path:
+    """A forged file: whatever it holds, its checksum is right, if these arrays can have one."""
+    with contextlib.suppress(TypeError, ValueError, BufferError):
+        arrays = {**arrays, "checksum": np.frombuffer(checksum(arrays).encode(), np.uint8)}
     with path.open("wb") as file:
         save(file, **arrays)
     return path
@@ -83,9 +88,9 @@ def test_fractions_survive(spec, part, tmp_path_factory):
 
 def test_numbers_longer_than_python_prints_survive(tmp_path):
     tiny = Fraction(1, 3**20_000)
-    mdp = mk.MDP.from_table({0: {0: [(1, 0, tiny, True)]}}, horizon=1)
+    mdp = mk.MDP.from_table({0: {0: [(0.5, 0, tiny, True), (0.5, 0, 1, True)]}}, horizon=1)
     mdp.save(tmp_path / "x.npz")
-    assert mk.load_mdp(tmp_path / "x.npz").exact_reward == (tiny,)
+    assert mk.load_mdp(tmp_path / "x.npz").exact_reward == (tiny, 1)
 
 
 def test_no_member_needs_pickle(good):
@@ -102,7 +107,7 @@ def test_truncated_anywhere(good, tmp_path):
 @settings(max_examples=150)
 @given(data=st.data())
 def test_flipped_bytes_are_noticed_or_harmless(good, tmp_path_factory, data):
-    """The checksums of the archive cover the members; what they do not cover cannot change the problem."""
+    """The checksum covers all that a file holds; what it does not cover cannot change the problem."""
     places = data.draw(st.lists(st.integers(0, len(good) - 1), min_size=1, max_size=4, unique=True))
     changed = bytearray(good)
     for place in places:
@@ -148,8 +153,8 @@ def test_random_bytes(data, tmp_path_factory):
 
 
 def test_a_newer_version_says_so(good, tmp_path):
-    path = written(tmp_path / "x.npz", {"header": header(good, version=2)})
-    assert refusal(path) == "not a readable maxatk problem: it has format version 2, and this maxatk reads 1"
+    path = written(tmp_path / "x.npz", {"header": header(good, version=3)})
+    assert refusal(path) == "not a readable maxatk problem: it has format version 3, and this maxatk reads 2"
 
 
 def test_a_foreign_archive_says_so(tmp_path):
@@ -175,7 +180,8 @@ def test_object_arrays_are_not_unpickled(good, tmp_path):
     assert pickle.dumps(Bomb())  # it would go off if loaded
     path = written(tmp_path / "x.npz", arrays)
     assert (
-        refusal(path) == "not a readable maxatk problem: reward holds |O of shape (1,): expected one dimension of <f8"
+        refusal(path)
+        == "not a readable maxatk problem: reward holds |O of shape (1,): expected one dimension of numbers"
     )
 
 
@@ -245,12 +251,45 @@ def test_members_cannot_overlap_into_more_than_the_file(good, tmp_path):
 
 def test_missing_files_and_folders(tmp_path):
     assert refusal(tmp_path / "none.npz") == "cannot be read: No such file or directory"
-    assert refusal(tmp_path) == "cannot be read: Is a directory"
+    assert refusal(tmp_path) == "cannot be read: it is not a file"
+    assert refusal(Path("/dev/zero")) == "cannot be read: it is not a file"
     with pytest.raises(mk.InputError, match=r"none/x\.npz: cannot be written: No such file or directory"):
         mk.instances.figure1().save(tmp_path / "none" / "x.npz")
     for name in ("", "a\0b"):
         with pytest.raises(mk.InputError, match="cannot be written"):
             mk.instances.figure1().save(name)
+
+
+@pytest.mark.parametrize("name", ["reward", "header"])
+def test_one_changed_entry_is_noticed(good, tmp_path, name):
+    """The archive's own checksums made right again: ours tells."""
+    arrays = {**members(good), "checksum": np.frombuffer(checksum(members(good)).encode(), np.uint8)}
+    arrays[name] = header(good, n_actions=9) if name == "header" else arrays[name] + 1
+    with (tmp_path / "x.npz").open("wb") as file:
+        np.savez(file, **arrays)
+    assert refusal(tmp_path / "x.npz").endswith("its checksum does not fit what it holds: it was damaged or changed")
+
+
+def test_drafts_of_killed_writers_are_removed(tmp_path):
+    """What kill -9 leaves behind goes with the next writing; what is being written stays."""
+    script = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from maxatk.formats.archive import atomic_write\n"
+        "with atomic_write(Path(sys.argv[1])) as file:\n"
+        "    file.write(b'half')\n"
+        "    file.flush()\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path / "x.npz")], check=False)
+    assert [path.suffix for path in tmp_path.iterdir()] == [".draft"]
+    with atomic_write(tmp_path / "x.npz") as file:
+        file.write(b"first")
+        assert len(list(tmp_path.iterdir())) == 1  # the orphan is gone, our own draft is there
+        mk.instances.figure1().save(tmp_path / "x.npz")
+        assert len(list(tmp_path.iterdir())) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["x.npz"]
+    assert (tmp_path / "x.npz").read_bytes() == b"first"
 
 
 def test_a_file_is_whole_or_as_it_was(tmp_path):

@@ -259,7 +259,7 @@ def test_optimistic_sweep(spec, kappa, at, seed, certain):
     span = 4 * (np.ptp(end) + 1)
     stakes = end.max() + span * STAKES
     used = np.zeros((spec.H, N), np.bool_)
-    found = kernels.optimistic_slice(rows, low, high, m, end, stakes, used)
+    found = kernels.optimistic_slice(rows, low, high, m, end, stakes, used, np.zeros(1, np.int8))
     expected, best = reference.optimistic_start(rows, low.tolist(), m, lambda j: float(end[j - m]), stakes.tolist())
     assert found == pytest.approx(expected, abs=1e-9 * span)
     assert all(used[at] for at in best)

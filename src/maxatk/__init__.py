@@ -13,115 +13,14 @@ Fraction(9, 16)
 1
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
-from maxatk import figures, instances
-from maxatk.errors import InputError, MaxAtKError, MissingExtraError, TooLargeError
-from maxatk.evaluation import (
-    Comparison,
-    Contrast,
-    Evaluation,
-    Law,
-    Simulation,
-    compare,
-    contrast,
-    evaluate,
-    simulate,
-)
-from maxatk.learning import (
-    Adaptive,
-    GymnasiumModel,
-    Learned,
-    LearningProgress,
-    Model,
-    SampleSize,
-    TabularModel,
-    Uniform,
-    learn,
-    least_samples,
-    sample_size,
-)
-from maxatk.mdp import MDP, load_mdp
-from maxatk.planning import Certified, Exact, Midpoint, Plan, Progress, Status, load_plan, solve
-from maxatk.policies import (
-    AdaptivePolicy,
-    CompressedPolicy,
-    History,
-    HistoryPolicy,
-    MarkovPolicy,
-    MixedPolicy,
-    NoBestPolicy,
-    NoReturnPolicy,
-    Policy,
-    Trial,
-)
-from maxatk.problems import find_problem
-
-if TYPE_CHECKING:
-    from maxatk import gym as gym
-    from maxatk.gym import BestOfK as BestOfK
+import lazy_loader  # pyright: ignore[reportMissingTypeStubs]
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "MDP",
-    "Adaptive",
-    "AdaptivePolicy",
-    "Certified",
-    "Comparison",
-    "CompressedPolicy",
-    "Contrast",
-    "Evaluation",
-    "Exact",
-    "GymnasiumModel",
-    "History",
-    "HistoryPolicy",
-    "InputError",
-    "Law",
-    "Learned",
-    "LearningProgress",
-    "MarkovPolicy",
-    "MaxAtKError",
-    "Midpoint",
-    "MissingExtraError",
-    "MixedPolicy",
-    "Model",
-    "NoBestPolicy",
-    "NoReturnPolicy",
-    "Plan",
-    "Policy",
-    "Progress",
-    "SampleSize",
-    "Simulation",
-    "Status",
-    "TabularModel",
-    "TooLargeError",
-    "Trial",
-    "Uniform",
-    "compare",
-    "contrast",
-    "evaluate",
-    "figures",
-    "find_problem",
-    "instances",
-    "learn",
-    "least_samples",
-    "load_mdp",
-    "load_plan",
-    "sample_size",
-    "simulate",
-    "solve",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """What needs Gymnasium (extra ``gym``) is imported when it is first asked for."""
-    if name not in ("BestOfK", "gym"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module("maxatk.gym")
-    return module if name == "gym" else module.BestOfK
-
-
-def __dir__() -> list[str]:
-    return [*globals(), "BestOfK", "gym"]
+# Public names are those of the file __init__.pyi. Each is imported when it is first asked for, so that the command
+# starts at once, and what needs an extra is asked for by those alone who have it.
+_attached = cast(tuple[Any, Any, list[str]], lazy_loader.attach_stub(__name__, __file__))
+__getattr__, __dir__, _names = _attached
+__all__ = [name for name in _names if name not in ("BestOfK", "gym")]  # pyright: ignore[reportUnsupportedDunderAll]

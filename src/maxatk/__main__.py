@@ -2,6 +2,16 @@
 
 import sys
 
-from maxatk.cli import main
 
-sys.exit(main())
+def main() -> int:
+    """Run the command and return its exit code; Ctrl-C ends it in one line even while it is being loaded."""
+    try:
+        from maxatk.cli import main as run
+    except KeyboardInterrupt:
+        print("maxatk: interrupted", file=sys.stderr)
+        return 130
+    return run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -7,7 +7,9 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from numbers import Rational, Real
+from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -17,6 +19,7 @@ from maxatk.errors import InputError, TooLargeError
 Number: TypeAlias = int | float | Fraction
 
 LONGEST_HORIZON = 10_000_000
+MOST_ROLLOUTS = 2**31 - 1
 
 
 def integer(value: Any, name: str, *, least: int = 0, most: int | None = None) -> int:
@@ -36,6 +39,14 @@ def integer(value: Any, name: str, *, least: int = 0, most: int | None = None) -
 def horizon(value: Any) -> int:
     """A number of steps per rollout."""
     return integer(value, "horizon", least=1, most=LONGEST_HORIZON)
+
+
+def rollouts(value: Any, name: str = "k") -> int:
+    """A number of rollouts."""
+    number = integer(value, name, least=1)
+    if number > MOST_ROLLOUTS:
+        raise InputError(f"{name} must be at most {MOST_ROLLOUTS}, not {shown(number)}")
+    return number
 
 
 def exact_number(value: Any, name: str) -> Fraction:
@@ -75,8 +86,39 @@ def name_of(names: Sequence[str] | None, number: int) -> str:
 
 
 def memory() -> float:
-    """The bytes of memory that this machine has; infinite where the system does not say."""
-    return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")) if hasattr(os, "sysconf") else math.inf
+    """The bytes of memory that this process may have: the machine's, or what its container leaves it if that is less.
+
+    Infinite where the system does not say.
+    """
+    found = [math.inf]
+    if hasattr(os, "sysconf"):
+        found.append(float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")))
+    for path in _memory_limits():
+        try:
+            found.append(float(path.read_text()))
+        except (OSError, ValueError):  # not there, or "max"
+            continue
+    return min(found)
+
+
+@cache
+def _memory_limits() -> list[Path]:
+    """The files in which Linux says what the control groups of this process may use, the innermost first."""
+    try:
+        groups = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
+    except OSError:
+        return []
+    found: list[Path] = []
+    for _, controllers, name in groups:
+        if controllers == "":  # version 2: one tree for all
+            root, limit = Path("/sys/fs/cgroup"), "memory.max"
+        elif "memory" in controllers.split(","):
+            root, limit = Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"
+        else:
+            continue
+        parts = [part for part in name.split("/") if part not in ("", "..")]
+        found += [root.joinpath(*parts[:n], limit) for n in range(len(parts), -1, -1)]
+    return found
 
 
 def fits_in_memory(n_bytes: int, what: str) -> None:

@@ -9,18 +9,21 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem, shell_complete
 from rich.console import Console
 
 import maxatk as mk
-from maxatk import checks, problems, report
+from maxatk import checks, problems, report, stopping
 from maxatk.evaluation.compare import Row
 from maxatk.formats import archive
-from maxatk.page import require
+from maxatk.page import prepare
 from maxatk.planning import CertifiedPlan
+from maxatk.stopping import Reason, StoppedError
+
+T = TypeVar("T")
 
 DEFAULT = "windy_cliff"
 TRIALS = 10_000  # of a table
@@ -165,7 +168,9 @@ _planned = _options(
     _problem,
     click.option("-k", type=int, default=5, show_default=True, metavar="K", help="The number of rollouts."),
     click.option("--tol", type=float, metavar="T", help="The width of the interval, in units of the return."),
-    click.option("--time-limit", type=float, metavar="S", help="Seconds after which the best interval so far will do."),
+    click.option(
+        "--time-limit", type=float, metavar="S", help="Seconds for all that the command does; then what is known."
+    ),
     click.option("--best-so-far", type=float, default=-math.inf, metavar="M", help="A return that is in hand already."),
     click.option("--save", type=Path, metavar="PLAN", help="Write the plan and its problem to a file."),
 )
@@ -220,39 +225,43 @@ def solve(
     tour = problem is None and not exact and not as_json
     on_page = compare is not False  # unless --no-compare
     compare, explain = tour if compare is None else compare, tour if explain is None else explain
-    if page is not None:
-        require()
     _check_outputs(title, save=save, page=page)
-    if exact:
-        for option, given in (("--tol", tol), ("--time-limit", time_limit), ("--save", save)):
-            if given is not None:
-                raise click.UsageError(f"{option} is for the certified planner, not for --exact")
-        if compare or explain:
-            raise click.UsageError(f"--{'compare' if compare else 'explain'} is for the certified planner, not --exact")
-        mdp = mk.find_problem(title, **settings)
-        found = mk.solve(mdp, k, solver=mk.Exact(), best_so_far=best_so_far)
-        _show(as_json, lambda: report.plan_data(found), lambda: report.exact_plan(found, title))
+    with stopping.scope(time_limit):
         if page is not None:
-            found.page(page, title=title, comparison=on_page, progress=True)
-        return 0
-    plan, code = _plan(title, settings, k, tol, time_limit, best_so_far, save)
-    data = report.plan_data(plan) if as_json else {}
-    if not as_json:
-        _Console().print(report.certified_plan(plan, title))
-    comparison = None
-    if compare and not code:
-        comparison = _compared(plan, as_json)
-        data["comparison"] = report.comparison_data(comparison)
-    if explain and not code:
-        words = mk.contrast(plan)
-        data["tries"] = report.contrast_data(words)
+            prepare()
+        if exact:
+            for option, given in (("--tol", tol), ("--time-limit", time_limit), ("--save", save)):
+                if given is not None:
+                    raise click.UsageError(f"{option} is for the certified planner, not for --exact")
+            if compare or explain:
+                option = "compare" if compare else "explain"
+                raise click.UsageError(f"--{option} is for the certified planner, not --exact")
+            mdp = mk.find_problem(title, **settings)
+            found = mk.solve(mdp, k, solver=mk.Exact(), best_so_far=best_so_far)
+            _show(as_json, lambda: report.plan_data(found), lambda: report.exact_plan(found, title))
+            if page is not None:
+                found.page(page, title=title, comparison=on_page, progress=not as_json)
+            return 0
+        alone = not (compare or explain or page)
+        plan = _plan(title, settings, k, tol, time_limit, best_so_far, save, as_json, alone)
+        data = report.plan_data(plan) if as_json else {}
         if not as_json:
-            _Console().print(f"\n{words}")
-    if as_json:
-        print(json.dumps(data))
-    if page is not None and not code:
-        plan.page(page, title=title, comparison=comparison or on_page, progress=True)
-    return code
+            _Console().print(report.certified_plan(plan, title))
+        comparison = words = None
+        if compare:
+            comparison = _in_time("no comparison", lambda: _compared(plan, as_json))
+            data["comparison"] = report.comparison_data(comparison) if comparison else None
+        if explain:
+            words = _in_time("no explanation", lambda: mk.contrast(plan))
+            data["tries"] = report.contrast_data(words) if words else None
+            if words and not as_json:
+                _Console().print(f"\n{words}")
+        if as_json:
+            print(json.dumps(data))
+        if page is not None:
+            shown = comparison or on_page
+            _in_time("no page", lambda: plan.page(page, title=title, comparison=shown, progress=not as_json))
+        return _code(plan, save)
 
 
 @commands.command(epilog=_examples("compare", "compare proposition3 -k 2", "compare Taxi-v4 --horizon 20 -k 3 --json"))
@@ -267,13 +276,14 @@ def compare(
     What is it worth to adapt to the best return so far, and to that of the present try?
     """
     title = problem or DEFAULT
-    plan, code = _plan(title, settings, k, tol, time_limit, best_so_far, save)
-    if code:
-        return code
-    found = _compared(plan, as_json, title)
-    if as_json:
-        print(json.dumps({**report.plan_data(plan), "comparison": report.comparison_data(found)}))
-    return 0
+    with stopping.scope(time_limit):
+        plan = _plan(title, settings, k, tol, time_limit, best_so_far, save, as_json, alone=False)
+        if stopping.current().reason is Reason.INTERRUPTED:
+            return _code(plan, save)
+        found = _compared(plan, as_json, title)
+        if as_json:
+            print(json.dumps({**report.plan_data(plan), "comparison": report.comparison_data(found)}))
+        return _code(plan, save)
 
 
 @commands.command(
@@ -303,7 +313,8 @@ def run(
     else:
         plan = mk.load_plan(plan_file, mk.find_problem(problem, **settings))
     n = trials if trials is not None else TRIALS if arena is None else TRIALS_IN_ENVIRONMENT
-    found = mk.simulate(plan.mdp if arena is None else arena, plan.policy, trials=n, rng=seed, progress=True)
+    where = plan.mdp if arena is None else arena
+    found = mk.simulate(where, plan.policy, trials=n, rng=seed, progress=not as_json)
     _show(as_json, lambda: report.simulation_data(plan, found), lambda: report.simulation(plan, found))
     return 0
 
@@ -345,7 +356,7 @@ def learn(
     try:
         found = mk.learn(
             model, k, epsilon=epsilon, delta=delta, learner=learner, budget=budget, rng=seed, checkpoint=kept,
-            progress=True,
+            progress=not as_json,
         )  # fmt: skip
     except KeyboardInterrupt:
         if kept is None or not kept.exists():
@@ -388,19 +399,37 @@ def instances(as_json: bool) -> int:
 
 
 def _plan(
-    title: str, settings: dict[str, Any], k: int, tol: float | None,
-    time_limit: float | None, best_so_far: float, save: Path | None,
-) -> tuple[CertifiedPlan, int]:  # fmt: skip
-    """A plan, saved where it is to be, and the exit code."""
+    title: str, settings: dict[str, Any], k: int, tol: float | None, time_limit: float | None,
+    best_so_far: float, save: Path | None, quiet: bool, alone: bool,
+) -> CertifiedPlan:  # fmt: skip
+    """A plan, saved where it is to be. Unless it is all that there is to do, it takes half of the time at most."""
     _check_outputs(title, save=save)
     mdp = mk.find_problem(title, **settings)
-    solver = mk.Certified(tol=tol, time_limit=time_limit)
-    plan = mk.solve(mdp, k, solver=solver, best_so_far=best_so_far, progress=True)
+    solver = mk.Certified(tol=tol, time_limit=time_limit if alone or time_limit is None else time_limit / 2)
+    plan = mk.solve(mdp, k, solver=solver, best_so_far=best_so_far, progress=not quiet)
     if save is not None:
         plan.save(save, with_problem=True)
-    if plan.status is not mk.Status.INTERRUPTED:
-        return plan, 0
-    return plan, _complain(f"interrupted: the best so far is {f'in {save}' if save else 'below'}", 130)
+    return plan
+
+
+def _code(plan: CertifiedPlan, save: Path | None) -> int:
+    """The exit code of a command that has shown what it knows."""
+    if stopping.current().reason is not Reason.INTERRUPTED:
+        return 0
+    if plan.status is mk.Status.INTERRUPTED:
+        return _complain(f"interrupted: the best so far is {f'in {save}' if save else 'above'}", 130)
+    return _complain("interrupted: what was not done by then is missing", 130)
+
+
+def _in_time(missing: str, work: Callable[[], T]) -> T | None:
+    """What some work gives, or a line that says what is missing because the command was stopped."""
+    try:
+        stopping.check()
+        return work()
+    except StoppedError as stop:
+        if stop.reason is not Reason.INTERRUPTED:
+            _complain(f"{missing}: {stop.reason}", 0)
+        return None
 
 
 def _check_outputs(title: str, **outputs: Path | None) -> None:

@@ -20,10 +20,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from maxatk import checks, formats
+from maxatk import checks, formats, kernels, stopping
 from maxatk.checks import shown
 from maxatk.errors import InputError
-from maxatk.rows import SUM_TOLERANCE, Floats, Ints, Ints32, Rows, array, canonical, exact_text, real_column
+from maxatk.rows import (
+    SUM_TOLERANCE,
+    Floats,
+    Ints,
+    Ints32,
+    Rows,
+    array,
+    canonical,
+    exact_text,
+    floats_and_fractions,
+    real_column,
+)
 
 
 class Outcome(NamedTuple):
@@ -305,11 +316,8 @@ class MDP:
             action: an action that it offers.
         """
         span = self._outcomes_of(step, state, action)
-        if self.exact_prob is not None and self.exact_reward is not None:
-            prob, reward = self.exact_prob[span], self.exact_reward[span]
-        else:
-            prob = _normalised(self.prob[span])
-            reward = tuple(Fraction(r) for r in self.reward[span].tolist())
+        prob = self.exact_prob[span] if self.exact_prob else _normalised(self.prob[span])
+        reward = self.exact_reward[span] if self.exact_reward else map(Fraction, self.reward[span].tolist())
         return [
             ExactOutcome(p, self._target(s), r) for p, s, r in zip(prob, self.next_state[span], reward, strict=True)
         ]
@@ -337,37 +345,51 @@ class MDP:
 
         Never above the true number: where a sum is not a float, it is rounded down (and :attr:`most` up).
         """
-        return self._reach(np.minimum, -np.inf)
+        least = 0.0 - self._most_ahead(-1)  # no negative zeros
+        least.flags.writeable = False
+        return least
 
     @cached_property
     def most(self) -> Floats:
         """``[H + 1, S]`` the greatest return still reachable from each step and state, with positive probability."""
-        return self._reach(np.maximum, np.inf)
+        most = self._most_ahead(1)
+        most.flags.writeable = False
+        return most
 
     @property
     def return_range(self) -> tuple[float, float]:
         """The least and the greatest return that a rollout can have: every best return lies between."""
         return float(self.least[0, self.start_state].min()), float(self.most[0, self.start_state].max())
 
-    def _reach(self, best: "np.ufunc", outward: float) -> Floats:
-        reward = self.reward
-        if self.exact_reward is not None:  # the floats are the nearest; bounds must hold for the fractions
-            away = [
-                (q > r) if outward > 0 else (q < r) for q, r in zip(self.exact_reward, reward.tolist(), strict=True)
-            ]
-            reward = np.where(away, np.nextafter(reward, outward), reward)
+    @cached_property
+    def mean_optimal(self) -> tuple[Ints32, float]:
+        """The rows ``[H, S]`` that maximise the mean return of one rollout, and that mean."""
+        return self._mean_optimal(0.0)
+
+    def _mean_optimal(self, noise: float) -> tuple[Ints32, float]:
+        rows, values = stopping.run(
+            *(kernels.best_means, self.step_layer, self.pair_start, self.outcome_start),
+            *(self.row_prob, self.next_state, self.reward, noise),
+        )
+        return rows, float(values[self.start_state] @ self.reset_prob)
+
+    @cached_property
+    def mean_optimal_actions(self) -> Ints:
+        """The actions ``[H, S]`` that maximise the mean of one rollout; of equals, but for rounding, the first."""
+        rows, _ = self._mean_optimal(2.0**-45 * self.horizon * float(np.abs(self.reward).max()))
+        return self.action[rows].astype(np.int64)
+
+    def _most_ahead(self, sign: int) -> Floats:
+        """The most that rewards times ``sign`` can still add up to, rounded up, [H + 1, S]."""
         shape = (self.horizon + 1, self.n_states)
         checks.fits_in_memory(8 * math.prod(shape), f"a table of {self.horizon} steps and {self.n_states} states")
-        reach = np.zeros(shape)
-        layer_outcomes = self.outcome_start[self.pair_start]  # [L * S + 1] where the outcomes of a state start
-        for h in range(self.horizon - 1, -1, -1):
-            node = int(self.step_layer[h]) * self.n_states
-            start = layer_outcomes[node : node + self.n_states + 1]
-            span = slice(start[0], start[-1])
-            after = np.append(reach[h + 1], 0.0)[self.next_state[span]]  # nothing is added once a rollout is over
-            reach[h] = best.reduceat(_rounded_sum(reward[span], after, outward), start[:-1] - start[0])
-        reach.flags.writeable = False
-        return reach
+        reward = sign * self.reward
+        if self.exact_reward is not None:  # the floats are the nearest; bounds must hold for the fractions
+            short = [sign * q > r for q, r in zip(self.exact_reward, reward.tolist(), strict=True)]
+            reward = np.where(short, np.nextafter(reward, np.inf), reward)
+        return stopping.run(
+            kernels.most_ahead, self.step_layer, self.pair_start, self.outcome_start, self.next_state, reward
+        )
 
     def _rows_of(self, step: int, state: int) -> tuple[int, int]:
         step = checks.integer(step, "step", most=self.horizon - 1)
@@ -466,15 +488,12 @@ def _start(start: Any, n_states: int) -> dict[str, Any]:
     if abs(total - 1) > SUM_TOLERANCE:
         raise InputError(f"start: probabilities sum to {float(total):.10g}")
     support = np.flatnonzero(prob > 0)
-    exact = None
+    prob, exact = prob[support], None
     if prob.dtype == object:
-        exact = tuple(prob[support] / total)
-        prob = prob.astype(np.float64)
-        if (prob[support] == 0).any():
-            raise InputError(f"start[{support[np.argmin(prob[support])]}]: the probability is below any float")
-        if _normalised(prob[support]) == exact:
-            exact = None
-    floats = prob[support] if len(support) > 1 else np.ones(1)  # a single state is certain
+        prob, exact = floats_and_fractions(prob, np.array([0, len(support)]))
+        if not prob.all():
+            raise InputError(f"start[{support[np.argmin(prob)]}]: the probability is below any float")
+    floats = prob if len(support) > 1 else np.ones(1)  # a single state is certain
     return {"start_state": support.astype(np.int32), "start_prob": floats, "exact_start_prob": exact}
 
 
@@ -497,16 +516,3 @@ def _names(names: Sequence[str] | None, size: int, what: str) -> tuple[str, ...]
         if not isinstance(name, str):
             raise InputError(f"{what}[{i}] must be a string, not {shown(name)}")
     return tuple(names)
-
-
-def _rounded_sum(a: Floats, b: Floats, outward: float) -> Floats:
-    """``a + b``, moved one float towards ``outward`` where the nearest float lies on the other side of the sum.
-
-    The rounding error of a floating-point sum is itself a float, and six operations find it (Knuth's two-sum).
-    """
-    total = a + b
-    b_part = total - a
-    error = (a - (total - b_part)) + (b - b_part)
-    short = error > 0 if outward > 0 else error < 0
-    total[short] = np.nextafter(total[short], outward)
-    return total

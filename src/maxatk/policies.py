@@ -42,7 +42,7 @@ class Policy(ABC):
     """
 
     def __init__(self, k: int, horizon: int, best_so_far: Number = -math.inf) -> None:
-        self.k = checks.integer(k, "k", least=1)
+        self.k = checks.rollouts(k)
         self.horizon = checks.horizon(horizon)
         self.best_so_far = checks.incumbent(best_so_far)
 
@@ -302,7 +302,7 @@ class MarkovPolicy(CompressedPolicy):
             if k is None:
                 raise InputError("k is missing: how often are actions [H, S] repeated?")
             self.repeated = True
-            table = np.broadcast_to(table, (checks.integer(k, "k", least=1), *table.shape))
+            table = np.broadcast_to(table, (checks.rollouts(k), *table.shape))
         elif k is not None and k != len(table):
             raise InputError(f"k is {checks.shown(k)}, but actions are for {len(table)} rollouts")
         table.setflags(write=False)
@@ -366,7 +366,9 @@ class RoundingPolicy(CompressedPolicy):
         """The inner policy's rule."""
 
         def scaled(amounts: Amounts) -> Amounts:
-            return Amounts(amounts.units, Scale(amounts.scale.unit * self._scale))
+            none = amounts.scale.none
+            scale = Scale(amounts.scale.unit * self._scale, none if none == -math.inf else Fraction(none) * self._scale)
+            return Amounts(amounts.units, scale)
 
         inner = self._inner.rule(rollout, scaled(best))
         return lambda step, tag, state, so_far: inner(step, tag, state, scaled(so_far))

@@ -20,17 +20,22 @@ MOST = 2**61
 
 @dataclass(frozen=True)
 class Scale:
-    """Returns counted in multiples of ``unit``."""
+    """Returns counted in multiples of ``unit``.
+
+    ``none`` is what there was before the first rollout: ``-inf``, or a return in hand that is no better than none,
+    which may be any number and need not be a multiple.
+    """
 
     unit: Fraction
+    none: Number = -math.inf
 
     def units(self, amount: Number) -> int:
-        """A return as a whole number, rounded if it is no multiple of the unit; ``-inf`` as :data:`NONE`."""
-        return NONE if amount == -math.inf else round(Fraction(amount) / self.unit)
+        """A return as a whole number, rounded if it is no multiple of the unit; what there was before as NONE."""
+        return NONE if amount in (self.none, -math.inf) else round(Fraction(amount) / self.unit)
 
     def number(self, units: int) -> Number:
         """The return itself."""
-        return -math.inf if units == NONE else self.unit * units
+        return self.none if units == NONE else self.unit * units
 
     def floats(self, units: Ints) -> Floats:
         """The nearest floats."""
@@ -40,7 +45,18 @@ class Scale:
         else:
             some, places = np.unique(units, return_inverse=True)
             found = np.array([float(self.number(x)) for x in some.tolist()])[places]
-        return np.where(units == NONE, -math.inf, found)
+        return np.where(units == NONE, float(self.none), found)
+
+    def floats_around(self, units: Ints) -> tuple[Floats, Floats]:
+        """The greatest floats that are at most the returns, and the least that are at least them."""
+        some, places = np.unique(units, return_inverse=True)
+        nearest = self.floats(some)
+        exact = [self.number(x) for x in some.tolist()]
+        above = np.array([f > x for f, x in zip(nearest.tolist(), exact, strict=True)], np.bool_)
+        below = np.array([f < x for f, x in zip(nearest.tolist(), exact, strict=True)], np.bool_)
+        low = np.where(above, np.nextafter(nearest, -math.inf), nearest)
+        high = np.where(below, np.nextafter(nearest, math.inf), nearest)
+        return low[places], high[places]
 
 
 @dataclass(frozen=True)
@@ -67,3 +83,13 @@ def common_scale(amounts: Iterable[Number], times: int) -> tuple[Scale, bool]:
         return Scale(Fraction(1, bottom)), True
     spare = math.floor(math.log2(MOST)) - (largest.numerator.bit_length() - largest.denominator.bit_length() + 1)
     return Scale(Fraction(2) ** -spare), False
+
+
+def floats_around(value: Number) -> tuple[float, float]:
+    """The greatest float that is at most ``value`` and the least that is at least ``value``."""
+    nearest = float(value)
+    if nearest > value:
+        return math.nextafter(nearest, -math.inf), nearest
+    if nearest < value:
+        return nearest, math.nextafter(nearest, math.inf)
+    return nearest, nearest

@@ -31,6 +31,7 @@ SUM_TOLERANCE = 1e-6
 
 LARGEST_INDEX = 2**31 - 1
 LARGEST_RETURN = float(np.finfo(np.float64).max) / 4  # headroom: differences of returns stay finite, too
+LEAST_SIZE = 1e-300  # of the largest reward: what underflows is then far below its last digit
 
 
 @dataclass(frozen=True)
@@ -160,15 +161,18 @@ def canonical(rows: Rows) -> Canonical:
             "(one where rollouts end still needs an action, such as staying there)"
         ),
     )
-    _check_overflow(reward, len(rows.step_layer), lambda t: names.row(order[row[t]]))
+    _check_size(reward, len(rows.step_layer), lambda t: names.row(order[row[t]]))
 
+    # Each column keeps its fractions where floats would change it, and only then.
     exact_prob = exact_reward = None
-    if prob.dtype == object or reward.dtype == object:
-        exact_prob, exact_reward = _exact(prob, reward, outcome_start)
-        prob, reward = _as_floats(prob), _as_floats(exact_reward)
+    if prob.dtype == object:
+        prob, exact_prob = floats_and_fractions(prob, outcome_start)
         _first(prob == 0, lambda t: f"{names.row(order[row[t]])}: a probability is above 0 but below any float")
-        if _floats_suffice(prob, reward, exact_prob, exact_reward, outcome_start):
-            exact_prob = exact_reward = None
+    if reward.dtype == object:
+        exact_reward = tuple(Fraction(r) for r in reward.tolist())
+        reward = _as_floats(exact_reward)
+        if all(Fraction(r) == q for r, q in zip(reward.tolist(), exact_reward, strict=True)):
+            exact_reward = None
 
     return _without_repeated_layers(
         Canonical(
@@ -315,33 +319,41 @@ def _merged(row: Ints, prob: Reals, next_state: Ints32, reward: Reals) -> tuple[
     return row[first], total, next_state[first], reward[first]
 
 
-def _check_overflow(reward: Reals, horizon: int, name: Callable[[int], str]) -> None:
+def _check_size(reward: Reals, horizon: int, name: Callable[[int], str]) -> None:
     size = np.abs(reward)
     t = int(np.argmax(size))
     if float(size[t]) > LARGEST_RETURN / horizon:
         raise InputError(f"{name(t)}: reward {float(reward[t]):g} over {horizon} steps is too large for floats")
+    if 0 < size[t] < LEAST_SIZE:
+        raise InputError(
+            f"{name(t)}: the largest reward of all is below {LEAST_SIZE:g} in size, where floats lose their digits: "
+            "scale the rewards up"
+        )
 
 
-def _exact(prob: Reals, reward: Reals, start: Ints) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
-    """Probabilities divided by the exact sum of their row, and rewards, as fractions."""
-    fractions = np.array([Fraction(p) for p in prob.tolist()], object)
+def floats_and_fractions(prob: Reals, start: Ints) -> tuple[Floats, tuple[Fraction, ...] | None]:
+    """Rows of exact probabilities as floats; and as fractions that sum to 1, where the floats say something else.
+
+    Floats mean what they are divided by their exact sum. Those nearest to the numbers as given come first, so that
+    floats given as fractions are the same problem as floats.
+    """
+    exact = _normalised(prob.tolist(), start)
+    given, nearest = _as_floats(prob), _as_floats(exact)
+    for floats in (given, nearest):
+        if floats.all() and _normalised(floats.tolist(), start) == exact:
+            return floats, None
+    return nearest, exact
+
+
+def _normalised(prob: list[Any], start: Ints) -> tuple[Fraction, ...]:
+    """Probabilities divided by the exact sum of their row, as fractions."""
+    fractions = np.array([Fraction(p) for p in prob], object)
     total = np.repeat(np.add.reduceat(fractions, start[:-1]), np.diff(start))
-    return tuple(fractions / total), tuple(Fraction(r) for r in reward.tolist())
+    return tuple(fractions / total)
 
 
 def _as_floats(values: Any) -> Floats:
     return np.array([float(x) for x in values], np.float64)
-
-
-def _floats_suffice(
-    prob: Floats,
-    reward: Floats,
-    exact_prob: tuple[Fraction, ...],
-    exact_reward: tuple[Fraction, ...],
-    start: Ints,
-) -> bool:
-    """Whether the floats, each row divided by its exact sum, are the very problem that the fractions state."""
-    return _exact(prob, reward, start) == (exact_prob, exact_reward)
 
 
 def exact_text(values: tuple[Fraction, ...]) -> str:
@@ -404,6 +416,6 @@ def _layer_digest(problem: Canonical, n_states: int, layer: int, pairs: Ints, ou
         problem.reward[t:u],
     ):
         digest.update(np.ascontiguousarray(part).data)
-    if problem.exact_prob is not None and problem.exact_reward is not None:
-        digest.update(exact_text(problem.exact_prob[t:u] + problem.exact_reward[t:u]).encode())
+    for exact in (problem.exact_prob, problem.exact_reward):
+        digest.update(f"; {exact_text(exact[t:u]) if exact else ''}".encode())
     return digest.digest()

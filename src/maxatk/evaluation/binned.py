@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maxatk import stopping
 from maxatk.evaluation.law import Law
 from maxatk.evaluation.propagation import ROUNDING, Laws, Sieve, Units, first_best, neighbours, outcomes_of, rows_taken
 from maxatk.mdp import MDP
@@ -69,6 +70,8 @@ class _Walk:
         first = first_best(self.units, -math.inf if i is not None else policy.best_so_far)
         best, memory, prob = self.units.true.floats(first.true), first.remembered, first.prob
         for j in range(policy.k) if i is None else [i]:
+            if not len(prob):  # nothing is left to follow
+                break
             later = i is None and j + 1 < policy.k
             best, memory, prob = self._rollout(policy, j, best, memory, prob, later)
         return self._sieve.law(best, prob, side=int(self._splits))
@@ -83,6 +86,7 @@ class _Walk:
         mass: Floats = (prob[:, None] * mdp.reset_prob).ravel()
         ended = [(tag[:0], so_far[:0], remembered[:0], mass[:0])]
         for h in range(mdp.horizon):
+            stopping.check()
             kept = self._sieve.keep(h, state, best[tag], so_far, mass, later)
             if kept is not None:
                 tag, state, remembered = tag[kept], state[kept], remembered[kept]

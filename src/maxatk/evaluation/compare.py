@@ -10,18 +10,20 @@ from typing import Any
 
 from rich.console import Console
 
-from maxatk import checks
+from maxatk import checks, stopping
 from maxatk.checks import Number, shown
 from maxatk.errors import InputError, TooLargeError
 from maxatk.evaluation.enumeration import Option, best_by_best, best_selection, options
 from maxatk.evaluation.evaluate import Evaluation, evaluate
-from maxatk.evaluation.search import Candidate, Search, mean_optimal
+from maxatk.evaluation.search import Candidate, Search
 from maxatk.mdp import MDP
 from maxatk.planning.certified import Certified
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.solve import solve
 from maxatk.policies import MarkovPolicy, NoBestPolicy, NoReturnPolicy, Policy
 from maxatk.progress import reporter
+from maxatk.returns import floats_around
+from maxatk.stopping import Reason, StoppedError
 
 MEAN, SINGLE, MARKOV, NO_BEST, NO_RETURN, ADAPTIVE = (
     "mean-optimal, repeated",
@@ -31,7 +33,15 @@ MEAN, SINGLE, MARKOV, NO_BEST, NO_RETURN, ADAPTIVE = (
     "without G",
     "adaptive",
 )
+SMALLER = {  # the classes that lie in each
+    MEAN: (),
+    SINGLE: (MEAN,),
+    MARKOV: (MEAN,),
+    NO_BEST: (MEAN, SINGLE, MARKOV),
+    NO_RETURN: (MEAN, MARKOV),
+}
 ASCENT = "best found by coordinate ascent"
+MOST_ROLLOUTS = 10_000
 DEPTH = 16  # how far below the mean returns are told apart, in distances from the mean to the largest return
 
 
@@ -55,6 +65,7 @@ class Comparison:
     mdp: MDP  # the problem
     plan: CertifiedPlan = field(repr=False)  # the adaptive optimum
     rows: tuple[Row, ...]  # one per class
+    stopped: Reason | None = None  # what ended the search early, if anything did; the rows are true all the same
 
     def __getitem__(self, name: str) -> Row:
         for row in self.rows:
@@ -111,7 +122,7 @@ def compare(
         mdp: the problem.
         k: the number of rollouts.
         solver: how the adaptive optimum is planned; ``Certified()`` by default. Its tolerance counts for the second
-            row, too.
+            row, too; its time limit for the whole comparison, of which planning takes half at most.
         best_so_far: a return that is already in hand.
         plan: the adaptive optimum, if it is planned already, in place of the two before.
         progress: a function that is given each row as it comes, or True for lines on standard error.
@@ -134,15 +145,22 @@ def compare(
             raise InputError("compare: a plan has its own solver and best_so_far, so neither can be given with it")
         if plan.mdp != mdp or plan.k != checks.integer(k, "k", least=1):
             raise InputError(f"compare: the plan is for another problem or another k, {plan.k}")
+    if checks.rollouts(k) > MOST_ROLLOUTS:
+        raise TooLargeError(f"compare takes at most {MOST_ROLLOUTS} rollouts: policies of their own for {k} do not fit")
     rows: list[Row] = []
-    with reporter(progress, "planning", lambda row: f"{row.name}: {row.lower:.6g}") as report:
+    limit = solver.time_limit if solver is not None else None
+    with (
+        stopping.scope(limit) as scope,
+        reporter(progress, "planning", lambda row: f"{row.name}: {row.lower:.6g}") as report,
+    ):
         if plan is None:
-            plan = solve(mdp, k, solver=solver or Certified(), best_so_far=best_so_far)
+            solver = replace(solver or Certified(), time_limit=None if limit is None else limit / 2)
+            plan = solve(mdp, k, solver=solver, best_so_far=best_so_far)
         for row in _Classes(plan).rows():
             rows.append(row)
             if report:
                 report(row)
-    return Comparison(mdp, plan, tuple(rows))
+        return Comparison(mdp, plan, tuple(rows), scope.reason)
 
 
 class _Classes:
@@ -150,34 +168,65 @@ class _Classes:
 
     def __init__(self, plan: CertifiedPlan) -> None:
         self._plan, self._mdp, self._k, self._best_so_far = plan, plan.mdp, plan.k, plan.best_so_far
+        self._rows: dict[str, Row] = {}
+        self._chosen: list[Candidate] = []  # Markov ones, one for each rollout
+        self._refused = ""  # why there is no search
+
+    def rows(self) -> Iterator[Row]:
+        """All rows, from the smallest class to the largest. Where the search is stopped the rest is what is known."""
+        find = {
+            MEAN: self._mean,
+            SINGLE: self._single,
+            MARKOV: self._markov,
+            NO_BEST: self._without_best,
+            NO_RETURN: self._without_return,
+            ADAPTIVE: self._adaptive,
+        }
+        for name, finder in find.items():
+            try:
+                row = finder()
+            except StoppedError as stop:
+                row = self._known(name, f"not searched: {stop.reason}")
+            self._rows[name] = row
+            yield row
+
+    def _known(self, name: str, how: str) -> Row:
+        """What is known of a class without a search: its best member so far, and that no class beats the adaptive."""
+        plan = self._plan
+        if name == ADAPTIVE:
+            return Row(name, plan.lower, plan.upper, None, "certified planner", plan.policy, None)
+        smaller = [self._rows[other] for other in SMALLER[name] if other in self._rows]
+        if not smaller:  # repeated, the policy that maximises the mean earns the mean at least
+            rows, mean = self._mdp.mean_optimal
+            policy = MarkovPolicy(self._mdp.action[rows], k=self._k, best_so_far=self._best_so_far)
+            lower = max(mean - plan.certificate.rounding, floats_around(self._best_so_far)[0])
+            return Row(name, lower, plan.upper, None, how, policy, None)
+        best = max(smaller, key=lambda row: row.lower)
+        return replace(best, name=name, upper=plan.upper, exact=None, how=how)
 
     @cached_property
     def _markov_options(self) -> list[Option] | None:
         return options(self._mdp, sees_return=False)
 
-    def rows(self) -> Iterator[Row]:
-        """All rows, from the smallest class to the largest."""
-        mdp, plan = self._mdp, self._plan
-        actions = mean_optimal(mdp)
-        base = self._row(
-            MEAN, MarkovPolicy(actions, k=self._k, best_so_far=self._best_so_far), "backward induction", fixed=True
-        )
-        yield base
-        search, first, refused = None, None, ""
+    @cached_property
+    def _search(self) -> tuple[Search, Candidate] | None:
+        """A search, and the mean-optimal policy as its first candidate; None where the problem is too large for one."""
+        mdp, actions = self._mdp, self._mdp.mean_optimal_actions
         try:
             least, most = mdp.return_range
             mean = evaluate(mdp, MarkovPolicy(actions, k=1)).value
-            search = Search(plan, max(least, mean - DEPTH * (most - mean)))
-            first = search.markov_candidate(search.rows_of(actions))
+            search = Search(self._plan, max(least, mean - DEPTH * (most - mean)))
+            return search, search.markov_candidate(search.rows_of(actions))
         except TooLargeError as error:
-            refused = f"found without a search: {error}"
-        single = base if search is None or first is None else self._single(search, first, base)
-        yield replace(single, name=SINGLE, upper=single.upper if search else plan.upper, how=refused or single.how)
-        markov, chosen = self._markov(search, first, base, refused)
-        yield markov
-        yield self._without_best(search, chosen, [single, markov], refused)
-        yield self._without_return(search, chosen, markov, refused)
-        yield self._row(ADAPTIVE, plan.policy, "certified planner")
+            self._refused = f"found without a search: {error}"
+            return None
+
+    def _mean(self) -> Row:
+        policy = MarkovPolicy(self._mdp.mean_optimal_actions, k=self._k, best_so_far=self._best_so_far)
+        return self._row(MEAN, policy, "backward induction", fixed=True)
+
+    def _adaptive(self) -> Row:
+        return self._row(ADAPTIVE, self._plan.policy, "certified planner")
 
     def _row(
         self, name: str, policy: Policy, how: str, *better: Row, fixed: bool = False, upper: float = math.inf
@@ -204,26 +253,28 @@ class _Classes:
         """A row of a class that was enumerated."""
         return Row(name, float(value), float(value), value, "enumeration", policy, evaluate(self._mdp, policy))
 
-    def _single(self, search: Search, first: Candidate, base: Row) -> Row:
-        parts, weights, upper = search.single(first, self._plan.stats["tol"])
-        return self._row(SINGLE, search.mixed(parts, weights), "Frank-Wolfe", base, upper=upper)
+    def _single(self) -> Row:
+        if self._search is None:
+            return self._known(SINGLE, self._refused)
+        search, first = self._search
+        parts, weights, upper = search.single(first, self._plan.certificate.tol)
+        return self._row(SINGLE, search.mixed(parts, weights), "Frank-Wolfe", self._rows[MEAN], upper=upper)
 
-    def _markov(
-        self, search: Search | None, first: Candidate | None, base: Row, refused: str
-    ) -> tuple[Row, list[Candidate]]:
-        """The row, and the candidates that a search found."""
-        chosen = search.markov(first) if search and first else []
+    def _markov(self) -> Row:
+        if self._search is not None:
+            search, first = self._search
+            self._chosen = search.markov(first)
         found = self._markov_options
         selected = best_selection(found, self._k, self._best_so_far) if found else None
         if selected is not None:
             value, picked = selected
             tables = [_table(self._mdp, option) for option in picked]
-            return self._exactly(MARKOV, value, MarkovPolicy(tables, best_so_far=self._best_so_far)), chosen
-        if search is None or not chosen:
-            return replace(base, name=MARKOV, upper=self._plan.upper, exact=None, how=refused), chosen
-        return self._row(MARKOV, search.table(chosen), ASCENT, base), chosen
+            return self._exactly(MARKOV, value, MarkovPolicy(tables, best_so_far=self._best_so_far))
+        if self._search is None:
+            return self._known(MARKOV, self._refused)
+        return self._row(MARKOV, self._search[0].table(self._chosen), ASCENT, self._rows[MEAN])
 
-    def _without_best(self, search: Search | None, markov: list[Candidate], smaller: list[Row], refused: str) -> Row:
+    def _without_best(self) -> Row:
         # Markov policies are among those that see the return: where they are too many, so are these.
         found = None if self._markov_options is None else options(self._mdp, sees_return=True)
         selected = best_selection(found, self._k, self._best_so_far) if found else None
@@ -235,11 +286,13 @@ class _Classes:
 
             policy = NoBestPolicy(choose, self._k, self._mdp.horizon, self._best_so_far)
             return self._exactly(NO_BEST, value, policy)
-        if search is None or not markov:
-            return replace(smaller[-1], name=NO_BEST, upper=self._plan.upper, exact=None, how=refused)
-        return self._row(NO_BEST, search.separate(search.without_best(markov)), ASCENT, *smaller)
+        if self._search is None:
+            return self._known(NO_BEST, self._refused)
+        search, _ = self._search
+        smaller = [self._rows[name] for name in SMALLER[NO_BEST]]
+        return self._row(NO_BEST, search.separate(search.without_best(self._chosen)), ASCENT, *smaller)
 
-    def _without_return(self, search: Search | None, chosen: list[Candidate], markov: Row, refused: str) -> Row:
+    def _without_return(self) -> Row:
         found = self._markov_options
         chosen_by_best = best_by_best(found, self._k, self._best_so_far) if found else None
         if chosen_by_best is not None:
@@ -251,9 +304,9 @@ class _Classes:
 
             policy = NoReturnPolicy(choose, self._k, self._mdp.horizon, self._best_so_far)
             return self._exactly(NO_RETURN, value, policy)
-        if search is None or not chosen:
-            return replace(markov, name=NO_RETURN, upper=self._plan.upper, exact=None, how=refused)
-        return self._row(NO_RETURN, search.without_return(chosen), ASCENT, markov)
+        if self._search is None:
+            return self._known(NO_RETURN, self._refused)
+        return self._row(NO_RETURN, self._search[0].without_return(self._chosen), ASCENT, self._rows[MARKOV])
 
 
 def _table(mdp: MDP, option: Option) -> list[list[int]]:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from maxatk import stopping
 from maxatk.checks import Number
 from maxatk.mdp import MDP, ExactOutcome
 
@@ -50,6 +51,7 @@ def options(mdp: MDP, sees_return: bool) -> list[Option] | None:
             return None
         for (atoms, ended, decisions), spots, choices in zip(branches, seen, offered, strict=True):
             for taken in itertools.product(*choices):
+                stopping.check()
                 chosen = dict(zip(spots, taken, strict=True))
                 going: Atoms = {}
                 over = dict(ended)
@@ -113,6 +115,7 @@ def best_selection(found: list[Option], k: int, best_so_far: Number) -> tuple[Fr
     top = counts[scores >= scores.max() - 1e-9 * spread]
 
     def exact(count: list[int]) -> Fraction:
+        stopping.check()
         total = Fraction(values[-1])
         for j in range(len(values) - 1):
             if values[j] >= best_so_far:
@@ -137,6 +140,7 @@ def best_by_best(found: list[Option], k: int, best_so_far: Number) -> tuple[Frac
     worth: dict[Number, Fraction] = {m: Fraction(m) for m in bests if m != -math.inf}
     choices: list[dict[Number, Option]] = []
     for _ in range(k):
+        stopping.check()
         chosen = {m: max(found, key=lambda option, m=m: option.paid(worth, m)) for m in bests}
         worth = {m: option.paid(worth, m) for m, option in chosen.items()}
         choices.insert(0, chosen)

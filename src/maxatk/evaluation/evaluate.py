@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from maxatk import checks
+from maxatk import checks, stopping
 from maxatk.checks import Number, shown
 from maxatk.errors import InputError, TooLargeError
 from maxatk.evaluation.binned import binned
 from maxatk.evaluation.exactly import MOST_HISTORIES, MOST_OUTCOMES, TooManyError, exact_law
-from maxatk.evaluation.law import Law, best_of, in_floats, mixed
+from maxatk.evaluation.law import ExactLaw, Law, best_of, in_floats, mixed
 from maxatk.evaluation.propagation import ROUNDING, Laws, Propagation, Units, first_best
 from maxatk.mdp import MDP
 from maxatk.policies import CompressedPolicy, HistoryPolicy, MixedPolicy, Policy
@@ -44,7 +44,8 @@ class Evaluation:
     def cdf(self, x: float) -> tuple[float, float]:
         """Bounds on the probability of a best return of at most ``x``."""
         x = float(checks.exact_number(x, "x"))
-        lower, upper = self.law_at_most.cdf(x - self.shift), self.law.cdf(x + self.shift)
+        below, above = (x, x) if self.shift == 0 else (_down(x - self.shift), _up(x + self.shift))
+        lower, upper = self.law_at_most.cdf(below), self.law.cdf(above)
         return max(lower - self.error, 0.0), min(upper + self.error, 1.0)
 
 
@@ -83,10 +84,20 @@ def evaluate(
     check_policy(policy, k, mdp.horizon)
     if not isinstance(policy, CompressedPolicy | MixedPolicy | HistoryPolicy):
         raise InputError(f"{type(policy).__name__} cannot be evaluated without sampling: use mk.simulate")
-    least, most = mdp.return_range
-    width = most - max(least, float(policy.best_so_far))
-    share = (1e-9 * (most - least) if tol is None else _tolerance(tol)) / (policy.k * mdp.horizon)
+    asked = None if tol is None else _tolerance(tol)
     checks.integer(max_atoms, "max_atoms", least=1)
+    with stopping.scope():
+        return _evaluate(mdp, policy, asked, max_atoms)
+
+
+def _evaluate(
+    mdp: MDP, policy: CompressedPolicy | MixedPolicy | HistoryPolicy, tol: float | None, max_atoms: int
+) -> Evaluation:
+    least, most = mdp.return_range
+    if policy.best_so_far >= most:  # nothing can be improved
+        return _exact({policy.best_so_far: Fraction(1)})
+    width = most - max(least, float(policy.best_so_far))
+    share = (1e-9 * (most - least) if tol is None else tol) / (policy.k * mdp.horizon)
     found = None if isinstance(policy, HistoryPolicy) else _propagate(mdp, policy, share, max_atoms)
     if found is None or found.outcomes <= (FEW_OUTCOMES if found.left_out else MOST_OUTCOMES):
         try:
@@ -98,9 +109,7 @@ def evaluate(
                     "mk.simulate still estimates its value"
                 ) from None
         else:
-            value = sum((Fraction(best) * p for best, p in law.items()), Fraction(0))
-            rounded = in_floats(law)
-            return Evaluation(float(value), float(value), value, rounded, rounded, len(law) * 2 * ROUNDING)
+            return _exact(law)
     assert found is not None
     lower, upper = found.bounds()
     known = policy.certificate(mdp) if isinstance(policy, CompressedPolicy) else None
@@ -117,6 +126,17 @@ def evaluate(
             "evaluate(max_atoms=...) allows more, mk.simulate estimates it"
         )
     return Evaluation(lower, upper, None, found.laws.low, found.laws.high, found.error, found.shift)
+
+
+def _exact(law: ExactLaw) -> Evaluation:
+    value = sum((Fraction(best) * p for best, p in law.items()), Fraction(0))
+    low, high = in_floats(law)
+    return Evaluation(float(value), float(value), value, low, high, len(law) * 2 * ROUNDING)
+
+
+def bounds_in_floats(mdp: MDP, policy: CompressedPolicy, tol: float, max_atoms: int) -> tuple[float, float]:
+    """Bounds on what a policy earns, from so many histories at a time; each step may cost ``tol`` of their width."""
+    return _propagate(mdp, policy, tol, max_atoms).bounds()
 
 
 # For figures: what a policy typically does. The likeliest histories are followed, and no bound is claimed.
@@ -147,6 +167,8 @@ def best_after(mdp: MDP, policy: CompressedPolicy, rollouts: int) -> Law:
     walk = _typical(mdp, policy, policy.best_so_far)
     bests = first_best(walk.units, policy.best_so_far)
     for i in range(rollouts):
+        if not len(bests.prob):  # nothing is left to follow
+            break
         bests = walk.rollout(policy, i, bests, later=True)
     return walk.laws(bests).low
 
@@ -217,7 +239,7 @@ def _carry(mdp: MDP, policy: CompressedPolicy, i: int | None, tol: float, max_at
     walk.may_overflow = not in_bins
     bests = first_best(units, policy.best_so_far if i is None else -math.inf)
     for j in range(policy.k) if i is None else [i]:
-        if in_bins and (walk.sieve.overflowed or not units.exact):
+        if not len(bests.prob) or (in_bins and (walk.sieve.overflowed or not units.exact)):
             break
         bests = walk.rollout(policy, j, bests, later=i is None and j + 1 < policy.k)
     if in_bins and (walk.sieve.overflowed or not units.exact):
@@ -248,8 +270,15 @@ def _independent(rollouts: list[tuple[_Found, int]], best_so_far: Number) -> _Fo
 
     With every function in [0, 1], errors add up. The expected best is monotone, and convex, in each return.
     """
-    in_hand = [] if best_so_far == -math.inf else [(in_floats({best_so_far: Fraction(1)}), 1)]
-    laws = Laws(*(best_of([*((found.laws[side], times) for found, times in rollouts), *in_hand]) for side in (0, 1)))
+    in_hand = () if best_so_far == -math.inf else in_floats({best_so_far: Fraction(1)})
+    laws = Laws(
+        *(
+            best_of(
+                [*((found.laws[side], times) for found, times in rollouts), *((law, 1) for law in in_hand[side:][:1])]
+            )
+            for side in (0, 1)
+        )
+    )
     return _Found(
         laws,
         sum(times * (found.error + 2 * ROUNDING) for found, times in rollouts) + _summing(*laws),
@@ -263,6 +292,14 @@ def _independent(rollouts: list[tuple[_Found, int]], best_so_far: Number) -> _Fo
 def _summing(*laws: Law) -> float:
     """The error of adding up the probabilities of a law."""
     return max(len(law.values) for law in laws) * ROUNDING
+
+
+def _down(x: float) -> float:
+    return math.nextafter(x, -math.inf)
+
+
+def _up(x: float) -> float:
+    return math.nextafter(x, math.inf)
 
 
 def _tolerance(tol: float) -> float:

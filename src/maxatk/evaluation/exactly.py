@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TypeAlias
 
+from maxatk import stopping
 from maxatk.checks import Number
 from maxatk.evaluation.law import ExactLaw, exact_best_of
 from maxatk.mdp import MDP, ExactOutcome
@@ -13,6 +14,7 @@ from maxatk.policies import CompressedPolicy, History, HistoryPolicy, MixedPolic
 MOST_OUTCOMES = 100_000  # that are followed before giving up
 MOST_HISTORIES = 20_000  # the same, for policies that remember everything
 MOST_DIGITS = 3_000_000  # of the fractions that the laws of independent rollouts multiply to, in bits
+MOST_BITS = 100_000  # of a single probability
 
 Rollout: TypeAlias = dict[tuple[int, Number, Number], Fraction]
 
@@ -47,9 +49,15 @@ def exact_law(mdp: MDP, policy: Policy) -> ExactLaw:
             [(walk.returns(policy, i), policy.k // different) for i in range(different)], policy.best_so_far
         )
     bests = {(policy.best_so_far, policy.best_so_far): Fraction(1)}  # (true M, remembered M) -> probability
+    _, most = mdp.return_range
     for i in range(policy.k):
         following: dict[tuple[Number, Number], Fraction] = {}
         for (best, remembered), p in bests.items():
+            if best >= most:  # nothing can be improved any more
+                following[best, best] = following.get((best, best), Fraction(0)) + p
+                continue
+            if p.denominator.bit_length() > MOST_BITS:
+                raise TooManyError
             for pair, q in walk.rollout(policy, i, best, remembered).items():
                 following[pair] = following.get(pair, Fraction(0)) + p * q
         bests = following
@@ -127,6 +135,7 @@ class _Walk:
         return found
 
     def _outcomes(self, h: int, s: int, action: int) -> list[ExactOutcome]:
+        stopping.check()
         outcomes = self._mdp.exact_outcomes(h, s, action)
         self._left -= len(outcomes)
         if self._left < 0:

@@ -10,6 +10,7 @@ import numpy as np
 
 from maxatk import checks
 from maxatk.checks import Number
+from maxatk.returns import floats_around
 from maxatk.rows import Floats
 
 ExactLaw: TypeAlias = Mapping[Number, Fraction]  # value -> probability
@@ -96,7 +97,8 @@ def exact_best_of(laws: Sequence[tuple[ExactLaw, int]]) -> dict[Number, Fraction
     return found
 
 
-def in_floats(law: ExactLaw) -> Law:
-    """An exact law, rounded."""
-    rounded = sorted((float(value), float(p)) for value, p in law.items())
-    return law_of(np.array([v for v, _ in rounded]), np.array([p for _, p in rounded]))
+def in_floats(law: ExactLaw) -> tuple[Law, Law]:
+    """An exact law in floats, its values rounded down and rounded up."""
+    probs = np.array([float(p) for p in law.values()])
+    around = [floats_around(value) for value in law]
+    return law_of(np.array([low for low, _ in around]), probs), law_of(np.array([high for _, high in around]), probs)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxatk import kernels
+from maxatk import kernels, stopping
 from maxatk.checks import Number
 from maxatk.errors import InputError
 from maxatk.evaluation.law import Law, law_of
@@ -52,13 +52,16 @@ class Units:
         else:
             order = {r: j for j, r in enumerate(dict.fromkeys(mdp.exact_reward))}
             rewards, places = list(order), np.array([order[r] for r in mdp.exact_reward])
-        known = [policy.best_so_far, best]
-        true, exact = common_scale([*rewards, *known], mdp.horizon + 1)
-        units = np.array([true.units(r) for r in rewards], np.int64)[places]
         remembered = [policy.remembered(r) for r in rewards]
+        in_hand = policy.best_so_far if best == -math.inf else best
+        # What no rollout can fall short of is as good as nothing, and need not be counted in the unit.
+        nothing = in_hand if in_hand <= mdp.return_range[0] else -math.inf
+        true, exact = _scale(rewards, in_hand, nothing, mdp.horizon)
+        units = np.array([true.units(r) for r in rewards], np.int64)[places]
         if remembered == rewards:
             return cls(true, units, true, units, exact, exact)
-        memory, exact_memory = common_scale([*remembered, *known], mdp.horizon + 1)
+        nothing = in_hand if in_hand <= mdp.horizon * min(*remembered, 0) else -math.inf
+        memory, exact_memory = _scale(remembered, in_hand, nothing, mdp.horizon)
         in_memory = np.array([memory.units(r) for r in remembered], np.int64)[places]
         return cls(true, units, memory, in_memory, exact, exact_memory)
 
@@ -66,6 +69,12 @@ class Units:
     def rounds(self) -> bool:
         """Whether the policy remembers other rewards than the true ones."""
         return self.remembered is not self.reward
+
+
+def _scale(rewards: list[Fraction], in_hand: Number, nothing: Number, horizon: int) -> tuple[Scale, bool]:
+    """A scale for the returns of a rollout and what is in hand, and whether all of them are multiples of its unit."""
+    scale, exact = common_scale([*rewards, *([in_hand] if nothing == -math.inf else [])], horizon + 1)
+    return Scale(scale.unit, nothing), exact
 
 
 class Bests(NamedTuple):
@@ -114,7 +123,7 @@ class Sieve:
         return np.flatnonzero(~going)
 
     def law(self, values: Floats, prob: Floats, side: int) -> Law:
-        """The law of atoms that were kept to the end [n] with the others at their least (0) or greatest (1)."""
+        """The law of atoms that were kept to the end [n], with the others at their least (0) or greatest (1)."""
         return law_of(
             np.concatenate([values, *(dropped[side] for dropped in self._dropped)]),
             np.concatenate([prob, *(dropped[2] for dropped in self._dropped)]),
@@ -148,6 +157,7 @@ class Propagation:
         prob: Floats = (bests.prob[:, None] * mdp.reset_prob).ravel()
         ended = [(tag[:0], true[:0], remembered[:0], prob[:0])]
         for h in range(H):
+            stopping.check()
             kept = self.sieve.keep(h, state, true_best[tag], units.true.floats(true), prob, later)
             if kept is not None:
                 tag, state, true, prob = tag[kept], state[kept], true[kept], prob[kept]
@@ -193,8 +203,8 @@ class Propagation:
 
     def laws(self, bests: Bests) -> Laws:
         """The law of the best return at the end, with what was dropped at its least and at its greatest."""
-        values = self.units.true.floats(bests.true)
-        return Laws(self.sieve.law(values, bests.prob, 0), self.sieve.law(values, bests.prob, 1))
+        low, high = self.units.true.floats_around(bests.true)
+        return Laws(self.sieve.law(low, bests.prob, 0), self.sieve.law(high, bests.prob, 1))
 
 
 def first_best(units: Units, best: Number) -> Bests:

@@ -16,13 +16,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from maxatk import checks, kernels
+from maxatk import checks, kernels, stopping
 from maxatk.checks import Number
 from maxatk.errors import TooLargeError
-from maxatk.mdp import MDP
 from maxatk.planning.certified_plan import CertifiedPlan
-from maxatk.planning.curves import Curve
-from maxatk.planning.lattice import Lattice, Slice, mean_values
+from maxatk.planning.curves import Curve, Curves
+from maxatk.planning.lattice import Lattice, Slice
 from maxatk.planning.slice_policy import SlicePolicy
 from maxatk.policies import CompressedPolicy, MarkovPolicy, MixedPolicy, RoundingPolicy, Rule
 from maxatk.returns import Amounts
@@ -33,24 +32,6 @@ MOST_GROUPS = 16  # of rollouts that are bettered one by one; beyond, several to
 ROUNDS = 20  # over all rollouts
 ITERATIONS = 100  # of Frank and Wolfe's method
 KNOTS = np.linspace(0.05, 0.95, 7)  # quantiles of the best return for which policies without G are looked for
-
-
-def mean_optimal(mdp: MDP) -> Ints:
-    """The actions ``[H, S]`` that maximise the mean return of one rollout; of equals, but for rounding, the first."""
-    S = mdp.n_states
-    values = mean_values(mdp)
-    noise = 2.0**-45 * mdp.horizon * float(np.abs(mdp.reward).max())
-    rows = np.empty((mdp.horizon, S), np.int64)
-    for h in range(mdp.horizon):
-        node = int(mdp.step_layer[h]) * S
-        pairs: Ints = mdp.pair_start[node : node + S + 1]
-        outcomes = mdp.outcome_start[pairs[0] : pairs[-1] + 1]
-        span = slice(outcomes[0], outcomes[-1])
-        after = np.append(values[h + 1], 0.0)[mdp.next_state[span]]
-        worth = np.add.reduceat(mdp.row_prob[span] * (mdp.reward[span] + after), outcomes[:-1] - outcomes[0])
-        good = np.flatnonzero(worth >= np.repeat(values[h] - noise, np.diff(pairs)))
-        rows[h] = pairs[0] + good[np.searchsorted(good, pairs[:-1] - pairs[0])]
-    return mdp.action[rows].astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -133,15 +114,15 @@ class Search:
             cell = found.cell(0, s, 0)
             if cell is not None:
                 mass[cell] += p
-        kernels.carry_forward(found.tables, found.layout, choice, mass)
+        stopping.run(kernels.carry_forward, found.tables, found.layout, choice, mass)
         return mass
 
     def _law(self, found: Slice, mass: Floats) -> Floats:
         """The law of the return, from where rollouts end."""
         law = np.zeros(len(self.points))
-        place = np.arange(found.ends, dtype=np.int64) + (found.end_low - self._first)
+        place = found.final - self._first
         above = place > 0
-        law[place[above]] = mass[: found.ends][above]
+        np.add.at(law, place[above], mass[: len(found.final)][above])
         law[0] = max(1.0 - law.sum(), 0.0)
         return law
 
@@ -157,9 +138,9 @@ class Search:
         curve = self._curve(worth)
         found = self._slice(curve)
         choice = np.zeros(len(found.lower), np.int64)
-        kernels.choose_greedily(found.tables, found.layout, found.lower, choice)
+        stopping.run(kernels.choose_greedily, found.tables, found.layout, found.lower, choice)
         law = self._law(found, self._mass(found, choice))
-        policy = SlicePolicy(self._lattice, (curve, curve), float(self.points[0]))
+        policy = SlicePolicy(self._lattice, Curves(1, (curve,)), float(self.points[0]))
         return Candidate(self._remembering(policy), law), self._unit * float(found.at_start()[1, 0])
 
     def _best_markov(self, found: Slice, starts: Sequence[Ints]) -> Candidate:
@@ -171,7 +152,9 @@ class Search:
             for _ in range(ROUNDS):
                 kernels.choose_by_state(found.layout, rows, choice)
                 mass = self._mass(found, choice)
-                gained = kernels.improve_rows(found.tables, found.layout, found.idle[1], mass, value, rows)
+                gained = stopping.run(
+                    kernels.improve_rows, found.tables, found.layout, found.idle[1], mass, value, rows
+                )
                 if gained <= 1e-12 * (abs(found.idle[1]) + self._lattice.kappa):
                     break
             paid = sum(
@@ -185,7 +168,7 @@ class Search:
     def _usual_rows(self, found: Slice, default: Ints) -> Ints:
         """What the best policy that sees its return does most often at each step and state."""
         choice = np.zeros(len(found.lower), np.int64)
-        kernels.choose_greedily(found.tables, found.layout, found.lower, choice)
+        stopping.run(kernels.choose_greedily, found.tables, found.layout, found.lower, choice)
         mass = self._mass(found, choice)
         rows = default.copy()
         low, high, place = found.layout.low, found.layout.high, found.layout.place

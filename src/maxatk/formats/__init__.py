@@ -2,10 +2,11 @@
 
 from maxatk.formats.arrays import read_arrays, read_pairs
 from maxatk.formats.gymnasium import gymnasium_horizon, gymnasium_start, open_gymnasium, read_gymnasium
-from maxatk.formats.npz import problem_members, read_npz, read_problem, write_npz
+from maxatk.formats.npz import fractions, problem_members, read_npz, read_problem, write_npz
 from maxatk.formats.table import read_table
 
 __all__ = [
+    "fractions",
     "gymnasium_horizon",
     "gymnasium_start",
     "open_gymnasium",

@@ -1,10 +1,13 @@
 """Files: a versioned ``.npz`` archive of a header and plain one-dimensional arrays, never pickle.
 
-Members are stored uncompressed, so that no array can be larger than the file that brings it. Nothing else about a file
-is trusted: whoever reads one checks what it holds.
+Members are stored uncompressed, so that no array can be larger than the file that brings it. A checksum over all that a
+file holds tells damage of any kind; and since whoever forges a file can forge that, too, nothing is trusted beyond it:
+whoever reads a file checks what it holds.
 """
 
 import errno
+import glob
+import hashlib
 import json
 import os
 import secrets
@@ -12,7 +15,7 @@ import stat
 import struct
 import tokenize
 import zipfile
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -22,10 +25,15 @@ import numpy as np
 from maxatk.checks import is_dict, shown
 from maxatk.errors import InputError
 
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None
+
 T = TypeVar("T")
 
 _UNREADABLE = (  # what zipfile, numpy, json and int raise for bytes that are not what they should be
-    *(zipfile.BadZipFile, struct.error, ValueError, TypeError, EOFError, ArithmeticError),
+    *(zipfile.BadZipFile, struct.error, ValueError, TypeError, LookupError, EOFError, ArithmeticError),
     *(NotImplementedError, RuntimeError, SyntaxError, tokenize.TokenError, MemoryError),
 )
 
@@ -36,9 +44,10 @@ def write(
     """Write a file of this kind, whole or not at all."""
     check_target(path)
     text = json.dumps({"format": f"maxatk {kind}", "version": version, **header})
+    members = {"header": text_array(text), **{name: np.ascontiguousarray(array) for name, array in arrays.items()}}
     try:
         with atomic_write(Path(path)) as file:
-            np.savez(file, header=text_array(text), **arrays)  # pyright: ignore[reportArgumentType]
+            np.savez(file, **members, checksum=text_array(checksum(members)))  # pyright: ignore[reportArgumentType]
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"{path}: cannot be written: {reason}") from None
@@ -73,18 +82,59 @@ def check_target(path: str | os.PathLike[str]) -> None:
 def atomic_write(target: Path) -> Generator[IO[bytes]]:
     """A file to write in, which becomes ``target``, or what that is a link to, only once all is written."""
     target = target.resolve()
-    draft = target.with_name(f".{secrets.token_hex(8)}.draft")  # no two writers share one
+    _remove_orphans(target)
+    draft, file = _draft(target)
     try:
-        with draft.open("xb") as file:
+        with file:
             yield file
-        draft.replace(target)
+            file.flush()
+            if fcntl is not None:  # while the lock says that it is no orphan
+                draft.replace(target)
+        if fcntl is None:
+            draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _draft(target: Path) -> tuple[Path, IO[bytes]]:
+    """A new file beside ``target``, open and locked: no two writers share one."""
+    while True:
+        draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.draft")
+        file = draft.open("xb")
+        if fcntl is None:
+            return draft, file
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if os.fstat(file.fileno()).st_nlink:
+            return draft, file
+        file.close()  # another writer took it for an orphan before it was locked
+
+
+def _remove_orphans(target: Path) -> None:
+    """Remove drafts of ``target`` whose writers were killed: those that nobody has locked any more."""
+    if fcntl is None:
+        return
+    for draft in target.parent.glob(f".{glob.escape(target.name[:100])}.*.draft"):
+        try:
+            with draft.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                draft.unlink()
+        except OSError:  # it is being written, or gone, or another's
+            continue
 
 
 def text_array(text: str) -> Any:
     """Text as an array of bytes."""
     return np.frombuffer(text.encode(), np.uint8)
+
+
+def checksum(members: Mapping[str, Any]) -> str:
+    """A digest of all members: their names, their types and what they hold."""
+    digest = hashlib.sha256()
+    for name in sorted(members):
+        array = members[name]
+        digest.update(f"{name} {array.dtype.str} {len(array)}: ".encode())
+        digest.update(array.data)
+    return digest.hexdigest()
 
 
 class Archive:
@@ -100,30 +150,44 @@ class Archive:
             raise InputError("its members are compressed")
         if sum(info.file_size for info in self._members.values()) > size:
             raise InputError("its members claim more bytes than the file has")
+        self._arrays = {"header": self._read("header")}
         header = json.loads(self.text("header"))
         if not is_dict(header) or header.get("format") != f"maxatk {kind}":
             raise InputError(f"its header is not that of a maxatk {kind}")
         if header.get("version") != version:
             raise InputError(f"it has format version {shown(header.get('version'))}, and this maxatk reads {version}")
         self.header: dict[str, Any] = dict(header)
+        self._arrays |= {name: self._read(name) for name in self._members}
+        said = self._arrays.pop("checksum", np.zeros(0, np.uint8))
+        if said.tobytes() != checksum(self._arrays).encode():
+            raise InputError("its checksum does not fit what it holds: it was damaged or changed")
 
     def __contains__(self, name: str) -> bool:
-        return name in self._members
+        return name in self._arrays
 
     def text(self, name: str) -> str:
         """A member that holds text."""
         return self.array(name, "|u1").tobytes().decode()
 
     def array(self, name: str, dtype: str) -> Any:
-        """A one-dimensional array of just this type; its own header is checked before any memory is taken."""
+        """A one-dimensional array of just this type."""
+        if name not in self._arrays:
+            raise InputError(f"it has no {name}")
+        found = self._arrays[name]
+        if found.dtype.str != dtype:
+            raise InputError(f"{name} holds {found.dtype.str}: expected {dtype}")
+        return found
+
+    def _read(self, name: str) -> Any:
+        """A member; its own header is checked before any memory is taken."""
         if name not in self._members:
             raise InputError(f"it has no {name}")
         with self._archive.open(self._members[name]) as file:
             if np.lib.format.read_magic(file) != (1, 0):
                 raise InputError(f"{name} is not stored as a version 1.0 array")
             shape, _, found = np.lib.format.read_array_header_1_0(file)
-            if found.str != dtype or len(shape) != 1:
-                raise InputError(f"{name} holds {found.str} of shape {shape}: expected one dimension of {dtype}")
+            if found.hasobject or len(shape) != 1:
+                raise InputError(f"{name} holds {found.str} of shape {shape}: expected one dimension of numbers")
             data = file.read()
         if len(data) != shape[0] * found.itemsize:
             raise InputError(f"{name} claims {shape[0]} entries, but holds {len(data)} bytes")
@@ -133,10 +197,14 @@ class Archive:
 def read(path: str | os.PathLike[str], kind: str, version: int, reader: Callable[[Archive], T]) -> T:
     """What ``reader`` makes of the file; whatever is wrong with it comes out as one line."""
     try:
+        if not stat.S_ISREG(Path(path).stat().st_mode):
+            raise InputError(f"{path}: cannot be read: it is not a file")
         with zipfile.ZipFile(path) as archive:
             return reader(Archive(archive, Path(path).stat().st_size, kind, version))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
     except _UNREADABLE as error:
+        if isinstance(error, InputError) and str(error).startswith(f"{path}: "):
+            raise
         reason = " ".join(str(error).split()) or type(error).__name__
         raise InputError(f"{path}: not a readable maxatk {kind}: {reason}") from None

@@ -16,7 +16,7 @@ from maxatk.rows import Rows, exact_text
 if TYPE_CHECKING:
     from maxatk.mdp import MDP
 
-VERSION = 1
+VERSION = 2
 LONGEST_FRACTION = 2**16  # hexadecimal digits: reducing a longer one takes seconds
 
 _ARRAYS = {  # member -> the type it is stored in; all are one-dimensional
@@ -54,7 +54,7 @@ def read_npz(path: str | os.PathLike[str]) -> tuple[Rows, dict[str, Any]]:
     return archive.read(path, "problem", VERSION, lambda file: read_problem(file, file.header))
 
 
-def _fractions(text: str) -> Any:
+def fractions(text: str) -> Any:
     """What :func:`maxatk.rows.exact_text` wrote, as a column of fractions."""
     words = text.split()
     column = np.empty(len(words), object)
@@ -69,7 +69,7 @@ def _fractions(text: str) -> Any:
 def read_problem(file: Archive, header: Mapping[str, Any], prefix: str = "") -> tuple[Rows, dict[str, Any]]:
     """The arguments of the constructor, which checks what is not checked here."""
     arrays = {name: file.array(prefix + name, dtype) for name, dtype in _ARRAYS.items()}
-    exact = {name: _fractions(file.text(prefix + name)) for name in _EXACT if prefix + name in file}
+    exact = {name: fractions(file.text(prefix + name)) for name in _EXACT if prefix + name in file}
     S = checks.integer(header.get("n_states"), "n_states", least=1)
     A = checks.integer(header.get("n_actions"), "n_actions", least=1)
     pair_start, action, next_state = arrays["pair_start"], arrays["action"], arrays["next_state"]

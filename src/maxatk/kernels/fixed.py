@@ -1,6 +1,7 @@
 """Slices under a given policy: where its rollouts go, and how a policy that ignores the return can be bettered.
 
 The cells are those of an exact slice (see ``slices``); ``choice`` [cells] holds the row taken in each cell of a window.
+As sweeps do, all of these look at ``stop`` [1] between two states and end early where it is not 0.
 """
 
 from typing import Any
@@ -12,13 +13,15 @@ from maxatk.kernels.slices import Layout, Tables
 
 
 @compiled
-def choose_greedily(tables: Tables, layout: Layout, value: Any, choice: Any) -> None:
+def choose_greedily(tables: Tables, layout: Layout, value: Any, choice: Any, stop: Any) -> None:
     """Fill ``choice`` with the best row of each cell by the values of an exact slice; of equals, the first."""
     place = layout.place
     H, S = layout.pad.shape
     for h in range(H):
         node = tables.step_layer[h] * S
         for s in range(S):
+            if stop[0] != 0:
+                return
             for g in range(layout.low[h, s], layout.high[h, s] + 1):
                 best = -np.inf
                 for row in range(tables.pair_start[node + s], tables.pair_start[node + s + 1]):
@@ -41,7 +44,7 @@ def choose_by_state(layout: Layout, rows: Any, choice: Any) -> None:
 
 
 @compiled
-def carry_forward(tables: Tables, layout: Layout, choice: Any, mass: Any) -> None:
+def carry_forward(tables: Tables, layout: Layout, choice: Any, mass: Any, stop: Any) -> None:
     """Carry the mass [cells] in the cells of step 0 forward; it ends in the cells of finished rollouts.
 
     Mass that comes to an idle cell stays there: it cannot beat ``m``.
@@ -50,6 +53,8 @@ def carry_forward(tables: Tables, layout: Layout, choice: Any, mass: Any) -> Non
     H, S = layout.pad.shape
     for h in range(H):
         for s in range(S):
+            if stop[0] != 0:
+                return
             for g in range(layout.low[h, s], layout.high[h, s] + 1):
                 x = place[h, s] + g
                 if mass[x] > 0.0:
@@ -59,7 +64,7 @@ def carry_forward(tables: Tables, layout: Layout, choice: Any, mass: Any) -> Non
 
 
 @compiled
-def improve_rows(tables: Tables, layout: Layout, idle: float, mass: Any, value: Any, rows: Any) -> Any:
+def improve_rows(tables: Tables, layout: Layout, idle: float, mass: Any, value: Any, rows: Any, stop: Any) -> Any:
     """Better a Markov policy's rows [H, S] in place, from the last step to the first; how much is gained.
 
     ``mass`` says where the policy goes. At each step and state the row is taken that is worth the most on average over
@@ -72,6 +77,8 @@ def improve_rows(tables: Tables, layout: Layout, idle: float, mass: Any, value: 
     for h in range(H - 1, -1, -1):
         node = tables.step_layer[h] * S
         for s in range(S):
+            if stop[0] != 0:
+                return gained
             low, high = layout.low[h, s], layout.high[h, s]
             for x in range(place[h, s] + layout.pad[h, s], place[h, s] + min(low, high + 1)):
                 value[x] = idle

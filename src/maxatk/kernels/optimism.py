@@ -3,7 +3,8 @@
 Returns are counted in lattice steps. A state at step ``h`` with return ``j < low[h]`` cannot beat ``m`` any more and is
 *idle*: worth what the next curve gives at ``m``. The backup of a row bounds its true mean by the betting bound
 ``x - e^-risk * G(x - v)``, with ``G`` the geometric mean over the sample and ``x`` a stake from a fixed list, no less
-than all that can happen (docs/theory/learning.md says why that holds for every stake on the list).
+than all that can happen (docs/theory/learning.md says why that holds for every stake on the list). As other sweeps do,
+it looks at ``stop`` [1] now and then and ends early where it is not 0.
 """
 
 from typing import Any, NamedTuple
@@ -30,7 +31,9 @@ class SampledRows(NamedTuple):
 
 
 @compiled
-def optimistic_slice(rows: SampledRows, low: Any, high: Any, m: int, end: Any, stakes: Any, used: Any) -> Any:
+def optimistic_slice(
+    rows: SampledRows, low: Any, high: Any, m: int, end: Any, stakes: Any, used: Any, stop: Any
+) -> Any:
     """Upper bounds on the values of all states at step 0 with return 0, the best return held at ``m``: [S].
 
     ``end[j - m]`` is what a rollout that ends with return ``j >= m`` is worth; one that ends below is worth ``end[0]``.
@@ -54,6 +57,8 @@ def optimistic_slice(rows: SampledRows, low: Any, high: Any, m: int, end: Any, s
         last = h == H - 1
         node = rows.step_layer[h] * S
         for j in range(low[h], high[h] + 1):
+            if stop[0] != 0:
+                return np.empty(S)
             for s in range(S):
                 best, best_row = -np.inf, -1
                 for row in range(pair_start[node + s], pair_start[node + s + 1]):

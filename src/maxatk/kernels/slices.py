@@ -10,6 +10,9 @@ inner loops are as many times longer. All values lie in one buffer: first those 
 layer by layer, the window of each state with some idle cells before it (the *pad*), so that whatever a row reaches
 lies in the buffer and the inner loops have no cases to tell apart. ``pad[h, s]`` is the first ``g`` of state ``s`` in
 layer ``h``, ``place[h, s]`` where the cell with ``g = 0`` lies. Layer ``H`` and next state ``S`` are finished rollouts.
+
+Every sweep looks at ``stop`` [1] between two states, and ends early where it is not 0: what it has filled by then is of
+no use.
 """
 
 from typing import Any, NamedTuple
@@ -19,6 +22,7 @@ import numpy as np
 from maxatk.kernels.compiled import compiled
 
 NEVER = 2**30  # beyond any index: no state is reached with such a return
+WIDEST = NEVER // 4  # returns and shifts in lattice steps stay below, so that no sum of some leaves 32 bits
 FAR = 2**62  # beyond any return, drift included
 
 
@@ -59,6 +63,7 @@ def reachable(
     S: int,
     h0: int,
     start: Any,
+    stop: Any,
 ) -> Any:
     """The least and greatest return with which each state can be entered at each step, [H, S] twice.
 
@@ -73,6 +78,8 @@ def reachable(
     for h in range(h0, H - 1):
         node = step_layer[h] * S
         for s in range(S):
+            if stop[0] != 0:
+                return first, last
             if first[h, s] > last[h, s]:
                 continue
             for row in range(pair_start[node + s], pair_start[node + s + 1]):
@@ -86,10 +93,11 @@ def reachable(
 
 
 @compiled
-def windows(tables: Tables, shift_low: int, shift_high: int, m: int) -> Any:
-    """The windows of a slice: ``low``, ``pad`` and ``high``, the sizes of the layers [H], the range of final returns.
+def windows(tables: Tables, shift_low: int, shift_high: int, m: int, stop: Any) -> Any:
+    """The windows of a slice: ``low``, ``pad`` and ``high``, the sizes of the layers [H], the ranges of final returns.
 
-    The reachable returns are widened by the shifts. A window starts where ``m`` can be beaten.
+    The reachable returns are widened by the shifts. A window starts where ``m`` can be beaten. ``ends`` [H, 2] has the
+    least and the greatest return of rollouts that end with step ``h``, crossed where none does.
     """
     first, last, next_state, jump, part = tables.first, tables.last, tables.next_state, tables.jump, tables.part
     H, S = first.shape
@@ -97,8 +105,9 @@ def windows(tables: Tables, shift_low: int, shift_high: int, m: int) -> Any:
     pad = np.empty((H, S), np.int32)
     high = np.empty((H, S), np.int32)
     sizes = np.zeros(H, np.int64)
-    end_low, end_high = FAR, -FAR
+    ends = np.empty((H, 2), np.int64)
     for h in range(H):
+        ends[h, 0], ends[h, 1] = FAR, -FAR
         for s in range(S):
             beats = m - tables.drift * H - tables.most_left[h, s] + 1
             low[h, s] = max(first[h, s] + shift_low, min(beats, NEVER))
@@ -106,26 +115,31 @@ def windows(tables: Tables, shift_low: int, shift_high: int, m: int) -> Any:
             high[h, s] = last[h, s] + shift_high
     for h in range(H):
         node = tables.step_layer[h] * S
+        drift = tables.drift * (h + 1)
         for s in range(S):
+            if stop[0] != 0:
+                return low, pad, high, sizes, ends
             if low[h, s] > high[h, s]:
                 continue
             for row in range(tables.pair_start[node + s], tables.pair_start[node + s + 1]):
                 for o in range(tables.outcome_start[row], tables.outcome_start[row + 1]):
                     t = next_state[o]
                     if t == S or h == H - 1:
-                        drift = tables.drift * (h + 1)
-                        end_low = min(end_low, low[h, s] + jump[o] + drift)
-                        end_high = max(end_high, high[h, s] + jump[o] + drift + (1 if part[o] > 0.0 else 0))
+                        ends[h, 0] = min(ends[h, 0], low[h, s] + jump[o] + drift)
+                        ends[h, 1] = max(ends[h, 1], high[h, s] + jump[o] + drift + (1 if part[o] > 0.0 else 0))
                     else:
                         pad[h + 1, t] = min(pad[h + 1, t], low[h, s] + jump[o])
         for s in range(S):
             sizes[h] += max(high[h, s] - pad[h, s] + 1, 0)
-    return low, pad, high, sizes, end_low, end_high
+    return low, pad, high, sizes, ends
 
 
 @compiled
-def places(pad: Any, high: Any, layer_start: Any, end_low: int, drift: int) -> Any:
-    """Where in the buffer the cell with ``g = 0`` of each state lies, [H + 1, S + 1]; finished rollouts come first."""
+def places(pad: Any, high: Any, layer_start: Any, end_place: Any, drift: int) -> Any:
+    """Where in the buffer the cell with ``g = 0`` of each state lies, [H + 1, S + 1]; finished rollouts come first.
+
+    ``end_place`` [H] is where a return of 0 would lie among rollouts that end with step ``h``.
+    """
     H, S = pad.shape
     place = np.empty((H + 1, S + 1), np.int64)
     for h in range(H):
@@ -133,14 +147,16 @@ def places(pad: Any, high: Any, layer_start: Any, end_low: int, drift: int) -> A
         for s in range(S):
             place[h, s] = at - pad[h, s]
             at += max(high[h, s] - pad[h, s] + 1, 0)
-        place[h, S] = drift * h - end_low
+        place[h, S] = drift * h + end_place[max(h - 1, 0)]
     for s in range(S + 1):
-        place[H, s] = drift * H - end_low
+        place[H, s] = drift * H + end_place[H - 1]
     return place
 
 
 @compiled
-def exact_layers(tables: Tables, layout: Layout, idle_value: Any, idle_slope: Any, value: Any, slope: Any) -> None:
+def exact_layers(
+    tables: Tables, layout: Layout, idle_value: Any, idle_slope: Any, value: Any, slope: Any, stop: Any
+) -> None:
     """Sweep slices whose rewards all lie on the lattice, filling ``value`` and ``slope`` (in ``m``) layer by layer.
 
     ``V_h(s, g) = max_a sum p V_{h+1}(s', g + jump)``; the slope is that of the action taken. The idle values are arrays
@@ -159,6 +175,8 @@ def exact_layers(tables: Tables, layout: Layout, idle_value: Any, idle_slope: An
     for h in range(H - 1, -1, -1):
         node = tables.step_layer[h] * S
         for s in range(S):
+            if stop[0] != 0:
+                return
             g, high = layout.low[h, s], layout.high[h, s]
             n = (high - g + 1) * B
             for x in range(place[h, s] + layout.pad[h, s], place[h, s] + min(g, high + 1)):
@@ -230,6 +248,7 @@ def bound_layers(
     slope_g: Any,
     slope_m: Any,
     choice: Any,
+    stop: Any,
 ) -> None:
     """Sweep a slice whose rewards may lie between lattice points, bounding its value on both sides.
 
@@ -259,6 +278,8 @@ def bound_layers(
     for h in range(H - 1, -1, -1):
         node = tables.step_layer[h] * S
         for s in range(S):
+            if stop[0] != 0:
+                return
             g, high = layout.low[h, s], layout.high[h, s]
             n = high - g + 1
             cell = place[h, s]

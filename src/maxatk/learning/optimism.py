@@ -9,19 +9,19 @@ docs/theory/learning.md, 3.
 """
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
-from maxatk import checks, kernels
+from maxatk import checks, kernels, stopping
 from maxatk.learning.data import Data
 from maxatk.learning.models import CheckedModel
 from maxatk.planning import CertifiedPlan
 from maxatk.planning.lattice import common_step
 from maxatk.rows import Bools, Floats, Ints, offsets
+from maxatk.workers import Workers
 
 _NEAR, _FAR = 2.0 ** (np.arange(-48, 1) / 4), 2.0 ** (np.arange(-48, 49) / 4)
 STAKES = np.concatenate((-_NEAR[::-1], [0.0], _FAR))  # distances from the greatest return, in ranges of returns
@@ -66,7 +66,7 @@ def upper_bound(model: CheckedModel, data: Data, plan: CertifiedPlan, epsilon: f
     kappa, top = grid.kappa, math.ceil(most / grid.kappa)
     ends = np.array([math.floor(least / kappa), top])
     knots, values = ends, kappa * ends  # of the curve after the present rollout: at first, what is in hand
-    with ThreadPoolExecutor() as pool:
+    with Workers() as workers:
         for i in range(plan.k - 1, -1, -1):
             points = [plan.start] if i == 0 else plan.curves[i].point.tolist()
             wanted = {max(math.floor(float(grid.steps(m))), math.floor(least / kappa)) for m in points}
@@ -75,7 +75,7 @@ def upper_bound(model: CheckedModel, data: Data, plan: CertifiedPlan, epsilon: f
             def start_value(m: int, after: tuple[Ints, Floats] = (knots, values)) -> float:
                 return sweep.start_value(m, *after)
 
-            found = list(pool.map(start_value, ms))
+            found = workers.map(start_value, ms)
             knots, values = np.array([*ms, top]), np.array([*found, kappa * top])
     size = 2.0**12 * span * (10 + abs(math.log(span))) + abs(least) + abs(most)
     rounding = plan.k * (model.horizon * (sweep.longest + 16) + 16) * 2.0**-52 * size
@@ -174,6 +174,6 @@ class _Sweep:
         checks.fits_in_memory(16 * cells, f"a slice of {self._model.n_states} states")
         # Beyond the greatest return a best return is worth itself. No cap there: chords need a convex curve.
         ends = np.where(j <= knots[-1], np.interp(j, knots, values), self._kappa * j)
-        found = kernels.optimistic_slice(self._rows, low, self._high, m, ends, self._stakes, self.used)
+        found = stopping.run(kernels.optimistic_slice, self._rows, low, self._high, m, ends, self._stakes, self.used)
         model = self._model
         return float(found[model.start_state] @ model.start_prob / model.start_prob.sum())

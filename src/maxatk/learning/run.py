@@ -29,7 +29,7 @@ from maxatk.rows import Floats, Ints
 
 PlanT = TypeVar("PlanT", bound=Plan)
 
-VERSION = 1
+VERSION = 2
 CHUNK = 2**18  # samples in one call of the model
 SAVE_EVERY = 1.0  # seconds
 

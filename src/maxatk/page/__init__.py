@@ -33,6 +33,7 @@ from maxatk.page.moments import ANY, Count, ask, finite, frame, sample_trials
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan
 from maxatk.progress import reporter
+from maxatk.stopping import StoppedError
 
 
 def require() -> None:
@@ -42,6 +43,12 @@ def require() -> None:
             import_module(name)
         except ImportError:
             raise MissingExtraError(f"pages need {name}, which is not installed: pip install 'maxatk[page]'") from None
+
+
+def prepare() -> None:
+    """Load what draws pages ahead of long work: it takes a second or two, and may be missing."""
+    require()
+    _vega()
 
 
 def write(
@@ -84,7 +91,7 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
     try:
         data |= _moments(plan, low, grid, drawn)
         silent = ""
-    except TooLargeError as error:
+    except (TooLargeError, StoppedError) as error:
         silent = str(error)
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(_part("page.html")).render(
@@ -212,5 +219,5 @@ def _packed(values: Any, kind: str) -> str:
 def _words(plan: Plan) -> list[str]:
     try:
         return contrast(plan).sentences(most=6)
-    except TooLargeError as error:
+    except (TooLargeError, StoppedError) as error:
         return [f"Not told: {error}."]

@@ -5,32 +5,40 @@ curve ``U_i(m)``. Curves are built from the last to the first; each needs only s
 one rollout swept backwards with ``m`` held fixed. Where all rewards are multiples of a common step the sweep is exact,
 and only what lies between the knots is uncertain; otherwise chords above and planes below bound what lies between
 lattice points, too, and the lattice is refined until the interval is as narrow as asked.
+
+Whatever is known at any moment is kept in one place, so that a search that is stopped has something to give back: the
+best policy of those that a pass over a lattice found, those that an unfinished pass leaves, and the one that maximises
+the mean in every rollout.
 """
 
 import math
-import os
 import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
-from maxatk import checks, kernels
+from maxatk import checks, kernels, stopping
 from maxatk.checks import Number
 from maxatk.errors import InputError, TooLargeError
 from maxatk.mdp import MDP
-from maxatk.planning.certified_plan import CertifiedPlan
-from maxatk.planning.curves import Curve, from_knots, identity
-from maxatk.planning.lattice import Bounds, Lattice, common_step, last_rollout, mean_values, solve_slices
-from maxatk.planning.plan import Progress, Reporter, Status, floats_around
+from maxatk.planning.certified_plan import Certificate, CertifiedPlan
+from maxatk.planning.curves import Curve, Curves, distance, from_knots, identity
+from maxatk.planning.lattice import Bounds, Lattice, common_step, last_rollout, returns_apart, solve_slices
+from maxatk.planning.plan import Progress, Reporter, Status
+from maxatk.policies import MarkovPolicy
+from maxatk.returns import floats_around
 from maxatk.rows import Floats
+from maxatk.stopping import StoppedError
+from maxatk.workers import Workers
 
 EXACT_POINTS = 50_000  # a lattice of at most so many points is swept exactly, whatever the tolerance
+TABLE_POINTS = 2**22  # of a table that holds the last curve at all lattice points
 FIRST_KNOTS = 7  # with the floor, two sweeps of four
 COARSE_POINTS = 128  # of the first lattice for rewards without a common step
+FEW_ATOMS = 20_000  # histories that are followed to see what the mean-optimal policy earns
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,7 @@ class Certified:
         tol: the width to reach, in units of the return; by default a thousandth of the difference between the largest
             possible return and the value of a single rollout.
         time_limit: seconds after which the best interval so far is returned.
-        max_memory: bytes that the tables of slices may take together; by default half of this machine's memory.
+        max_memory: bytes that the tables of slices may take together; by default half of the memory that there is.
         threads: how many slices are swept at once; by default one per core. Results do not depend on it.
     """
 
@@ -60,209 +68,236 @@ class Certified:
 
     def solve(self, mdp: MDP, k: int, best_so_far: Number, progress: Reporter | None = None) -> CertifiedPlan:
         """Plan ``k`` rollouts of ``mdp``; ``best_so_far`` and ``progress`` are as :func:`maxatk.solve` hands them."""
-        with _Work(self, progress) as work:
-            return _Search(mdp, k, best_so_far, self.tol, work).run()
-
-
-class _StoppedError(Exception):
-    """The time or memory that was granted is used up, or the user asked for an end."""
-
-    def __init__(self, status: Status) -> None:
-        super().__init__(status)
-        self.status = status
-
-
-class _Work:
-    """What a search may use: threads, time, memory; and a count of what it used."""
-
-    def __init__(self, config: Certified, report: Reporter | None) -> None:
-        self.threads = config.threads or os.cpu_count() or 1
-        self.began = time.perf_counter()
-        self._deadline = math.inf if config.time_limit is None else self.began + config.time_limit
-        self.memory = float(checks.memory() / 2 if config.max_memory is None else config.max_memory)
-        self.slices = 0
-        self._report = report
-        self._pool = ThreadPoolExecutor(self.threads)
-
-    def __enter__(self) -> "_Work":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
-
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self.began
-
-    @property
-    def unlimited(self) -> bool:
-        """Whether there is all the time in the world."""
-        return self._deadline == math.inf
-
-    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:
-        """Map over slices, in order, as long as there is time and memory."""
-
-        def one(item: Any) -> Any:
-            if time.perf_counter() > self._deadline:
-                raise _StoppedError(Status.TIME_LIMIT)
-            try:
-                return function(item)
-            except (TooLargeError, MemoryError):
-                raise _StoppedError(Status.MEMORY_LIMIT) from None
-
-        return self._pool.map(one, items)
-
-    @property
-    def slice_memory(self) -> float:
-        """What one of several slices at a time may take."""
-        return self.memory / self.threads
-
-    def report(self, lower: float, upper: float, rollout: int) -> None:
-        if self._report is not None:
-            self._report(Progress(lower, upper, rollout, self.slices, self.seconds))
+        memory = float(checks.memory() / 2 if self.max_memory is None else self.max_memory)
+        with stopping.scope(), Workers(self.threads) as workers:
+            search = _Search(mdp, k, best_so_far, self.tol, workers, memory, progress)
+            with stopping.scope(None if self.time_limit is None else self.time_limit - search.seconds):
+                return search.run()
 
 
 @dataclass(frozen=True)
 class _Pass:
-    """What one lattice gave: bounds, and the curves that the policy acts on. Without rounding."""
+    """What the curves of one lattice give, finished or not: bounds, rounded outward, and what the policy acts on."""
 
     lower: float
     upper: float
     lattice: Lattice
-    curves: list[Curve]  # [K + 1], the first unused
+    curves: Curves
     start: float  # the best return that stands for the incumbent in the first rollout
     gap: float  # the largest between the bounds of the curve after the first rollout
-    stopped: Status | None
 
 
 class _Search:
-    """One search for a plan."""
+    """One search for a plan, and all that is known so far."""
 
-    def __init__(self, mdp: MDP, k: int, best_so_far: Number, tol: float | None, work: _Work) -> None:
-        self.mdp, self.k, self.best_so_far, self.work = mdp, k, best_so_far, work
+    def __init__(
+        self,
+        mdp: MDP,
+        k: int,
+        best_so_far: Number,
+        tol: float | None,
+        workers: Workers,
+        memory: float,
+        report: Reporter | None,
+    ) -> None:
+        self.mdp, self.k, self.best_so_far = mdp, k, best_so_far
+        self._workers, self._memory, self._report = workers, memory, report
+        self._began, self._slices = time.perf_counter(), 0
+        # What takes one pass over the problem is not part of the search: without it nothing could be said.
         self.least, self.most = mdp.return_range
+        self.mean = mdp.mean_optimal[1]
         self.incumbent = max(float(best_so_far), self.least)  # below the least return it is as good as none
-        means = mean_values(mdp)[0, mdp.start_state]
-        self.mean = float(means @ mdp.reset_prob)
         self._most_outcomes = int(np.diff(mdp.outcome_start).max())
         self.tol = 1e-3 * max(self.most - self.mean, 0.0) if tol is None else float(tol)
+        # What is known: the best pass, the least upper bound, and what repeating the mean-optimal policy earns.
+        self._found = self._unfinished(self._first_lattice(), Curves(k, (identity(self.least, self.most),)))
+        self._upper = self._found.upper
+        mean = self.mean - self.rounding(self._found.lattice)
+        self._repeated = max(self._floats_of_best[0], self.least, mean)
+
+    @property
+    def seconds(self) -> float:
+        """Since the search began."""
+        return time.perf_counter() - self._began
+
+    @property
+    def _floats_of_best(self) -> tuple[float, float]:
+        """The floats around the return in hand."""
+        return (-math.inf, -math.inf) if self.best_so_far == -math.inf else floats_around(Fraction(self.best_so_far))
+
+    # What comes back, and when.
 
     def run(self) -> CertifiedPlan:
-        best, status = self._refine()
-        rounding = self.rounding(best.lattice)
-        lower, upper = best.lower - rounding, best.upper + rounding
-        if status is None:
+        """Search until the interval is narrow or something ends it: the one place that decides what comes back."""
+        status = None
+        try:
+            self._search()
+        except StoppedError as stop:
+            status = Status(stop.reason)
+        except (TooLargeError, MemoryError):
+            status = Status.MEMORY_LIMIT
+        except KeyboardInterrupt:  # raised by whoever is told of the progress
+            stopping.current().end(stopping.Reason.INTERRUPTED)
+            status = Status.INTERRUPTED
+        return self._plan(status)
+
+    def _plan(self, status: Status | None) -> CertifiedPlan:
+        found = self._found
+        lower = self._lower
+        rounding = self.rounding(found.lattice)
+        upper = max(self._upper, lower)
+        if status is None or upper - lower <= self.tol:
             status = Status.WITHIN_TOL if upper - lower <= self.tol else Status.ROUNDING
         return CertifiedPlan(
             mdp=self.mdp,
             k=self.k,
             best_so_far=self.best_so_far,
-            lower=max(
-                lower, -math.inf if self.best_so_far == -math.inf else floats_around(Fraction(self.best_so_far))[0]
-            ),
+            lower=lower,
             upper=upper,
             status=status,
             stats={
-                "slices": self.work.slices,
-                "lattice_step": best.lattice.kappa,
-                "exact_lattice": float(best.lattice.exact),
-                "knots": sum(len(curve.line_slope) for curve in best.curves[1 : self.k]),
+                "slices": self._slices,
+                "lattice_step": found.lattice.kappa,
+                "exact_lattice": float(found.lattice.exact),
+                "knots": sum(len(curve.line_slope) for curve in found.curves.tail[:-1]),
                 "tol": self.tol,
                 "rounding": rounding,
-                "gap_after_first": best.gap,
-                "seconds": self.work.seconds,
+                "seconds": self.seconds,
             },
-            lattice=best.lattice,
-            curves=tuple(best.curves),
-            start=best.start,
+            lattice=found.lattice,
+            curves=found.curves,
+            start=found.start,
+            certificate=Certificate(self.tol, rounding, found.gap, self._repeats),
         )
 
+    @property
+    def _repeats(self) -> bool:
+        """Whether repeating the mean-optimal policy is surer to earn more than what the passes found."""
+        return self._repeated > self._found.lower + self.rounding(self._found.lattice)
+
+    @property
+    def _lower(self) -> float:
+        """What the best policy known is sure to earn."""
+        return max(self._repeated if self._repeats else self._found.lower, self._floats_of_best[0])
+
+    def _keep(self, found: _Pass) -> None:
+        """Lower bound and policy come from one pass, and the better one is kept; upper bounds may be of any."""
+        self._upper = min(self._upper, found.upper)
+        if found.lower > self._found.lower:
+            self._found = found
+
+    def _tell(self, rollout: int) -> None:
+        if self._report is not None:
+            upper = max(self._upper, self._lower)
+            self._report(Progress(self._lower, upper, rollout, self._slices, self.seconds, self.tol))
+
     def rounding(self, lattice: Lattice) -> float:
-        """What floating point may have added up to: bounded by magnitude, rollout by rollout.
+        """What floating point may have added up to: bounded by magnitude, rollout by rollout (planner.md, 10)."""
+        return self.k * self._rounding_of_one(lattice)
 
-        A backup of ``b`` outcomes errs by ``b + 3`` units in the last place of its largest term, a row's
-        normalisation by two more, and evaluating a curve by some more at the end of each rollout.
-        """
+    def _rounding_of_one(self, lattice: Lattice) -> float:
         H = self.mdp.horizon
-        size = lattice.largest + abs(self.incumbent)
-        per_rollout = (H * (self._most_outcomes + 6) + 16) * 2.0**-53 * size + H * lattice.error
-        return self.k * per_rollout
+        size = lattice.largest + abs(self.incumbent) + H * lattice.kappa * (not lattice.exact)
+        return (H * (4 * self._most_outcomes + 16) + 32) * 2.0**-53 * size + H * lattice.error
 
-    def _refine(self) -> tuple[_Pass, Status | None]:
-        """Passes over finer and finer lattices, until the interval is narrow enough or something runs out."""
-        step = common_step(self.mdp)
-        span = self.most - self.least
-        if step is not None and span <= EXACT_POINTS * step:
-            best = self._pass(Lattice(self.mdp, float(step), exact=True))
-            return best, best.stopped
+    # The search: finer and finer lattices.
+
+    def _first_lattice(self) -> Lattice:
+        """The lattice of a common step if that has few points, else a coarse one."""
+        if self._step is not None and returns_apart(self.mdp) <= EXACT_POINTS * self._step:
+            return Lattice(self.mdp, float(self._step), exact=True)
+        span, size = self.most - self.least, float(np.abs(self.mdp.reward).max())
+        return Lattice(self.mdp, max(max(span, 1e-3 * size, 1e-300) / COARSE_POINTS, self._finest), exact=False)
+
+    @cached_property
+    def _step(self) -> Fraction | None:
+        return common_step(self.mdp)
+
+    @property
+    def _finest(self) -> float:
+        """A step far below the rewards would be all digits, or have no index."""
         size = float(np.abs(self.mdp.reward).max())
-        # A step far below the rewards would be all digits, or have no index.
-        finest = max(1e-9 * span, size * self.mdp.horizon / (kernels.NEVER // 8))
-        kappa = max(max(span, 1e-3 * size, 1e-300) / COARSE_POINTS, finest)
-        best: _Pass | None = None
-        if self.most - max(self.mean, self.incumbent) <= self.tol:  # there is nothing to plan for
-            return self._given_up(Lattice(self.mdp, kappa, exact=False), [identity(self.least, self.most)], None), None
-        while True:
-            exact = step is not None and kappa <= step
-            lattice = Lattice(self.mdp, float(step) if exact and step is not None else kappa, exact)
-            found = self._pass(lattice)
-            best = found if best is None else _better(best, found)
-            width = best.upper - best.lower + 2 * self.rounding(best.lattice)
-            if found.stopped is not None and width > self.tol:
-                return best, found.stopped
-            if width <= self.tol or exact or kappa <= finest:
-                return best, None
-            least = 1 / 16 if self.work.unlimited else 1 / 4  # where time may run out, what is half done is lost
-            kappa = max(kappa * min(max((0.7 * self.tol / width) ** 0.6, least), 1 / 2), finest)
+        return max(1e-9 * (self.most - self.least), size * self.mdp.horizon / (kernels.WIDEST // 2))
 
-    def _pass(self, lattice: Lattice) -> _Pass:
+    def _search(self) -> None:
+        """Passes over finer and finer lattices, until the interval is narrow enough, or as narrow as can be."""
+        lattice = self._found.lattice
+        if self.incumbent >= self.most:  # nothing can be improved
+            return
+        if self.k == 1 and self.incumbent <= self.least:  # all that counts is the mean
+            self._upper = min(self._upper, self.mean + self.rounding(lattice))
+            return
+        self._repeated = max(self._repeated, self._repeat())
+        self._tell(self.k)
+        while self._width > self.tol:
+            self._pass(lattice)
+            if lattice.exact or lattice.kappa <= self._finest:
+                return
+            # Where time may run out, what is half done is lost: smaller strides.
+            least = 1 / 4 if stopping.current().timed else 1 / 16
+            stride = min(max((0.7 * self.tol / max(self._width, 1e-300)) ** 0.6, least), 1 / 2)
+            kappa = max(lattice.kappa * stride, self._finest)
+            exact = self._step is not None and kappa <= self._step
+            lattice = Lattice(self.mdp, float(self._step) if exact and self._step is not None else kappa, exact)
+
+    @property
+    def _width(self) -> float:
+        return self._upper - self._lower
+
+    def _repeat(self) -> float:
+        """What the mean-optimal policy earns at least if it is repeated: a floor under all that is claimed."""
+        from maxatk.evaluation.evaluate import bounds_in_floats
+
+        rows, _ = self.mdp.mean_optimal
+        policy = MarkovPolicy(self.mdp.action[rows], self.k, self.best_so_far)
+        share = 1e-3 * self.tol / self.mdp.horizon
+        return bounds_in_floats(self.mdp, policy, share, FEW_ATOMS)[0]
+
+    def _pass(self, lattice: Lattice) -> None:
         """All curves from the last to the first, on one lattice. Each is finished before the next one is begun."""
-        curves = [identity(self.least, self.most)]
+        curves = Curves(self.k, (identity(self.least, self.most),))
         gap = 0.0  # the largest between the bounds of the curve at hand
         # On an exact lattice only knots cost accuracy; otherwise they share the tolerance with the lattice.
         budget = max(self.tol - 2 * self.rounding(lattice), 0.0) * (1.0 if lattice.exact else 0.5)
-        try:
-            for i in range(self.k - 1, 0, -1):
-                # The last curve's knots cost nothing, so it takes little; the others share what is left.
-                left = max(budget - gap, 0.0) if lattice.exact else budget
-                share = left / 20 if i == self.k - 1 else left / (i if lattice.exact else self.k - 1)
-                curve, gap = self._curve(lattice, i, curves[0], gap, share)
-                curves.insert(0, curve)
-                self.work.report(float(curve.lower(self.incumbent)), self.most, i)
-            start, lower, upper = self._first_rollout(lattice, curves[0], gap)
-        except _StoppedError as stop:
-            return self._given_up(lattice, curves, stop.status)
-        except KeyboardInterrupt:
-            return self._given_up(lattice, curves, Status.INTERRUPTED)
-        stopped = None
-        try:
-            self.work.report(lower, upper, 0)
-        except KeyboardInterrupt:  # too late to lose anything
-            stopped = Status.INTERRUPTED
-        return _Pass(lower, upper, lattice, [curves[0], *curves], start, gap, stopped)
+        for i in range(self.k - 1, 0, -1):
+            # The last curve's knots cost nothing, so it takes little; the others share what is left.
+            left = max(budget - gap, 0.0) if lattice.exact else budget
+            share = left / 20 if i == self.k - 1 else left / (i if lattice.exact else self.k - 1)
+            after = curves[i + 1]
+            curve, gap = self._curve(lattice, i, after, gap, share)
+            curves = curves.with_earlier(curve)
+            self._keep(self._unfinished(lattice, curves))
+            self._tell(i)
+            # A curve that is the next one's equal, but for rounding, is the equal of all before it, too: what the
+            # sweep does to a curve is monotone and expands no difference.
+            if i < self.k - 1 and distance(curve, after) <= self._rounding_of_one(lattice):
+                break
+        start, lower, upper = self._first_rollout(lattice, curves[1], gap)
+        rounding = self.rounding(lattice)
+        self._keep(_Pass(lower - rounding, upper + rounding, lattice, curves, start, gap))
+        self._tell(0)
 
     def _first_rollout(self, lattice: Lattice, after: Curve, gap: float) -> tuple[float, float, float]:
-        """The first rollout needs one slice: that of the incumbent."""
-        if self.incumbent >= self.most:
-            return self.incumbent, self.incumbent, self.incumbent
-        if self.k == 1 and self.incumbent <= self.least:
-            return self.least, self.mean, self.mean
+        """The first rollout needs one slice, that of the incumbent: its best return, and bounds."""
         start = max(self.incumbent, self._floor(lattice, after))
         if start >= self.most:
             return start, float(after.lower(self.incumbent)), self.most
-        self.work.slices += 1
-        bounds = solve_slices(lattice, after, gap, [start], self.work.map, self.work.memory)
+        self._slices += 1
+        bounds = solve_slices(lattice, after, gap, [start], self._workers.map, self._memory)
         return start, float(bounds.lower[0]), min(float(bounds.upper[0]), self.most)
 
-    def _given_up(self, lattice: Lattice, curves: list[Curve], status: Status | None) -> _Pass:
-        """What can be said without more work: more rollouts never lower the value, and no return exceeds the most."""
-        after = curves[0]
-        lower = max(float(after.lower(self.incumbent)), self.mean, self.incumbent)
-        hull = np.array([self.least, self.most])
-        flat = replace(after, point=hull, point_value=np.array([self.most, self.most]))
-        missing = self.k + 1 - len(curves)
-        upper = max(self.most, self.incumbent)
-        return _Pass(lower, upper, lattice, [*[flat] * missing, *curves], self.incumbent, upper - self.least, status)
+    def _unfinished(self, lattice: Lattice, curves: Curves) -> _Pass:
+        """What curves say that do not reach the first rollout (planner.md, 9).
+
+        More rollouts never lower the value, whatever is done in them, and no return exceeds the most.
+        """
+        after = curves.tail[0]
+        points = np.unique([self.least, self.most])
+        flat = replace(after, floor=self.least, point=points, point_value=np.full(len(points), self.most))
+        lower = float(after.lower(self.incumbent)) - self.rounding(lattice)
+        gap = self.most - float(after.lower(self.least))
+        upper = max(self.most, self._floats_of_best[1])
+        return _Pass(lower, upper, lattice, curves.with_earlier(flat), self.incumbent, gap)
 
     def _floor(self, lattice: Lattice, after: Curve) -> float:
         """A best return that is as good as none under the next curve's lower bound: where that stops being flat."""
@@ -271,6 +306,8 @@ class _Search:
             return self.least
         return lattice.kappa * lattice.index(flat) if lattice.exact else flat
 
+    # One curve.
+
     def _curve(self, lattice: Lattice, i: int, after: Curve, gap: float, share: float) -> tuple[Curve, float]:
         """Curve ``i`` and the largest gap between its bounds."""
         if i == self.k - 1:
@@ -278,41 +315,51 @@ class _Search:
         floor = self._floor(lattice, after)
         if floor >= self.most:  # the largest return is as good as certain: more rollouts change nothing
             hull = np.array([self.most])
-            return replace(after, floor=self.most, point=hull, point_value=hull), self.most - float(
-                after.lower(-math.inf)
-            )
+            flat = replace(after, floor=self.most, point=hull, point_value=hull)
+            return flat, self.most - float(after.lower(-math.inf))
         # Where the next curve turns this one will, too: some of its knots to begin with, so that threads have work.
         inner = after.line_knot[(after.line_knot > floor) & (after.line_knot < self.most)]
         useful = inner[:: max(len(inner) // FIRST_KNOTS, 1)].tolist()
+        knots = [floor, *self._incumbent_above(floor), *useful]
+        return self._build(lattice, self._by_slices(lattice, after, gap), knots, share, lattice.exact)
+
+    def _by_slices(self, lattice: Lattice, after: Curve, gap: float) -> Callable[[Sequence[float]], Bounds]:
+        """A function that bounds a curve at some knots by a slice for each."""
 
         def solve(knots: Sequence[float]) -> Bounds:
-            self.work.slices += len(knots)
-            return solve_slices(lattice, after, gap, knots, self.work.map, self.work.slice_memory)
+            self._slices += len(knots)
+            memory = self._memory / self._workers.threads
+            return solve_slices(lattice, after, gap, knots, self._workers.map, memory)
 
-        return self._build(lattice, solve, [floor, *self._incumbent_above(floor), *useful], share, lattice.exact)
+        return solve
 
     def _last_curve(self, lattice: Lattice, after: Curve, share: float) -> tuple[Curve, float]:
-        """The last rollout's curve: one sweep holds it at all lattice points, and only some are kept as knots."""
+        """The last rollout's curve: one sweep holds it at all lattice points, and only some are kept as knots.
+
+        Far down it is at least the mean, which a policy earns that maximises the mean, and at most what it is at the
+        lowest point of the table.
+        """
         end, top = lattice.index(self.least), lattice.index(self.most) + (0 if lattice.exact else 1)
         bottom = max(end, lattice.index(self.mean - 2 * (self.most - self.mean)))
         while True:
-            self.work.slices += 1
-            (table,) = self.work.map(lambda b: last_rollout(lattice, b, top, after, self.work.memory), [bottom])
+            if top - bottom > TABLE_POINTS:  # most of the points would be empty
+                knots = [self.least, *self._incumbent_above(self.least)]
+                by_slices = self._by_slices(lattice, after, 0.0)
+                return self._build(lattice, by_slices, knots, share, lattice.exact, mean=self.mean)
+            self._slices += 1
+            (table,) = self._workers.map(last_rollout, [lattice], [bottom], [top], [after], [self._memory])
             if bottom == end or table.upper[0] - self.mean <= share / 2:
                 break
             bottom = max(end, top - 4 * (top - bottom) - 1)
-        # Below the table the curve is at least the mean, and at most what it is at the bottom.
-        table.lower[0], table.slope[0] = self.mean, 0.0
         floor = lattice.kappa * bottom
         if floor >= self.most:  # the largest return is as good as certain
-            knot = np.array([self.most])
-            curve = from_knots(self.most, self.most, knot, knot, np.array([self.mean]), np.zeros(1))
-            return curve, self.most - self.mean
+            none = np.zeros(0)
+            return from_knots(self.most, self.most, none, none, none, none, self.mean), self.most - self.mean
         incumbent = self._incumbent_above(floor)
 
         def look_up(m: float) -> tuple[float, float, float]:
             if m in incumbent:
-                (found,) = zip(*solve_slices(lattice, after, 0.0, [m], self.work.map, self.work.memory), strict=True)
+                (found,) = zip(*solve_slices(lattice, after, 0.0, [m], self._workers.map, self._memory), strict=True)
                 return found
             at = round(m / lattice.kappa) - bottom
             return table.upper[at], table.lower[at], table.slope[at]
@@ -320,7 +367,7 @@ class _Search:
         def solve(knots: Sequence[float]) -> Bounds:
             return Bounds(*np.array([look_up(m) for m in knots]).T)
 
-        return self._build(lattice, solve, [floor, *incumbent], share, on_lattice=True)
+        return self._build(lattice, solve, [floor, *incumbent], share, on_lattice=True, mean=self.mean)
 
     def _incumbent_above(self, floor: float) -> list[float]:
         """The incumbent is a knot of every curve, since it may stay the best return for long."""
@@ -333,9 +380,13 @@ class _Search:
         knots: list[float],
         share: float,
         on_lattice: bool,
+        mean: float = -math.inf,
     ) -> tuple[Curve, float]:
         """A curve from its first knots (the floor first), with more where tangents cross until what lies between two
-        knots is uncertain by at most ``share`` more than the knots are; and the largest gap."""
+        knots is uncertain by at most ``share`` more than the knots are; and the largest gap.
+
+        Up to the floor the curve is flat, unless ``mean`` is what it is at least there.
+        """
         floor = knots[0]
         noise = 2.0**-48 * (lattice.largest + abs(self.incumbent))  # no knot is worth less than this
         known: dict[float, tuple[float, float, float]] = {self.most: (self.most, self.most, 1.0)}
@@ -344,12 +395,14 @@ class _Search:
             known |= dict(zip(new, zip(*solve(new), strict=True), strict=True))
             m = np.array(sorted(known))
             upper, lower, slope = np.array([known[x] for x in m.tolist()]).T
-            slope = np.where(m <= floor, 0.0, slope)
+            if mean == -math.inf:
+                slope = np.where(m <= floor, 0.0, slope)
             # Knots far more exact than the lattice would be wasted on it; all curves together lose an eighth.
             enough = max(share, noise, float((upper - lower).max()) / (8 * self.k))
             new, gap = _between(m, upper, lower, slope, enough, lattice.kappa if on_lattice else None)
             if not new:
-                return from_knots(floor, self.most, m[:-1], upper[:-1], lower[:-1], slope[:-1]), gap
+                curve = from_knots(floor, self.most, m[:-1], upper[:-1], lower[:-1], slope[:-1], mean)
+                return curve, max(gap, float(upper[0] - curve.lower(-math.inf)))
 
 
 def _between(
@@ -377,8 +430,3 @@ def _between(
         if worst - max(upper[i] - lower[i], upper[i + 1] - lower[i + 1]) > share:
             new.append(place)
     return new, largest
-
-
-def _better(a: _Pass, b: _Pass) -> _Pass:
-    """The pass with the better lower bound and policy, with the better of the two upper bounds."""
-    return replace(a if a.lower >= b.lower else b, upper=min(a.upper, b.upper))

@@ -1,6 +1,8 @@
 """What the certified planner returns: curves, and a policy that acts on slices solved again from them."""
 
+import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -15,13 +17,25 @@ from maxatk.errors import InputError
 from maxatk.formats import archive
 from maxatk.formats.archive import Archive
 from maxatk.mdp import MDP
-from maxatk.planning.curves import Curve
+from maxatk.planning.curves import Curve, Curves
 from maxatk.planning.lattice import Lattice, Slice
-from maxatk.planning.plan import Plan, Status, floats_around
+from maxatk.planning.plan import Plan, Status
 from maxatk.planning.slice_policy import SlicePolicy
+from maxatk.returns import floats_around
+from maxatk.rows import exact_text
 
-VERSION = 1
+VERSION = 2
 PROBLEM = "problem_"  # what the members of a problem within a plan are named with
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The numbers that a plan's bounds rest on."""
+
+    tol: float  # the width that was asked for
+    rounding: float  # what floating point may have added up to, in either bound
+    gap_after_first: float  # between the bounds of the curve after the first rollout, at most
+    repeats_mean: bool  # whether the policy maximises the mean in every rollout, as the surest to earn ``lower``
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,8 +46,9 @@ class CertifiedPlan(Plan):
     """
 
     lattice: Lattice  # the problem on a lattice of returns
-    curves: tuple[Curve, ...] = field(repr=False)  # [K + 1] U_0 to U_K; the first is only a stand-in
+    curves: Curves = field(repr=False)  # U_0 to U_K
     start: float  # the best return that stands for the incumbent in the first rollout
+    certificate: Certificate = field(repr=False)  # what the bounds rest on
 
     @property
     def policy(self) -> "CertifiedPolicy":
@@ -51,17 +66,25 @@ class CertifiedPlan(Plan):
         least, most = self.mdp.return_range
         if i == self.k or best >= most:  # nothing can be improved
             return floats_around(best) if isinstance(best, Fraction) else (best, best)
-        x = float(best)
-        rounding = self.stats["rounding"] + (math.ulp(x) if math.isfinite(x) else 0.0)
+        x = max(float(best), least)  # below the least return it is as good as none
+        rounding = self.certificate.rounding + math.ulp(x)
         if i > 0:
             lower, upper = float(self.curves[i].lower(x)), float(self.curves[i].upper(x))
-        else:
-            after = self.curves[1]
-            start = max(x, least, after.flat_to)
-            upper, lower, _ = Slice(self.lattice, self.lattice.tables, after, start).at_start()[:, 0].tolist()
-            if self.lattice.exact:  # the next rollout meets lattice points, whose gap is known, and m itself
-                upper = lower + max(self.stats["gap_after_first"], float(after.upper(start) - after.lower(start)))
-        return lower - rounding, min(upper + rounding, most)
+            return lower - rounding, min(upper + rounding, most)
+        after = self.curves[1]
+        start = min(max(x, after.flat_to), most)
+        upper, lower, _ = Slice(self.lattice, self.lattice.tables, after, start).at_start()[:, 0].tolist()
+        if self.lattice.exact:  # the next rollout meets lattice points, whose gap is known, and m itself
+            upper = lower + max(self.certificate.gap_after_first, float(after.upper(start) - after.lower(start)))
+        same = best == self.best_so_far or max(best, self.best_so_far) <= least
+        return self._as_planned(x, same, lower - rounding, min(upper + rounding, most))
+
+    def _as_planned(self, m: float, same: bool, lower: float, upper: float) -> tuple[float, float]:
+        """Bounds on ``U_0(m)`` cut down to what the plan's own say: the curve rises, by no more than ``m`` does."""
+        least, most = self.mdp.return_range
+        rise = 0.0 if same else m - max(float(self.best_so_far), least)
+        slack = 0.0 if same else 4 * math.ulp(max(abs(x) for x in (m, rise, self.lower, self.upper)))
+        return max(lower, self.lower + min(rise, 0.0) - slack), min(upper, self.upper + max(rise, 0.0) + slack, most)
 
     def save(self, path: str | PathLike[str], *, with_problem: bool = False) -> None:
         """Write the plan to ``path``, for :func:`maxatk.load_plan` to read: its curves and numbers.
@@ -70,8 +93,9 @@ class CertifiedPlan(Plan):
             path: the file, which is whole or not there: it is written beside ``path`` and then moved.
             with_problem: whether the file holds the problem, too, so that it can be read without it.
         """
-        arrays = {f"{name}{i}": getattr(curve, name) for i, curve in enumerate(self.curves) for name in Curve.arrays()}
-        arrays["floor"] = np.array([curve.floor for curve in self.curves])
+        tail = self.curves.tail
+        arrays = {f"{name}{i}": getattr(curve, name) for i, curve in enumerate(tail) for name in Curve.arrays()}
+        arrays["floor"] = np.array([curve.floor for curve in tail])
         header = {"problem": self.mdp.fingerprint, **self._numbers()}
         if with_problem:
             header["problem_header"], problem = formats.problem_members(self.mdp, PROBLEM)
@@ -79,9 +103,10 @@ class CertifiedPlan(Plan):
         archive.write(path, "plan", VERSION, header, arrays)
 
     def _numbers(self) -> dict[str, Any]:
+        best = self.best_so_far
         return {
             "k": self.k,
-            "best_so_far": float(self.best_so_far),
+            "best_so_far": "" if best == -math.inf else exact_text((Fraction(best),)),
             "lower": self.lower,
             "upper": self.upper,
             "status": str(self.status),
@@ -89,6 +114,7 @@ class CertifiedPlan(Plan):
             "kappa": self.lattice.kappa,
             "exact": self.lattice.exact,
             "start": self.start,
+            "certificate": dataclasses.asdict(self.certificate),
         }
 
 
@@ -114,36 +140,55 @@ def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPla
         mdp = _held_problem(file) if given is None else given
         if numbers.get("problem") != mdp.fingerprint:
             raise InputError("it was made for another problem")
-        k = checks.integer(numbers.get("k"), "k", least=1)
+        k = checks.rollouts(numbers.get("k"))
         floor = file.array("floor", "<f8")
-        if len(floor) != k + 1:
+        if not 1 <= len(floor) <= k + 1:
             raise InputError(f"it has {len(floor)} curves, but {k} rollouts")
-        curves = [
-            Curve(float(floor[i]), **{name: file.array(f"{name}{i}", "<f8") for name in Curve.arrays()})
-            for i in range(k + 1)
-        ]
-        for curve in curves:
-            curve.check()
-        stats = {str(name): float(value) for name, value in dict(numbers["stats"]).items()}
-        kappa, start, lower, upper = (
-            float(checks.exact_number(numbers[name], name)) for name in ("kappa", "start", "lower", "upper")
-        )
+        kappa, start, lower, upper = (_number(numbers, name) for name in ("kappa", "start", "lower", "upper"))
         if kappa <= 0 or lower > upper:
             raise InputError("its numbers make no sense")
+        lattice = Lattice(mdp, kappa, _bool(numbers, "exact"))
+        least, most = mdp.return_range
+        tail = tuple(
+            Curve(float(floor[i]), **{name: file.array(f"{name}{i}", "<f8") for name in Curve.arrays()})
+            for i in range(len(floor))
+        )
+        for curve in tail:
+            curve.check(least - kappa, most)
+        certificate, stats, best = numbers.get("certificate"), numbers.get("stats"), numbers.get("best_so_far")
+        if not checks.is_dict(certificate) or not checks.is_dict(stats):
+            raise InputError("it has no certificate")
         return CertifiedPlan(
             mdp=mdp,
             k=k,
-            best_so_far=checks.incumbent(float(numbers["best_so_far"])),
+            best_so_far=checks.incumbent(formats.fractions(str(best))[0]) if best else -math.inf,
             lower=lower,
             upper=upper,
-            status=Status(numbers["status"]),
-            stats=stats,
-            lattice=Lattice(mdp, kappa, bool(numbers["exact"])),
-            curves=tuple(curves),
+            status=Status(numbers.get("status")),
+            stats={str(name): float(value) for name, value in stats.items()},
+            lattice=lattice,
+            curves=Curves(k, tail),
             start=start,
+            certificate=Certificate(
+                tol=_number(certificate, "tol"),
+                rounding=_number(certificate, "rounding"),
+                gap_after_first=_number(certificate, "gap_after_first"),
+                repeats_mean=_bool(certificate, "repeats_mean"),
+            ),
         )
 
     return archive.read(path, "plan", VERSION, plan)
+
+
+def _number(numbers: Mapping[str, Any], name: str) -> float:
+    return float(checks.exact_number(numbers.get(name), name))
+
+
+def _bool(numbers: Mapping[str, Any], name: str) -> bool:
+    found = numbers.get(name)
+    if not isinstance(found, bool):
+        raise InputError(f"{name} must be true or false, not {checks.shown(found)}")
+    return found
 
 
 def _held_problem(file: Archive) -> MDP:
@@ -158,7 +203,8 @@ class CertifiedPolicy(SlicePolicy):
     """Acts on the slices of a plan's curves, as its certificate demands: it earns at least the plan's ``lower``."""
 
     def __init__(self, plan: CertifiedPlan) -> None:
-        super().__init__(plan.lattice, plan.curves, plan.start, plan.best_so_far)
+        repeats_mean = plan.certificate.repeats_mean
+        super().__init__(plan.lattice, plan.curves, plan.start, plan.best_so_far, repeats_mean=repeats_mean)
         self._plan = plan
 
     def certificate(self, mdp: MDP) -> tuple[float, float] | None:

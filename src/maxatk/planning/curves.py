@@ -22,7 +22,8 @@ class Curve:
     """Bounds of one curve: the greatest of some lines below, a broken line above.
 
     Line ``i`` is the tangent found at ``line_knot[i]``; it counts from ``line_end[i - 1]`` to ``line_end[i]``. Up to
-    ``floor`` the upper bound is taken to be flat. The first line is flat: it is what no return at all is worth.
+    ``floor`` the upper bound is taken to be flat. The first line is flat: it is what no return at all is worth. A knot
+    of ``-inf`` says that a line is earned by maximising the mean, whatever is in hand.
     """
 
     floor: float
@@ -38,16 +39,25 @@ class Curve:
         """The names of the fields that are arrays."""
         return [field.name for field in dataclasses.fields(cls) if field.name != "floor"]
 
-    def check(self) -> None:
-        """Refuse arrays, read from a file, that make no curve."""
+    def check(self, least: float, most: float) -> None:
+        """Refuse arrays, read from a file, that make no curve of a problem with returns in ``[least, most]``."""
         lines = len(self.line_slope)
         sizes = [len(self.line_end) + 1, len(self.line_height), len(self.line_knot)]
         if lines < 1 or sizes != [lines] * 3 or len(self.point) < 1 or len(self.point) != len(self.point_value):
             raise InputError("the arrays of a curve differ in length")
-        if not all(np.isfinite(getattr(self, name)).all() for name in self.arrays()):
+        bounded = ("line_end", "line_height", "line_slope", "point", "point_value")
+        if not all(np.isfinite(getattr(self, name)).all() for name in bounded) or math.isnan(self.floor):
             raise InputError("a curve holds numbers that are not finite")
-        if (np.diff(self.line_end) < 0).any() or (np.diff(self.point) <= 0).any():
+        if (
+            (np.diff(self.line_end) < 0).any()
+            or (np.diff(self.point) <= 0).any()
+            or (np.diff(self.line_slope) < 0).any()
+        ):
             raise InputError("a curve does not rise")
+        if self.line_slope[0] < 0 or self.line_slope[-1] > 1:
+            raise InputError("a curve rises faster than what is in hand")
+        if not ((self.line_knot == -math.inf) | ((self.line_knot >= least) & (self.line_knot <= most))).all():
+            raise InputError("a curve has knots where no return is")
 
     def lower(self, m: Any) -> Any:
         """The lower bound at ``m``, a number or an array."""
@@ -77,6 +87,28 @@ class Curve:
         return self.line_knot[np.searchsorted(self.line_end, m)]
 
 
+@dataclass(frozen=True)
+class Curves:
+    """``U_0`` to ``U_K``: the last of them one by one, and one that stands for all before them.
+
+    ``U_0`` itself is never among them: the first rollout needs a single slice, and has the next curve as a stand-in.
+    """
+
+    k: int  # K
+    tail: tuple[Curve, ...]  # [n] U_{K-n+1} to U_K; the first stands for all that come before it
+
+    def place(self, i: int) -> int:
+        """Where ``U_i`` is found in the tail."""
+        return max(i - (self.k + 1 - len(self.tail)), 0)
+
+    def __getitem__(self, i: int) -> Curve:
+        return self.tail[self.place(i)]
+
+    def with_earlier(self, curve: Curve) -> "Curves":
+        """The same with a curve before the first of the tail."""
+        return Curves(self.k, (curve, *self.tail))
+
+
 def identity(least: float, most: float) -> Curve:
     """``U_K``: with no rollouts to come, a best return is worth itself; so is any difference of returns."""
     far = 2 * (most - least) + max(abs(least), abs(most)) or 1.0  # no farther: interpolation rounds by its size
@@ -84,14 +116,32 @@ def identity(least: float, most: float) -> Curve:
     return Curve(-math.inf, np.zeros(0), np.zeros(1), np.ones(1), np.array([most]), ends, ends)
 
 
-def from_knots(floor: float, most: float, m: Floats, upper: Floats, lower: Floats, slope: Floats) -> Curve:
-    """The curve that knots ``m`` [n] pin down; the first is the floor, and its slope must be 0."""
+def from_knots(
+    floor: float, most: float, m: Floats, upper: Floats, lower: Floats, slope: Floats, mean: float = -math.inf
+) -> Curve:
+    """The curve that knots ``m`` [n] pin down; the first is the floor, and its slope must be 0.
+
+    ``mean``: what maximising the mean earns, where that is to be a line of its own.
+    """
     order = np.argsort(m, kind="stable")
     m, upper, lower, slope = m[order], upper[order], lower[order], slope[order]
     lines = [(float(s), float(v - s * x), float(x)) for x, v, s in zip(m, lower, slope, strict=True)]
+    if mean > -math.inf:
+        lines.append((0.0, mean, -math.inf))
     ends, heights, slopes, knots = _greatest([*lines, (1.0, 0.0, most)])
     point, value = _hull(np.append(m, most), np.append(upper, most))
     return Curve(floor, ends, heights, slopes, knots, point, value)
+
+
+def distance(curve: Curve, other: Curve) -> float:
+    """How far the bounds of two curves are apart at most, anywhere."""
+    both = (curve, other)
+    points = np.concatenate([c.point for c in both])  # upper bounds are straight between their points
+    ends = np.concatenate([[-math.inf], *(c.line_end for c in both)])  # and lower ones between the ends of their lines
+    return max(
+        float(np.abs(curve.upper(points) - other.upper(points)).max()),
+        float(np.abs(curve.lower(ends) - other.lower(ends)).max()),
+    )
 
 
 def _greatest(lines: list[tuple[float, float, float]]) -> tuple[Floats, Floats, Floats, Floats]:

@@ -24,8 +24,9 @@ from maxatk import checks
 from maxatk.checks import Number
 from maxatk.errors import TooLargeError
 from maxatk.mdp import MDP
-from maxatk.planning.plan import Plan, Reporter, Status, floats_around
+from maxatk.planning.plan import Plan, Reporter, Status
 from maxatk.policies import CompressedPolicy
+from maxatk.returns import floats_around
 
 History: TypeAlias = tuple[int, Number, Number]  # (s, M, G), the last two in units of the table
 Moment: TypeAlias = tuple[int, int]  # (rollout, step)

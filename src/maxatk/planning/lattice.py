@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from maxatk import kernels
+from maxatk import kernels, stopping
 from maxatk.checks import Number
 from maxatk.errors import TooLargeError
 from maxatk.mdp import MDP
@@ -39,38 +39,52 @@ class Map(Protocol):
 
 def simplest(x: Number) -> Fraction:
     """The simplest fraction that a number is the nearest float to (0.1 as 1/10), or else exactly what it is."""
-    simple = Fraction(x).limit_denominator(LARGEST_DENOMINATOR)
-    return simple if abs(float(simple) - x) <= 4 * math.ulp(float(x)) else Fraction(x)  # 3 * 0.1 counts as 3/10, too
+    exact = Fraction(x)
+    simple = exact.limit_denominator(LARGEST_DENOMINATOR)
+    near = abs(simple - exact) <= 4 * Fraction(math.ulp(float(exact)))  # 3 * 0.1 counts as 3/10, too
+    return simple if near else exact
 
 
 def common_step(mdp: MDP) -> Fraction | None:
     """The largest number that all rewards are multiples of, if they are multiples of anything sensible.
 
-    Floats count as the simplest fraction that they round (0.1 as 1/10); what that leaves out is
+    Floats count as the simplest fraction that they round (0.1 as 1/10), also beside fractions; what that leaves out is
     :attr:`Lattice.error`.
     """
     if mdp.exact_reward is not None:
-        rewards = list(dict.fromkeys(mdp.exact_reward))
+        rewards = [simplest(r) if _is_float(r) else r for r in dict.fromkeys(mdp.exact_reward)]
     else:
         floats = np.unique(mdp.reward)
         if len(floats) > 10_000:
             return None
-        rewards: list[Fraction] = []
-        for r in floats.tolist():
-            simple = simplest(r)
-            if simple.denominator > LARGEST_DENOMINATOR:
-                return None
-            rewards.append(simple)
+        rewards = [simplest(r) for r in floats.tolist()]
+    if any(_is_float(r) and r.denominator > LARGEST_DENOMINATOR for r in rewards):
+        return None
     scale = math.lcm(*(r.denominator for r in rewards))
-    step = math.gcd(*(int(r * scale) for r in rewards))
+    step = Fraction(math.gcd(*(int(r * scale) for r in rewards)), scale)
     if step == 0:
         return Fraction(1)
-    low, high = mdp.return_range
-    spread = (max(rewards) - min(rewards)) * mdp.horizon  # states that no rollout reaches count, too
     largest = max(map(abs, rewards)) * mdp.horizon
-    if max((high - low) * scale / MOST_POINTS, spread * scale / (kernels.NEVER // 8), largest * scale / 2**52) > step:
+    spread = (max(rewards) - min(rewards)) * mdp.horizon  # states that no rollout reaches count, too
+    if returns_apart(mdp) > MOST_POINTS * step or spread > kernels.WIDEST // 2 * step or largest > 2**52 * step:
         return None
-    return Fraction(step, scale)
+    return step
+
+
+def _is_float(r: Fraction) -> bool:
+    """Whether a fraction is what a float may stand for: its denominator is a power of two."""
+    return r.denominator & (r.denominator - 1) == 0
+
+
+def returns_apart(mdp: MDP) -> Fraction:
+    """How far apart the returns of rollouts can be at one time, at most.
+
+    Where all rewards are large that is less than the range of all returns: those of rollouts that end early lie far
+    from the others, and what is between is empty.
+    """
+    low, high = (Fraction(r) for r in mdp.return_range)
+    spread = Fraction(float(mdp.reward.max())) - Fraction(float(mdp.reward.min()))
+    return max(min(high - low, spread * mdp.horizon), Fraction(0))
 
 
 @dataclass(frozen=True)
@@ -96,7 +110,7 @@ class Lattice:
             jump = np.floor(steps)
             part = np.clip(steps - jump, 0.0, 1.0)
             most_left = np.ceil((mdp.most - left * self.kappa) / self.kappa + 1e-6)  # generous to the rounding here
-        if np.abs(jump).max() * mdp.horizon >= kernels.NEVER / 4:
+        if np.abs(jump).max() * mdp.horizon >= kernels.WIDEST:
             raise TooLargeError(f"a lattice of step {self.kappa:g} has too many points for these rewards")
         jump = jump.astype(np.int32)
         first, last = self._reachable(jump, part, 0, mdp.start_state)
@@ -124,8 +138,8 @@ class Lattice:
 
     def _reachable(self, jump: Any, part: Any, step: int, states: Any) -> Any:
         mdp = self.mdp
-        return kernels.reachable(
-            *(mdp.step_layer, mdp.pair_start, mdp.outcome_start, mdp.next_state, jump, part),
+        return stopping.run(
+            *(kernels.reachable, mdp.step_layer, mdp.pair_start, mdp.outcome_start, mdp.next_state, jump, part),
             *(mdp.n_states, step, states),
         )
 
@@ -194,44 +208,48 @@ class Slice:
         self.lattice, self.tables, self.after, self.m, self.phase = lattice, tables, after, ms[0], phase
         self._ms = ms
         self.idle = (float(after.upper(ms[0])), float(after.lower(ms[0])), after.slope(ms[0]))
-        low, pad, high, sizes, end_low, end_high = kernels.windows(tables, *shifts, lattice.index(min(ms), phase))
-        self.ends = ends = max(int(end_high - end_low) + 1, 0)  # cells of finished rollouts, which come first
-        self.end_low = int(end_low) if ends else 0  # the return of the first of them
+        if max(map(abs, shifts)) >= kernels.WIDEST:
+            raise TooLargeError(
+                f"a return {lattice.kappa * max(map(abs, shifts)):.6g} away from all that is planned for"
+            )
+        low, pad, high, sizes, ends = stopping.run(kernels.windows, tables, *shifts, lattice.index(min(ms), phase))
+        self.final, end_place = _finished(ends)
+        first = len(self.final)
         if keep:
-            layer_start = ends + np.concatenate(([0], np.cumsum(sizes[:-1])))
-            total = ends + int(sizes.sum())
+            layer_start = first + np.concatenate(([0], np.cumsum(sizes[:-1])))
+            total = first + int(sizes.sum())
         else:
             widest = int(sizes.max())
-            layer_start = ends + widest * (np.arange(len(sizes)) % 2)
-            total = ends + 2 * widest
+            layer_start = first + widest * (np.arange(len(sizes)) % 2)
+            total = first + 2 * widest
         needed = total * (16 * len(ms) if lattice.exact else 36) + 20 * low.size
         if needed > memory:
             raise TooLargeError(f"a slice would take {needed / 2**20:.0f} MiB")
         self.size = needed  # bytes
-        self.layout = kernels.Layout(low, pad, high, kernels.places(pad, high, layer_start, self.end_low, tables.drift))
+        self.layout = kernels.Layout(low, pad, high, kernels.places(pad, high, layer_start, end_place, tables.drift))
         if lattice.exact:
-            self._sweep_exact(total, ends)
+            self._sweep_exact(total)
         else:
             self._sweep_bounds(total)
 
-    def _sweep_exact(self, total: int, ends: int) -> None:
-        B = len(self._ms)
+    def _sweep_exact(self, total: int) -> None:
+        B, ends = len(self._ms), len(self.final)
         self.lower, self.slope_m = np.empty(total * B), np.empty(total * B)
         value = np.array([float(self.after.lower(m)) for m in self._ms])
         slope = np.array([self.after.slope(m) for m in self._ms])
-        final = self.end_low + np.arange(ends)[:, None]  # [ends, 1]
+        final = self.final[:, None]  # [ends, 1]
         idle = final <= np.array([self.lattice.index(m, self.phase) for m in self._ms])  # [ends, B]
         paid = self.after.lower(self.lattice.kappa * final + self.phase)
         self.lower[: ends * B] = np.where(idle, value, paid).ravel()
         self.slope_m[: ends * B] = np.where(idle, slope, 0.0).ravel()
-        kernels.exact_layers(self.tables, self.layout, value, slope, self.lower, self.slope_m)
+        stopping.run(kernels.exact_layers, self.tables, self.layout, value, slope, self.lower, self.slope_m)
 
     def _sweep_bounds(self, total: int) -> None:
         self.upper, self.lower, self.slope_g, self.slope_m = (np.empty(total) for _ in range(4))
         self.choice = np.empty(total, np.int32)
         after = self.after
-        kernels.bound_layers(
-            *(self.tables, self.layout, self.lattice.kappa, self.phase, self.m, self.idle),
+        stopping.run(
+            *(kernels.bound_layers, self.tables, self.layout, self.lattice.kappa, self.phase, self.m, self.idle),
             *((after.line_end, after.line_height, after.line_slope), (after.point, after.point_value)),
             *(self.upper, self.lower, self.slope_g, self.slope_m, self.choice),
         )
@@ -282,6 +300,23 @@ class Slice:
         return found
 
 
+def _finished(ends: Ints) -> tuple[Ints, Ints]:
+    """The returns of the cells of finished rollouts, and where a return of 0 would lie among them by step [H].
+
+    ``ends`` [H, 2] are the returns of rollouts that end with each step. They share cells, unless they lie so far apart
+    that cells of their own are fewer.
+    """
+    sizes = np.maximum(ends[:, 1] - ends[:, 0] + 1, 0)
+    if not sizes.any():
+        return np.zeros(0, np.int64), np.zeros(len(ends), np.int64)
+    low, high = int(ends[:, 0].min()), int(ends[:, 1].max())
+    if high - low + 1 <= sizes.sum():
+        return np.arange(low, high + 1), np.full(len(ends), -low)
+    place: Ints = np.where(sizes > 0, np.cumsum(sizes) - sizes - ends[:, 0], 0)
+    final: Ints = np.arange(int(sizes.sum()), dtype=np.int64) - np.repeat(place, sizes)
+    return final, place
+
+
 def solve_slices(
     lattice: Lattice, after: Curve, gap: float, knots: Sequence[float], map_: Map, memory: float
 ) -> Bounds:
@@ -314,18 +349,3 @@ def last_rollout(lattice: Lattice, least: int, most: int, after: Curve, memory: 
     points = np.arange(least, most + 1) - here
     upper, lower, slope = sweep.at_returns(-points)
     return Bounds(upper + lattice.kappa * points, lower + lattice.kappa * points, slope)
-
-
-def mean_values(mdp: MDP) -> Floats:
-    """The optimal expected return of one rollout, from each step and state, [H + 1, S]: ordinary backward induction."""
-    S = mdp.n_states
-    values = np.zeros((mdp.horizon + 1, S + 1))
-    for h in range(mdp.horizon - 1, -1, -1):
-        node = int(mdp.step_layer[h]) * S
-        pairs: Ints = mdp.pair_start[node : node + S + 1]
-        outcomes = mdp.outcome_start[pairs[0] : pairs[-1] + 1]
-        span = slice(outcomes[0], outcomes[-1])
-        worth = mdp.row_prob[span] * (mdp.reward[span] + values[h + 1][mdp.next_state[span]])
-        actions = np.add.reduceat(worth, outcomes[:-1] - outcomes[0])
-        values[h, :S] = np.maximum.reduceat(actions, pairs[:-1] - pairs[0])
-    return values[:, :S]

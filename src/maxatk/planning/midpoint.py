@@ -9,6 +9,7 @@ import math
 import time
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -62,14 +63,16 @@ class Midpoint:
         incumbent = -math.inf if best_so_far == -math.inf else float(best_so_far) * 2 * n
         rounded = Certified(tol=0.0).solve(mdp.with_rewards(odd), k, incumbent, progress)
         value = (rounded.lower + rounded.upper) / (4 * n)
-        slack = rounded.gap / (4 * n) + mdp.horizon / (2 * n)  # what floating point left open, and kappa H/2
+        slack = rounded.gap / (4 * n) + mdp.horizon / (2 * n)  # what was left open, and kappa H/2
+        # Planned to the end, it is as good as was asked for: the grid is the tolerance.
+        whole = rounded.status in (Status.WITHIN_TOL, Status.ROUNDING)
         return MidpointPlan(
             mdp=mdp,
             k=k,
             best_so_far=best_so_far,
             lower=value - slack * (1 + 2.0**-40),
             upper=value + slack * (1 + 2.0**-40),
-            status=Status.WITHIN_TOL,
+            status=Status.WITHIN_TOL if whole else rounded.status,
             stats={**rounded.stats, "lattice_step": 1 / n, "seconds": time.perf_counter() - began},
             value=value,
             cells=n,
@@ -80,6 +83,13 @@ class Midpoint:
 def cell(reward: Fraction, n: int) -> int:
     """The cell of a reward: the one above it where it lies on a border."""
     return min(math.floor(reward * n), n - 1)
+
+
+def _midpoint(n: int, reward: Fraction) -> Fraction:
+    """What the paper's policy remembers of a reward, with ``n`` cells."""
+    if not 0 <= reward <= 1:
+        raise InputError(f"reward must be in [0, 1], not {checks.shown(float(reward))}")
+    return Fraction(2 * cell(reward, n) + 1, 2 * n)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,14 +103,7 @@ class MidpointPlan(Plan):
     @property
     def policy(self) -> RoundingPolicy:
         """The paper's table policy: the optimal one of the rounded problem, which remembers rounded rewards."""
-        n = self.cells
-
-        def midpoint(reward: Fraction) -> Fraction:
-            if not 0 <= reward <= 1:
-                raise InputError(f"reward must be in [0, 1], not {checks.shown(float(reward))}")
-            return Fraction(2 * cell(reward, n) + 1, 2 * n)
-
-        return RoundingPolicy(self.rounded.policy, midpoint, scale=Fraction(2 * n))
+        return RoundingPolicy(self.rounded.policy, partial(_midpoint, self.cells), scale=Fraction(2 * self.cells))
 
     def curve(self, i: int, m: Number) -> tuple[float, float]:
         """``U_i(m)`` of the rounded problem, more or less ``kappa H/2``."""

@@ -1,11 +1,9 @@
 """What planning returns: bounds around the optimum, how they came about, and a policy."""
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
@@ -97,13 +95,17 @@ class Plan(ABC):
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a search stands: bounds on the optimum so far, the rollout whose curve is at work, and the work done."""
+    """Where a search stands: the best interval known, which is what Ctrl-C would leave, and the work done.
 
-    lower: float  # the optimum is at least this
-    upper: float  # and at most this
-    rollout: int  # whose curve is at work; they come from the last to the first
+    Curves come from the last rollout to the first, more than once where the lattice is refined.
+    """
+
+    lower: float  # the best policy known earns at least this
+    upper: float  # no policy earns more than this
+    rollout: int  # whose curve was the last to be finished; 0 for the whole, k before any
     slices: int  # solved so far
     seconds: float  # since the search began
+    tol: float  # the width that was asked for
 
 
 Reporter: TypeAlias = Callable[[Progress], None]
@@ -124,13 +126,3 @@ class Solver(Protocol[PlanT]):
             progress: whom to tell where the search stands.
         """
         ...
-
-
-def floats_around(value: Fraction) -> tuple[float, float]:
-    """The greatest float that is at most ``value`` and the least that is at least ``value``."""
-    nearest = float(value)
-    if nearest > value:
-        return math.nextafter(nearest, -math.inf), nearest
-    if nearest < value:
-        return nearest, math.nextafter(nearest, math.inf)
-    return nearest, nearest

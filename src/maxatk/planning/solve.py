@@ -4,6 +4,7 @@ import math
 from typing import Any, TypeVar, overload
 
 from maxatk import checks
+from maxatk.bounds import at_least, at_most, decimals_of
 from maxatk.checks import Number, shown
 from maxatk.errors import InputError
 from maxatk.mdp import MDP
@@ -48,7 +49,7 @@ def solve(
     """
     if not isinstance(mdp, MDP):
         raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
-    k = checks.integer(k, "k", least=1)
+    k = checks.rollouts(k)
     best_so_far = checks.incumbent(best_so_far)
     if solver is None:
         solver = Certified()
@@ -59,5 +60,10 @@ def solve(
 
 
 def _line(at: Progress) -> str:
+    decimals = decimals_of(at.upper - at.lower, digits=3) if at.upper > at.lower else decimals_of(at.upper)
+    lower, upper = at_least(at.lower, decimals), at_most(at.upper, decimals)
     rate = at.slices / at.seconds if at.seconds else 0.0
-    return f"rollout {at.rollout}: optimum in [{at.lower:.6g}, {at.upper:.6g}], {at.slices} slices, {rate:.0f}/s"
+    return (
+        f"between {lower} and {upper} (width {at.upper - at.lower:.2g}, asked for {at.tol:.2g}), {at.slices} slices, "
+        f"{rate:.0f}/s; Ctrl-C keeps the best"
+    )
