@@ -72,8 +72,10 @@ def history_policy_value(
     return Fraction(sum(p * value(history) for p, history in starts(mdp)))
 
 
-def policy_value(mdp: mk.MDP, policy: mk.CompressedPolicy, k: int, best_so_far: Number = -math.inf) -> Fraction:
-    """The exact value of a policy on (rollout, step, state, M, G), with the true rewards.
+def policy_value(
+    mdp: mk.MDP, policy: mk.CompressedPolicy, k: int, best_so_far: Number = -math.inf, first: int = 0
+) -> Fraction:
+    """The exact value of a policy on (rollout, step, state, M, G), with the true rewards, from rollout ``first`` on.
 
     Unlike :func:`history_policy_value` it asks once per compressed history, so it reaches further.
     """
@@ -97,7 +99,7 @@ def policy_value(mdp: mk.MDP, policy: mk.CompressedPolicy, k: int, best_so_far: 
             )
         return known[key]
 
-    return Fraction(reset_value(0, exactly(best_so_far)))
+    return Fraction(reset_value(first, exactly(best_so_far)))
 
 
 def all_policy_values(mdp: mk.MDP, k: int, most: int = 100_000) -> list[Fraction]:

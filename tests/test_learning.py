@@ -16,7 +16,8 @@ from maxatk.kernels import reference
 from maxatk.learning.adaptive import trials_bound
 from maxatk.learning.data import Data
 from maxatk.learning.models import CheckedModel
-from maxatk.learning.optimism import STAKES, choose_grid, log_functions, upper_bound
+from maxatk.learning.optimism import STAKES, Grid, bets, choose_grid, upper_bound
+from maxatk.learning.risk import Risk, series
 from maxatk.learning.run import Run
 from maxatk.learning.sample_size import error_bound
 from maxatk.learning.trials import TryOut
@@ -96,7 +97,7 @@ def test_the_guarantee(name):
     """Repeated runs: how often the loss exceeds what is certified does not refute delta. Counts add up."""
     make, k, epsilon, known = PROBLEMS[name]
     mdp = make()
-    best, delta, runs = optimum(mdp, k), 0.3, 20
+    best, delta, runs = optimum(mdp, k), 0.05, 20
     assert best < mdp.return_range[1] - epsilon / 4  # there is something to be missed
     failures = 0
     for seed in range(runs):
@@ -111,7 +112,7 @@ def test_the_guarantee(name):
         earned = policy_value(mdp, out.plan.policy, k)
         right = best - earned <= out.epsilon and out.stats["lower"] <= earned and best <= out.stats["upper"]
         failures += not right
-    assert failures <= 10  # more would come up with a chance below 0.02, were they 0.3 each
+    assert failures <= 3  # more would come up with a chance below 0.02, were they 0.05 each
 
 
 def test_the_same_harness_fails_with_far_too_few_samples():
@@ -131,11 +132,82 @@ def test_the_upper_bound_covers_at_small_numbers_of_samples(n):
     for seed in range(40):
         run = sampled(mdp, n, seed)
         plan = run.plan(mk.Certified(), k)
-        below += upper_bound(run.model, run.data, plan, 0.1, 0.5).value < best
-        unpaid = 0.99 * math.exp(log_functions(run.model, k, choose_grid(run.model, plan, 0.1)))
+        below += upper_bound(run.model, run.data, plan, 0.1, Risk(Fraction(1, 2))).value < best
+        grid = choose_grid(run.model, plan, 0.1)
+        unpaid = Risk(Fraction(99, 100) * bets(run.model, k, grid) / grid.share)
         below_unpaid += upper_bound(run.model, run.data, plan, 0.1, unpaid).value < best
     assert below == 0
     assert below_unpaid > 4
+
+
+# Accounts of risk.
+
+
+def test_an_account_of_risk_is_never_overdrawn():
+    risk = Risk(Fraction(1, 3))
+    half = risk.share("a", Fraction(1, 2))
+    assert risk.share("a", Fraction(1, 2)) is half  # the same claim is paid for once
+    assert risk.left == half.amount == Fraction(1, 6)
+    for claim, part in (("b", Fraction(501, 1000)), ("a", Fraction(1, 4))):
+        with pytest.raises(AssertionError, match=f"{claim} takes .* of a risk of which 1/2 is left"):
+            risk.share(claim, part)
+    risk.share("b", Fraction(1, 2))
+    assert risk.left == 0
+    assert risk.accounts() == {"a": Fraction(1, 6), "b": Fraction(1, 6)}
+    assert half.log(7) == pytest.approx(math.log(42), rel=1e-15)
+    assert half.log(7) >= math.log(42)
+    assert 1 - sum(map(series, range(1, 50))) == Fraction(1, 50)
+
+
+@pytest.mark.parametrize("continued", [False, True])
+def test_all_claims_of_a_run_are_paid_for(continued, monkeypatch, tmp_path):
+    """Every bound of every round takes its risk from one account, whose shares add up to less than delta."""
+    accounts, logs = [], []
+    init, log = Risk.__init__, Risk.log
+    monkeypatch.setattr(Risk, "__init__", lambda self, amount: (init(self, amount), accounts.append(self))[0])
+    monkeypatch.setattr(Risk, "log", lambda self, claims=1: logs.append((self, claims)) or log(self, claims))
+    model, delta = mk.TabularModel(mk.instances.figure1()), 0.1
+    arguments = {"epsilon": 0.02, "delta": delta, "rng": 1, "checkpoint": tmp_path / "x"}
+    if continued:
+        with pytest.raises(KeyboardInterrupt):
+            mk.learn(model, 2, **arguments, progress=lambda at: at.samples > 2000 and _interrupt())
+        accounts.clear()
+        logs.clear()
+    out = mk.learn(model, 2, **arguments)
+    rounds = int(out.stats["rounds"])
+    assert rounds >= 3
+    whole = accounts[0]
+    assert whole.amount == Fraction(delta)
+    above, below = whole._shares.values()
+    assert above.amount + below.amount == whole.amount
+    assert below.accounts() == {f"round {n}": below.amount * series(n) for n in range(1, rounds + 1)}
+    assert above.accounts() == {"lattice of step 1/2": above.amount * Fraction(1, 2) * Fraction(1, 6) / 2}
+    tried = [(share, claims) for share, claims in logs if share in below._shares.values()]
+    assert len(tried) >= 1
+    assert {claims for _, claims in tried} == {97}  # as many as there are stakes
+    assert {share for share, _ in logs} <= {*above._shares.values(), *below._shares.values()}
+
+
+def _interrupt():
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("kappa", [0.25, 0.5, 0.3])
+@pytest.mark.parametrize("make", [lambda: small(1), lambda: per_step(0), early_end])
+def test_all_functions_that_are_bet_on_are_counted(make, kappa):
+    """One for each step, row of it, rollout, best return and partial return on the lattice, and stake."""
+    model, k = CheckedModel(mk.TabularModel(make())), 3
+    least, most = model.return_range
+    best_returns = math.ceil(most / kappa) - math.floor(least / kappa) + 1
+    functions = 0
+    for h in range(model.horizon):
+        layer = int(model.step_layer[h])
+        first, last = model.pair_start[layer * model.n_states], model.pair_start[(layer + 1) * model.n_states]
+        low, high = math.floor(model.least_reward / kappa) * h, math.ceil(model.most_reward / kappa) * h
+        functions += int(last - first) * (high - low + 1)
+    needed = functions * best_returns * k * len(STAKES)
+    counted = bets(model, k, Grid(kappa, False, "", Fraction(1)))
+    assert needed <= counted <= 4 * model.horizon * needed
 
 
 def test_rows_that_do_not_matter_are_not_sampled_on():

@@ -15,6 +15,7 @@ from maxatk.evaluation.law import ExactLaw, Law, best_of, in_floats, mixed
 from maxatk.evaluation.propagation import ROUNDING, Laws, Propagation, Units, first_best
 from maxatk.mdp import MDP
 from maxatk.policies import CompressedPolicy, HistoryPolicy, MixedPolicy, Policy
+from maxatk.returns import floats_around
 from maxatk.rows import Floats
 
 FEW_OUTCOMES = 3_000  # that are followed in fractions even if floats had to leave some out
@@ -35,6 +36,7 @@ class Evaluation:
     law_at_most: Law = field(repr=False)  # the same, counted at its greatest; the true law lies between the two
     error: float  # of the distribution functions of both, from rounding
     shift: float = 0.0  # how far the values of both may be from where they belong
+    exact_law: ExactLaw | None = field(default=None, repr=False)  # the law itself, where it is known
 
     @property
     def value(self) -> float:
@@ -43,8 +45,12 @@ class Evaluation:
 
     def cdf(self, x: float) -> tuple[float, float]:
         """Bounds on the probability of a best return of at most ``x``."""
-        x = float(checks.exact_number(x, "x"))
-        below, above = (x, x) if self.shift == 0 else (_down(x - self.shift), _up(x + self.shift))
+        exact = checks.exact_number(x, "x")
+        if self.exact_law is not None:
+            return floats_around(sum((p for value, p in self.exact_law.items() if value <= exact), Fraction(0)))
+        below, above = floats_around(exact)
+        if self.shift:
+            below, above = _down(below - self.shift), _up(above + self.shift)
         lower, upper = self.law_at_most.cdf(below), self.law.cdf(above)
         return max(lower - self.error, 0.0), min(upper + self.error, 1.0)
 
@@ -99,9 +105,10 @@ def _evaluate(
     width = most - max(least, float(policy.best_so_far))
     share = (1e-9 * (most - least) if tol is None else tol) / (policy.k * mdp.horizon)
     found = None if isinstance(policy, HistoryPolicy) else _propagate(mdp, policy, share, max_atoms)
-    if found is None or found.outcomes <= (FEW_OUTCOMES if found.left_out else MOST_OUTCOMES):
+    few = FEW_OUTCOMES if found is not None and found.left_out else MOST_OUTCOMES
+    if found is None or found.outcomes <= few:
         try:
-            law = exact_law(mdp, policy)
+            law = exact_law(mdp, policy, 4 * few)  # those that floats left out are followed, too, if they are not many
         except TooManyError:
             if found is None:
                 raise TooLargeError(
@@ -131,7 +138,7 @@ def _evaluate(
 def _exact(law: ExactLaw) -> Evaluation:
     value = sum((Fraction(best) * p for best, p in law.items()), Fraction(0))
     low, high = in_floats(law)
-    return Evaluation(float(value), float(value), value, low, high, len(law) * 2 * ROUNDING)
+    return Evaluation(float(value), float(value), value, low, high, len(law) * 2 * ROUNDING, exact_law=law)
 
 
 def bounds_in_floats(mdp: MDP, policy: CompressedPolicy, tol: float, max_atoms: int) -> tuple[float, float]:

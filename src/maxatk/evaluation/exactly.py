@@ -23,15 +23,15 @@ class TooManyError(Exception):
     """The problem is too large to be evaluated in fractions."""
 
 
-def exact_law(mdp: MDP, policy: Policy) -> ExactLaw:
+def exact_law(mdp: MDP, policy: Policy, most_outcomes: int = MOST_OUTCOMES) -> ExactLaw:
     """The law of the best return.
 
     Raises:
-        TooManyError: where more than :data:`MOST_OUTCOMES` outcomes would have to be followed, or fewer with histories.
+        TooManyError: where more than so many outcomes would have to be followed, or fewer with histories.
     """
     if isinstance(policy, HistoryPolicy):
         return _Walk(mdp, MOST_HISTORIES).histories(policy)
-    walk = _Walk(mdp, MOST_OUTCOMES)
+    walk = _Walk(mdp, most_outcomes)
     if isinstance(policy, MixedPolicy):
         parts = [walk.returns(part, 0) for part in policy.parts]
         laws: list[tuple[ExactLaw, int]] = []

@@ -93,10 +93,11 @@ class Sieve:
         mdp: the problem.
         tol: how much of the width of the interval around the value each step may cost.
         max_atoms: how many atoms are kept.
+        most: what no best return exceeds, but for one in hand; the ends of bins may lie beyond any.
     """
 
-    def __init__(self, mdp: MDP, tol: float, max_atoms: int) -> None:
-        self._mdp, self._tol, self.max_atoms = mdp, tol, max_atoms
+    def __init__(self, mdp: MDP, tol: float, max_atoms: int, most: float = math.inf) -> None:
+        self._mdp, self._tol, self.max_atoms, self._most = mdp, tol, max_atoms, most
         self.left_out = False  # whether atoms were dropped that matter
         self.overflowed = False  # whether there were too many of them
         self._dropped: list[tuple[Floats, Floats, Floats]] = []  # (least, greatest, prob) of the final best
@@ -107,7 +108,7 @@ class Sieve:
         # The float of a return may be off by half a unit in its last place, its sum with another number by more.
         fewer, more = self._mdp.least[h, state], self._mdp.most[h, state]
         low = np.maximum(best, so_far + fewer - 2 * ROUNDING * (np.abs(so_far) + np.abs(fewer)))
-        high = np.maximum(best, so_far + more + 2 * ROUNDING * (np.abs(so_far) + np.abs(more)))
+        high = np.maximum(best, np.minimum(so_far + more + 2 * ROUNDING * (np.abs(so_far) + np.abs(more)), self._most))
         if later:
             low, high = np.maximum(low, least), np.maximum(high, most)
         cost = prob * (high - low)
@@ -135,7 +136,7 @@ class Propagation:
 
     def __init__(self, mdp: MDP, units: Units, tol: float, max_atoms: int) -> None:
         self.mdp, self.units = mdp, units
-        self.sieve = Sieve(mdp, tol, max_atoms)
+        self.sieve = Sieve(mdp, tol, max_atoms, mdp.return_range[1])
         self._step_error = (int(np.diff(mdp.outcome_start).max()) + 4) * ROUNDING  # of an outcome's probability
         self.error = (len(mdp.start_prob) + 4) * ROUNDING  # relative, of every probability carried so far
         self.outcomes = 0  # followed so far

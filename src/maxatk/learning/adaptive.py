@@ -8,6 +8,7 @@ safe to stop when they say so. docs/theory/learning.md, 2 to 4.
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from maxatk.errors import InputError, TooLargeError
 from maxatk.learning.learn import Learned
 from maxatk.learning.lemmas import betting_bound
 from maxatk.learning.optimism import upper_bound
+from maxatk.learning.risk import Risk, series
 from maxatk.learning.run import Run
 from maxatk.learning.trials import TryOut
 from maxatk.planning import Certified, CertifiedPlan
@@ -44,6 +46,10 @@ class Adaptive:
     def learn(self, run: Run, k: int, epsilon: float, delta: float) -> Learned:
         """Learn from ``run``, for ``k``, ``epsilon`` and ``delta`` that :func:`maxatk.learn` has checked."""
         model = run.model
+        risk = Risk(Fraction(delta))
+        above, below = (
+            risk.share(side, Fraction(1, 2)) for side in ("the optimum from above", "the policy from below")
+        )
         if run.budget is not None and run.budget < model.n_rows:
             raise InputError(f"budget {run.budget} is less than one sample for each of {model.n_rows} rows")
         if run.round == 0:
@@ -53,7 +59,7 @@ class Adaptive:
         while True:
             run.fill()
             plan = run.plan(Certified(tol=epsilon / 20), k)
-            upper, matter, blur = upper_bound(model, run.data, plan, epsilon, delta / 2)
+            upper, matter, blur = upper_bound(model, run.data, plan, epsilon, above)
             if blur > epsilon / 2 and run.budget is None:
                 raise TooLargeError(
                     f"epsilon {epsilon:g} may be out of reach of any number of samples: lattice and rounding blur the "
@@ -61,7 +67,7 @@ class Adaptive:
                 )
             run.report(model.return_range[0], upper)
             more = self._more(run, (upper - plan.lower) / epsilon, matter)
-            lower = self._try_out(run, plan, upper, epsilon, delta, more)
+            lower = self._try_out(run, plan, upper, epsilon, _round_risk(below, run.round), more)
             run.report(lower, upper)
             if upper - lower <= epsilon or more is None:
                 return self._learned(run, plan, lower, upper, delta)
@@ -89,7 +95,7 @@ class Adaptive:
         return more if more.any() else None
 
     def _try_out(
-        self, run: Run, plan: CertifiedPlan, upper: float, epsilon: float, delta: float, more: Ints | None
+        self, run: Run, plan: CertifiedPlan, upper: float, epsilon: float, risk: Risk, more: Ints | None
     ) -> float:
         """A lower bound on what the plan's policy earns, from as many trials as are worth their samples.
 
@@ -101,7 +107,7 @@ class Adaptive:
         least, most = model.return_range
         if more is not None and upper - plan.upper > epsilon:
             return least
-        log = math.log(2 * run.round * (run.round + 1) * len(STAKES) / delta)
+        log = risk.log(len(STAKES))
         limit = math.inf if more is None else int(more.sum())
         policy = TryOut(run, plan.policy)
         while True:
@@ -137,6 +143,13 @@ class Adaptive:
             "seconds": run.seconds,
         }
         return Learned(plan, gap, delta, run.samples, run.data.counts + run.trials.counts, words, stats)
+
+
+def _round_risk(below: Risk, rounds: int) -> Risk:
+    """What the trials of the last of so many rounds may fail with; those of a run that was continued have theirs."""
+    for n in range(1, rounds):
+        below.share(f"round {n}", series(n))
+    return below.share(f"round {rounds}", series(rounds))
 
 
 def trials_bound(returns: Any, least: float, most: float, log: float) -> float:

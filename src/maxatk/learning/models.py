@@ -14,7 +14,7 @@ from maxatk import checks, formats
 from maxatk.checks import shown
 from maxatk.errors import InputError
 from maxatk.mdp import MDP, start_distribution
-from maxatk.rows import Floats, Ints, array, offsets
+from maxatk.rows import LEAST_SIZE, Floats, Ints, array, offsets
 
 
 @runtime_checkable
@@ -203,8 +203,13 @@ class CheckedModel:
         least, most = (float(checks.exact_number(x, f"reward_range[{i}]")) for i, x in enumerate(given))
         if least > most:
             raise InputError(f"the model's reward_range {shown(tuple(given))} has its least above its most")
-        if max(abs(least), abs(most)) > 1e280 / self.horizon:
+        size = max(abs(least), abs(most))
+        if size > 1e280 / self.horizon:
             raise InputError(f"reward_range {shown(tuple(given))} over {self.horizon} steps is too large for floats")
+        if 0 < size < LEAST_SIZE:
+            raise InputError(
+                f"reward_range {shown(tuple(given))} is below {LEAST_SIZE:g} in size: scale the rewards up"
+            )
         return least, most
 
     def _number_rows(self) -> None:

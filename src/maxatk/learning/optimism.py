@@ -18,6 +18,7 @@ import numpy as np
 from maxatk import checks, kernels, stopping
 from maxatk.learning.data import Data
 from maxatk.learning.models import CheckedModel
+from maxatk.learning.risk import Risk, series
 from maxatk.planning import CertifiedPlan
 from maxatk.planning.lattice import common_step
 from maxatk.rows import Bools, Floats, Ints, offsets
@@ -30,11 +31,12 @@ MOST_POINTS = 4096  # of a lattice that holds all rewards seen; beyond it, chord
 
 @dataclass(frozen=True)
 class Grid:
-    """A lattice of returns, and what it costs in the union bound to have chosen it after seeing the sample."""
+    """A lattice of returns, and its share of the risk: the less likely it was to be chosen, the less."""
 
     kappa: float
     exact: bool  # whether it holds all rewards that were seen
-    log_price: float
+    name: str
+    share: Fraction
 
     def steps(self, amount: Floats | float) -> Floats:
         """An amount in lattice steps; on an exact lattice what is whole but for rounding is whole."""
@@ -53,8 +55,8 @@ class Bound(NamedTuple):
     blur: float  # what the lattice and rounding may have added to it, which no samples lower
 
 
-def upper_bound(model: CheckedModel, data: Data, plan: CertifiedPlan, epsilon: float, delta: float) -> Bound:
-    """At least the optimum of ``plan.k`` rollouts, with probability ``1 - delta``, for all samples and plans at once.
+def upper_bound(model: CheckedModel, data: Data, plan: CertifiedPlan, epsilon: float, risk: Risk) -> Bound:
+    """At least the optimum of ``plan.k`` rollouts, but for the ``risk``, for all samples, lattices and plans at once.
 
     ``plan`` is one for the empirical problem; only its knots are used, and they may be any. The lattice is chosen so
     that little of ``epsilon`` is lost to it, if it can be.
@@ -62,7 +64,7 @@ def upper_bound(model: CheckedModel, data: Data, plan: CertifiedPlan, epsilon: f
     least, most = model.return_range
     span = most - least
     grid = choose_grid(model, plan, epsilon)
-    sweep = _Sweep(model, data, grid, log_functions(model, plan.k, grid) - math.log(delta))
+    sweep = _Sweep(model, data, grid, risk.share(grid.name, grid.share).log(bets(model, plan.k, grid)))
     kappa, top = grid.kappa, math.ceil(most / grid.kappa)
     ends = np.array([math.floor(least / kappa), top])
     knots, values = ends, kappa * ends  # of the curve after the present rollout: at first, what is in hand
@@ -87,16 +89,17 @@ def upper_bound(model: CheckedModel, data: Data, plan: CertifiedPlan, epsilon: f
 def choose_grid(model: CheckedModel, plan: CertifiedPlan, epsilon: float) -> Grid:
     """The step that all rewards seen are multiples of, or else one so fine that chords cost little of ``epsilon``.
 
-    Lattices ``a/b`` have shares ``1/(a b)²`` of half the risk, ``span/2**p`` shares ``1/(p(p+1))`` of the other half.
+    Lattices ``a/b`` have shares ``1/(a(a+1)) 1/(b(b+1))`` of half the risk, ``span/2**p`` shares ``1/(p(p+1))`` of the
+    other half.
     """
     least, most = model.return_range
     step: Fraction | None = common_step(plan.mdp)
     if step is not None and most - least <= MOST_POINTS * step:
-        log_price = math.log(2) + 2 * (math.log(math.pi**2 / 6) + math.log(step.numerator) + math.log(step.denominator))
-        return Grid(float(step), True, log_price)
+        share = series(step.numerator) * series(step.denominator) / 2
+        return Grid(float(step), True, f"lattice of step {step}", share)
     fine = 20 * chord_cost(plan.k, model.horizon) * (most - least) / epsilon
     power = min(max(math.ceil(math.log2(max(fine, 1))), 6), 12)
-    return Grid((most - least) / 2**power, False, math.log(2 * power * (power + 1)))
+    return Grid((most - least) / 2**power, False, f"lattice of 2**{power} steps", series(power) / 2)
 
 
 def chord_cost(k: int, horizon: int) -> float:
@@ -104,12 +107,13 @@ def chord_cost(k: int, horizon: int) -> float:
     return min((k - 1) / (2 * math.sqrt(k)), math.sqrt(math.log(k) / 2)) * math.sqrt(horizon)
 
 
-def log_functions(model: CheckedModel, k: int, grid: Grid) -> float:
-    """The logarithm of the number of bets: functions of a row's outcome, times stakes, times the lattice's price."""
+def bets(model: CheckedModel, k: int, grid: Grid) -> int:
+    """The number of bets: functions of a row's outcome, one for each step, rollout, best return and partial return on
+    the lattice, times stakes."""
     least, most = model.return_range
-    best_returns = (most - least) / grid.kappa + 3
-    partial_returns = model.horizon * ((model.most_reward - model.least_reward) / grid.kappa + 2) + 1
-    return math.log(model.step_rows * k * len(STAKES)) + math.log(best_returns * partial_returns) + grid.log_price
+    best_returns = math.ceil((most - least) / grid.kappa) + 3
+    partial_returns = model.horizon * (math.ceil((model.most_reward - model.least_reward) / grid.kappa) + 2) + 1
+    return model.step_rows * k * best_returns * partial_returns * len(STAKES)
 
 
 class _Sweep:

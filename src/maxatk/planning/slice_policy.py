@@ -67,23 +67,36 @@ class SlicePolicy(CompressedPolicy):
         h = checks.integer(step, "step", most=self.horizon - 1)
         s = checks.integer(state, "state", most=self.mdp.n_states - 1)
         M, G = float(checks.incumbent(best, "best")), float(checks.exact_number(so_far, "so_far"))
+        i = max(i, self._first_that_matters)
         (row,) = self._rows(i, h, self._tags(i, np.array([M])), np.array([0]), np.array([s]), np.array([G]))
         return int(self.mdp.action[row])
 
     def rule(self, rollout: int, best: Amounts) -> Rule:
         """The same for many trials at once, slice by slice."""
         mdp, S = self.mdp, self.mdp.n_states
-        tags = self._tags(rollout, best.floats())
+        i = max(rollout, self._first_that_matters)
+        tags = self._tags(i, best.floats())
 
         def act(step: int, tag: Ints, state: Ints, so_far: Amounts) -> Ints:
             if state.max(initial=0) >= S:
                 raise InputError(f"the policy was planned for {S} states, and is asked about state {state.max()}")
-            rows = self._rows(rollout, step, tags, tag, state, so_far.floats())
+            rows = self._rows(i, step, tags, tag, state, so_far.floats())
             return mdp.action[rows].astype(np.int64)
 
         return act
 
     # Best returns.
+
+    @cached_property
+    def _first_that_matters(self) -> int:
+        """The first rollout after which the largest return is not as good as certain.
+
+        Before it nothing that is done makes a difference to what the next curve says. Those rollouts are acted in as
+        this one is, so that nothing is put off for ever.
+        """
+        curves, most = self._curves, self.mdp.return_range[1]
+        start = curves.k - len(curves.tail)  # no curve differs before
+        return next((i for i in range(max(start, 0), self.k) if curves[i + 1].flat_to < most), self.k - 1)
 
     def _tags(self, i: int, M: Floats) -> tuple[Floats, Floats, Floats]:
         """What best returns [n] mean in rollout ``i``: how far they lie beyond all returns, the rest, and the knots of
@@ -129,7 +142,9 @@ class SlicePolicy(CompressedPolicy):
     def _rows(self, i: int, h: int, tags: tuple[Floats, Floats, Floats], tag: Ints, s: Ints, so_far: Floats) -> Ints:
         """The row to take at each (tag, s, G) [n]."""
         beyond, best, knots = tags
-        M, G = best[tag], so_far - beyond[tag]
+        M = best[tag]
+        with np.errstate(over="ignore"):
+            G = so_far - beyond[tag]
         # Trials whose best returns share a slice are asked together.
         shared, group = np.unique(knots, return_inverse=True)
         group = group[tag]
