@@ -7,7 +7,9 @@ import json
 import math
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -144,6 +146,12 @@ def _horizon(ctx: click.Context, param: click.Parameter, given: int | None) -> N
         ctx.params.setdefault("settings", {})["horizon"] = given
 
 
+def _seconds(ctx: click.Context, param: click.Parameter, given: float | None) -> float | None:
+    if given is not None and checks.exact_number(given, "--time-limit") < 0:
+        raise click.BadParameter(f"must not be negative, but is {given:g}", ctx, param)
+    return given
+
+
 _problem = _options(
     click.argument("problem", required=False, metavar="[NAME|FILE|GYM_ID]", shell_complete=_problem_names),
     click.option(
@@ -169,7 +177,11 @@ _planned = _options(
     click.option("-k", type=int, default=5, show_default=True, metavar="K", help="The number of rollouts."),
     click.option("--tol", type=float, metavar="T", help="The width of the interval, in units of the return."),
     click.option(
-        "--time-limit", type=float, metavar="S", help="Seconds for all that the command does; then what is known."
+        "--time-limit",
+        type=float,
+        callback=_seconds,
+        metavar="S",
+        help="Seconds for all that the command does; then what is known.",
     ),
     click.option("--best-so-far", type=float, default=-math.inf, metavar="M", help="A return that is in hand already."),
     click.option("--save", type=Path, metavar="PLAN", help="Write the plan and its problem to a file."),
@@ -226,9 +238,10 @@ def solve(
     on_page = compare is not False  # unless --no-compare
     compare, explain = tour if compare is None else compare, tour if explain is None else explain
     _check_outputs(title, save=save, page=page)
-    with stopping.scope(time_limit):
-        if page is not None:
-            prepare()
+    began = time.perf_counter()
+    if page is not None:
+        prepare()
+    with stopping.scope(None if time_limit is None else time_limit - (time.perf_counter() - began)):
         if exact:
             for option, given in (("--tol", tol), ("--time-limit", time_limit), ("--save", save)):
                 if given is not None:
@@ -242,8 +255,8 @@ def solve(
             if page is not None:
                 found.page(page, title=title, comparison=on_page, progress=not as_json)
             return 0
-        alone = not (compare or explain or page)
-        plan = _plan(title, settings, k, tol, time_limit, best_so_far, save, as_json, alone)
+        with stopping.half() if compare or explain or page else nullcontext():
+            plan = _plan(title, settings, k, tol, best_so_far, save, as_json)
         data = report.plan_data(plan) if as_json else {}
         if not as_json:
             _Console().print(report.certified_plan(plan, title))
@@ -277,9 +290,8 @@ def compare(
     """
     title = problem or DEFAULT
     with stopping.scope(time_limit):
-        plan = _plan(title, settings, k, tol, time_limit, best_so_far, save, as_json, alone=False)
-        if stopping.current().reason is Reason.INTERRUPTED:
-            return _code(plan, save)
+        with stopping.half():
+            plan = _plan(title, settings, k, tol, best_so_far, save, as_json)
         found = _compared(plan, as_json, title)
         if as_json:
             print(json.dumps({**report.plan_data(plan), "comparison": report.comparison_data(found)}))
@@ -399,14 +411,12 @@ def instances(as_json: bool) -> int:
 
 
 def _plan(
-    title: str, settings: dict[str, Any], k: int, tol: float | None, time_limit: float | None,
-    best_so_far: float, save: Path | None, quiet: bool, alone: bool,
+    title: str, settings: dict[str, Any], k: int, tol: float | None, best_so_far: float, save: Path | None, quiet: bool
 ) -> CertifiedPlan:  # fmt: skip
-    """A plan, saved where it is to be. Unless it is all that there is to do, it takes half of the time at most."""
+    """A plan, saved where it is to be."""
     _check_outputs(title, save=save)
     mdp = mk.find_problem(title, **settings)
-    solver = mk.Certified(tol=tol, time_limit=time_limit if alone or time_limit is None else time_limit / 2)
-    plan = mk.solve(mdp, k, solver=solver, best_so_far=best_so_far, progress=not quiet)
+    plan = mk.solve(mdp, k, solver=mk.Certified(tol=tol), best_so_far=best_so_far, progress=not quiet)
     if save is not None:
         plan.save(save, with_problem=True)
     return plan
@@ -417,7 +427,7 @@ def _code(plan: CertifiedPlan, save: Path | None) -> int:
     if stopping.current().reason is not Reason.INTERRUPTED:
         return 0
     if plan.status is mk.Status.INTERRUPTED:
-        return _complain(f"interrupted: the best so far is {f'in {save}' if save else 'above'}", 130)
+        return _complain(f"interrupted: the best so far is {f'in {save}' if save else 'shown'}", 130)
     return _complain("interrupted: what was not done by then is missing", 130)
 
 

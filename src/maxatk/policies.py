@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -140,6 +140,7 @@ class CompressedPolicy(Policy):
 
     independent = False  # whether the best return so far is ignored, so that rollouts are independent of each other
     repeated = False  # whether, besides, all rollouts are alike
+    memory: Literal["rewards", "rounded rewards", "nothing"] = "rewards"  # what :meth:`remembered` adds up
 
     @abstractmethod
     def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
@@ -288,6 +289,7 @@ class MarkovPolicy(CompressedPolicy):
     """
 
     independent = True
+    memory = "nothing"
 
     def __init__(self, actions: ArrayLike, k: int | None = None, best_so_far: Number = -math.inf) -> None:
         try:
@@ -340,6 +342,8 @@ class RoundingPolicy(CompressedPolicy):
         remembered: what is remembered of a reward.
         scale: how much larger returns are for the inner policy.
     """
+
+    memory = "rounded rewards"
 
     def __init__(self, inner: CompressedPolicy, remembered: Callable[[Fraction], Fraction], scale: Fraction) -> None:
         best = inner.best_so_far

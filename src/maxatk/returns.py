@@ -33,15 +33,22 @@ class Scale:
         """A return as a whole number, rounded if it is no multiple of the unit; what there was before as NONE."""
         return NONE if amount in (self.none, -math.inf) else round(Fraction(amount) / self.unit)
 
+    @property
+    def power(self) -> int | None:
+        """The power of two that the unit is; None where it is no such number."""
+        top, bottom = self.unit.numerator, self.unit.denominator
+        if top & (top - 1) or bottom & (bottom - 1):
+            return None
+        return top.bit_length() - bottom.bit_length()
+
     def number(self, units: int) -> Number:
         """The return itself."""
         return self.none if units == NONE else self.unit * units
 
     def floats(self, units: Ints) -> Floats:
         """The nearest floats."""
-        top, bottom = self.unit.numerator, self.unit.denominator
-        if top == 1 and bottom & (bottom - 1) == 0 and bottom < 2**900:  # scaling by a power of two is exact
-            found = units / float(bottom)
+        if self.power is not None and abs(self.power) < 900:  # scaling by a power of two is exact
+            found = np.ldexp(units.astype(np.float64), self.power)
         else:
             some, places = np.unique(units, return_inverse=True)
             found = np.array([float(self.number(x)) for x in some.tolist()])[places]
@@ -83,6 +90,15 @@ def common_scale(amounts: Iterable[Number], times: int) -> tuple[Scale, bool]:
         return Scale(Fraction(1, bottom)), True
     spare = math.floor(math.log2(MOST)) - (largest.numerator.bit_length() - largest.denominator.bit_length() + 1)
     return Scale(Fraction(2) ** -spare), False
+
+
+def finest_part(values: Floats) -> Fraction:
+    """The largest power of two, 1 at most, that all of these floats are multiples of."""
+    mantissa, exponent = np.frexp(values[values != 0])
+    whole = (mantissa * 2.0**53).astype(np.int64)  # each value is whole * 2**(exponent - 53)
+    last = whole & -whole  # the lowest bit of each that is set
+    lowest = exponent - 53 + (np.frexp(last.astype(np.float64))[1] - 1)
+    return Fraction(2) ** min(int(lowest.min(initial=0)), 0)
 
 
 def floats_around(value: Number) -> tuple[float, float]:

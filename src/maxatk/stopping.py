@@ -169,6 +169,14 @@ def scope(seconds: float | None = None) -> Generator[Scope]:
 
 
 @contextmanager
+def half() -> Generator[Scope]:
+    """A scope that leaves half of the time for what comes after it, where time can run out."""
+    outer = _current.get()
+    with scope(outer.left / 2 if outer.timed else None) as new:
+        yield new
+
+
+@contextmanager
 def _listening(new: Scope) -> Generator[None]:
     """While it is open Ctrl-C ends the scope, if Ctrl-C would have interrupted the program, and this is where it is
     heard: signals reach the main thread alone."""

@@ -154,8 +154,8 @@ def compare(
         reporter(progress, "planning", lambda row: f"{row.name}: {row.lower:.6g}") as report,
     ):
         if plan is None:
-            solver = replace(solver or Certified(), time_limit=None if limit is None else limit / 2)
-            plan = solve(mdp, k, solver=solver, best_so_far=best_so_far)
+            with stopping.half():
+                plan = solve(mdp, k, solver=solver or Certified(), best_so_far=best_so_far)
         for row in _Classes(plan).rows():
             rows.append(row)
             if report:

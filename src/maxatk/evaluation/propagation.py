@@ -19,7 +19,7 @@ from maxatk.errors import InputError
 from maxatk.evaluation.law import Law, law_of
 from maxatk.mdp import MDP
 from maxatk.policies import CompressedPolicy
-from maxatk.returns import Amounts, Scale, common_scale
+from maxatk.returns import Amounts, Scale, common_scale, finest_part
 from maxatk.rows import Floats, Ints
 
 ROUNDING = 2.0**-53
@@ -46,24 +46,22 @@ class Units:
     @classmethod
     def of(cls, mdp: MDP, policy: CompressedPolicy, best: Number = -math.inf) -> "Units":
         """The units of a problem for a policy; ``best`` is one more return that must be counted."""
-        if mdp.exact_reward is None:
-            floats, places = np.unique(mdp.reward, return_inverse=True)
-            rewards = [Fraction(r) for r in floats.tolist()]
-        else:
-            order = {r: j for j, r in enumerate(dict.fromkeys(mdp.exact_reward))}
-            rewards, places = list(order), np.array([order[r] for r in mdp.exact_reward])
-        remembered = [policy.remembered(r) for r in rewards]
         in_hand = policy.best_so_far if best == -math.inf else best
         # What no rollout can fall short of is as good as nothing, and need not be counted in the unit.
         nothing = in_hand if in_hand <= mdp.return_range[0] else -math.inf
-        true, exact = _scale(rewards, in_hand, nothing, mdp.horizon)
-        units = np.array([true.units(r) for r in rewards], np.int64)[places]
-        if remembered == rewards:
+        true, units, exact = _counted(mdp, in_hand, nothing)
+        if policy.memory == "rewards":
             return cls(true, units, true, units, exact, exact)
+        if policy.memory == "nothing":
+            memory, exact_memory = common_scale([in_hand], 1)
+            return cls(true, units, memory, np.zeros(len(units), np.int64), exact, exact_memory)
+        rewards, places = _different_rewards(mdp)
+        remembered = [policy.remembered(r) for r in rewards]
         nothing = in_hand if in_hand <= mdp.horizon * min(*remembered, 0) else -math.inf
-        memory, exact_memory = _scale(remembered, in_hand, nothing, mdp.horizon)
+        known = [] if nothing > -math.inf else [in_hand]
+        memory, exact_memory = common_scale([*remembered, *known], mdp.horizon + 1)
         in_memory = np.array([memory.units(r) for r in remembered], np.int64)[places]
-        return cls(true, units, memory, in_memory, exact, exact_memory)
+        return cls(true, units, Scale(memory.unit, nothing), in_memory, exact, exact_memory)
 
     @property
     def rounds(self) -> bool:
@@ -71,10 +69,29 @@ class Units:
         return self.remembered is not self.reward
 
 
-def _scale(rewards: list[Fraction], in_hand: Number, nothing: Number, horizon: int) -> tuple[Scale, bool]:
-    """A scale for the returns of a rollout and what is in hand, and whether all of them are multiples of its unit."""
-    scale, exact = common_scale([*rewards, *([in_hand] if nothing == -math.inf else [])], horizon + 1)
-    return Scale(scale.unit, nothing), exact
+def _counted(mdp: MDP, in_hand: Number, nothing: Number) -> tuple[Scale, Ints, bool]:
+    """The rewards [T] as whole numbers of a unit in which returns and what is in hand fit, and whether they are."""
+    known = [] if nothing > -math.inf or in_hand == -math.inf else [in_hand]
+    if mdp.exact_reward is not None:
+        rewards, places = _different_rewards(mdp)
+        scale, exact = common_scale([*rewards, *known], mdp.horizon + 1)
+        return Scale(scale.unit, nothing), np.array([scale.units(r) for r in rewards], np.int64)[places], exact
+    # Floats in bulk: two numbers stand for all of them, the finest part and the largest.
+    largest = float(np.abs(mdp.reward).max())
+    scale, exact = common_scale([finest_part(mdp.reward), largest, *known], mdp.horizon + 1)
+    if scale.power is None:  # because of a fraction in hand
+        rewards, places = _different_rewards(mdp)
+        return Scale(scale.unit, nothing), np.array([scale.units(r) for r in rewards], np.int64)[places], exact
+    return Scale(scale.unit, nothing), np.rint(np.ldexp(mdp.reward, -scale.power)).astype(np.int64), exact
+
+
+def _different_rewards(mdp: MDP) -> tuple[list[Fraction], Ints]:
+    """The rewards without repetition, and which of them each outcome [T] pays."""
+    if mdp.exact_reward is None:
+        floats, places = np.unique(mdp.reward, return_inverse=True)
+        return [Fraction(r) for r in floats.tolist()], places.astype(np.int64)
+    order = {r: j for j, r in enumerate(dict.fromkeys(mdp.exact_reward))}
+    return list(order), np.array([order[r] for r in mdp.exact_reward])
 
 
 class Bests(NamedTuple):

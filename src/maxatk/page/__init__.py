@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from maxatk import report
+from maxatk import report, stopping
 from maxatk.bounds import at_least, at_most
 from maxatk.checks import name_of, shown
 from maxatk.errors import InputError, MissingExtraError, TooLargeError
@@ -156,7 +156,10 @@ def _compared(plan: Plan, given: Comparison | bool, tell: Callable[[str], None])
         return None, "it was not asked for"
     mine: dict[str, Any] = {"plan": plan} if isinstance(plan, CertifiedPlan) else {"best_so_far": plan.best_so_far}
     try:
-        return compare(plan.mdp, plan.k, progress=lambda row: tell(f"simpler policies, {row.name} done"), **mine), ""
+        with stopping.half():
+            return compare(
+                plan.mdp, plan.k, progress=lambda row: tell(f"simpler policies, {row.name} done"), **mine
+            ), ""
     except TooLargeError as error:
         return None, str(error)
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
-from maxatk import checks
+from maxatk import checks, stopping
 from maxatk.checks import Number
 from maxatk.errors import TooLargeError
 from maxatk.mdp import MDP
@@ -230,6 +230,7 @@ class _Table:
         for (i, h), new in reversed(stages):
             values = self._values.setdefault((i, h), {})
             for history in new:
+                stopping.check()
                 values[history] = max(self._action_values((i, h), history).values())
             self._count += len(new)
 
@@ -249,6 +250,7 @@ class _Table:
                 found += len(new)
                 histories = set()
                 for s, m, g in new:
+                    stopping.check()
                     for row in self._row(h, s).values():
                         for _, s_next, r in row:
                             if s_next is None or h + 1 == H:
