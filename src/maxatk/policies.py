@@ -370,9 +370,10 @@ class RoundingPolicy(CompressedPolicy):
         """The inner policy's rule."""
 
         def scaled(amounts: Amounts) -> Amounts:
-            none = amounts.scale.none
-            scale = Scale(amounts.scale.unit * self._scale, none if none == -math.inf else Fraction(none) * self._scale)
-            return Amounts(amounts.units, scale)
+            codes = (
+                x if math.isinf(x) else Fraction(x) * self._scale for x in (amounts.scale.none, amounts.scale.beyond)
+            )
+            return Amounts(amounts.units, Scale(amounts.scale.unit * self._scale, *codes))
 
         inner = self._inner.rule(rollout, scaled(best))
         return lambda step, tag, state, so_far: inner(step, tag, state, scaled(so_far))

@@ -15,6 +15,7 @@ from maxatk.checks import Number
 from maxatk.rows import Floats, Ints
 
 NONE = -(2**63)  # no rollout yet: below every return
+BEYOND = 2**63 - 1  # in hand, and beyond every return
 MOST = 2**61
 
 
@@ -22,16 +23,19 @@ MOST = 2**61
 class Scale:
     """Returns counted in multiples of ``unit``.
 
-    ``none`` is what there was before the first rollout: ``-inf``, or a return in hand that is no better than none,
-    which may be any number and need not be a multiple.
+    What is in hand before the first rollout may be any number, and need not be a multiple where no return can be less,
+    or none can be more: then it has a code of its own, below or above all returns.
     """
 
     unit: Fraction
-    none: Number = -math.inf
+    none: Number = -math.inf  # what is in hand, if it is no better than nothing
+    beyond: Number = math.inf  # what is in hand, if nothing can be better
 
     def units(self, amount: Number) -> int:
-        """A return as a whole number, rounded if it is no multiple of the unit; what there was before as NONE."""
-        return NONE if amount in (self.none, -math.inf) else round(Fraction(amount) / self.unit)
+        """A return as a whole number, rounded if it is no multiple of the unit; what is in hand by its code."""
+        if amount in (self.none, -math.inf):
+            return NONE
+        return BEYOND if amount == self.beyond else round(Fraction(amount) / self.unit)
 
     @property
     def power(self) -> int | None:
@@ -43,7 +47,7 @@ class Scale:
 
     def number(self, units: int) -> Number:
         """The return itself."""
-        return self.none if units == NONE else self.unit * units
+        return self.none if units == NONE else self.beyond if units == BEYOND else self.unit * units
 
     def floats(self, units: Ints) -> Floats:
         """The nearest floats."""
@@ -52,7 +56,7 @@ class Scale:
         else:
             some, places = np.unique(units, return_inverse=True)
             found = np.array([float(self.number(x)) for x in some.tolist()])[places]
-        return np.where(units == NONE, float(self.none), found)
+        return np.where(units == NONE, float(self.none), np.where(units == BEYOND, float(self.beyond), found))
 
     def floats_around(self, units: Ints) -> tuple[Floats, Floats]:
         """The greatest floats that are at most the returns, and the least that are at least them."""

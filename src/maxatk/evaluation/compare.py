@@ -241,9 +241,11 @@ class _Classes:
         except TooLargeError:
             found = None
         plan = self._plan
-        lower = max(plan.lower if name == ADAPTIVE else -math.inf, found.lower if found else -math.inf)
+        lower, most = _bounds(found) if found else (-math.inf, math.inf)
         if fixed and found:
-            return Row(name, found.lower, found.upper, found.exact, how, policy, found)
+            return Row(name, lower, most, found.exact, how, policy, found)
+        if name == ADAPTIVE:
+            lower = max(lower, plan.lower)
         for row in better:
             if row.lower > lower:
                 lower, policy, found = row.lower, row.policy, row.evaluation
@@ -251,7 +253,7 @@ class _Classes:
 
     def _exactly(self, name: str, value: Fraction, policy: Policy) -> Row:
         """A row of a class that was enumerated."""
-        return Row(name, float(value), float(value), value, "enumeration", policy, evaluate(self._mdp, policy))
+        return Row(name, *floats_around(value), value, "enumeration", policy, evaluate(self._mdp, policy))
 
     def _single(self) -> Row:
         if self._search is None:
@@ -307,6 +309,11 @@ class _Classes:
         if self._search is None:
             return self._known(NO_RETURN, self._refused)
         return self._row(NO_RETURN, self._search[0].without_return(self._chosen), ASCENT, self._rows[MARKOV])
+
+
+def _bounds(found: Evaluation) -> tuple[float, float]:
+    """Bounds on what a policy earns; of an exact value, which may lie between two floats, these."""
+    return (found.lower, found.upper) if found.exact is None else floats_around(found.exact)
 
 
 def _table(mdp: MDP, option: Option) -> list[list[int]]:

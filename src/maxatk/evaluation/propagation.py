@@ -7,6 +7,7 @@ lies between them (in the order of distribution functions).
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -47,21 +48,17 @@ class Units:
     def of(cls, mdp: MDP, policy: CompressedPolicy, best: Number = -math.inf) -> "Units":
         """The units of a problem for a policy; ``best`` is one more return that must be counted."""
         in_hand = policy.best_so_far if best == -math.inf else best
-        # What no rollout can fall short of is as good as nothing, and need not be counted in the unit.
-        nothing = in_hand if in_hand <= mdp.return_range[0] else -math.inf
-        true, units, exact = _counted(mdp, in_hand, nothing)
+        true, units, exact = _counted(mdp, InHand(in_hand, *mdp.return_range))
         if policy.memory == "rewards":
             return cls(true, units, true, units, exact, exact)
         if policy.memory == "nothing":
-            memory, exact_memory = common_scale([in_hand], 1)
-            return cls(true, units, memory, np.zeros(len(units), np.int64), exact, exact_memory)
+            return cls(true, units, true, np.zeros(len(units), np.int64), exact, True)
         rewards, places = _different_rewards(mdp)
         remembered = [policy.remembered(r) for r in rewards]
-        nothing = in_hand if in_hand <= mdp.horizon * min(*remembered, 0) else -math.inf
-        known = [] if nothing > -math.inf else [in_hand]
-        memory, exact_memory = common_scale([*remembered, *known], mdp.horizon + 1)
+        known = InHand(in_hand, mdp.horizon * min(*remembered, 0), mdp.horizon * max(*remembered, 0))
+        memory, exact_memory = known.scale(remembered, mdp.horizon)
         in_memory = np.array([memory.units(r) for r in remembered], np.int64)[places]
-        return cls(true, units, Scale(memory.unit, nothing), in_memory, exact, exact_memory)
+        return cls(true, units, memory, in_memory, exact, exact_memory)
 
     @property
     def rounds(self) -> bool:
@@ -69,20 +66,33 @@ class Units:
         return self.remembered is not self.reward
 
 
-def _counted(mdp: MDP, in_hand: Number, nothing: Number) -> tuple[Scale, Ints, bool]:
+class InHand(NamedTuple):
+    """A return in hand, and what returns are at least and at most."""
+
+    amount: Number
+    least: Number
+    most: Number
+
+    def scale(self, amounts: Iterable[Number], horizon: int) -> tuple[Scale, bool]:
+        """A scale for sums of these amounts and for what is in hand; and whether all are multiples of its unit."""
+        none = self.amount if self.amount <= self.least else -math.inf
+        beyond = self.amount if self.amount >= self.most else math.inf
+        inside = [self.amount] if self.least < self.amount < self.most else []
+        scale, exact = common_scale([*amounts, *inside], horizon + 1)
+        return Scale(scale.unit, none, beyond), exact
+
+
+def _counted(mdp: MDP, in_hand: InHand) -> tuple[Scale, Ints, bool]:
     """The rewards [T] as whole numbers of a unit in which returns and what is in hand fit, and whether they are."""
-    known = [] if nothing > -math.inf or in_hand == -math.inf else [in_hand]
-    if mdp.exact_reward is not None:
-        rewards, places = _different_rewards(mdp)
-        scale, exact = common_scale([*rewards, *known], mdp.horizon + 1)
-        return Scale(scale.unit, nothing), np.array([scale.units(r) for r in rewards], np.int64)[places], exact
-    # Floats in bulk: two numbers stand for all of them, the finest part and the largest.
-    largest = float(np.abs(mdp.reward).max())
-    scale, exact = common_scale([finest_part(mdp.reward), largest, *known], mdp.horizon + 1)
-    if scale.power is None:  # because of a fraction in hand
-        rewards, places = _different_rewards(mdp)
-        return Scale(scale.unit, nothing), np.array([scale.units(r) for r in rewards], np.int64)[places], exact
-    return Scale(scale.unit, nothing), np.rint(np.ldexp(mdp.reward, -scale.power)).astype(np.int64), exact
+    if mdp.exact_reward is None:
+        # Floats in bulk: two numbers stand for all of them, the finest part and the largest.
+        largest = float(np.abs(mdp.reward).max())
+        scale, exact = in_hand.scale([finest_part(mdp.reward), largest], mdp.horizon)
+        if scale.power is not None:  # but for a fraction in hand
+            return scale, np.rint(np.ldexp(mdp.reward, -scale.power)).astype(np.int64), exact
+    rewards, places = _different_rewards(mdp)
+    scale, exact = in_hand.scale(rewards, mdp.horizon)
+    return scale, np.array([scale.units(r) for r in rewards], np.int64)[places], exact
 
 
 def _different_rewards(mdp: MDP) -> tuple[list[Fraction], Ints]:

@@ -28,6 +28,7 @@ from maxatk.returns import Amounts
 from maxatk.rows import Floats, Ints
 
 MOST_CELLS = 2**25  # of a slice that is searched
+MOST_POINTS = 2**22  # of a law of returns
 MOST_GROUPS = 16  # of rollouts that are bettered one by one; beyond, several together
 ROUNDS = 20  # over all rollouts
 ITERATIONS = 100  # of Frank and Wolfe's method
@@ -70,6 +71,8 @@ class Search:
         incumbent = math.ceil(max(float(plan.best_so_far) / self._unit, low) / step - 1e-9)
         first = max(self._lattice.index(floor / self._unit), incumbent)
         self._first = min(first, self._lattice.index(high) - 1)
+        if self._lattice.index(high) - self._first > MOST_POINTS:
+            raise TooLargeError(f"a search would tell {self._lattice.index(high) - self._first:.2g} returns apart")
         self.points: Floats = step * np.arange(self._first, self._lattice.index(high) + 1.0)  # [n] the floor first
         cells = np.maximum(tables.last - np.maximum(tables.first, self._first - tables.most_left[:-1]) + 1, 0).sum()
         if cells > MOST_CELLS:

@@ -281,7 +281,7 @@ class _Search:
         """The first rollout needs one slice, that of the incumbent: its best return, and bounds."""
         start = max(self.incumbent, self._floor(lattice, after))
         if start >= self.most:
-            return start, float(after.lower(self.incumbent)), self.most
+            return self.most, float(after.lower(self.incumbent)), self.most
         self._slices += 1
         bounds = solve_slices(lattice, after, gap, [start], self._workers.map, self._memory)
         return start, float(bounds.lower[0]), min(float(bounds.upper[0]), self.most)
@@ -297,7 +297,7 @@ class _Search:
         lower = float(after.lower(self.incumbent)) - self.rounding(lattice)
         gap = self.most - float(after.lower(self.least))
         upper = max(self.most, self._floats_of_best[1])
-        return _Pass(lower, upper, lattice, curves.with_earlier(flat), self.incumbent, gap)
+        return _Pass(lower, upper, lattice, curves.with_earlier(flat), min(self.incumbent, self.most), gap)
 
     def _floor(self, lattice: Lattice, after: Curve) -> float:
         """A best return that is as good as none under the next curve's lower bound: where that stops being flat."""

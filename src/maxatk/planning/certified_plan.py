@@ -145,10 +145,10 @@ def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPla
         if not 1 <= len(floor) <= k + 1:
             raise InputError(f"it has {len(floor)} curves, but {k} rollouts")
         kappa, start, lower, upper = (_number(numbers, name) for name in ("kappa", "start", "lower", "upper"))
-        if kappa <= 0 or lower > upper:
+        least, most = mdp.return_range
+        if kappa <= 0 or lower > upper or not least <= start <= most:
             raise InputError("its numbers make no sense")
         lattice = Lattice(mdp, kappa, _bool(numbers, "exact"))
-        least, most = mdp.return_range
         tail = tuple(
             Curve(float(floor[i]), **{name: file.array(f"{name}{i}", "<f8") for name in Curve.arrays()})
             for i in range(len(floor))

@@ -1,0 +1,323 @@
+"""What the library promises, each held to the oracle. A promise that is broken raises :class:`BrokenError`."""
+
+import itertools
+import math
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from fractions import Fraction
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import maxatk as mk
+from soaking.oracle import Number, Problem, TooLargeError, Truth
+
+MOST_ROLLOUTS = 40  # of policies that are followed exactly
+
+BRANCHES: dict[str, tuple[Any, ...]] = {  # settings that lead small problems where only large ones come otherwise
+    "planning.slice_policy.SMALL_SLICE": (2**23, -1),
+    "planning.certified.COARSE_POINTS": (128, 5, 17),
+    "planning.certified.EXACT_POINTS": (50_000, 50_000, 1),
+    "planning.certified.TABLE_POINTS": (2**22, 1, 30),
+    "evaluation.evaluate.MOST_OUTCOMES": (100_000, -1),
+    "evaluation.evaluate.FEW_OUTCOMES": (3_000, -1, -1),
+}
+
+
+class BrokenError(Exception):
+    """A promise is broken."""
+
+
+class Case:
+    """A problem, what the library makes of it, and the truth."""
+
+    def __init__(self, problem: Problem, seed: int) -> None:
+        self.problem, self.truth = problem, Truth(problem)
+        self.random = np.random.default_rng([seed, 1])
+        table: Any = problem.steps if len(problem.steps) > 1 else problem.steps[0]
+        self.mdp = mk.MDP.from_table(table, horizon=problem.horizon, start=problem.start)
+        self.incumbent = problem.incumbent
+        least, most = self.mdp.return_range
+        share = [None, 1e-6, 1e-2, 0.3][int(self.random.integers(4))]
+        self.tol = None if share is None else share * (most - least)
+
+    def solve(self, **options: Any) -> Any:
+        """A plan, in ten seconds at most."""
+        progress = options.pop("progress", False)
+        solver = mk.Certified(**{"tol": self.tol, "time_limit": 10, **options})
+        return mk.solve(self.mdp, self.problem.k, solver=solver, best_so_far=self.incumbent, progress=progress)
+
+    @cached_property
+    def plan(self) -> Any:
+        """The plan, by default settings but for the tolerance."""
+        return self.solve()
+
+    def some_return(self) -> Number:
+        """A number to have in hand: a return, something near one, or anything."""
+        least, most = self.mdp.return_range
+        kinds: list[Callable[[], Number]] = [
+            lambda: -math.inf,
+            lambda: sorted(self.truth.returns)[int(self.random.integers(len(self.truth.returns)))],
+            lambda: float(self.random.uniform(least, most)),
+            lambda: math.nextafter(float(self.random.choice([float(r) for r in self.truth.returns])), math.inf),
+            lambda: least - float(self.random.exponential(1 + most - least)),
+            lambda: Fraction(float(self.random.uniform(least, most))).limit_denominator(7),
+        ]
+        return kinds[int(self.random.integers(len(kinds)))]()
+
+
+def _at_least(earned: Fraction, promised: float, what: str) -> None:
+    if earned < Fraction(promised):
+        raise BrokenError(f"{what}: promised {promised!r}, earns {float(earned)!r}")
+
+
+def _inside(case: Case, plan: Any, i: int, m: Number, what: str) -> None:
+    low, high = case.truth.value(i, m)
+    lower, upper = (plan.lower, plan.upper) if i == 0 and m == case.incumbent else plan.curve(i, m)
+    if Fraction(lower) > high or Fraction(upper) < low:
+        raise BrokenError(f"{what}: {float(low)!r} is not in [{lower!r}, {upper!r}]")
+
+
+def interval(case: Case) -> None:
+    """The optimum lies in the plan's interval, and no bound is sillier than what anybody knows."""
+    plan = case.plan
+    _inside(case, plan, 0, case.incumbent, "interval")
+    _, most = case.mdp.return_range
+    if plan.upper > max(most, math.nextafter(float(case.incumbent), math.inf)):
+        raise BrokenError(f"upper bound {plan.upper!r} exceeds the greatest return {most!r}")
+    if plan.status == "within tol" and plan.gap > plan.certificate.tol:
+        raise BrokenError(f"width {plan.gap!r} is called within tol {plan.certificate.tol!r}")
+
+
+def policy(case: Case) -> None:
+    """The plan's policy earns at least ``lower``."""
+    _follow(case)
+    _at_least(case.truth.earned(case.plan.policy.action, 0, case.incumbent), case.plan.lower, "policy")
+
+
+def lines(case: Case) -> None:
+    """Curves contain the truth wherever they are asked, and the policy earns their lower ends from there on."""
+    for _ in range(4):
+        i, m = int(case.random.integers(0, case.problem.k + 1)), case.some_return()
+        if i == case.problem.k and m == -math.inf:
+            continue
+        _inside(case, case.plan, i, m, f"curve({i}, {m!r})")
+        if 0 < i < case.problem.k <= MOST_ROLLOUTS and not case.plan.certificate.repeats_mean:
+            earned = case.truth.earned(case.plan.policy.action, i, m)
+            if m != -math.inf:  # nothing in hand can be lost
+                _at_least(earned, case.plan.curve(i, m)[0], f"line at ({i}, {m!r})")
+
+
+def saved(case: Case) -> None:
+    """Problems and plans that are read back are the same."""
+    with tempfile.TemporaryDirectory() as folder:
+        case.mdp.save(Path(folder) / "p.npz")
+        if mk.load_mdp(Path(folder) / "p.npz") != case.mdp:
+            raise BrokenError("the problem changes when it is saved")
+        case.plan.save(Path(folder) / "x.plan", with_problem=True)
+        loaded = mk.load_plan(Path(folder) / "x.plan")
+    m = case.some_return()
+    i = int(case.random.integers(0, case.problem.k))
+    same = (
+        (loaded.lower, loaded.upper, loaded.best_so_far) == (case.plan.lower, case.plan.upper, case.plan.best_so_far)
+        and loaded.curve(i, m) == case.plan.curve(i, m)
+        and all(a == b for a, b in zip(*(_some_actions(case, plan) for plan in (case.plan, loaded)), strict=True))
+    )
+    if not same:
+        raise BrokenError("the plan changes when it is saved")
+
+
+def _some_actions(case: Case, plan: Any) -> Iterator[int]:
+    for h, s in itertools.product(range(case.problem.horizon), range(case.mdp.n_states)):
+        for best in (-math.inf, 1.5):
+            try:
+                yield plan.policy.action(rollout=case.problem.k - 1, step=h, state=s, best=best, so_far=0.25 * h)
+            except mk.TooLargeError:
+                yield -1
+
+
+def threads(case: Case) -> None:
+    """The number of threads changes nothing."""
+    one, three = (case.solve(threads=n) for n in (1, 3))
+    if one.status != "time limit" != three.status and (one.lower, one.upper) != (three.lower, three.upper):
+        raise BrokenError(f"threads: [{one.lower!r}, {one.upper!r}] and [{three.lower!r}, {three.upper!r}]")
+
+
+def stopped(case: Case) -> None:
+    """A plan that is stopped at a random moment, by time or by Ctrl-C, is true and its policy earns ``lower``."""
+    delay = float(case.random.exponential(0.005))
+    if case.random.random() < 0.5:
+        plan = case.solve(time_limit=delay, tol=0.0)
+    else:
+        plan = _interrupted(case, delay)
+        if plan is None:
+            return
+    _inside(case, plan, 0, case.incumbent, f"stopped ({plan.status})")
+    if case.problem.k <= MOST_ROLLOUTS:
+        _at_least(case.truth.earned(plan.policy.action, 0, case.incumbent), plan.lower, f"policy, {plan.status}")
+
+
+def _interrupted(case: Case, delay: float) -> Any:
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
+    plan = None
+    try:
+        with suppress(KeyboardInterrupt):
+            timer.start()
+            plan = case.solve(tol=0.0, time_limit=2)
+        with suppress(KeyboardInterrupt):
+            timer.cancel()
+            timer.join()
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    return plan
+
+
+def evaluated(case: Case) -> None:
+    """What ``evaluate`` says of a policy contains what it earns, and its law what the law is."""
+    _follow(case)
+    found: Any
+    for name, chosen in _policies(case).items():
+        try:
+            found = mk.evaluate(case.mdp, chosen, max_atoms=[100_000, 20][int(case.random.integers(2))])
+        except mk.TooLargeError:
+            continue
+        law = case.truth.law(chosen.action, 0, case.incumbent)
+        earned = sum((p * Fraction(best) for best, p in law.items()), Fraction(0))
+        exact = found.exact is not None
+        if (exact and found.exact != earned) or not (exact or Fraction(found.lower) <= earned <= Fraction(found.upper)):
+            raise BrokenError(f"evaluate({name}): {float(earned)!r} is not in [{found.lower!r}, {found.upper!r}]")
+        for x in {float(best) for best in list(law)[:20]}:
+            for at in (x, math.nextafter(x, math.inf), math.nextafter(x, -math.inf)):
+                below = sum((p for best, p in law.items() if best <= at), Fraction(0))
+                lower, upper = found.cdf(at)
+                if not Fraction(lower) <= below <= Fraction(upper):
+                    raise BrokenError(f"cdf({at!r}) of {name}: {float(below)!r} is not in [{lower!r}, {upper!r}]")
+
+
+def _policies(case: Case) -> dict[str, Any]:
+    k, H, mdp = case.problem.k, case.problem.horizon, case.mdp
+    salt = int(case.random.integers(1000))
+
+    def any_of(step: int, state: int, *key: Any) -> int:
+        offered = mdp.actions(step, state)
+        return offered[hash((salt, step, state, *key)) % len(offered)]
+
+    def adaptive(rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
+        return any_of(step, state, rollout, best, so_far)
+
+    table = [[[any_of(h, s, i) for s in range(mdp.n_states)] for h in range(H)] for i in range(k)]
+    return {
+        "plan": case.plan.policy,
+        "adaptive": mk.AdaptivePolicy(adaptive, k, H, case.incumbent),
+        "markov": mk.MarkovPolicy(table, best_so_far=case.incumbent),
+    }
+
+
+def simulated(case: Case) -> None:
+    """Simulated trials have returns that are possible."""
+    runs = mk.simulate(case.mdp, case.plan.policy, trials=50, rng=0) if case.problem.k < 1000 else None
+    if runs is None:
+        return
+    possible = np.array(sorted(float(r) for r in case.truth.returns))
+    off = np.abs(runs.returns[..., None] - possible).min(axis=-1).max()
+    if off > 1e-15 * np.abs(possible).max():
+        raise BrokenError(f"a simulated return is {off!r} away from all that are possible")
+
+
+def acts_anywhere(case: Case) -> None:
+    """M and G may be any numbers."""
+    sizes = [0, 1e-300, 1e9, 2.2e9, -1e10, 1e20, -1e300, 1.7e308, Fraction(10**30, 7)]
+    for _ in range(6):
+        best, so_far = (sizes[int(n)] for n in case.random.integers(0, len(sizes), 2))
+        h, s = int(case.random.integers(case.problem.horizon)), int(case.random.integers(case.mdp.n_states))
+        i = int(case.random.integers(case.problem.k))
+        try:
+            action = case.plan.policy.action(rollout=i, step=h, state=s, best=best, so_far=so_far)
+        except mk.TooLargeError:
+            continue
+        if action not in case.mdp.actions(h, s):
+            raise BrokenError(f"action({best!r}, {so_far!r}) is {action}, which is not offered")
+
+
+def compared(case: Case) -> None:
+    """Every row's policy earns its lower bound; no row contradicts the optimum, nor a row of a smaller class."""
+    if case.problem.k > 4:
+        return
+    found = mk.compare(case.mdp, case.problem.k, solver=mk.Certified(time_limit=4), best_so_far=case.incumbent)
+    low, high = case.truth.value(0, case.incumbent)
+    for row in found:
+        lower = Fraction(row.lower) if row.exact is None else row.exact
+        if row.lower > row.upper or lower > high:
+            raise BrokenError(f"compare: {row.name} [{row.lower!r}, {row.upper!r}], optimum {float(high)!r}")
+        if hasattr(row.policy, "action"):
+            earned = case.truth.earned(row.policy.action, 0, case.incumbent)
+            exact = row.exact is not None
+            if (exact and row.exact != earned) or (not exact and earned < Fraction(row.lower)):
+                raise BrokenError(f"compare: {row.name} promises {row.lower!r}, earns {float(earned)!r}")
+    if Fraction(found["adaptive"].upper) < low:
+        raise BrokenError("compare: the adaptive row misses the optimum")
+    best = {row.name: row for row in found}
+    for small, large in (
+        ("mean-optimal, repeated", "one policy, sampled k times"),
+        ("Markov, per rollout", "without M"),
+        ("Markov, per rollout", "without G"),
+        ("one policy, sampled k times", "without M"),
+    ):
+        if best[small].lower > best[large].upper + 1e-15 * abs(best[large].upper):
+            raise BrokenError(f"compare: {small} earns more than {large} can")
+
+
+def learned(case: Case) -> bool | None:
+    """Learning at delta 0.5: whether what was certified is true, which it must be half of the time."""
+    rewards = case.mdp.reward
+    if case.problem.k > 2 or case.incumbent != -math.inf or np.ptp(rewards) == 0 or abs(rewards).max() > 1e6:
+        return None
+    least, most = case.mdp.return_range
+    model = mk.TabularModel(case.mdp)
+    seed = int(case.random.integers(10**6))
+    try:
+        out = mk.learn(
+            *(model, case.problem.k), epsilon=0.3 * (most - least), delta=0.5, rng=seed,
+            budget=int(case.random.choice([200, 3000])) + model.n_states * model.n_actions * case.problem.horizon,
+        )  # fmt: skip
+    except mk.MaxAtKError:
+        return None
+    low, high = case.truth.value(0, -math.inf)
+    earned = case.truth.earned(out.plan.policy.action, 0, -math.inf)
+    return (
+        Fraction(out.stats["upper"]) >= low and earned >= Fraction(out.stats["lower"]) and high - earned <= out.epsilon
+    )
+
+
+def _follow(case: Case) -> None:
+    if case.problem.k > MOST_ROLLOUTS:
+        raise TooLargeError
+
+
+ALWAYS = (interval, policy, lines)
+SOMETIMES = (saved, threads, stopped, evaluated, simulated, acts_anywhere, compared, learned)
+
+
+@contextmanager
+def branches(seed: int) -> Iterator[None]:
+    """Thresholds drawn anew for a case, so that small problems come to every branch."""
+    random = np.random.default_rng([seed, 2])
+    before: list[tuple[Any, str, Any]] = []
+    for name, options in BRANCHES.items():
+        module, _, attribute = name.rpartition(".")
+        home = import_module(f"maxatk.{module}")
+        before.append((home, attribute, getattr(home, attribute)))
+        setattr(home, attribute, options[int(random.integers(len(options)))])
+    try:
+        yield
+    finally:
+        for home, attribute, value in before:
+            setattr(home, attribute, value)
