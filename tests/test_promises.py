@@ -397,3 +397,44 @@ def test_an_interrupted_midpoint_plan_says_so():
     assert plan.gap > whole.gap
     optimum = mk.solve(mdp, 3, solver=mk.Exact()).exact
     assert Fraction(plan.lower) <= optimum <= Fraction(plan.upper)
+
+
+# Found by the hunt (benchmarks/soak.py).
+
+
+def test_what_is_dropped_keeps_its_side_of_a_float(monkeypatch):
+    """A best return in hand is rounded down in one law and up in the other, also where the rest was not followed."""
+    for name in ("FEW_OUTCOMES", "MOST_OUTCOMES"):
+        monkeypatch.setattr(import_module("maxatk.evaluation.evaluate"), name, -1)
+    a, b, c, third = -6.738512797462052, -3.464987737862057, -2.6273583941006278, 0.3333333333333333
+    table = {0: {0: [(third, 0, a, False), (third, 0, b, False), (third, 0, c, True)]}}
+    mdp = mk.MDP.from_table(table, horizon=2)
+    policy = mk.solve(mdp, 2).policy
+    at = float(Fraction(b) + Fraction(c))
+    assert Fraction(b) + Fraction(c) > at  # the float lies below the return
+    lower, upper = mk.evaluate(mdp, policy).cdf(at)
+    assert lower < 0.31
+    assert upper > 0.44
+
+
+def test_chances_too_small_for_floats_leave_bounds_true():
+    """Of 794 tries the best is 0, but for a chance of 10^-465: less than 0 on average, if only by so much."""
+    mdp = mk.MDP.from_table({0: {0: [(0.75, 0, 0, True), (0.25, 0, -4, True)]}}, horizon=1)
+    for found in (mk.solve(mdp, 794), mk.evaluate(mdp, mk.MarkovPolicy([[0]], k=794), max_atoms=1000)):
+        assert found.lower < 0 or getattr(found, "exact", None) is not None
+        assert found.upper <= 0
+
+
+def test_simulated_returns_do_not_depend_on_what_is_in_hand():
+    mdp = mk.MDP.from_table({0: {0: [(0.5, 0, 0.4710033882288371, True), (0.5, 0, 1 / 3, True)]}}, horizon=1)
+    policy = mk.MarkovPolicy([[0]], k=2, best_so_far=1e20)
+    runs = mk.simulate(mdp, policy, trials=20, rng=0)
+    assert set(np.unique(runs.returns).tolist()) == {0.4710033882288371, 1 / 3}
+    assert (runs.best == 1e20).all()
+
+
+def test_a_comparison_of_large_integers_with_early_ends():
+    size = 36712347980
+    table = {0: {0: [(0.375, 0, size, True), (0.625, 0, size, False)], 1: [(1.0, 0, size + 1, True)]}}
+    found = mk.compare(mk.MDP.from_table(table, horizon=2), 2)
+    assert found["adaptive"].lower == pytest.approx(2 * size)

@@ -228,7 +228,7 @@ def simulated(case: Case) -> None:
         return
     possible = np.array(sorted(float(r) for r in case.truth.returns))
     off = np.abs(runs.returns[..., None] - possible).min(axis=-1).max()
-    if off > 1e-15 * np.abs(possible).max():
+    if off > 1e-15 * case.problem.horizon * np.abs(case.mdp.reward).max():
         raise BrokenError(f"a simulated return is {off!r} away from all that are possible")
 
 

@@ -87,7 +87,7 @@ class _Walk:
         ended = [(tag[:0], so_far[:0], remembered[:0], mass[:0])]
         for h in range(mdp.horizon):
             stopping.check()
-            kept = self._sieve.keep(h, state, best[tag], so_far, mass, later)
+            kept = self._sieve.keep(h, state, (best[tag], best[tag]), so_far, mass, later)
             if kept is not None:
                 tag, state, remembered = tag[kept], state[kept], remembered[kept]
                 so_far, mass = so_far[kept], mass[kept]

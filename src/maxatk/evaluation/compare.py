@@ -236,11 +236,7 @@ class _Classes:
         ``fixed``: the class is this policy alone. ``upper``: what is known of the class beside that it is no better
         than adaptive policies are.
         """
-        try:
-            found = evaluate(self._mdp, policy)
-        except TooLargeError:
-            found = None
-        plan = self._plan
+        found, plan = self._evaluation(policy), self._plan
         lower, most = _bounds(found) if found else (-math.inf, math.inf)
         if fixed and found:
             return Row(name, lower, most, found.exact, how, policy, found)
@@ -253,7 +249,14 @@ class _Classes:
 
     def _exactly(self, name: str, value: Fraction, policy: Policy) -> Row:
         """A row of a class that was enumerated."""
-        return Row(name, *floats_around(value), value, "enumeration", policy, evaluate(self._mdp, policy))
+        return Row(name, *floats_around(value), value, "enumeration", policy, self._evaluation(policy))
+
+    def _evaluation(self, policy: Policy) -> Evaluation | None:
+        """What a policy earns; None where that cannot be said."""
+        try:
+            return evaluate(self._mdp, policy)
+        except TooLargeError:
+            return None
 
     def _single(self) -> Row:
         if self._search is None:

@@ -206,6 +206,7 @@ class _Found:
     left_out: bool  # whether there were others that matter
     shift: float = 0.0  # how far values may be from where they belong
     drift: float = 0.0  # of the expected best, from rounding in the values
+    span: float = 0.0  # how far values may be apart whose chances are too small for floats
 
     def bounds(self) -> tuple[float, float]:
         low, high = self.laws
@@ -214,7 +215,7 @@ class _Found:
 
         def slack(law: Law) -> float:
             largest = max(abs(float(law.values[0])), abs(float(law.values[-1])))
-            return law.range * self.error + 8 * ROUNDING * largest + self.drift
+            return max(law.range, self.span) * self.error + 8 * ROUNDING * largest + self.drift
 
         return low.mean - slack(low), high.mean + slack(high)
 
@@ -278,14 +279,12 @@ def _independent(rollouts: list[tuple[_Found, int]], best_so_far: Number) -> _Fo
     With every function in [0, 1], errors add up. The expected best is monotone, and convex, in each return.
     """
     in_hand = () if best_so_far == -math.inf else in_floats({best_so_far: Fraction(1)})
-    laws = Laws(
-        *(
-            best_of(
-                [*((found.laws[side], times) for found, times in rollouts), *((law, 1) for law in in_hand[side:][:1])]
-            )
-            for side in (0, 1)
-        )
-    )
+    sides = [
+        [*((found.laws[side], times) for found, times in rollouts), *((law, 1) for law in in_hand[side:][:1])]
+        for side in (0, 1)
+    ]
+    laws = Laws(*(best_of(side) for side in sides))
+    low = max(float(law.values[0]) for law, _ in sides[0])  # with however small a chance
     return _Found(
         laws,
         sum(times * (found.error + 2 * ROUNDING) for found, times in rollouts) + _summing(*laws),
@@ -293,6 +292,7 @@ def _independent(rollouts: list[tuple[_Found, int]], best_so_far: Number) -> _Fo
         any(found.left_out for found, _ in rollouts),
         max(found.shift for found, _ in rollouts),
         sum(times * found.drift for found, times in rollouts),
+        float(laws.high.values[-1]) - low,
     )
 
 

@@ -129,13 +129,19 @@ class Sieve:
         self.overflowed = False  # whether there were too many of them
         self._dropped: list[tuple[Floats, Floats, Floats]] = []  # (least, greatest, prob) of the final best
 
-    def keep(self, h: int, state: Ints, best: Floats, so_far: Floats, prob: Floats, later: bool) -> Ints | None:
-        """Which atoms [n] to keep at step ``h``, None for all; ``later`` says whether more rollouts follow."""
+    def keep(
+        self, h: int, state: Ints, best: tuple[Floats, Floats], so_far: Floats, prob: Floats, later: bool
+    ) -> Ints | None:
+        """Which atoms [n] to keep at step ``h``, None for all.
+
+        ``best`` are floats around the best return; ``later`` says whether more rollouts follow.
+        """
         least, most = self._mdp.return_range
         # The float of a return may be off by half a unit in its last place, its sum with another number by more.
         fewer, more = self._mdp.least[h, state], self._mdp.most[h, state]
-        low = np.maximum(best, so_far + fewer - 2 * ROUNDING * (np.abs(so_far) + np.abs(fewer)))
-        high = np.maximum(best, np.minimum(so_far + more + 2 * ROUNDING * (np.abs(so_far) + np.abs(more)), self._most))
+        low = np.maximum(best[0], so_far + fewer - 2 * ROUNDING * (np.abs(so_far) + np.abs(fewer)))
+        reach = so_far + more + 2 * ROUNDING * (np.abs(so_far) + np.abs(more))
+        high = np.maximum(best[1], np.minimum(reach, self._most))
         if later:
             low, high = np.maximum(low, least), np.maximum(high, most)
         cost = prob * (high - low)
@@ -176,7 +182,7 @@ class Propagation:
         mdp, units = self.mdp, self.units
         S, H = mdp.n_states, mdp.horizon
         rule = policy.rule(i, Amounts(bests.remembered, units.memory))
-        true_best = units.true.floats(bests.true)
+        below, above = units.true.floats_around(bests.true)
         n, starts = len(bests.prob), len(mdp.start_state)
         tag = np.repeat(np.arange(n), starts)
         state = np.tile(mdp.start_state.astype(np.int64), n)
@@ -186,7 +192,7 @@ class Propagation:
         ended = [(tag[:0], true[:0], remembered[:0], prob[:0])]
         for h in range(H):
             stopping.check()
-            kept = self.sieve.keep(h, state, true_best[tag], units.true.floats(true), prob, later)
+            kept = self.sieve.keep(h, state, (below[tag], above[tag]), units.true.floats(true), prob, later)
             if kept is not None:
                 tag, state, true, prob = tag[kept], state[kept], true[kept], prob[kept]
                 remembered = remembered[kept] if units.rounds else true
