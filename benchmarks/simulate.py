@@ -11,7 +11,6 @@ import numpy as np
 
 import maxatk as mk
 from common import report
-from maxatk.evaluation.search import mean_optimal
 
 K, TRIALS, STEP_BY_STEP = 5, 200_000, 100
 
@@ -24,9 +23,9 @@ def main() -> None:
     random = mk.instances.random_sparse(200, 4, 20, successors=3, rewards=range(11), rng=0)
     real = random.with_rewards(np.random.default_rng(0).random(len(random.reward)))
     for name, problem, policy in [
-        ("CliffWalking, Markov policy", mdp, mk.MarkovPolicy(mean_optimal(mdp), k=K)),
+        ("CliffWalking, Markov policy", mdp, mk.MarkovPolicy(mdp.mean_optimal_actions, k=K)),
         ("CliffWalking, certified plan", mdp, mk.solve(mdp, K).policy),
-        ("S=200, rewards 0..10, Markov policy", random, mk.MarkovPolicy(mean_optimal(random), k=K)),
+        ("S=200, rewards 0..10, Markov policy", random, mk.MarkovPolicy(random.mean_optimal_actions, k=K)),
         ("S=200, rewards 0..10, certified plan", random, mk.solve(random, K).policy),
         ("S=200, real rewards, certified plan", real, mk.solve(real, K).policy),
     ]:
