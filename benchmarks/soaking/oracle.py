@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 Number = int | float | Fraction
-BITS = 300  # to which values are rounded, where they are longer
+BITS = 160  # to which values are rounded, where they are longer
 
 
 class TooLargeError(Exception):
