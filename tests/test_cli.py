@@ -493,3 +493,30 @@ def test_help_into_a_closed_pipe():
     command = f"set -o pipefail; {sys.executable} -m maxatk --help | true"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_json_is_all_that_is_printed(monkeypatch, capsys):
+    """No progress beside it, however long it takes."""
+    monkeypatch.setattr("maxatk.progress.EVERY", 0.0)
+    for arguments in (
+        ["solve", "windy_cliff", "-k", "2"],
+        ["compare", "figure1", "-k", "2"],
+        ["learn", "figure1", "--epsilon", "0.2"],
+    ):
+        assert main([*arguments, "--json"]) == 0
+        out, err = capsys.readouterr()
+        assert json.loads(out)
+        assert err == ""
+
+
+def test_a_time_limit_covers_all_that_the_command_does(tmp_path, capsys):
+    """With no time at all: what is known is shown, what is missing is said, and nothing fails."""
+    page = tmp_path / "x.html"
+    code = main(["solve", "windy_cliff", "--time-limit", "0", "--compare", "--explain", "--page", str(page)])
+    out, err = capsys.readouterr()
+    assert code == 0
+    assert "(time limit: width" in out
+    assert err.splitlines() == [f"maxatk: no {what}: time limit" for what in ("comparison", "explanation", "page")]
+    assert main(["compare", "windy_cliff", "--time-limit", "0"]) == 0
+    assert capsys.readouterr().out.count("not searched: time limit") == 5
+    assert main(["solve", "--time-limit", "-1"]) == 2

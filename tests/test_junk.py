@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import maxatk as mk
+from maxatk import checks
 
 numbers = st.one_of(
     st.sampled_from([0, 1, 0.5, -1, 2, 1.0, 0.25, True, None, "1", b"1", math.nan, math.inf, -math.inf, 1e308, 1e-300]),
@@ -132,3 +133,17 @@ def test_from_table(table, horizon, start):
 @given(env=anything, horizon=anything)
 def test_from_gymnasium(env, horizon):
     sound(lambda: mk.MDP.from_gymnasium(env, horizon=horizon))
+
+
+def test_memory_is_what_a_container_leaves(tmp_path, monkeypatch):
+    """The least of the machine's and of all control groups around the process."""
+    for name, limit in (("max", "max\n"), ("small", "1000000\n"), ("smaller", "500000\n")):
+        (tmp_path / name).write_text(limit)
+    machine = checks.memory()
+    for files, expected in (
+        (["none", "max"], machine),
+        (["max", "small"], 1e6),
+        (["small", "smaller", "none"], 5e5),
+    ):
+        monkeypatch.setattr(checks, "_memory_limits", lambda files=files: [tmp_path / name for name in files])
+        assert checks.memory() == min(expected, machine)

@@ -61,6 +61,15 @@ def test_scopes_within_scopes(clock):
         stopped_inside()
 
 
+def test_a_patient_scope_is_ended_by_ctrl_c_alone(clock):
+    with stopping.scope(1.0) as outer, stopping.scope(patient=True) as inner:
+        clock[0] = 2.0
+        assert (outer.reason, inner.reason) == (Reason.TIME_LIMIT, None)
+    with stopping.scope() as outer, stopping.scope(patient=True) as inner:
+        outer.end(Reason.INTERRUPTED)
+        assert inner.reason is Reason.INTERRUPTED
+
+
 def test_the_first_interrupt_is_a_request_and_the_second_is_not():
     usual = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, signal.default_int_handler)

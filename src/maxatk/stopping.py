@@ -51,12 +51,13 @@ class Scope:
     Args:
         seconds: how long the scope lasts; None where only Ctrl-C or a scope around it ends it.
         outer: the scope around it.
+        patient: whether only Ctrl-C ends it, whatever time there is around it.
     """
 
-    def __init__(self, seconds: float | None, outer: "Scope | None") -> None:
-        self._outer = outer
+    def __init__(self, seconds: float | None, outer: "Scope | None", patient: bool = False) -> None:
+        self._outer, self._patient = outer, patient
         self._deadline = math.inf if seconds is None else time.perf_counter() + seconds
-        if outer is not None:
+        if outer is not None and not patient:
             self._deadline = min(self._deadline, outer._deadline)
         self._reason: Reason | None = None
         self.flag = np.zeros(1, np.int8)  # not 0 once the scope has ended: what compiled sweeps look at
@@ -65,8 +66,9 @@ class Scope:
     def reason(self) -> Reason | None:
         """Why the scope has ended; None while it has not."""
         if self._reason is None:
-            if self._outer is not None and self._outer._reason is not None:
-                self.end(self._outer._reason)
+            around = None if self._outer is None else self._outer._reason
+            if around is Reason.INTERRUPTED or (around is not None and not self._patient):
+                self.end(around)
             elif time.perf_counter() > self._deadline:
                 self.end(Reason.TIME_LIMIT)
         return self._reason
@@ -149,13 +151,14 @@ def _aside(scope: Scope, kernel: Callable[..., T], *arguments: Any) -> T:
 
 
 @contextmanager
-def scope(seconds: float | None = None) -> Generator[Scope]:
+def scope(seconds: float | None = None, *, patient: bool = False) -> Generator[Scope]:
     """A scope for all that runs inside: it lasts so many seconds, or as long as the one around it.
 
-    Where nobody inside had anything to give back after Ctrl-C, the outermost scope interrupts its caller.
+    A ``patient`` one is ended by Ctrl-C alone: for what must be known before anything can be given back. Where nobody
+    inside had anything to give back after Ctrl-C, the outermost scope interrupts its caller.
     """
     outer = _current.get()
-    new = Scope(seconds, None if outer is _ENDLESS else outer)
+    new = Scope(seconds, None if outer is _ENDLESS else outer, patient)
     token = _current.set(new)
     try:
         with _listening(new):

@@ -69,8 +69,9 @@ class Certified:
     def solve(self, mdp: MDP, k: int, best_so_far: Number, progress: Reporter | None = None) -> CertifiedPlan:
         """Plan ``k`` rollouts of ``mdp``; ``best_so_far`` and ``progress`` are as :func:`maxatk.solve` hands them."""
         memory = float(checks.memory() / 2 if self.max_memory is None else self.max_memory)
-        with stopping.scope(), Workers(self.threads) as workers:
-            search = _Search(mdp, k, best_so_far, self.tol, workers, memory, progress)
+        with Workers(self.threads) as workers:
+            with stopping.scope(patient=True):
+                search = _Search(mdp, k, best_so_far, self.tol, workers, memory, progress)
             with stopping.scope(None if self.time_limit is None else self.time_limit - search.seconds):
                 return search.run()
 
