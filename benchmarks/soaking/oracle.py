@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 Number = int | float | Fraction
-BITS = 160  # to which values are rounded, where they are longer
+BITS = 200  # to which values are rounded, relative to the largest return, where they are longer
 
 
 class TooLargeError(Exception):
@@ -101,7 +101,18 @@ class Truth:
         return {b: Fraction(b) if b != -math.inf else Fraction(-(10**400)) for b in bests}
 
     def _before(self, after: dict[Number, Fraction], up: bool) -> dict[Number, Fraction]:
-        return {m: _rounded(self._slice(m, after), up) for m in after}
+        return {m: self._rounded(self._slice(m, after), up) for m in after}
+
+    def _rounded(self, value: Fraction, up: bool) -> Fraction:
+        if value.denominator.bit_length() <= 4 * BITS:
+            return value
+        return (math.ceil if up else math.floor)(value / self._unit) * self._unit
+
+    @cached_property
+    def _unit(self) -> Fraction:
+        """Far below the last digit of any return."""
+        largest = max((abs(r) for r in self.returns), default=Fraction(0)) or Fraction(1)
+        return Fraction(2) ** (largest.numerator.bit_length() - largest.denominator.bit_length() - BITS)
 
     def _slice(self, m: Number, after: dict[Number, Fraction]) -> Fraction:
         known: dict[tuple[int, int, Fraction], Fraction] = {}
@@ -172,10 +183,3 @@ class Truth:
 
 def _number(m: Number) -> Number:
     return -math.inf if m == -math.inf else Fraction(m)
-
-
-def _rounded(value: Fraction, up: bool) -> Fraction:
-    if value.denominator.bit_length() <= 2 * BITS:
-        return value
-    scale = 2 ** (BITS + max(0, value.denominator.bit_length() - value.numerator.bit_length()))
-    return Fraction((math.ceil if up else math.floor)(value * scale), scale)
