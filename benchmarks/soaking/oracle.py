@@ -89,8 +89,8 @@ class Truth:
         """Bounds on ``U_i(m)``, hundreds of bits apart."""
         wanted = _number(m)
         after = [self._at_end(wanted), self._at_end(wanted)]
-        for _ in range(self.problem.k - i):
-            new = [self._before(values, up=side == 1) for side, values in enumerate(after)]
+        for n in range(self.problem.k - i):
+            new = [self._before(values, up=side == 1, exact=n < 40) for side, values in enumerate(after)]
             if new == after:  # it will not change any more
                 break
             after = new
@@ -100,11 +100,11 @@ class Truth:
         bests = {m, *(max(m, r) for r in self.returns)}
         return {b: Fraction(b) if b != -math.inf else Fraction(-(10**400)) for b in bests}
 
-    def _before(self, after: dict[Number, Fraction], up: bool) -> dict[Number, Fraction]:
-        return {m: self._rounded(self._slice(m, after), up) for m in after}
+    def _before(self, after: dict[Number, Fraction], up: bool, exact: bool) -> dict[Number, Fraction]:
+        return {m: self._rounded(self._slice(m, after), up, exact) for m in after}
 
-    def _rounded(self, value: Fraction, up: bool) -> Fraction:
-        if value.denominator.bit_length() <= 4 * BITS:
+    def _rounded(self, value: Fraction, up: bool, exact: bool) -> Fraction:
+        if exact and value.denominator.bit_length() <= 4 * BITS:
             return value
         return (math.ceil if up else math.floor)(value / self._unit) * self._unit
 
