@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 import maxatk as mk
-from maxatk.checks import Number
+from maxatk.base.types import Number
 
 
 @dataclass(frozen=True)

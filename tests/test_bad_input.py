@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 import maxatk as mk
-from maxatk.rows import Rows
+from maxatk.problem.rows import Rows
 
 NAN, INF = math.nan, math.inf
 GOOD = np.array([[[1.0, 0.0], [0.5, 0.5]], [[0.0, 1.0], [0.0, 1.0]]])  # [S, A, S]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import maxatk as mk
-from maxatk.formats import archive
+from maxatk.base import archive
 from maxatk.learning import run as run_module
 
 ARGUMENTS = {"k": 2, "epsilon": 0.3, "delta": 0.1, "rng": 5}

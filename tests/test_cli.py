@@ -12,8 +12,9 @@ import pytest
 
 import golden
 import maxatk as mk
-from maxatk import report, stopping
+from maxatk.base import stopping
 from maxatk.cli import _Console, main
+from maxatk.show import report
 
 
 def test_solve_shows_figure1(capsys):
@@ -497,7 +498,7 @@ def test_help_into_a_closed_pipe():
 
 def test_json_is_all_that_is_printed(monkeypatch, capsys):
     """No progress beside it, however long it takes."""
-    monkeypatch.setattr("maxatk.progress.EVERY", 0.0)
+    monkeypatch.setattr("maxatk.show.progress.EVERY", 0.0)
     for arguments in (
         ["solve", "windy_cliff", "-k", "2"],
         ["compare", "figure1", "-k", "2"],

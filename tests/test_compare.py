@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 import golden
 import maxatk as mk
 import oracles
-from maxatk.evaluation import enumeration
-from maxatk.evaluation.search import Search
+from maxatk.comparison import enumeration
+from maxatk.comparison.search import Search
 from problems import specs, table_of
 
-module = importlib.import_module("maxatk.evaluation.compare")
+module = importlib.import_module("maxatk.comparison.compare")
 MEAN, SINGLE, MARKOV, NO_BEST, NO_RETURN, ADAPTIVE = (
     module.MEAN, module.SINGLE, module.MARKOV, module.NO_BEST, module.NO_RETURN, module.ADAPTIVE,
 )  # fmt: skip
@@ -226,7 +226,7 @@ def test_many_rollouts_are_searched_in_groups():
 
 
 def test_a_large_problem_is_not_searched(monkeypatch):
-    monkeypatch.setattr("maxatk.evaluation.search.MOST_CELLS", 10)
+    monkeypatch.setattr("maxatk.comparison.search.MOST_CELLS", 10)
     found = searched(mk.instances.windy_cliff(), 2)
     assert "found without a search" in found[SINGLE].how
     assert found[MARKOV].lower == found[MEAN].lower

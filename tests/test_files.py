@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
-from maxatk.formats.archive import atomic_write, checksum
+from maxatk.base.archive import atomic_write, checksum
 from problems import specs, table_of
 from test_junk import one_line
 
@@ -275,7 +275,7 @@ def test_drafts_of_killed_writers_are_removed(tmp_path):
     script = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from maxatk.formats.archive import atomic_write\n"
+        "from maxatk.base.archive import atomic_write\n"
         "with atomic_write(Path(sys.argv[1])) as file:\n"
         "    file.write(b'half')\n"
         "    file.flush()\n"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import maxatk as mk
-from maxatk import checks
+from maxatk.base import checks
 
 numbers = st.one_of(
     st.sampled_from([0, 1, 0.5, -1, 2, 1.0, 0.25, True, None, "1", b"1", math.nan, math.inf, -math.inf, 1e308, 1e-300]),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import maxatk as mk
 from maxatk import kernels
-from maxatk.evaluation.search import Search
+from maxatk.comparison.search import Search
 from maxatk.kernels import reference
 from maxatk.planning.curves import from_knots, identity
 from maxatk.planning.lattice import Lattice, Slice

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
-from maxatk import figures, report
-from maxatk.bounds import at_least, at_most, decimals_of
-from maxatk.evaluation.reach import Reach
-from maxatk.grid import cell_names, find_grid
-from maxatk.page.moments import ANY, Count, ask, frame, sample_trials
+from maxatk.show import figures, report
+from maxatk.show.bounds import at_least, at_most, decimals_of
+from maxatk.show.grid import cell_names, find_grid
+from maxatk.show.page.moments import ANY, Count, ask, frame, sample_trials
+from maxatk.show.reach import Reach
 from problems import REPRESENTATIONS, specs
 
 pytest.importorskip("altair", reason="pages need the extra page")
@@ -161,14 +161,14 @@ def test_what_is_too_large_is_said(tmp_path, monkeypatch):
         raise mk.TooLargeError("it would take a year")
 
     for name in ("compare", "contrast"):
-        monkeypatch.setattr(f"maxatk.page.{name}", refuse)
-    monkeypatch.setattr("maxatk.page.ask", refuse)
+        monkeypatch.setattr(f"maxatk.show.page.{name}", refuse)
+    monkeypatch.setattr("maxatk.show.page.ask", refuse)
     plan.page(tmp_path / "x.html")
     assert (tmp_path / "x.html").read_text().count(": it would take a year") == 3
 
 
 def test_long_trials_are_not_shown(monkeypatch):
-    monkeypatch.setattr("maxatk.page.moments.MOST_TRIAL", 99)
+    monkeypatch.setattr("maxatk.show.page.moments.MOST_TRIAL", 99)
     plan = mk.solve(mk.instances.figure1(), 100)
     assert sample_trials(plan) == []
     asked = ask(plan, Count(plan), [], 0.0, cells=32)

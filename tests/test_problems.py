@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import maxatk as mk
-from maxatk import checks, progress
-from maxatk.formats import archive
+from maxatk.base import archive, checks
+from maxatk.show import progress
 
 
 def test_instances_files_and_environments(tmp_path, monkeypatch):

@@ -57,8 +57,8 @@ def test_what_is_missing_is_found(monkeypatch):
 
 def test_a_function_without_words_is_found(monkeypatch):
     monkeypatch.setattr(mk.figures, "curves", lambda plan, points: None)
-    assert list(public.faults("maxatk.figures.curves")) == [
-        "maxatk.figures.curves has no docstring",
-        "maxatk.figures.curves does not describe plan",
-        "maxatk.figures.curves does not describe points",
+    assert list(public.faults("maxatk.show.figures.curves")) == [
+        "maxatk.show.figures.curves has no docstring",
+        "maxatk.show.figures.curves does not describe plan",
+        "maxatk.show.figures.curves does not describe points",
     ]

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import maxatk as mk
-from maxatk import kernels, stopping
-from maxatk.stopping import Reason, Scope, StoppedError
-from maxatk.workers import Workers
+from maxatk import kernels
+from maxatk.base import stopping
+from maxatk.base.stopping import Reason, Scope, StoppedError
+from maxatk.base.workers import Workers
 from oracles import policy_value
 
 

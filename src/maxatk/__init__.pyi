@@ -1,19 +1,17 @@
 # All public names, and where each lives: maxatk/__init__.py imports them from here when they are first asked for.
 
-from . import figures as figures
 from . import gym as gym
-from . import instances as instances
-from .errors import InputError as InputError
-from .errors import MaxAtKError as MaxAtKError
-from .errors import MissingExtraError as MissingExtraError
-from .errors import TooLargeError as TooLargeError
-from .evaluation import Comparison as Comparison
-from .evaluation import Contrast as Contrast
+from .base.errors import InputError as InputError
+from .base.errors import MaxAtKError as MaxAtKError
+from .base.errors import MissingExtraError as MissingExtraError
+from .base.errors import TooLargeError as TooLargeError
+from .comparison import Comparison as Comparison
+from .comparison import Contrast as Contrast
+from .comparison import compare as compare
+from .comparison import contrast as contrast
 from .evaluation import Evaluation as Evaluation
 from .evaluation import Law as Law
 from .evaluation import Simulation as Simulation
-from .evaluation import compare as compare
-from .evaluation import contrast as contrast
 from .evaluation import evaluate as evaluate
 from .evaluation import simulate as simulate
 from .gym import BestOfK as BestOfK
@@ -28,8 +26,6 @@ from .learning import Uniform as Uniform
 from .learning import learn as learn
 from .learning import least_samples as least_samples
 from .learning import sample_size as sample_size
-from .mdp import MDP as MDP
-from .mdp import load_mdp as load_mdp
 from .planning import Certified as Certified
 from .planning import Exact as Exact
 from .planning import Midpoint as Midpoint
@@ -48,7 +44,11 @@ from .policies import NoBestPolicy as NoBestPolicy
 from .policies import NoReturnPolicy as NoReturnPolicy
 from .policies import Policy as Policy
 from .policies import Trial as Trial
-from .problems import find_problem as find_problem
+from .problem import instances as instances
+from .problem.find import find_problem as find_problem
+from .problem.mdp import MDP as MDP
+from .problem.mdp import load_mdp as load_mdp
+from .show import figures as figures
 
 __version__: str
 __all__: list[str]

@@ -18,12 +18,13 @@ from click.shell_completion import CompletionItem, shell_complete
 from rich.console import Console
 
 import maxatk as mk
-from maxatk import checks, problems, report, stopping
-from maxatk.evaluation.compare import Row
-from maxatk.formats import archive
-from maxatk.page import prepare
+from maxatk.base import archive, checks, stopping
+from maxatk.base.stopping import Reason, StoppedError
+from maxatk.comparison.compare import Row
 from maxatk.planning import CertifiedPlan
-from maxatk.stopping import Reason, StoppedError
+from maxatk.problem import find as problems
+from maxatk.show import report
+from maxatk.show.page import prepare
 
 T = TypeVar("T")
 

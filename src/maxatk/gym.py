@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from maxatk import checks
-from maxatk.checks import Number, shown
-from maxatk.errors import InputError, MissingExtraError
-from maxatk.mdp import MDP
+from maxatk.base import checks
+from maxatk.base.checks import shown
+from maxatk.base.errors import InputError, MissingExtraError
+from maxatk.base.types import Number
+from maxatk.problem.mdp import MDP
 
 try:
     import gymnasium

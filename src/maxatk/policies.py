@@ -25,11 +25,10 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from maxatk import checks
-from maxatk.checks import Number
-from maxatk.errors import InputError
-from maxatk.returns import Amounts, Scale
-from maxatk.rows import Ints
+from maxatk.base import checks
+from maxatk.base.errors import InputError
+from maxatk.base.returns import Amounts, Scale
+from maxatk.base.types import Ints, Number
 
 
 class Policy(ABC):

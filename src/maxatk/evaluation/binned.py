@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxatk import stopping
+from maxatk.base import stopping
+from maxatk.base.returns import Amounts
+from maxatk.base.types import Floats, Ints
 from maxatk.evaluation.law import Law
 from maxatk.evaluation.propagation import ROUNDING, Laws, Sieve, Units, first_best, neighbours, outcomes_of, rows_taken
-from maxatk.mdp import MDP
 from maxatk.policies import CompressedPolicy
-from maxatk.returns import Amounts
-from maxatk.rows import Floats, Ints
+from maxatk.problem.mdp import MDP
 
 MOST_BINS, LEAST_BINS = 4096, 256
 

@@ -6,17 +6,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from maxatk import checks, stopping
-from maxatk.checks import Number, shown
-from maxatk.errors import InputError, TooLargeError
+from maxatk.base import checks, stopping
+from maxatk.base.checks import shown
+from maxatk.base.errors import InputError, TooLargeError
+from maxatk.base.returns import floats_around
+from maxatk.base.types import Floats, Number
 from maxatk.evaluation.binned import binned
 from maxatk.evaluation.exactly import MOST_HISTORIES, MOST_OUTCOMES, TooManyError, exact_law
 from maxatk.evaluation.law import ExactLaw, Law, best_of, in_floats, mixed
 from maxatk.evaluation.propagation import ROUNDING, Laws, Propagation, Units, first_best
-from maxatk.mdp import MDP
 from maxatk.policies import CompressedPolicy, HistoryPolicy, MixedPolicy, Policy
-from maxatk.returns import floats_around
-from maxatk.rows import Floats
+from maxatk.problem.mdp import MDP
 
 FEW_OUTCOMES = 3_000  # that are followed in fractions even if floats had to leave some out
 FEW_ATOMS = 20_000  # that are followed for figures

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TypeAlias
 
-from maxatk import stopping
-from maxatk.checks import Number
+from maxatk.base import stopping
+from maxatk.base.types import Number
 from maxatk.evaluation.law import ExactLaw, exact_best_of
-from maxatk.mdp import MDP, ExactOutcome
 from maxatk.policies import CompressedPolicy, History, HistoryPolicy, MixedPolicy, Policy, Seen
+from maxatk.problem.mdp import MDP, ExactOutcome
 
 MOST_OUTCOMES = 100_000  # that are followed before giving up
 MOST_HISTORIES = 20_000  # the same, for policies that remember everything

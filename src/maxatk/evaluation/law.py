@@ -8,10 +8,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from maxatk import checks
-from maxatk.checks import Number
-from maxatk.returns import floats_around
-from maxatk.rows import Floats
+from maxatk.base import checks
+from maxatk.base.returns import floats_around
+from maxatk.base.types import Floats, Number
 
 ExactLaw: TypeAlias = Mapping[Number, Fraction]  # value -> probability
 

@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxatk import kernels, stopping
-from maxatk.checks import Number
-from maxatk.errors import InputError
+from maxatk import kernels
+from maxatk.base import stopping
+from maxatk.base.errors import InputError
+from maxatk.base.returns import Amounts, Scale, common_scale, finest_part
+from maxatk.base.types import Floats, Ints, Number
 from maxatk.evaluation.law import Law, law_of
-from maxatk.mdp import MDP
 from maxatk.policies import CompressedPolicy
-from maxatk.returns import Amounts, Scale, common_scale, finest_part
-from maxatk.rows import Floats, Ints
+from maxatk.problem.mdp import MDP
 
 ROUNDING = 2.0**-53
 

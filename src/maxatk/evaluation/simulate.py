@@ -10,16 +10,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxatk import checks, kernels
-from maxatk.checks import Number, shown
-from maxatk.errors import InputError
+from maxatk import kernels
+from maxatk.base import checks
+from maxatk.base.checks import shown
+from maxatk.base.errors import InputError
+from maxatk.base.returns import NONE, Amounts
+from maxatk.base.types import Floats, Ints, Number
 from maxatk.evaluation.evaluate import check_policy
 from maxatk.evaluation.propagation import Units, rows_taken
-from maxatk.mdp import MDP
 from maxatk.policies import CompressedPolicy, MixedPolicy, Policy, Trial
-from maxatk.progress import reporter
-from maxatk.returns import NONE, Amounts
-from maxatk.rows import Floats, Ints
+from maxatk.problem.mdp import MDP
+from maxatk.show.progress import reporter
 
 BLOCK = 32_768  # trials that share a stream of random numbers, whatever the number of threads
 

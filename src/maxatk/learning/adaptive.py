@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from maxatk.bounds import at_least, at_most, decimals_of
-from maxatk.errors import InputError, TooLargeError
+from maxatk.base.errors import InputError, TooLargeError
+from maxatk.base.types import Bools, Ints
 from maxatk.learning.learn import Learned
 from maxatk.learning.lemmas import betting_bound
 from maxatk.learning.optimism import upper_bound
@@ -22,7 +22,7 @@ from maxatk.learning.risk import Risk, series
 from maxatk.learning.run import Run
 from maxatk.learning.trials import TryOut
 from maxatk.planning import Certified, CertifiedPlan
-from maxatk.rows import Bools, Ints
+from maxatk.show.bounds import at_least, at_most, decimals_of
 
 FIRST = 64  # samples of each row before the first plan
 GROWTH = 3  # times the samples of a row, at most, from one round to the next

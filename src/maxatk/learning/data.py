@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from maxatk.errors import InputError
-from maxatk.formats.archive import Archive
+from maxatk.base.archive import Archive
+from maxatk.base.errors import InputError
+from maxatk.base.types import Floats, Ints
 from maxatk.learning.models import CheckedModel
-from maxatk.mdp import MDP
-from maxatk.rows import Floats, Ints, Rows, offsets
+from maxatk.problem.mdp import MDP
+from maxatk.problem.rows import Rows, offsets
 
 
 class Data:

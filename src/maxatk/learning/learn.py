@@ -7,16 +7,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from maxatk import checks
-from maxatk.checks import Number, shown
-from maxatk.errors import InputError
-from maxatk.formats import archive
+from maxatk.base import archive, checks
+from maxatk.base.checks import shown
+from maxatk.base.errors import InputError
+from maxatk.base.types import Ints, Number
 from maxatk.learning.models import CheckedModel, Model
 from maxatk.learning.run import LearningProgress, LearningReporter, Run
 from maxatk.learning.sample_size import probability
 from maxatk.planning import Plan
-from maxatk.progress import reporter
-from maxatk.rows import Ints
+from maxatk.show.progress import reporter
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from maxatk.rows import Floats
+from maxatk.base.types import Floats
 
 # A sample of n draws against its distribution.
 

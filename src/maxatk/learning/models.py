@@ -10,11 +10,13 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from maxatk import checks, formats
-from maxatk.checks import shown
-from maxatk.errors import InputError
-from maxatk.mdp import MDP, start_distribution
-from maxatk.rows import LEAST_SIZE, Floats, Ints, array, offsets
+from maxatk.base import checks
+from maxatk.base.checks import shown
+from maxatk.base.errors import InputError
+from maxatk.base.types import Floats, Ints
+from maxatk.problem import formats
+from maxatk.problem.mdp import MDP, start_distribution
+from maxatk.problem.rows import LEAST_SIZE, array, offsets
 
 
 @runtime_checkable

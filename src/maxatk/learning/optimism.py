@@ -15,14 +15,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxatk import checks, kernels, stopping
+from maxatk import kernels
+from maxatk.base import checks, stopping
+from maxatk.base.types import Bools, Floats, Ints
+from maxatk.base.workers import Workers
 from maxatk.learning.data import Data
 from maxatk.learning.models import CheckedModel
 from maxatk.learning.risk import Risk, series
 from maxatk.planning import CertifiedPlan
 from maxatk.planning.lattice import common_step
-from maxatk.rows import Bools, Floats, Ints, offsets
-from maxatk.workers import Workers
+from maxatk.problem.rows import offsets
 
 _NEAR, _FAR = 2.0 ** (np.arange(-48, 1) / 4), 2.0 ** (np.arange(-48, 49) / 4)
 STAKES = np.concatenate((-_NEAR[::-1], [0.0], _FAR))  # distances from the greatest return, in ranges of returns

@@ -17,15 +17,14 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from maxatk import checks
-from maxatk.bounds import at_least, at_most, decimals_of
-from maxatk.errors import InputError
-from maxatk.formats import archive
-from maxatk.formats.archive import Archive
+from maxatk.base import archive, checks
+from maxatk.base.archive import Archive
+from maxatk.base.errors import InputError
+from maxatk.base.types import Floats, Ints
 from maxatk.learning.data import Data
 from maxatk.learning.models import CheckedModel
 from maxatk.planning import Plan, Solver, Status
-from maxatk.rows import Floats, Ints
+from maxatk.show.bounds import at_least, at_most, decimals_of
 
 PlanT = TypeVar("PlanT", bound=Plan)
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from maxatk import checks
-from maxatk.checks import Number, shown
-from maxatk.errors import InputError
+from maxatk.base import checks
+from maxatk.base.checks import shown
+from maxatk.base.errors import InputError
+from maxatk.base.types import Number
 
 CONSTANTS = ("paper", "tight")
 

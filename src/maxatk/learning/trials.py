@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from maxatk.base.types import Floats, Ints
 from maxatk.learning.run import Run
 from maxatk.policies import Policy, Trial
-from maxatk.rows import Floats, Ints
 
 
 class TryOut:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from maxatk.checks import shown
-from maxatk.errors import InputError
+from maxatk.base.checks import shown
+from maxatk.base.errors import InputError
 from maxatk.learning.learn import Learned
 from maxatk.learning.models import CheckedModel
 from maxatk.learning.run import Run

@@ -20,19 +20,19 @@ from functools import cached_property
 
 import numpy as np
 
-from maxatk import checks, kernels, stopping
-from maxatk.checks import Number
-from maxatk.errors import InputError, TooLargeError
-from maxatk.mdp import MDP
+from maxatk import kernels
+from maxatk.base import checks, stopping
+from maxatk.base.errors import InputError, TooLargeError
+from maxatk.base.returns import floats_around
+from maxatk.base.stopping import StoppedError
+from maxatk.base.types import Floats, Number
+from maxatk.base.workers import Workers
 from maxatk.planning.certified_plan import Certificate, CertifiedPlan
 from maxatk.planning.curves import Curve, Curves, distance, from_knots, identity
 from maxatk.planning.lattice import Bounds, Lattice, common_step, last_rollout, returns_apart, solve_slices
 from maxatk.planning.plan import Progress, Reporter, Status
 from maxatk.policies import MarkovPolicy
-from maxatk.returns import floats_around
-from maxatk.rows import Floats
-from maxatk.stopping import StoppedError
-from maxatk.workers import Workers
+from maxatk.problem.mdp import MDP
 
 EXACT_POINTS = 50_000  # a lattice of at most so many points is swept exactly, whatever the tolerance
 TABLE_POINTS = 2**22  # of a table that holds the last curve at all lattice points

@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from maxatk import checks, formats
-from maxatk.checks import Number
-from maxatk.errors import InputError
-from maxatk.formats import archive
-from maxatk.formats.archive import Archive
-from maxatk.mdp import MDP
+from maxatk.base import archive, checks
+from maxatk.base.archive import Archive
+from maxatk.base.errors import InputError
+from maxatk.base.returns import floats_around
+from maxatk.base.types import Number
 from maxatk.planning.curves import Curve, Curves
 from maxatk.planning.lattice import Lattice, Slice
 from maxatk.planning.plan import Plan, Status
 from maxatk.planning.slice_policy import SlicePolicy
-from maxatk.returns import floats_around
-from maxatk.rows import exact_text
+from maxatk.problem import formats
+from maxatk.problem.mdp import MDP
+from maxatk.problem.rows import exact_text
 
 VERSION = 2
 PROBLEM = "problem_"  # what the members of a problem within a plan are named with

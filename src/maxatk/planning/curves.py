@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from maxatk.errors import InputError
-from maxatk.rows import Floats
+from maxatk.base.errors import InputError
+from maxatk.base.types import Floats
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,13 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
-from maxatk import checks, stopping
-from maxatk.checks import Number
-from maxatk.errors import TooLargeError
-from maxatk.mdp import MDP
+from maxatk.base import checks, stopping
+from maxatk.base.errors import TooLargeError
+from maxatk.base.returns import floats_around
+from maxatk.base.types import Number
 from maxatk.planning.plan import Plan, Reporter, Status
 from maxatk.policies import CompressedPolicy
-from maxatk.returns import floats_around
+from maxatk.problem.mdp import MDP
 
 History: TypeAlias = tuple[int, Number, Number]  # (s, M, G), the last two in units of the table
 Moment: TypeAlias = tuple[int, int]  # (rollout, step)

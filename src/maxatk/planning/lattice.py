@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from maxatk import kernels, stopping
-from maxatk.checks import Number
-from maxatk.errors import TooLargeError
-from maxatk.mdp import MDP
+from maxatk import kernels
+from maxatk.base import stopping
+from maxatk.base.errors import TooLargeError
+from maxatk.base.types import Bools, Floats, Ints, Number
 from maxatk.planning.curves import Curve
-from maxatk.rows import Bools, Floats, Ints
+from maxatk.problem.mdp import MDP
 
 MOST_POINTS = 2**22  # of a lattice that is tried as a common step
 LARGEST_DENOMINATOR = 10**6

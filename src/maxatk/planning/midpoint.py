@@ -13,14 +13,14 @@ from functools import partial
 
 import numpy as np
 
-from maxatk import checks
-from maxatk.checks import Number
-from maxatk.errors import InputError
-from maxatk.mdp import MDP
+from maxatk.base import checks
+from maxatk.base.errors import InputError
+from maxatk.base.types import Number
 from maxatk.planning.certified import Certified
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan, Reporter, Status
 from maxatk.policies import RoundingPolicy
+from maxatk.problem.mdp import MDP
 
 
 @dataclass(frozen=True)

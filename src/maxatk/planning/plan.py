@@ -7,13 +7,13 @@ from enum import StrEnum
 from os import PathLike
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
-from maxatk.checks import Number
-from maxatk.errors import InputError
-from maxatk.mdp import MDP
+from maxatk.base.errors import InputError
+from maxatk.base.types import Number
 from maxatk.policies import CompressedPolicy
+from maxatk.problem.mdp import MDP
 
 if TYPE_CHECKING:
-    from maxatk.evaluation.compare import Comparison
+    from maxatk.comparison.compare import Comparison
 
 
 class Status(StrEnum):
@@ -75,7 +75,7 @@ class Plan(ABC):
                 which may take longer than the plan did; False leaves it out.
             progress: a function that is told which part is at work, or True for lines on standard error.
         """
-        from maxatk import page
+        from maxatk.show import page
 
         page.write(self, path, title, comparison, progress)
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from maxatk import checks, kernels, stopping
-from maxatk.checks import Number
-from maxatk.errors import InputError
-from maxatk.mdp import MDP
+from maxatk import kernels
+from maxatk.base import checks, stopping
+from maxatk.base.errors import InputError
+from maxatk.base.returns import Amounts
+from maxatk.base.types import Bools, Floats, Ints, Number
 from maxatk.planning.curves import Curves
 from maxatk.planning.lattice import Lattice, Slice
 from maxatk.policies import CompressedPolicy, Rule
-from maxatk.returns import Amounts
-from maxatk.rows import Bools, Floats, Ints
+from maxatk.problem.mdp import MDP
 
 SMALL_SLICE = 2**23  # bytes
 FAR = 2.0**62  # beyond any index of a lattice point

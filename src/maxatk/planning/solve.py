@@ -3,15 +3,16 @@
 import math
 from typing import Any, TypeVar, overload
 
-from maxatk import checks
-from maxatk.bounds import at_least, at_most, decimals_of
-from maxatk.checks import Number, shown
-from maxatk.errors import InputError
-from maxatk.mdp import MDP
+from maxatk.base import checks
+from maxatk.base.checks import shown
+from maxatk.base.errors import InputError
+from maxatk.base.types import Number
 from maxatk.planning.certified import Certified
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan, Progress, Reporter, Solver
-from maxatk.progress import reporter
+from maxatk.problem.mdp import MDP
+from maxatk.show.bounds import at_least, at_most, decimals_of
+from maxatk.show.progress import reporter
 
 P = TypeVar("P", bound=Plan)
 

@@ -22,8 +22,8 @@ from typing import IO, Any, TypeVar
 
 import numpy as np
 
-from maxatk.checks import is_dict, shown
-from maxatk.errors import InputError
+from maxatk.base.checks import is_dict, shown
+from maxatk.base.errors import InputError
 
 try:
     import fcntl

@@ -10,13 +10,12 @@ from fractions import Fraction
 from functools import cache
 from numbers import Rational, Real
 from pathlib import Path
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
-from maxatk.errors import InputError, TooLargeError
-
-Number: TypeAlias = int | float | Fraction
+from maxatk.base.errors import InputError, TooLargeError
+from maxatk.base.types import Number
 
 LONGEST_HORIZON = 10_000_000
 MOST_ROLLOUTS = 2**31 - 1

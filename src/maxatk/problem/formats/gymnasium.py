@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from maxatk.checks import shown
-from maxatk.errors import InputError, MissingExtraError
-from maxatk.grid import cell_names
+from maxatk.base.checks import shown
+from maxatk.base.errors import InputError, MissingExtraError
+from maxatk.show.grid import cell_names
 
 
 def read_gymnasium(env: Any, horizon: Any, start: Any, make_arguments: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -11,10 +11,10 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from maxatk.evaluation.compare import Comparison
-from maxatk.figures import COLOURS
-from maxatk.grid import Grid
+from maxatk.comparison.compare import Comparison
 from maxatk.planning.plan import Plan
+from maxatk.show.figures import COLOURS
+from maxatk.show.grid import Grid
 
 INK, FAINT = "currentColor", "var(--line)"
 NONE_LEFT = "none: M itself"

@@ -5,11 +5,11 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from maxatk import instances
-from maxatk.checks import nearest, shown
-from maxatk.errors import InputError
-from maxatk.formats import open_gymnasium
-from maxatk.mdp import MDP, load_mdp
+from maxatk.base.checks import nearest, shown
+from maxatk.base.errors import InputError
+from maxatk.problem import instances
+from maxatk.problem.formats import open_gymnasium
+from maxatk.problem.mdp import MDP, load_mdp
 
 _ID = re.compile(r"(?:[\w.]+:)?(?:[\w:-]+/)?[\w:.-]+-v\d+")  # [module:][namespace/]name-v0
 

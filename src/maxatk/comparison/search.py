@@ -16,16 +16,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from maxatk import checks, kernels, stopping
-from maxatk.checks import Number
-from maxatk.errors import TooLargeError
+from maxatk import kernels
+from maxatk.base import checks, stopping
+from maxatk.base.errors import TooLargeError
+from maxatk.base.returns import Amounts
+from maxatk.base.types import Floats, Ints, Number
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.curves import Curve, Curves
 from maxatk.planning.lattice import Lattice, Slice
 from maxatk.planning.slice_policy import SlicePolicy
 from maxatk.policies import CompressedPolicy, MarkovPolicy, MixedPolicy, RoundingPolicy, Rule
-from maxatk.returns import Amounts
-from maxatk.rows import Floats, Ints
 
 MOST_CELLS = 2**25  # of a slice that is searched
 MOST_POINTS = 2**22  # of a law of returns

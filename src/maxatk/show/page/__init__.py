@@ -1,7 +1,7 @@
 """A plan as a web page: one file that needs nothing else, neither other files nor a network (extra ``page``).
 
-Python says everything that the page knows: numbers, charts (:mod:`maxatk.page.charts`) and what the policy does at a
-great many moments (:mod:`maxatk.page.moments`). The script in ``page.js`` only picks one of them and shows it.
+Python says everything that the page knows: numbers, charts (``charts.py``) and what the policy does at a great many
+moments (``moments.py``). The script in ``page.js`` only picks one of them and shows it.
 """
 
 import base64
@@ -19,21 +19,21 @@ from typing import Any
 
 import numpy as np
 
-from maxatk import report, stopping
-from maxatk.bounds import at_least, at_most
-from maxatk.checks import name_of, shown
-from maxatk.errors import InputError, MissingExtraError, TooLargeError
-from maxatk.evaluation.compare import Comparison, compare
-from maxatk.evaluation.contrast import contrast
-from maxatk.figures import range_of_interest
-from maxatk.formats import archive
-from maxatk.grid import Grid, find_grid
-from maxatk.mdp import MDP
-from maxatk.page.moments import ANY, Count, ask, finite, frame, sample_trials
+from maxatk.base import archive, stopping
+from maxatk.base.checks import name_of, shown
+from maxatk.base.errors import InputError, MissingExtraError, TooLargeError
+from maxatk.base.stopping import StoppedError
+from maxatk.comparison.compare import Comparison, compare
+from maxatk.comparison.contrast import contrast
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan
-from maxatk.progress import reporter
-from maxatk.stopping import StoppedError
+from maxatk.problem.mdp import MDP
+from maxatk.show import report
+from maxatk.show.bounds import at_least, at_most
+from maxatk.show.figures import range_of_interest
+from maxatk.show.grid import Grid, find_grid
+from maxatk.show.page.moments import ANY, Count, ask, finite, frame, sample_trials
+from maxatk.show.progress import reporter
 
 
 def require() -> None:
@@ -74,7 +74,7 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
     """The page as text; ``tell`` is told which part of it is at work."""
     import jinja2
 
-    from maxatk.page import charts
+    from maxatk.show.page import charts
 
     low, _ = range_of_interest(plan)
     tell("the curves")
@@ -131,7 +131,7 @@ class _Text(str):
 
 
 def _part(name: str) -> str:
-    return files("maxatk.page").joinpath(name).read_text(encoding="utf-8")
+    return files("maxatk.show.page").joinpath(name).read_text(encoding="utf-8")
 
 
 @cache
@@ -183,7 +183,7 @@ def _names(mdp: MDP, states: set[int]) -> dict[int, str]:
 
 def _moments(plan: Plan, low: float, grid: Grid | None, drawn: dict[str, Any]) -> dict[str, Any]:
     """What the plan does when, and trials of it; adds the charts that show them."""
-    from maxatk.page import charts
+    from maxatk.show.page import charts
 
     count, trials = Count(plan), sample_trials(plan)
     asked = ask(plan, count, trials, low)

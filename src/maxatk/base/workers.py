@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
-from maxatk import stopping
-from maxatk.stopping import HEARING, Reason
+from maxatk.base import stopping
+from maxatk.base.stopping import HEARING, Reason
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ class Workers:
         """``function`` of each item, in order; the items may lie in several columns.
 
         The caller's thread only waits, so that it hears Ctrl-C and the clock. Where the scope ends, work that looks at
-        its flag ends early, and :class:`maxatk.stopping.StoppedError` is raised once no thread is at work any more.
+        its flag ends early, and :class:`StoppedError` is raised once no thread is at work any more.
         """
         scope = stopping.current()
         scope.check()

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxatk import checks
-from maxatk.errors import InputError
-from maxatk.formats import archive
-from maxatk.formats.archive import Archive
-from maxatk.rows import Rows, exact_text
+from maxatk.base import archive, checks
+from maxatk.base.archive import Archive
+from maxatk.base.errors import InputError
+from maxatk.problem.rows import Rows, exact_text
 
 if TYPE_CHECKING:
-    from maxatk.mdp import MDP
+    from maxatk.problem.mdp import MDP
 
 VERSION = 2
 LONGEST_FRACTION = 2**16  # hexadecimal digits: reducing a longer one takes seconds
@@ -55,7 +54,7 @@ def read_npz(path: str | os.PathLike[str]) -> tuple[Rows, dict[str, Any]]:
 
 
 def fractions(text: str) -> Any:
-    """What :func:`maxatk.rows.exact_text` wrote, as a column of fractions."""
+    """What :func:`maxatk.problem.rows.exact_text` wrote, as a column of fractions."""
     words = text.split()
     column = np.empty(len(words), object)
     for i, word in enumerate(words):

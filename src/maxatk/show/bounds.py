@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-from maxatk.checks import Number
+from maxatk.base.types import Number
 
 
 def at_least(x: Number, decimals: int = 6) -> str:

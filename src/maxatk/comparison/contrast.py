@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxatk.checks import name_of
+from maxatk.base.checks import name_of
+from maxatk.base.types import Floats
 from maxatk.evaluation.evaluate import best_after, single_rollout
-from maxatk.mdp import MDP
 from maxatk.planning.plan import Plan
-from maxatk.rows import Floats
+from maxatk.problem.mdp import MDP
 
 SELDOM = 0.02  # visits per rollout below which a state counts as not visited
 DIFFERENT = 0.5  # how much of its visits to a state must go to other actions for a policy to count as acting otherwise

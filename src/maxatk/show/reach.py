@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from maxatk.mdp import MDP
-from maxatk.rows import Ints
+from maxatk.base.types import Ints
+from maxatk.problem.mdp import MDP
 
 MOST_BITS = 2**15  # of a set of returns
 MOST_WORK = 500_000  # outcomes, over all steps

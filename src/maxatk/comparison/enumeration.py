@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from maxatk import stopping
-from maxatk.checks import Number
-from maxatk.mdp import MDP, ExactOutcome
+from maxatk.base import stopping
+from maxatk.base.types import Number
+from maxatk.problem.mdp import MDP, ExactOutcome
 
 MOST_LAWS = 1_000  # of policies of one rollout
 MOST_OUTCOMES = 100_000  # followed to find them

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxatk.checks import name_of
-from maxatk.errors import InputError
-from maxatk.rows import Floats
+from maxatk.base.checks import name_of
+from maxatk.base.errors import InputError
+from maxatk.base.types import Floats
 
 if TYPE_CHECKING:
-    from maxatk.mdp import MDP
+    from maxatk.problem.mdp import MDP
 
 _CELL = re.compile(r"row (\d+), column (\d+)")
 

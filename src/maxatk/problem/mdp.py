@@ -20,21 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from maxatk import checks, formats, kernels, stopping
-from maxatk.checks import shown
-from maxatk.errors import InputError
-from maxatk.rows import (
-    SUM_TOLERANCE,
-    Floats,
-    Ints,
-    Ints32,
-    Rows,
-    array,
-    canonical,
-    exact_text,
-    floats_and_fractions,
-    real_column,
-)
+from maxatk import kernels
+from maxatk.base import checks, stopping
+from maxatk.base.checks import shown
+from maxatk.base.errors import InputError
+from maxatk.base.types import Floats, Ints, Ints32
+from maxatk.problem import formats
+from maxatk.problem.rows import SUM_TOLERANCE, Rows, array, canonical, exact_text, floats_and_fractions, real_column
 
 
 class Outcome(NamedTuple):
@@ -58,7 +50,7 @@ class MDP:
     """A finite-horizon decision problem: frozen, checked once, in one canonical form.
 
     Build one with :meth:`from_arrays`, :meth:`from_table`, :meth:`from_pairs`, :meth:`from_gymnasium` or
-    :func:`maxatk.load_mdp`; the constructor itself takes ``maxatk.rows.Rows``, into which they all read.
+    :func:`maxatk.load_mdp`; the constructor itself takes ``maxatk.problem.rows.Rows``, into which they all read.
 
     Outcomes with equal next state and reward are merged (their probabilities added and rounded once, unless they are
     fractions), impossible ones dropped, the rest sorted, and steps that behave alike share one *layer*. So one problem

@@ -12,19 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Rational, Real
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maxatk.checks import shown
-from maxatk.errors import InputError
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-Ints32: TypeAlias = NDArray[np.int32]
-Bools: TypeAlias = NDArray[np.bool_]
-Reals: TypeAlias = NDArray[Any]  # float64, or objects where some entry is exact beyond a float
+from maxatk.base.checks import shown
+from maxatk.base.errors import InputError
+from maxatk.base.types import Bools, Floats, Ints, Ints32, Reals
 
 SUM_TOLERANCE = 1e-6
 """How far from 1 a row of probabilities may sum. Within it, the row means its entries divided by their exact sum."""

@@ -11,17 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from maxatk import checks
-from maxatk.checks import Number, name_of
-from maxatk.errors import InputError, MissingExtraError
-from maxatk.evaluation.compare import Comparison
+from maxatk.base import checks
+from maxatk.base.checks import name_of
+from maxatk.base.errors import InputError, MissingExtraError
+from maxatk.base.types import Number
+from maxatk.comparison.compare import Comparison
 from maxatk.evaluation.evaluate import best_after, visits
 from maxatk.evaluation.propagation import Units
-from maxatk.evaluation.reach import Reach
-from maxatk.grid import find_grid
-from maxatk.mdp import MDP
 from maxatk.planning.plan import Plan
 from maxatk.policies import CompressedPolicy
+from maxatk.problem.mdp import MDP
+from maxatk.show.grid import find_grid
+from maxatk.show.reach import Reach
 
 # Okabe and Ito's colours: told apart with any kind of colour vision, and in print.
 COLOURS = ("#999999", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00", "#F0E442")

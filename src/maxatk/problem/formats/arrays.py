@@ -7,9 +7,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from maxatk import checks
-from maxatk.errors import InputError
-from maxatk.rows import Bools, Ints, Reals, Rows, array, integers, offsets, real_column
+from maxatk.base import checks
+from maxatk.base.errors import InputError
+from maxatk.base.types import Bools, Ints, Reals
+from maxatk.problem.rows import Rows, array, integers, offsets, real_column
 
 Shape: TypeAlias = tuple[int, ...]
 

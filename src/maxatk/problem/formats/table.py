@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from maxatk import checks
-from maxatk.checks import is_dict, is_list, shown
-from maxatk.errors import InputError
-from maxatk.rows import LARGEST_INDEX, Rows, real_column
+from maxatk.base import checks
+from maxatk.base.checks import is_dict, is_list, shown
+from maxatk.base.errors import InputError
+from maxatk.problem.rows import LARGEST_INDEX, Rows, real_column
 
 
 def read_table(table: Any, horizon: Any) -> Rows:

@@ -10,20 +10,21 @@ from typing import Any
 
 from rich.console import Console
 
-from maxatk import checks, stopping
-from maxatk.checks import Number, shown
-from maxatk.errors import InputError, TooLargeError
-from maxatk.evaluation.enumeration import Option, best_by_best, best_selection, options
+from maxatk.base import checks, stopping
+from maxatk.base.checks import shown
+from maxatk.base.errors import InputError, TooLargeError
+from maxatk.base.returns import floats_around
+from maxatk.base.stopping import Reason, StoppedError
+from maxatk.base.types import Number
+from maxatk.comparison.enumeration import Option, best_by_best, best_selection, options
+from maxatk.comparison.search import Candidate, Search
 from maxatk.evaluation.evaluate import Evaluation, evaluate
-from maxatk.evaluation.search import Candidate, Search
-from maxatk.mdp import MDP
 from maxatk.planning.certified import Certified
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.solve import solve
 from maxatk.policies import MarkovPolicy, NoBestPolicy, NoReturnPolicy, Policy
-from maxatk.progress import reporter
-from maxatk.returns import floats_around
-from maxatk.stopping import Reason, StoppedError
+from maxatk.problem.mdp import MDP
+from maxatk.show.progress import reporter
 
 MEAN, SINGLE, MARKOV, NO_BEST, NO_RETURN, ADAPTIVE = (
     "mean-optimal, repeated",
@@ -87,7 +88,7 @@ class Comparison:
         return 1.0 if row.name == ADAPTIVE else min(max((row.lower - base) / (self.plan.upper - base), 0.0), 1.0)
 
     def __str__(self) -> str:
-        from maxatk import report
+        from maxatk.show import report
 
         out = Console(file=io.StringIO(), width=100, highlight=False, markup=False)
         out.print(report.comparison(self))
@@ -96,7 +97,7 @@ class Comparison:
 
     def figure(self) -> Any:
         """The table as a Matplotlib figure (extra ``plot``)."""
-        from maxatk import figures
+        from maxatk.show import figures
 
         return figures.comparison(self)
 

@@ -11,8 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from maxatk.checks import Number
-from maxatk.rows import Floats, Ints
+from maxatk.base.types import Floats, Ints, Number
 
 NONE = -(2**63)  # no rollout yet: below every return
 BEYOND = 2**63 - 1  # in hand, and beyond every return

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from maxatk import checks
-from maxatk.checks import Number, nearest, shown
-from maxatk.errors import InputError
-from maxatk.grid import cell_names
-from maxatk.mdp import MDP
+from maxatk.base import checks
+from maxatk.base.checks import nearest, shown
+from maxatk.base.errors import InputError
+from maxatk.base.types import Number
+from maxatk.problem.mdp import MDP
+from maxatk.show.grid import cell_names
 
 SAFE, RISKY = 0, 1
 _TWO_ACTIONS = ("safe", "risky")

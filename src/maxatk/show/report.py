@@ -10,15 +10,16 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from maxatk.bounds import at_least, at_most, decimals_of
-from maxatk.checks import Number, name_of
-from maxatk.evaluation.compare import SINGLE, Comparison, Row
-from maxatk.evaluation.contrast import Contrast
+from maxatk.base.checks import name_of
+from maxatk.base.types import Number
+from maxatk.comparison.compare import SINGLE, Comparison, Row
+from maxatk.comparison.contrast import Contrast
 from maxatk.evaluation.simulate import Simulation
 from maxatk.learning.learn import Learned
-from maxatk.mdp import MDP
 from maxatk.planning import CertifiedPlan, ExactPlan, Plan
 from maxatk.planning.exact import Decision
+from maxatk.problem.mdp import MDP
+from maxatk.show.bounds import at_least, at_most, decimals_of
 
 
 def interval(plan: Plan) -> tuple[str, str]:
@@ -192,7 +193,7 @@ def learned(found: Learned, title: str) -> RenderableType:
 
 
 def instances(described: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """Named problems, as :func:`maxatk.instances.described` describes them."""
+    """Named problems, as :func:`maxatk.problem.instances.described` describes them."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("name", "what it is", "arguments"):
         table.add_column(heading, no_wrap=heading == "name")

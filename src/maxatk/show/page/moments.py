@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from maxatk.checks import Number
-from maxatk.errors import TooLargeError
+from maxatk.base.errors import TooLargeError
+from maxatk.base.returns import Amounts, Scale
+from maxatk.base.types import Floats, Ints, Number
 from maxatk.evaluation.propagation import Units
-from maxatk.evaluation.reach import Reach
 from maxatk.evaluation.simulate import Taken, trial_in_table
 from maxatk.planning.lattice import common_step, simplest
 from maxatk.planning.plan import Plan
 from maxatk.policies import CompressedPolicy
-from maxatk.returns import Amounts, Scale
-from maxatk.rows import Floats, Ints
+from maxatk.show.reach import Reach
 
 TRIALS = 12
 MOST_STEPS = 20_000  # of all trials together
