@@ -8,7 +8,7 @@ import numpy as np
 
 from maxatk.base.checks import name_of
 from maxatk.base.types import Floats
-from maxatk.evaluation.evaluate import best_after, single_rollout
+from maxatk.evaluation.typical import best_after, single_rollout
 from maxatk.planning.plan import Plan
 from maxatk.problem.mdp import MDP
 

@@ -19,13 +19,12 @@ import numpy as np
 from maxatk import kernels
 from maxatk.base import checks, stopping
 from maxatk.base.errors import TooLargeError
-from maxatk.base.returns import Amounts
-from maxatk.base.types import Floats, Ints, Number
+from maxatk.base.types import Floats, Ints
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.curves import Curve, Curves
 from maxatk.planning.lattice import Lattice, Slice
 from maxatk.planning.slice_policy import SlicePolicy
-from maxatk.policies import CompressedPolicy, MarkovPolicy, MixedPolicy, RoundingPolicy, Rule
+from maxatk.policies import ByBestPolicy, CompressedPolicy, MarkovPolicy, MixedPolicy, RoundingPolicy
 
 MOST_CELLS = 2**25  # of a slice that is searched
 MOST_POINTS = 2**22  # of a law of returns
@@ -340,36 +339,3 @@ class Search:
         return MarkovPolicy(
             np.array([self._mdp.action[candidate.rows] for candidate in chosen]), best_so_far=self._plan.best_so_far
         )
-
-
-class ByBestPolicy(CompressedPolicy):
-    """A Markov policy for each rollout and each best return so far: without G.
-
-    Args:
-        points: best returns [n], rising; the last that is not above M counts, or the first.
-        picks: which table to use, ``[K, n]``.
-        tables: actions, ``[tables, H, S]``.
-        best_so_far: the incumbent, or ``-inf``.
-        unit: what the points are counted in.
-    """
-
-    def __init__(self, points: Floats, picks: Ints, tables: Ints, best_so_far: Number, unit: float = 1.0) -> None:
-        in_units = best_so_far if best_so_far == -math.inf else Fraction(best_so_far) / Fraction(unit)
-        super().__init__(len(picks), tables.shape[1], in_units)
-        self._points, self._picks, self._tables = points, picks, tables
-
-    def _table(self, rollout: int, best: Floats) -> Ints:
-        slack = 1e-9 * float(self._points[1] - self._points[0])  # a lattice return may be off by rounding
-        place = np.searchsorted(self._points, best + slack, side="right") - 1
-        return self._picks[rollout, np.maximum(place, 0)]
-
-    def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
-        """The action of the table that the best return picks."""
-        i = checks.integer(rollout, "rollout", most=self.k - 1)
-        table = self._table(i, np.array([float(checks.incumbent(best, "best"))]))[0]
-        return int(self._tables[table, step, state])
-
-    def rule(self, rollout: int, best: Amounts) -> Rule:
-        """The same for many trials at once."""
-        table = self._table(rollout, best.floats())
-        return lambda step, tag, state, so_far: self._tables[table[tag], step, state].astype(np.int64)
