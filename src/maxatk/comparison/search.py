@@ -109,22 +109,22 @@ class Search:
         m = float(self.points[0]) if m is None else m
         return Slice(self._lattice, self._lattice.tables, after, m, keep=True, memory=checks.memory() / 4)
 
-    def _mass(self, found: Slice, choice: Ints) -> Floats:
+    def _mass(self, swept: Slice, choice: Ints) -> Floats:
         """Where rollouts go that take these rows [cells]."""
-        mass = np.zeros(len(found.lower))
+        mass = np.zeros(len(swept.lower))
         for p, s in zip(self._mdp.reset_prob, self._mdp.start_state.tolist(), strict=True):
-            cell = found.cell(0, s, 0)
+            cell = swept.cell(0, s, 0)
             if cell is not None:
                 mass[cell] += p
-        stopping.run(kernels.carry_forward, found.tables, found.layout, choice, mass)
+        stopping.run(kernels.carry_forward, swept.tables, swept.layout, choice, mass)
         return mass
 
-    def _law(self, found: Slice, mass: Floats) -> Floats:
+    def _law(self, swept: Slice, mass: Floats) -> Floats:
         """The law of the return, from where rollouts end."""
         law = np.zeros(len(self.points))
-        place = found.final - self._first
+        place = swept.final - self._first
         above = place > 0
-        np.add.at(law, place[above], mass[: len(found.final)][above])
+        np.add.at(law, place[above], mass[: len(swept.final)][above])
         law[0] = max(1.0 - law.sum(), 0.0)
         return law
 
@@ -138,42 +138,42 @@ class Search:
     def _best_seeing_return(self, worth: Floats) -> tuple[Candidate, float]:
         """The best policy of one rollout that sees its return, and what it is paid."""
         curve = self._curve(worth)
-        found = self._slice(curve)
-        choice = np.zeros(len(found.lower), np.int64)
-        stopping.run(kernels.choose_greedily, found.tables, found.layout, found.lower, choice)
-        law = self._law(found, self._mass(found, choice))
+        swept = self._slice(curve)
+        choice = np.zeros(len(swept.lower), np.int64)
+        stopping.run(kernels.choose_greedily, swept.tables, swept.layout, swept.lower, choice)
+        law = self._law(swept, self._mass(swept, choice))
         policy = SlicePolicy(self._lattice, Curves(1, (curve,)), float(self.points[0]))
-        return Candidate(self._remembering(policy), law), self._unit * float(found.at_start()[1, 0])
+        return Candidate(self._remembering(policy), law), self._unit * float(swept.at_start()[1, 0])
 
-    def _best_markov(self, found: Slice, starts: Sequence[Ints]) -> Candidate:
+    def _best_markov(self, swept: Slice, starts: Sequence[Ints]) -> Candidate:
         """A good Markov policy for the payment at the end of a slice: the best that ascents from some rows lead to."""
-        choice = np.zeros(len(found.lower), np.int64)
+        choice = np.zeros(len(swept.lower), np.int64)
         best, best_rows = -math.inf, starts[0]
-        for rows in (*starts, self._usual_rows(found, starts[0])):
-            rows, value = rows.copy(), found.lower.copy()
+        for rows in (*starts, self._usual_rows(swept, starts[0])):
+            rows, value = rows.copy(), swept.lower.copy()
             for _ in range(ROUNDS):
-                kernels.choose_by_state(found.layout, rows, choice)
-                mass = self._mass(found, choice)
+                kernels.choose_by_state(swept.layout, rows, choice)
+                mass = self._mass(swept, choice)
                 gained = stopping.run(
-                    kernels.improve_rows, found.tables, found.layout, found.idle[1], mass, value, rows
+                    kernels.improve_rows, swept.tables, swept.layout, swept.idle[1], mass, value, rows
                 )
-                if gained <= 1e-12 * (abs(found.idle[1]) + self._lattice.kappa):
+                if gained <= 1e-12 * (abs(swept.idle[1]) + self._lattice.kappa):
                     break
             paid = sum(
-                float(p) * (found.idle[1] if (cell := found.cell(0, s, 0)) is None else float(value[cell]))
+                float(p) * (swept.idle[1] if (cell := swept.cell(0, s, 0)) is None else float(value[cell]))
                 for p, s in zip(self._mdp.reset_prob, self._mdp.start_state.tolist(), strict=True)
             )
             if paid > best:
                 best, best_rows = paid, rows
         return self.markov_candidate(best_rows)
 
-    def _usual_rows(self, found: Slice, default: Ints) -> Ints:
+    def _usual_rows(self, swept: Slice, default: Ints) -> Ints:
         """What the best policy that sees its return does most often at each step and state."""
-        choice = np.zeros(len(found.lower), np.int64)
-        stopping.run(kernels.choose_greedily, found.tables, found.layout, found.lower, choice)
-        mass = self._mass(found, choice)
+        choice = np.zeros(len(swept.lower), np.int64)
+        stopping.run(kernels.choose_greedily, swept.tables, swept.layout, swept.lower, choice)
+        mass = self._mass(swept, choice)
         rows = default.copy()
-        low, high, place = found.layout.low, found.layout.high, found.layout.place
+        low, high, place = swept.layout.low, swept.layout.high, swept.layout.place
         for h, s in np.argwhere(low <= high).tolist():
             cells = slice(place[h, s] + low[h, s], place[h, s] + high[h, s] + 1)
             if mass[cells].any():
@@ -233,7 +233,7 @@ class Search:
             mixed = np.maximum(w @ below, 0.0)
             return float((mixed**self.k).mean()), self.k * (below @ mixed ** (self.k - 1)) / below.shape[1]
 
-        found = optimize.minimize(
+        least = optimize.minimize(
             loss,
             first,
             jac=True,
@@ -242,7 +242,7 @@ class Search:
             constraints={"type": "eq", "fun": lambda w: w.sum() - 1.0, "jac": lambda w: np.ones(len(w))},
             options={"ftol": 1e-14, "maxiter": 200},
         )
-        weights = np.clip(found.x, 0.0, 1.0)
+        weights = np.clip(least.x, 0.0, 1.0)
         return weights / weights.sum() if loss(weights / weights.sum())[0] <= loss(first)[0] else first
 
     def _upper(self, value: float, worth: Floats, paid: float) -> float:
@@ -250,8 +250,8 @@ class Search:
         lattice, mdp = self._plan.lattice, self._plan.mdp
         if not lattice.exact:  # the true rewards: bounded from above on the same lattice
             curve = self._curve(worth, self._unit)
-            found = Slice(lattice, lattice.tables, curve, curve.floor, memory=checks.memory() / 4)
-            paid = float(found.at_start()[0, 0])
+            swept = Slice(lattice, lattice.tables, curve, curve.floor, memory=checks.memory() / 4)
+            paid = float(swept.at_start()[0, 0])
         b, n = int(np.diff(mdp.outcome_start).max()), len(worth)
         size = lattice.largest + self._unit * float(np.abs(self.points).max())
         rounding = ((mdp.horizon * (b + 6) + 2 * n + 16) * 2.0**-53 * size) + mdp.horizon * lattice.error
@@ -282,9 +282,9 @@ class Search:
                 others = np.prod([chosen[j].below for j in range(self.k) if j != group[0]], axis=0)
                 new = better(self._worth(others if self.k > 1 else np.ones(len(self.points))), chosen[group[0]])
                 changed = [new if j in group else candidate for j, candidate in enumerate(chosen)]
-                found = self.value(np.prod([candidate.below for candidate in changed], axis=0))
-                if found > value:
-                    chosen, value = changed, found
+                changed_value = self.value(np.prod([candidate.below for candidate in changed], axis=0))
+                if changed_value > value:
+                    chosen, value = changed, changed_value
             if value - before <= 1e-9 * abs(value - self._unit * self.points[0]):
                 break
         return chosen
@@ -303,11 +303,11 @@ class Search:
             if i in searched:
                 before = np.prod([candidate.below for candidate in markov[:i]], axis=0) if i else np.ones(1)
                 for j in sorted(set(np.searchsorted(before, KNOTS).tolist())):
-                    found = self._slice(self._curve(worth), float(self.points[j]))
+                    swept = self._slice(self._curve(worth), float(self.points[j]))
                     pick = int(np.argmax(self._paid(library, worth)[:, j]))
                     rows = library[pick].rows
                     assert rows is not None
-                    new = self._best_markov(found, [rows])
+                    new = self._best_markov(swept, [rows])
                     if self._paid([new], worth)[0, j] > self._paid(library, worth)[:, j].max():
                         library.append(new)
             paid = self._paid(library, worth)

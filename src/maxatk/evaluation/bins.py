@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from maxatk.base.types import Floats, Number
+from maxatk.evaluation.propagation import ROUNDING, Atoms, Laws, Sieve, Walk, neighbours
 from maxatk.evaluation.units import Units
-from maxatk.evaluation.walk import ROUNDING, Atoms, Laws, Sieve, Walk, neighbours
 from maxatk.policies import CompressedPolicy
 from maxatk.problem.mdp import MDP
 

@@ -11,7 +11,7 @@ from maxatk.base.returns import floats_around
 from maxatk.evaluation.in_floats import carry
 from maxatk.evaluation.in_fractions import MOST_HISTORIES, MOST_OUTCOMES, TooManyError, exact_law
 from maxatk.evaluation.law import ExactLaw, Law, in_floats
-from maxatk.evaluation.walk import ROUNDING
+from maxatk.evaluation.propagation import ROUNDING
 from maxatk.policies import HistoryPolicy, Policy, check_policy
 from maxatk.problem.mdp import MDP
 

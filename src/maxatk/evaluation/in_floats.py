@@ -8,9 +8,8 @@ from fractions import Fraction
 from maxatk.base.types import Number
 from maxatk.evaluation.bins import binned
 from maxatk.evaluation.law import Law, best_of, in_floats, mixed
-from maxatk.evaluation.propagation import Propagation
+from maxatk.evaluation.propagation import ROUNDING, Laws, Propagation
 from maxatk.evaluation.units import Units
-from maxatk.evaluation.walk import ROUNDING, Laws
 from maxatk.policies import CompressedPolicy, Lot, Policy
 from maxatk.problem.mdp import MDP
 

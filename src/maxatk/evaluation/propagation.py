@@ -1,19 +1,201 @@
-"""Evaluation in floats: returns as they are.
+"""Atoms of the distribution of (s, M, G), carried forward under a policy: what all evaluation in floats shares.
 
-Returns are whole numbers of a unit, so atoms that agree do so exactly and the policy is asked at the true returns: its
-value can jump with them. Probabilities are floats whose error is counted.
+The true return of an atom is a whole number of a unit (:class:`Propagation`), so that atoms that agree do so exactly
+and the policy is asked at the true returns: its value can jump with them. Or it is a float in a bin (``bins.py``).
+Probabilities are floats whose error is counted.
+
+Only the likeliest atoms are followed. What is dropped is charged: its rollouts may still end anywhere between the least
+and the greatest possible best return, so there are two laws, and the true one lies between them (in the order of
+distribution functions).
 """
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxatk.base.types import Floats, Ints
+from maxatk import kernels
+from maxatk.base import stopping
+from maxatk.base.errors import InputError
+from maxatk.base.returns import Amounts
+from maxatk.base.types import Floats, Ints, Number
+from maxatk.evaluation.law import Law, law_of
 from maxatk.evaluation.units import Units
-from maxatk.evaluation.walk import ROUNDING, Atoms, Laws, Sieve, Walk, neighbours
+from maxatk.policies import CompressedPolicy
 from maxatk.problem.mdp import MDP
+
+ROUNDING = 2.0**-53
+
+
+class Laws(NamedTuple):
+    """What is known of a law: it lies between two."""
+
+    low: Law  # what was dropped counted at its least
+    high: Law  # and at its greatest
+
+
+@dataclass(frozen=True)
+class Atoms:
+    """Where a policy may stand, and with what probability: within a rollout by G, between two by M."""
+
+    place: tuple[Ints, ...]  # [n] each: within a rollout which best return it started with, and the state
+    value: Any  # [n] the true return, in units or as a float
+    memory: Ints  # [n] the return that the policy remembers, in units; the same array where that is the true one
+    prob: Floats  # [n]
+
+    def at(self, places: Any) -> "Atoms":
+        """Some of them, or some several times."""
+        place, value = tuple(column[places] for column in self.place), self.value[places]
+        return Atoms(place, value, value if self.memory is self.value else self.memory[places], self.prob[places])
+
+    @classmethod
+    def together(cls, several: Sequence["Atoms"]) -> "Atoms":
+        """All of several, one after the other."""
+        place = tuple(np.concatenate(columns) for columns in zip(*(atoms.place for atoms in several), strict=True))
+        value = np.concatenate([atoms.value for atoms in several])
+        same = all(atoms.memory is atoms.value for atoms in several)
+        memory = value if same else np.concatenate([atoms.memory for atoms in several])
+        return cls(place, value, memory, np.concatenate([atoms.prob for atoms in several]))
+
+
+class Sieve:
+    """Keeps the atoms that matter most, and charges the others at the least and the greatest that they could become.
+
+    Args:
+        mdp: the problem.
+        tol: how much of the width of the interval around the value each step may cost.
+        max_atoms: how many atoms are kept.
+        most: what no best return exceeds, but for one in hand; the ends of bins may lie beyond any.
+    """
+
+    def __init__(self, mdp: MDP, tol: float, max_atoms: int, most: float = math.inf) -> None:
+        self._mdp, self._tol, self.max_atoms, self._most = mdp, tol, max_atoms, most
+        self.left_out = False  # whether atoms were dropped that matter
+        self.overflowed = False  # whether there were too many of them
+        self._dropped: list[tuple[Floats, Floats, Floats]] = []  # (least, greatest, prob) of the final best
+
+    def keep(
+        self, h: int, state: Ints, best: tuple[Floats, Floats], so_far: Floats, prob: Floats, later: bool
+    ) -> Ints | None:
+        """Which atoms [n] to keep at step ``h``, None for all.
+
+        ``best`` are floats around the best return; ``later`` says whether more rollouts follow.
+        """
+        least, most = self._mdp.return_range
+        # The float of a return may be off by half a unit in its last place, its sum with another number by more.
+        fewer, more = self._mdp.least[h, state], self._mdp.most[h, state]
+        low = np.maximum(best[0], so_far + fewer - 2 * ROUNDING * (np.abs(so_far) + np.abs(fewer)))
+        reach = so_far + more + 2 * ROUNDING * (np.abs(so_far) + np.abs(more))
+        high = np.maximum(best[1], np.minimum(reach, self._most))
+        if later:
+            low, high = np.maximum(low, least), np.maximum(high, most)
+        cost = prob * (high - low)
+        # Whatever costs less than an equal share of the tolerance, none of it worth following, goes.
+        going = cost <= self._tol / max(len(prob), 1)
+        if len(prob) - np.count_nonzero(going) > self.max_atoms:
+            self.overflowed = True
+            going[np.argpartition(cost, len(cost) - self.max_atoms)[: len(cost) - self.max_atoms]] = True
+        if not going.any():
+            return None
+        self.left_out |= bool(cost[going].any())
+        self._dropped.append((low[going], high[going], prob[going]))
+        return np.flatnonzero(~going)
+
+    def law(self, values: Floats, prob: Floats, side: int) -> Law:
+        """The law of atoms that were kept to the end [n], with the others at their least (0) or greatest (1)."""
+        return law_of(
+            np.concatenate([values, *(dropped[side] for dropped in self._dropped)]),
+            np.concatenate([prob, *(dropped[2] for dropped in self._dropped)]),
+        )
+
+
+class Walk(ABC):
+    """Carries atoms forward, rollout by rollout.
+
+    Args:
+        mdp: the problem.
+        units: its rewards.
+        sieve: which atoms to follow.
+        reward: what each outcome pays, as atoms count it.
+    """
+
+    def __init__(self, mdp: MDP, units: Units, sieve: Sieve, reward: Any) -> None:
+        self.mdp, self.units, self.sieve, self._reward = mdp, units, sieve, reward  # reward: [T]
+        self._step_error = (int(np.diff(mdp.outcome_start).max()) + 4) * ROUNDING  # of an outcome's probability
+        self.error: float = (len(mdp.start_prob) + 4) * ROUNDING  # relative, of every probability carried so far
+        self.outcomes = 0  # followed so far
+        self.may_overflow = True  # or else stop where there are too many atoms
+
+    @abstractmethod
+    def around(self, values: Any) -> tuple[Floats, Floats]:
+        """Floats around these returns [n]."""
+
+    @abstractmethod
+    def nearest(self, values: Any) -> Floats:
+        """Floats next to these returns [n]."""
+
+    @abstractmethod
+    def merged(self, atoms: Atoms) -> Atoms:
+        """Atoms that agree, put together."""
+
+    def acted(self, h: int, atoms: Atoms, action: Ints) -> None:
+        """What to do with the actions that are taken at a step; most have nothing to."""
+        return
+
+    def first(self, best: Number) -> Atoms:
+        """A best return that is known, or ``-inf``."""
+        true, memory = (np.array([scale.units(best)]) for scale in (self.units.true, self.units.memory))
+        return Atoms((), true, memory if self.units.rounds else true, np.ones(1))
+
+    def rollout(self, policy: CompressedPolicy, i: int, bests: Atoms, later: bool) -> Atoms:
+        """The distribution of the best return after rollout ``i``; ``later`` says whether others follow."""
+        mdp, units = self.mdp, self.units
+        S, H = mdp.n_states, mdp.horizon
+        rule = policy.rule(i, Amounts(bests.memory, units.memory))
+        below, above = self.around(bests.value)
+        n, starts = len(bests.prob), len(mdp.start_state)
+        zero: Any = np.zeros(n * starts, self._reward.dtype)
+        atoms = Atoms(
+            (np.repeat(np.arange(n), starts), np.tile(mdp.start_state.astype(np.int64), n)),
+            zero,
+            np.zeros(n * starts, np.int64) if units.rounds else zero,
+            (bests.prob[:, None] * mdp.reset_prob).ravel(),
+        )
+        ended = [atoms.at(slice(0, 0))]
+        for h in range(H):
+            stopping.check()
+            tag, state = atoms.place
+            around = below[tag], above[tag]
+            kept = self.sieve.keep(h, state, around, self.nearest(atoms.value), atoms.prob, later)
+            if kept is not None:
+                atoms = atoms.at(kept)
+            if not len(atoms.prob) or (self.sieve.overflowed and not self.may_overflow):
+                break
+            tag, state = atoms.place
+            action = rule(h, tag, state, Amounts(atoms.memory, units.memory))
+            atom, o = outcomes_of(mdp, rows_taken(mdp, i, h, state, action))
+            self.acted(h, atoms, action)
+            self.outcomes += len(o)
+            self.error += self._step_error
+            after = mdp.next_state[o].astype(np.int64)
+            value = atoms.value[atom] + self._reward[o]
+            memory = atoms.memory[atom] + units.remembered[o] if units.rounds else value
+            atoms = Atoms((tag[atom], after), value, memory, atoms.prob[atom] * mdp.row_prob[o])
+            over = (after == S) | (h + 1 == H)
+            ended.append(atoms.at(over))
+            atoms = self.merged(atoms.at(~over))
+        last = Atoms.together(ended)
+        started = bests.at(last.place[0])
+        best = np.maximum(started.value, last.value)
+        memory = np.maximum(started.memory, last.memory) if units.rounds else best
+        return self.merged(Atoms((), best, memory, last.prob))
 
 
 class Propagation(Walk):
-    """Carries the distribution of (s, M, G) of a policy forward, rollout by rollout."""
+    """Carries the distribution of (s, M, G) of a policy forward, with returns as they are."""
 
     def __init__(self, mdp: MDP, units: Units, tol: float, max_atoms: int) -> None:
         super().__init__(mdp, units, Sieve(mdp, tol, max_atoms, mdp.return_range[1]), units.reward)
@@ -40,3 +222,41 @@ class Propagation(Walk):
         """The law of the best return at the end, with what was dropped at its least and at its greatest."""
         low, high = self.around(bests.value)
         return Laws(self.sieve.law(low, bests.prob, 0), self.sieve.law(high, bests.prob, 1))
+
+
+def rows_taken(mdp: MDP, i: int, h: int, state: Ints, action: Ints) -> Ints:
+    """The row of each atom's action [n], if its state offers that."""
+    node = int(mdp.step_layer[h]) * mdp.n_states
+    rows = kernels.rows_of_actions(mdp.pair_start, mdp.action, node, state, action)
+    if rows.min(initial=0) < 0:
+        k = int(np.argmin(rows))
+        raise InputError(
+            f"the policy's action at (rollout {i}, step {h}, state {state[k]}) is {int(action[k])}: "
+            f"expected one of {mdp.actions(h, int(state[k]))}"
+        )
+    return rows
+
+
+def outcomes_of(mdp: MDP, rows: Ints) -> tuple[Ints, Ints]:
+    """All outcomes of these rows [n]: for each of them the place of its row, and the outcome."""
+    sizes = mdp.outcome_start[rows + 1] - mdp.outcome_start[rows]
+    atom = np.repeat(np.arange(len(rows)), sizes)
+    return atom, np.arange(len(atom)) - np.repeat(np.cumsum(sizes) - sizes - mdp.outcome_start[rows], sizes)
+
+
+def neighbours(columns: tuple[Ints, ...]) -> tuple[Ints, Ints]:
+    """An order in which equal rows of these columns [n] stand side by side, and where each new one starts in it."""
+    spans = [int(column.max()) - int(column.min()) + 1 for column in columns]
+    if math.prod(spans) < 2**62:
+        key = np.zeros(len(columns[0]), np.int64)
+        for column, span in zip(columns, spans, strict=True):
+            key = key * span + (column - column.min())
+        order = np.argsort(key, kind="stable")
+    else:
+        order = np.lexsort(columns)
+    new = np.zeros(len(order), np.bool_)
+    new[0] = True
+    for column in columns:
+        ranked = column[order]
+        new[1:] |= ranked[1:] != ranked[:-1]
+    return order, np.flatnonzero(new)

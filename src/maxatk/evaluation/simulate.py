@@ -16,8 +16,8 @@ from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.returns import NONE, Amounts
 from maxatk.base.types import Floats, Ints, Number
+from maxatk.evaluation.propagation import rows_taken
 from maxatk.evaluation.units import Units
-from maxatk.evaluation.walk import rows_taken
 from maxatk.policies import CompressedPolicy, Policy, check_policy
 from maxatk.problem.mdp import MDP
 from maxatk.show.progress import reporter

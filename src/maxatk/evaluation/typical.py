@@ -7,9 +7,8 @@ import numpy as np
 
 from maxatk.base.types import Floats, Ints, Number
 from maxatk.evaluation.law import Law
-from maxatk.evaluation.propagation import Propagation
+from maxatk.evaluation.propagation import Atoms, Propagation
 from maxatk.evaluation.units import Units
-from maxatk.evaluation.walk import Atoms
 from maxatk.policies import CompressedPolicy, check_policy
 from maxatk.problem.mdp import MDP
 

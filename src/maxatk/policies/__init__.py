@@ -15,11 +15,10 @@ which keeps count for a caller who only has states and rewards; all but history 
 with :meth:`~CompressedPolicy.action`. Rollouts, steps, states and actions count from 0.
 """
 
-from maxatk.policies.compressed import CompressedPolicy, CompressedTrial, Rule
 from maxatk.policies.functions import AdaptivePolicy, NoBestPolicy, NoReturnPolicy, RoundingPolicy
 from maxatk.policies.history import History, HistoryPolicy, HistoryTrial, Seen
 from maxatk.policies.mixed import MixedPolicy, MixedTrial
-from maxatk.policies.policy import Lot, Policy, Trial, check_policy
+from maxatk.policies.policy import CompressedPolicy, CompressedTrial, Lot, Policy, Rule, Trial, check_policy
 from maxatk.policies.tables import ByBestPolicy, MarkovPolicy
 
 __all__ = [

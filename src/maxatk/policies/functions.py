@@ -8,8 +8,7 @@ from typing import Any, Generic, TypeVar
 from maxatk.base import checks
 from maxatk.base.returns import Amounts, Scale
 from maxatk.base.types import Number
-from maxatk.policies.compressed import CompressedPolicy, Rule
-from maxatk.policies.policy import checked_function
+from maxatk.policies.policy import CompressedPolicy, Rule, checked_function
 
 F = TypeVar("F", bound=Callable[..., int])
 

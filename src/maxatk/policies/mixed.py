@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.types import Ints, Number
-from maxatk.policies.compressed import CompressedPolicy
-from maxatk.policies.policy import Lot, Policy, Trial
+from maxatk.policies.policy import CompressedPolicy, Lot, Policy, Trial
 
 
 class MixedPolicy(Policy):

@@ -10,7 +10,7 @@ from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.returns import Amounts
 from maxatk.base.types import Floats, Ints, Number
-from maxatk.policies.compressed import CompressedPolicy, Rule
+from maxatk.policies.policy import CompressedPolicy, Rule
 
 
 class MarkovPolicy(CompressedPolicy):
