@@ -52,7 +52,7 @@ def _labels(index: Any, name: str, shape: tuple[int, ...]) -> Any:
         raise InputError(f"index must have a label for each of {shape[0]} {name}") from None
     if labels.shape != shape:
         raise InputError(f"index must have a label for each of {shape[0]} {name}, not the shape {labels.shape}")
-    if labels.dtype.kind not in "biuUSO":
+    if labels.size and labels.dtype.kind not in "biuUSO":
         raise InputError(f"index must hold labels of groups, whole numbers or words, not {labels.dtype}")
     return labels.tolist() if labels.dtype.kind == "O" else labels
 

@@ -94,15 +94,17 @@ def _product(xp: Library, name: str, rewards: Array, ratios: Array, k: int, base
     reached = xp.cumulative_sum(rises, axis=-1, include_initial=True)
     if baseline == "none":
         value = w * rising
-        found = rho * (value * mean + _slopes(xp, value * rho, table, rho, shares))
+        found = rho * (value * mean + _summed(xp, value * rho, table, rho, shares, holding=True))
     elif baseline == "others":
-        # Each sample's marginal contribution less what those of the others would be on average without it. The sum Q
-        # of all contributions is linear in each ratio: without sample i it is Q - rho_i dQ/drho_i, but for a factor.
-        above = xp.flip(xp.cumulative_sum(xp.flip(rho[:, 1:], axis=-1), axis=-1), axis=-1)
-        parts = xp.concat([xp.zeros_like(above[:, :1]), w[1:] * gaps * above], axis=-1)
-        slope = reached + _slopes(xp, parts, table, rho, shares)
-        total = xp.sum(rises * above, axis=-1, keepdims=True)
-        found = rho * (reached - (total - rho * slope) / (n - k))
+        # A sample's contribution less what those of the others would be on average without it: contributions of
+        # samples below it, of gaps below it to samples above it, and of gaps above it.
+        above = xp.flip(xp.cumulative_sum(xp.flip(rho, axis=-1), axis=-1), axis=-1)[:, 1:]  # ratios above each gap
+        nothing = xp.zeros_like(rho[:, :1])
+        below = xp.cumulative_sum((rho * reached)[:, :-1], axis=-1, include_initial=True)
+        across = reached * xp.concat([above, nothing], axis=-1)
+        parts = xp.concat([nothing, w[1:] * gaps * above], axis=-1)
+        without = below + across + _summed(xp, parts, table, rho, shares, holding=False)
+        found = rho * (reached - without / (n - k))
     else:
         found = rho * reached
     return xp.take_along_axis(found, place, axis=-1)
@@ -121,19 +123,21 @@ def _mean_products(xp: Library, rho: Array, shares: Array) -> list[Array]:
     return table
 
 
-def _slopes(xp: Library, parts: Array, table: list[Array], rho: Array, shares: Array) -> Array:
-    """The derivatives of ``sum_j parts_j mean_j`` by the ratios [G, n], with ``parts`` held fixed.
+def _summed(xp: Library, parts: Array, table: list[Array], rho: Array, shares: Array, *, holding: bool) -> Array:
+    """``sum_j parts_j mean_j`` over the sets that hold each sample, less its ratio, or that do not hold it [G, n].
 
-    ``mean_j`` is the last entry of row ``j = 0..n-1`` of the table; its recursion is followed back.
+    ``mean_j`` is the last entry of row ``j = 0..n-1`` of the table. Its recursion is followed back, as in reverse
+    differentiation; nothing is subtracted.
     """
-    empty = xp.zeros_like(rho[:, :1])
-    behind = xp.zeros_like(table[0])  # the derivatives by the entries of row j
-    found = [empty]  # no row has the best sample
+    nothing = xp.zeros_like(rho[:, :1])
+    behind = xp.zeros_like(table[0])  # what the entries of row j count for in the sum, from row j on
+    found = [nothing]  # no row has the best sample
     for j in range(rho.shape[-1] - 1, 0, -1):
         behind = xp.concat([behind[:, :-1], behind[:, -1:] + parts[:, j : j + 1]], axis=-1)
-        held = (shares[j, :] * behind)[:, 1:]
-        found.append(xp.sum(held * table[j - 1][:, :-1], axis=-1, keepdims=True))
-        behind = (1 - shares[j, :]) * behind + rho[:, j - 1 : j] * xp.concat([held, empty], axis=-1)
+        held, left = (shares[j, :] * behind)[:, 1:], (1 - shares[j, :]) * behind
+        counted = held * table[j - 1][:, :-1] if holding else left * table[j - 1]
+        found.append(xp.sum(counted, axis=-1, keepdims=True))
+        behind = left + rho[:, j - 1 : j] * xp.concat([held, nothing], axis=-1)
     return xp.concat(found[::-1], axis=-1)
 
 

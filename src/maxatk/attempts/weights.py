@@ -115,11 +115,13 @@ def of_groups(xp: Library, name: str, rewards: Array, k: int, baseline: str) -> 
     """The weights of groups [G, n]."""
     n = rewards.shape[-1]
     baseline = chosen(baseline, n, k, name)
+    if k == 1 and baseline != "others":
+        return rewards / n
     rising, gaps, _, place = in_order(xp, name, rewards)
     w = like(xp, chances(n, k), rewards)
     if baseline == "marginal":
         rises = w[1:] * gaps
-        first = rising[:, :1] / n if k == 1 else 0.0  # the best of no other samples is 0
+        first = 0.0
     elif baseline == "others":
         rises = n / (n - k) * w[:-1] * gaps
         below = like(xp, [(n - j) / n for j in range(1, n)], rewards)  # the share of samples that a rise lifts

@@ -1,0 +1,454 @@
+"""Weights for max@k, held to their definition over subsets and to what they must average to over all samples."""
+
+import importlib.util
+import itertools
+import math
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import maxatk as mk
+from maxatk import attempts as at
+from subset_oracles import UNBIASED, oracle, plug_in_oracle
+
+F = Fraction
+
+
+class World(NamedTuple):
+    """A policy over three outcomes: probabilities, rewards, and derivatives of log-probabilities."""
+
+    probs: tuple[F, ...]
+    rewards: tuple[F, ...]
+    scores: tuple[F, ...]
+
+    def gradient(self, k: int) -> F:
+        """Of max@k, by the definition: the derivative of a sum over all k-tuples."""
+        return sum(
+            (
+                math.prod(self.probs[x] for x in drawn)
+                * max(self.rewards[x] for x in drawn)
+                * sum(self.scores[x] for x in drawn)
+                for drawn in itertools.product(range(3), repeat=k)
+            ),
+            F(0),
+        )
+
+
+def world(probs: tuple[int, ...], rewards: tuple[int, ...], raw: tuple[int, ...]) -> World:
+    p = tuple(F(x, sum(probs)) for x in probs)
+    mean = sum(a * b for a, b in zip(p, raw, strict=True))
+    return World(p, tuple(map(F, rewards)), tuple(x - mean for x in raw))
+
+
+WORLDS = {
+    "three rewards": world((1, 2, 3), (-1, 4, 1), (3, -1, 2)),
+    "pass or fail": world((4, 1, 2), (0, 1, 1), (0, 5, -3)),
+    "a rare best": world((1, 20, 5), (100, 0, 1), (7, 0, 1)),
+}
+DRAWN_BY = (F(1, 2), F(1, 3), F(1, 6))  # another policy, for ratios
+CASES = [
+    (name, n, k, baseline, off_policy)
+    for name in WORLDS
+    for n in range(1, 6 if name == "three rewards" else 5)
+    for k in range(1, n + 1)
+    for baseline in ("auto", *UNBIASED)
+    for off_policy in (False, True)
+    if (n, baseline) != (k, "others")
+]
+
+
+def close(found: Any, exact: list[F], tol: float = 1e-14, terms: list[F] | None = None) -> bool:
+    """Whether no weight is off by more than ``tol`` of the largest of its group, or of the ``terms`` it is made of."""
+    allowed = F(tol) * max(map(abs, [*exact, *(terms or [])])) + 8 * F(5e-324)  # the least of floats
+    return all(abs(F(float(a)) - b) <= allowed for a, b in zip(found, exact, strict=True))
+
+
+# Unbiased, exactly.
+
+
+@pytest.mark.parametrize(("name", "n", "k", "baseline", "off_policy"), CASES)
+def test_the_expected_gradient_is_that_of_max_at_k(name: str, n: int, k: int, baseline: str, off_policy: bool):
+    """Over all n-tuples: the oracle's expectation is the gradient exactly, and the weights are the oracle's."""
+    here = WORLDS[name]
+    drawn_by = DRAWN_BY if off_policy else here.probs
+    ratio = [p / q for p, q in zip(here.probs, drawn_by, strict=True)]
+    tuples = list(itertools.product(range(3), repeat=n))
+    rewards = [[here.rewards[x] for x in drawn] for drawn in tuples]
+    ratios = [[ratio[x] for x in drawn] for drawn in tuples]
+    found = at.off_policy_weights(rewards, ratios, k, baseline) if off_policy else at.weights(rewards, k, baseline)
+    kind = baseline if baseline != "auto" else "others" if n > 1 and (k == 1 or 4 * k <= n) else "marginal"
+    expected, size = F(0), F(0)
+    for drawn, r, rho, w in zip(tuples, rewards, ratios, found, strict=True):
+        exact = oracle(r, k, kind, rho if off_policy else None)
+        assert close(w, exact, 4e-15, oracle(r, k, "marginal", rho) if off_policy else None)
+        terms = [math.prod(drawn_by[x] for x in drawn) * e * here.scores[x] for e, x in zip(exact, drawn, strict=True)]
+        expected += sum(terms)
+        size += sum(map(abs, terms))
+    assert expected == here.gradient(k)
+    assert size > 0
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+def test_the_plug_in_is_the_derivative_of_the_samples_own_max_at_k(k: int):
+    rewards, ratios = [F(3), F(-1), F(3), F(0)], [F(1, 2), F(2), F(0), F(5, 3)]
+    found = at.off_policy_weights(rewards, ratios, k, method="plug-in")
+    assert close(found, plug_in_oracle(rewards, ratios, k))
+    if k > 4:
+        assert np.array_equal(found, at.off_policy_weights(rewards, ratios, k))
+
+
+def test_the_bias_of_the_plug_in_falls_with_the_number_of_samples():
+    here, k = WORLDS["three rewards"], 3
+    ratio = [p / q for p, q in zip(here.probs, DRAWN_BY, strict=True)]
+    bias = []
+    for n in (2, 4, 8):
+        tuples = np.array(list(itertools.product(range(3), repeat=n)))
+        rewards, ratios, scores = (np.array([float(x) for x in y])[tuples] for y in (here.rewards, ratio, here.scores))
+        chance = np.prod(np.array([float(x) for x in DRAWN_BY])[tuples], axis=1)
+        found = at.off_policy_weights(rewards, ratios, k, method="plug-in")
+        bias.append(abs(float(chance @ (found * scores).sum(1)) - float(here.gradient(k))))
+    assert bias[0] / 4 < bias[1] < bias[0] / 1.5  # a little less than as fast as 1 / n
+    assert bias[1] / 4 < bias[2] < bias[1] / 1.5
+
+
+# The numbers.
+
+NUMBERS = st.one_of(
+    st.integers(-3, 3).map(float),  # ties
+    st.sampled_from([0.1, 0.1 + 2**-56, 1e-300, -1e-300, 5e-324, 1e16, 1e16 + 2]),  # near ties, subnormal, large
+    st.floats(-1e6, 1e6),
+)
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> tuple[list[float], list[float], int]:
+    n = draw(st.integers(1, 7))
+    rewards = draw(st.lists(NUMBERS, min_size=n, max_size=n))
+    ratios = draw(st.lists(st.sampled_from([0.0, 0.3, 1.0, 1.5, 7.0]), min_size=n, max_size=n))
+    return rewards, ratios, draw(st.integers(1, n))
+
+
+@settings(max_examples=400)
+@given(groups(), st.sampled_from(UNBIASED))
+def test_weights_are_those_of_their_definition(case: tuple[list[float], list[float], int], baseline: str):
+    rewards, ratios, k = case
+    if baseline == "others" and k == len(rewards):
+        return
+    exact = list(map(F, rewards))
+    assert close(at.weights(rewards, k, baseline), oracle(exact, k, baseline))
+    rho = list(map(F, ratios))
+    found, expected = at.off_policy_weights(rewards, ratios, k, baseline), oracle(exact, k, baseline, rho)
+    assert close(found, expected, terms=oracle(exact, k, "none" if baseline == "none" else "marginal", rho))
+
+
+def by_counting(rewards: list[int], k: int, baseline: str) -> list[F]:
+    """Weights of sorted whole rewards by how many subsets each sample is the best of, and the others without it."""
+    n = len(rewards)
+    best = [math.comb(j, k - 1) for j in range(n)]  # sets of k whose best is sample j
+    beside = [math.comb(j - 1, k - 2) if k > 1 and j else 0 for j in range(n)]  # the same, with a given sample below
+    above = list(itertools.accumulate(reversed([c * r for c, r in zip(beside, rewards, strict=True)]), initial=0))[::-1]
+    sums = [best[i] * rewards[i] + above[i + 1] for i in range(n)]
+    if baseline == "none":
+        return [F(x, math.comb(n, k)) for x in sums]
+    size = k if baseline == "others" else k - 1
+    count = [math.comb(j, size - 1) for j in range(n)]
+    lower = list(itertools.accumulate((c * r for c, r in zip(count, rewards, strict=True)), initial=0))
+    upper = list(
+        itertools.accumulate(reversed([c * r for c, r in zip(count[:-1], rewards[1:], strict=True)]), initial=0)
+    )[::-1]
+    without = [lower[i] + upper[i] for i in range(n)]  # the others in order, sample i left out
+    return [F(s, math.comb(n, k)) - F(k, n) * F(v, math.comb(n - 1, size)) for s, v in zip(sums, without, strict=True)]
+
+
+@pytest.mark.parametrize("baseline", UNBIASED)
+@pytest.mark.parametrize("k", [2, 3, 50, 500, 998, 999])
+@pytest.mark.parametrize("law", ["uniform", "heavy tail", "shifted"])
+def test_a_thousand_samples_to_fourteen_digits(k: int, baseline: str, law: str):
+    rng = np.random.default_rng(k)
+    rewards = np.sort(
+        {"uniform": rng.random, "heavy tail": lambda n: rng.pareto(0.5, n), "shifted": rng.random}[law](1000)
+    )
+    if law == "shifted":
+        rewards = rewards + 1e6
+    scaled = [int(F(float(x)) * 2**100) for x in rewards]
+    assert [F(x, 2**100) for x in scaled] == [F(float(x)) for x in rewards]
+    exact = [x / 2**100 for x in by_counting(scaled, k, baseline)]
+    found = at.weights(rewards, k, baseline)
+    assert close(found, exact, 1e-14)
+    if baseline == "marginal":  # sums of what is not negative: each weight to its own scale
+        assert all(abs(F(float(a)) - b) <= F(1, 10**14) * b for a, b in zip(found, exact, strict=True))
+
+
+def test_counting_is_the_definition():
+    rewards = [F(-2), F(0), F(0), F(3), F(7)]
+    for baseline in UNBIASED:
+        for k in range(2, 5):
+            assert by_counting([int(r) for r in rewards], k, baseline) == oracle(rewards, k, baseline)
+
+
+@pytest.mark.parametrize(
+    ("k", "baseline"), [(1, "others"), (2, "others"), (7, "others"), (2, "marginal"), (8, "marginal")]
+)
+def test_a_shift_of_all_rewards_changes_no_bit(k: int, baseline: str):
+    rng = np.random.default_rng(0)
+    rewards, ratios = rng.integers(-50, 50, (20, 8)) / 8, np.exp(rng.standard_normal((20, 8)))
+    shifted = rewards + 2.0**40
+    assert np.array_equal(at.weights(rewards, k, baseline), at.weights(shifted, k, baseline))
+    assert np.array_equal(
+        at.off_policy_weights(rewards, ratios, k, baseline), at.off_policy_weights(shifted, ratios, k, baseline)
+    )
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 7])
+def test_what_is_known_of_weights(k: int):
+    rng = np.random.default_rng(k)
+    rewards = rng.integers(0, 4, (50, 8)).astype(float)
+    n, others, marginal = 8, at.weights(rewards, k, "others"), at.weights(rewards, k, "marginal")
+    none = at.weights(rewards, k, "none")
+    assert np.abs(others.sum(1)).max() < 1e-14
+    assert np.allclose(others, n / (n - k) * (none - none.mean(1, keepdims=True)), atol=1e-14)
+    # Equal rewards have equal weights, to the last bit.
+    same = rewards[:, :, None] == rewards[:, None, :]
+    for found in (others, marginal, none):
+        assert np.array_equal((found[:, :, None] == found[:, None, :]) | ~same, np.ones_like(same))
+    if k > 1:
+        assert marginal.min() == 0
+        assert (marginal.min(1) == 0).all()
+    # R15: a sample's contribution less (n - 1) / n of the mean of the others' without it.
+    for row, found in zip(rewards[:5], others[:5], strict=True):
+        rest = [at.weights(np.delete(row, i), k, "marginal").mean() for i in range(n)]
+        assert np.allclose(found, at.weights(row, k, "marginal") - (n - 1) / n * np.array(rest), atol=1e-14)
+    # Pass@k training's advantage before it is divided by a deviation: 1 - R for a pass, and so on.
+    passed = rewards > 1
+    fails = n - passed.sum(1, keepdims=True)
+    comb = np.vectorize(math.comb)
+    rate = 1 - comb(fails, k) / math.comb(n, k)
+    published = np.where(passed, 1 - rate, 1 - rate - comb(np.maximum(fails - 1, 0), k - 1) / math.comb(n - 1, k - 1))
+    assert np.allclose(at.weights(passed, k, "others"), k / (n - k) * published, atol=1e-14)
+
+
+def test_with_ratios_of_one_both_policies_are_the_same():
+    rewards = np.random.default_rng(1).standard_normal((30, 9))
+    for k, baseline in itertools.product((1, 2, 5, 8), (*UNBIASED, "auto")):
+        found = at.off_policy_weights(rewards, np.ones_like(rewards), k, baseline)
+        assert np.allclose(found, at.weights(rewards, k, baseline), rtol=0, atol=2e-14)
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "baseline"),
+    [
+        (16, 4, "others"),
+        (16, 5, "marginal"),
+        (2, 1, "others"),
+        (3, 1, "others"),
+        (4, 4, "marginal"),
+        (7, 2, "marginal"),
+    ],
+)
+def test_the_rule_for_the_baseline(n: int, k: int, baseline: str):
+    rewards = np.random.default_rng(0).random((3, n))
+    assert np.array_equal(at.weights(rewards, k), at.weights(rewards, k, baseline))
+
+
+def test_numbers_of_any_size():
+    top = 1.7e308
+    assert at.weights([0.0, top], 1).tolist() == [-top / 2, top / 2]
+    assert at.weights([top, 0.0, 0.0, 0.0], 2).tolist() == [top / 2, 0.0, 0.0, 0.0]
+    assert at.weights([5e-324, 0.0], 2).tolist() == [5e-324, 0.0]
+    assert at.weights([7.0], 1).tolist() == [7.0]
+    assert np.isfinite(at.weights(np.linspace(-8e307, 8e307, 1000), 999, "others")).all()
+    large = at.weights(np.arange(100_000.0), 50_000)
+    assert np.isfinite(large).all()
+    assert large[-1] == pytest.approx(
+        1.0, rel=1e-12
+    )  # half of the sets hold it; it beats the next best by 2 on average
+    # Products of ratios beyond the range of floats in between, but not at the end.
+    ratios = np.where(np.arange(400) < 200, 1e-3, 1e3)
+    assert np.isfinite(at.off_policy_weights(np.arange(400.0), ratios, 100)).all()
+
+
+# Batches, groups of any size, libraries.
+
+
+def test_groups_are_along_the_last_axis():
+    rewards = np.random.default_rng(0).random((2, 3, 6))
+    ratios = rewards[::-1] + 0.5
+    found, off = at.weights(rewards, 2), at.off_policy_weights(rewards, ratios, 2)
+    for i, j in itertools.product(range(2), range(3)):
+        assert np.array_equal(found[i, j], at.weights(rewards[i, j], 2))
+        assert np.array_equal(off[i, j], at.off_policy_weights(rewards[i, j], ratios[i, j], 2))
+    assert at.weights(np.empty((0, 4)), 2).shape == (0, 4)
+    assert at.off_policy_weights(np.empty((0, 4)), np.empty((0, 4)), 2).shape == (0, 4)
+
+
+def test_many_groups_off_policy_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch):
+    rewards = np.random.default_rng(0).random((10, 6))
+    whole = at.off_policy_weights(rewards, rewards + 0.5, 3, "others")
+    monkeypatch.setattr("maxatk.attempts.off_policy.CELLS", 3 * 6 * 3)
+    assert np.array_equal(whole, at.off_policy_weights(rewards, rewards + 0.5, 3, "others"))
+
+
+@pytest.mark.parametrize("kind", ["integers", "words", "objects", "list"])
+def test_groups_of_any_size_by_an_index(kind: str):
+    rng = np.random.default_rng(0)
+    label = rng.permutation(np.repeat(np.arange(7), [2, 5, 2, 3, 16, 5, 9]))
+    rewards, ratios = rng.random(len(label)), rng.random(len(label)) + 0.5
+    index = {
+        "integers": label,
+        "words": label.astype(str),
+        "objects": np.array([(None, "b", ("c",), 4, "e", 6.5, b"g")[i] for i in label] + [""], object)[:-1],
+        "list": label.tolist(),
+    }[kind]
+    found, off = at.weights(rewards, 2, index=index), at.off_policy_weights(rewards, ratios, 2, index=index)
+    for i in range(7):
+        here = label == i
+        assert np.array_equal(found[here], at.weights(rewards[here], 2))
+        assert np.array_equal(off[here], at.off_policy_weights(rewards[here], ratios[here], 2))
+    assert at.weights([], 2, index=[]).shape == (0,)
+
+
+def library(name: str) -> Any:
+    """The library's module, or a skip."""
+    if importlib.util.find_spec(name) is None:
+        pytest.skip(f"{name} is not installed")
+    return importlib.import_module({"jax": "jax.numpy"}.get(name, name))
+
+
+LIBRARIES = ["numpy", "array_api_strict", "torch", "jax"]
+REWARDS = [[0.5, -1.0, 3.25, 0.5, 2.0, 0.125], [0.0, 1.0, 1.0, 0.0, 0.0, 1.0]]
+RATIOS = [[1.0, 0.5, 2.0, 0.25, 1.5, 1.0], [0.0, 1.0, 3.0, 0.5, 1.0, 1.0]]
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_arrays_of_every_library(name: str, k: int):
+    xp = library(name)
+    rewards, ratios = xp.asarray(REWARDS, dtype=xp.float32), xp.asarray(RATIOS, dtype=xp.float32)
+    for baseline in (*UNBIASED, "auto"):
+        for found, expected in (
+            (at.weights(rewards, k, baseline), at.weights(REWARDS, k, baseline)),
+            (at.off_policy_weights(rewards, ratios, k, baseline), at.off_policy_weights(REWARDS, RATIOS, k, baseline)),
+        ):
+            assert type(found) is type(rewards)
+            assert found.dtype == xp.float32
+            assert np.allclose(np.asarray(found), expected, rtol=0, atol=1e-6)
+    plug_in = at.off_policy_weights(rewards, RATIOS, 9)  # plain numbers go with any library
+    assert np.allclose(np.asarray(plug_in), at.off_policy_weights(REWARDS, RATIOS, 9), atol=1e-6)
+    flat, index = xp.reshape(rewards, (-1,)), [0] * 6 + [1] * 6
+    expected = np.reshape(at.weights(REWARDS, k), -1)
+    for labels in (index, xp.asarray(index), np.array(index).astype(str)):
+        assert np.allclose(np.asarray(at.weights(flat, k, index=labels)), expected, atol=1e-6)
+    whole = at.weights(xp.asarray([[0, 1, 1, 4]]), 2, "others")
+    assert np.allclose(np.asarray(whole), [[-0.5, -0.5, -0.5, 1.5]])
+    truth = at.weights(xp.asarray([False, True, True, False]), 2, "others")
+    assert np.allclose(np.asarray(truth), at.weights([0, 1, 1, 0], 2, "others"))
+
+
+@pytest.mark.parametrize("name", ["numpy", "torch", "jax"])
+def test_short_floats_are_widened_and_given_back(name: str):
+    xp = library(name)
+    rewards = xp.asarray([0.0, 1.0, 2.0, 3.0], dtype=xp.float16)
+    found = at.weights(rewards, 2, "others")
+    assert found.dtype == xp.float16
+    assert np.array_equal(np.asarray(found), at.weights([0.0, 1.0, 2.0, 3.0], 2, "others").astype(np.float16))
+
+
+def test_torch_differentiates_weights():
+    torch = library("torch")
+    rng = torch.Generator().manual_seed(0)
+    rewards = torch.rand((2, 5), dtype=torch.float64, generator=rng, requires_grad=True)
+    ratios = torch.rand((2, 5), dtype=torch.float64, generator=rng, requires_grad=True)
+    for baseline in UNBIASED:
+        assert torch.autograd.gradcheck(lambda r, b=baseline: at.weights(r, 3, b), rewards)
+        assert torch.autograd.gradcheck(lambda r, q, b=baseline: at.off_policy_weights(r, q, 3, b), (rewards, ratios))
+    assert torch.autograd.gradcheck(lambda r, q: at.off_policy_weights(r, q, 9), (rewards, ratios))
+
+
+def test_jax_compiles_differentiates_and_maps_weights():
+    jnp, jax = library("jax"), importlib.import_module("jax")
+    rewards = jnp.asarray(REWARDS[0])
+    expected = np.asarray(at.weights(rewards, 2, "others"))
+    assert np.allclose(jax.jit(lambda r: at.weights(r, 2, "others"))(rewards), expected, atol=1e-6)
+    assert np.allclose(jax.vmap(lambda r: at.weights(r, 2, "others"))(rewards[None])[0], expected, atol=1e-6)
+    slope = jax.grad(lambda r: at.weights(r, 2, "marginal")[3])(jnp.asarray([0.0, 1.0, 1.5, 4.0]))
+    assert np.allclose(slope, [-1 / 6, -1 / 6, -1 / 6, 1 / 2])
+    bad = jax.jit(lambda r: at.weights(r, 2))(jnp.asarray([[1.0, jnp.nan, 2.0], [0.0, 1.0, 2.0]]))
+    assert np.isnan(bad[0]).all()  # what cannot be refused must not look like a weight
+    assert np.isfinite(bad[1]).all()
+
+
+# What is refused.
+
+NAN, INF = math.nan, math.inf
+
+
+@pytest.mark.parametrize(
+    ("rewards", "k", "options", "message"),
+    [
+        ([1, 2, 3], 4, {}, "k = 4 needs at least 4 samples, and a group has 3: no unbiased weights exist"),
+        ([1, 2, 3], 3, {"baseline": "others"}, "'others' with k = 3 needs more than 3 samples, and a group has 3"),
+        ([1, 2, 3], 0, {}, "k must be at least 1, not 0"),
+        ([1, 2, 3], 1.5, {}, "k must be an integer, not 1.5"),
+        ([1, 2, 3], True, {}, "k must be an integer, not True"),
+        ([1, 2, 3], 2, {"baseline": "other"}, "not 'other'; did you mean 'others'?"),
+        ([1, 2, 3], 2, {"baseline": None}, "baseline must be 'auto', 'others', 'marginal' or 'none', not None"),
+        ([1, NAN, 3], 2, {}, r"rewards\[1\] is nan, not a finite number"),
+        ([[1, 2], [INF, 3]], 2, {}, r"rewards\[1, 0\] is inf, not a finite number"),
+        ([[1, 2], [3]], 2, {}, "rewards must be numbers, in groups of one size or with an index of groups"),
+        (["a", "b"], 2, {}, "rewards must be numbers, not <U1"),
+        ([None, 1.0], 2, {}, r"rewards\[0\] is nan, not a finite number"),
+        ([10**400, 1.0], 2, {}, "rewards must be numbers, in groups"),
+        ([1j, 1.0], 2, {}, "rewards must be real numbers, not complex128"),
+        (3.0, 1, {}, r"rewards must have a group of samples along the last axis, not the shape \(\)"),
+        ([[], []], 1, {}, r"along the last axis, not the shape \(2, 0\)"),
+        (np.ma.array([1.0, 2.0], mask=[0, 1]), 1, {}, "rewards must not be masked"),
+        ([1.7e308, -1.7e308], 1, {}, "rewards of a group are too far apart: their difference is no float64"),
+        ([1, 2, 3], 2, {"index": [0, 0]}, r"index must have a label for each of 3 rewards, not the shape \(2,\)"),
+        ([1, 2, 3], 2, {"index": [0, [1], [1, 2]]}, "index must have a label for each of 3 rewards"),
+        ([1, 2, 3], 2, {"index": [0.0, 1.0, 0.0]}, "index must hold labels of groups, .* not float64"),
+        ([1, 2], 2, {"index": np.array([[], {}], object)}, "index must hold labels of groups, whole numbers or words"),
+        ([[1, 2, 3]], 2, {"index": [0, 0, 0]}, r"with index, rewards must have one axis, not the shape \(1, 3\)"),
+        ([1, 2, 3], 2, {"index": ["a", "a", "b"]}, "k = 2 needs at least 2 samples, and group 'b' has 1"),
+        ([1, 2, 3, 4, 5], 2, {"index": [7, 7, 7, 9, 9], "baseline": "others"}, "than 2 samples, and group 9 has 2"),
+    ],
+)  # fmt: skip
+def test_refusals(rewards: Any, k: Any, options: dict[str, Any], message: str):
+    with pytest.raises(mk.InputError, match=message) as caught:
+        at.weights(rewards, k, **options)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("rewards", "ratios", "k", "options", "message"),
+    [
+        ([1, 2, 3], [1, 1], 2, {}, r"shapes disagree: rewards \(3,\), ratios \(2,\)"),
+        ([1, 2, 3], [1, -0.5, 1], 2, {}, r"ratios\[1\] is -0.5, which is negative"),
+        ([1, 2, 3], [1, NAN, 1], 2, {}, r"ratios\[1\] is nan"),
+        ([1, 2, 3], [1, 1, 1], 4, {"method": "product"}, "k = 4 needs at least 4 samples"),
+        ([1, 2, 3], [1, 1, 1], 3, {"baseline": "others"}, "needs more than 3 samples"),
+        ([1, 2, 3], [1, 1, 1], 4, {"baseline": "others"}, "'others' is for method 'product'; 'plug-in' is centred"),
+        ([1, 2, 3], [0, 0, 0], 4, {}, "all ratios of a group are 0"),
+        ([1, 2, 3], [1e300, 1e300, 1], 3, {}, "products of 3 ratios of a group are too large for float64"),
+        ([1e200, 0], [1e200, 1], 1, {}, "products of 1 ratios of a group are too large for float64"),
+        ([1, 2, 3], [1, 1, 1], 10**400, {}, "k must be between 1 and 1000000000000000"),
+        ([1, 2, 3], [1, 1, 1], 2, {"method": "plugin"}, "not 'plugin'; did you mean 'plug-in'?"),
+    ],
+)
+def test_refusals_off_policy(rewards: Any, ratios: Any, k: Any, options: dict[str, Any], message: str):
+    with pytest.raises(mk.InputError, match=message) as caught:
+        at.off_policy_weights(rewards, ratios, k, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_arrays_of_two_libraries_are_refused():
+    xp = library("array_api_strict")
+    with pytest.raises(mk.InputError, match="rewards and ratios must be arrays of one library"):
+        at.off_policy_weights(xp.asarray([1.0, 2.0]), np.array([1.0, 1.0]), 2)
+    with pytest.raises(mk.InputError, match=r"rewards\[1\] is nan"):
+        at.weights(xp.asarray([1.0, NAN]), 2)
+    with pytest.raises(mk.InputError, match=r"rewards must be real numbers"):
+        at.weights(xp.asarray([1.0, 2j]), 2)
