@@ -96,7 +96,7 @@ def is_traced(x: Array) -> bool:
 
 def on_host(x: Array) -> Any:
     """The array in this machine's memory, for NumPy."""
-    return _compat.to_device(x, "cpu") if _compat.is_torch_array(x) else x
+    return _compat.to_device(x, "cpu") if _compat.is_torch_array(x) or _compat.is_cupy_array(x) else x
 
 
 def like(xp: Library, numbers: Any, other: Array, dtype: Any = None) -> Array:
