@@ -11,7 +11,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 import pictures
-from tools import benchmarks, commands, drawn, hosts, maths, paper, public, sources
+from tools import benchmarks, commands, drawn, hosts, maths, paper, public, sources, training
 
 ROOT = Path(__file__).parents[1]
 INSERT = re.compile(r"^<!-- insert: (.*) -->$", re.MULTILINE)
@@ -23,6 +23,7 @@ INSERTS = {
     "paper": paper.markdown,
     "paper summary": paper.summary,
     **{f"benchmark {name}": (lambda name=name: benchmarks.table(name)) for name in benchmarks.names()},
+    **{f"training {name}": (lambda name=name: training.table(name)) for name in training.names()},
 }
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from maxatk import checks
 from maxatk.attempts.arrays import Array, Library, like, refuse
 from maxatk.attempts.groups import by_group
-from maxatk.attempts.subsets import chances
 from maxatk.attempts.on_policy import BASELINES, chosen, in_order, known, of_groups
+from maxatk.attempts.subsets import chances
 from maxatk.errors import InputError
 
 METHODS = ("auto", "product", "plug-in")

@@ -124,8 +124,8 @@ def of_groups(xp: Library, name: str, rewards: Array, k: int, baseline: str) -> 
         first = 0.0
     elif baseline == "others":
         rises = n / (n - k) * w[:-1] * gaps
-        below = like(xp, [(n - j) / n for j in range(1, n)], rewards)  # the share of samples that a rise lifts
-        first = -xp.sum(below * rises, axis=-1, keepdims=True)
+        lifted = like(xp, [(n - j) / n for j in range(1, n)], rewards)  # the share of samples above each gap
+        first = -xp.sum(lifted * rises, axis=-1, keepdims=True)
     else:
         rises = w[:-1] * gaps
         first = k / n * rising[:, -1:] - xp.sum(rises, axis=-1, keepdims=True)
