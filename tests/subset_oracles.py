@@ -49,3 +49,30 @@ def plug_in_oracle(rewards: list[F], ratios: list[F], k: int) -> list[F]:
         for i in range(n):
             found[i] += value * (drawn.count(i) - k * q[i])
     return found
+
+
+def product_value(rewards: list[F], ratios: list[F], k: int) -> F:
+    """The mean over k-subsets of their best reward times their ratios, for groups too large to list the subsets."""
+    sums, total = [F(1)] + [F(0)] * (k - 1), F(0)  # of products of 0..k-1 ratios of worse samples
+    for reward, rho in sorted(zip(rewards, ratios, strict=True)):
+        total += reward * rho * sums[k - 1]
+        sums = [sums[0], *(sums[d] + rho * sums[d - 1] for d in range(1, k))]
+    return total / math.comb(len(rewards), k)
+
+
+def large_oracle(rewards: list[F], k: int, baseline: str, ratios: list[F]) -> list[F]:
+    """The weights of ``oracle`` for k >= 2, each from the value with and without a sample."""
+    n = len(rewards)
+
+    def without(i: int) -> tuple[list[F], list[F]]:
+        return rewards[:i] + rewards[i + 1 :], ratios[:i] + ratios[i + 1 :]
+
+    value = product_value(rewards, ratios, k)
+    plain = [value - F(n - k, n) * (product_value(*without(i), k) if n > k else 0) for i in range(n)]
+    if baseline == "none":
+        return plain
+    added = [plain[i] - F(k, n) * ratios[i] * product_value(*without(i), k - 1) for i in range(n)]
+    if baseline == "marginal":
+        return added
+    rest = [sum(large_oracle(*without(i)[:1], k, "marginal", without(i)[1]), F(0)) for i in range(n)]
+    return [added[i] - ratios[i] * rest[i] / n for i in range(n)]

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import maxatk as mk
 from maxatk import attempts as at
-from subset_oracles import UNBIASED, oracle, plug_in_oracle
+from maxatk.attempts import off_policy
+from subset_oracles import UNBIASED, large_oracle, oracle, plug_in_oracle
 
 F = Fraction
 
@@ -190,6 +191,18 @@ def test_counting_is_the_definition():
             assert by_counting([int(r) for r in rewards], k, baseline) == oracle(rewards, k, baseline)
 
 
+@pytest.mark.parametrize("baseline", UNBIASED)
+@pytest.mark.parametrize("spread", [0.1, 1.0, 4.0])
+def test_larger_groups_off_policy(baseline: str, spread: float):
+    rng = np.random.default_rng(0)
+    rewards, ratios = rng.standard_normal(20), np.exp(spread * rng.standard_normal(20))
+    exact, rho = list(map(F, rewards)), list(map(F, ratios))
+    assert large_oracle(exact[:5], 3, baseline, rho[:5]) == oracle(exact[:5], 3, baseline, rho[:5])
+    for k in (2, 8, 19):
+        found, terms = at.off_policy_weights(rewards, ratios, k, baseline), large_oracle(exact, k, "marginal", rho)
+        assert close(found, large_oracle(exact, k, baseline, rho), terms=terms)
+
+
 @pytest.mark.parametrize(
     ("k", "baseline"), [(1, "others"), (2, "others"), (7, "others"), (2, "marginal"), (8, "marginal")]
 )
@@ -266,6 +279,11 @@ def test_numbers_of_any_size():
     assert large[-1] == pytest.approx(
         1.0, rel=1e-12
     )  # half of the sets hold it; it beats the next best by 2 on average
+    many = np.random.default_rng(0).random(3000)
+    for baseline in UNBIASED:
+        found = at.off_policy_weights(many, np.ones(3000), 1500, baseline)
+        assert np.allclose(found, at.weights(many, 1500, baseline), rtol=0, atol=1e-12)
+    assert at.off_policy_weights([0.0, 1.0], [1e308, 1e308], 3).tolist() == [-0.1875, 0.1875]
     # Products of ratios beyond the range of floats in between, but not at the end.
     ratios = np.where(np.arange(400) < 200, 1e-3, 1e3)
     assert np.isfinite(at.off_policy_weights(np.arange(400.0), ratios, 100)).all()
@@ -286,10 +304,17 @@ def test_groups_are_along_the_last_axis():
 
 
 def test_many_groups_off_policy_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch):
-    rewards = np.random.default_rng(0).random((10, 6))
+    rewards, taken = np.random.default_rng(0).random((10, 6)), []
     whole = at.off_policy_weights(rewards, rewards + 0.5, 3, "others")
-    monkeypatch.setattr("maxatk.attempts.off_policy.CELLS", 3 * 6 * 3)
+
+    def spy(xp: Any, name: str, part: Any, *more: Any, wrapped: Any = off_policy._product) -> Any:
+        taken.append(len(part))
+        return wrapped(xp, name, part, *more)
+
+    monkeypatch.setattr(off_policy, "_product", spy)
+    monkeypatch.setattr(off_policy, "CELLS", 3 * 6 * 3)
     assert np.array_equal(whole, at.off_policy_weights(rewards, rewards + 0.5, 3, "others"))
+    assert taken == [3, 3, 3, 1]
 
 
 @pytest.mark.parametrize("kind", ["integers", "words", "objects", "list"])

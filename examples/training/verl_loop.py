@@ -96,7 +96,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore")
-    print("registered:", get_adv_estimator_fn("max_at_k"))
+    print("registered:", get_adv_estimator_fn("max_at_k").__name__)
     every = max(options.steps // 20, 1)
     curves = {}
     for rule in RULES:
