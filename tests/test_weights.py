@@ -2,8 +2,10 @@
 
 import importlib.util
 import itertools
+import json
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -265,6 +267,15 @@ def test_with_ratios_of_one_both_policies_are_the_same():
 def test_the_rule_for_the_baseline(n: int, k: int, baseline: str):
     rewards = np.random.default_rng(0).random((3, n))
     assert np.array_equal(at.weights(rewards, k), at.weights(rewards, k, baseline))
+
+
+def test_the_variances_of_the_docstring_were_measured():
+    kept = json.loads((Path(__file__).parents[1] / "benchmarks" / "results" / "weights.json").read_text())["rows"]
+    rows = [row for row in kept if row["reward"] == "the sample" and row["k"] in (2, 4, 8, 15)]
+    for baseline in UNBIASED:
+        line = next(x.split() for x in (at.weights.__doc__ or "").splitlines() if x.split()[:1] == [baseline])
+        assert line[1:] == [f"{row[baseline]:.3g}" for row in rows]
+    assert all(row["the rule takes"] == ("others" if row["k"] <= 4 else "marginal") for row in kept)
 
 
 def test_numbers_of_any_size():

@@ -86,7 +86,7 @@ def _product(xp: Library, name: str, rewards: Array, ratios: Array, k: int, base
     rising, gaps, order, place = in_order(xp, name, rewards)
     rho = xp.take_along_axis(ratios, order, axis=-1)
     d, j = np.arange(k, dtype=np.float64), np.arange(n, dtype=np.float64).reshape(n, 1)
-    shares = like(xp, np.minimum(d, j) / np.maximum(j, 1.0), rho)  # of all sets of d of j samples, those with the j-th
+    shares = like(xp, d / np.maximum(j, 1.0), rho)  # of all sets of d of j samples, those with the j-th
     table = _mean_products(xp, rho, shares)
     w = like(xp, chances(n, k), rewards)
     mean = xp.stack([row[:, k - 1] for row in table], axis=-1)  # [G, n] of k - 1 among the first 0..n-1 samples

@@ -35,9 +35,9 @@ def weights(rewards: Any, k: int, baseline: str = "auto", *, index: Any = None) 
     ==========  =====  =====  =====  ======
     baseline    k = 2  k = 4  k = 8  k = 15
     ==========  =====  =====  =====  ======
-    others       0.17   0.28   0.56    1.37
-    marginal     0.25   0.30   0.55    1.25
-    none         0.25   1.39   9.1       47
+    others      0.172  0.285  0.565    1.37
+    marginal    0.246  0.305  0.549    1.25
+    none        0.245   1.39   9.14      47
     ==========  =====  =====  =====  ======
 
     Args:
