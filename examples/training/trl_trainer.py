@@ -36,11 +36,12 @@ class MaxAtKTrainer(GRPOTrainer):
     def _generate_and_score_completions(self, inputs):
         found = super()._generate_and_score_completions(inputs)
         n = self.num_generations if self.model.training else self.num_generations_eval
-        rewards = self._gathered @ self.reward_weights.to(self._gathered)
+        rewards = (self._gathered * self.reward_weights.to(self._gathered)).nansum(1)
+        rewards[self._gathered.isnan().all(1)] = torch.nan  # no reward is not 0: it is refused
         # The trainer averages over samples: n times the weights make that average a sum over each group.
         weights = n * at.weights(rewards.view(-1, n), self.k, self.baseline).flatten()
-        mine = slice(self.accelerator.process_index * len(inputs), (self.accelerator.process_index + 1) * len(inputs))
-        found["advantages"] = weights[mine]
+        first = self.accelerator.process_index * len(inputs)
+        found["advantages"] = weights[first : first + len(inputs)]
         return found
 
 

@@ -32,13 +32,11 @@ def weights(rewards: Any, k: int, baseline: str = "auto", *, index: Any = None) 
     All baselines are unbiased, and differ in variance. Of a gradient with ``n = 16``, a Gaussian policy and its own
     sample as reward:
 
-    ==========  =====  =====  =====  ======
-    baseline    k = 2  k = 4  k = 8  k = 15
-    ==========  =====  =====  =====  ======
-    others      0.172  0.285  0.565    1.37
-    marginal    0.246  0.305  0.549    1.25
-    none        0.245   1.39   9.14      47
-    ==========  =====  =====  =====  ======
+    | baseline | k = 2 | k = 4 | k = 8 | k = 15 |
+    | -------- | ----: | ----: | ----: | -----: |
+    | others   | 0.172 | 0.285 | 0.565 |   1.37 |
+    | marginal | 0.246 | 0.305 | 0.549 |   1.25 |
+    | none     | 0.245 |  1.39 |  9.14 |     47 |
 
     Args:
         rewards: ``[..., n]``, a group along the last axis; an array of NumPy, PyTorch, JAX or another library of the
