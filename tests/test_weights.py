@@ -417,6 +417,14 @@ def test_torch_differentiates_weights():
     assert torch.autograd.gradcheck(lambda r, q: at.off_policy_weights(r, q, 9), (rewards, ratios))
 
 
+@pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`")
+def test_torch_compiles_around_weights():
+    torch = library("torch")
+    rewards = torch.tensor(REWARDS)
+    compiled = torch.compile(lambda r: 2 * at.weights(r, 3, "others"), backend="eager")
+    assert torch.allclose(compiled(rewards), 2 * at.weights(rewards, 3, "others"))
+
+
 def test_jax_compiles_differentiates_and_maps_weights():
     jnp, jax = library("jax"), importlib.import_module("jax")
     rewards = jnp.asarray(REWARDS[0])

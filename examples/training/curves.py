@@ -34,27 +34,37 @@ def keep(
     every: int,
     unit: str,
     value: str,
+    low: float | None = None,
     **more: object,
 ) -> None:
-    """Keep the curves [seeds, points] of every rule, and draw them with their intervals."""
+    """Keep the curves [seeds, points] of every rule, and draw them, from ``low`` on."""
     RESULTS.mkdir(exist_ok=True)
-    final = {rule: dict(zip(("mean", "half_width"), map(float, interval([c[-1] for c in cs])), strict=True))
-             for rule, cs in curves.items()}  # fmt: skip
-    kept = {"landmarks": landmarks, "every": every, "final": final, **more,
-            "curves": {rule: np.round(cs, 5).tolist() for rule, cs in curves.items()}}  # fmt: skip
-    (RESULTS / f"{name}.json").write_text(json.dumps(kept, indent=None) + "\n")
+    final = {}
+    for rule, seeds in curves.items():
+        mean, half = interval([curve[-1] for curve in seeds])
+        final[rule] = {"mean": float(mean), "half_width": float(half)}
+    rounded = {rule: np.round(seeds, 5).tolist() for rule, seeds in curves.items()}
+    kept = {"landmarks": landmarks, "every": every, "unit": unit, "value": value, "low": low, **more}
+    (RESULTS / f"{name}.json").write_text(json.dumps(kept | {"final": final, "curves": rounded}) + "\n")
+    draw(name)
+
+
+def draw(name: str) -> None:
+    """Draw curves that were kept, with their intervals, and where the landmarks lie."""
+    kept = json.loads((RESULTS / f"{name}.json").read_text())
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     ax = figure.subplots()
-    for (rule, cs), colour in zip(curves.items(), COLOURS, strict=False):
-        mean, half = interval(cs)
-        x = every * np.arange(len(mean))
+    for (rule, seeds), colour in zip(kept["curves"].items(), COLOURS, strict=False):
+        mean, half = interval(seeds)
+        x = kept["every"] * np.arange(len(mean))
         ax.plot(x, mean, color=colour, linewidth=1.8, label=f"trained by: {rule}")
         ax.fill_between(x, mean - half, mean + half, color=colour, alpha=0.2, linewidth=0)
-    for (mark, height), style in zip(landmarks.items(), (":", "--", "-"), strict=True):
+    for (mark, height), style in zip(kept["landmarks"].items(), (":", "--", "-"), strict=True):
         label = {"mean": "best mean, repeated", "one policy": "best single policy", "plan": "mk.solve: adaptive"}[mark]
         ax.axhline(height, color="black", linewidth=1, linestyle=style, label=label)
-    ax.set_xlabel(unit)
-    ax.set_ylabel(value)
+    ax.set_ylim(bottom=kept["low"])
+    ax.set_xlabel(kept["unit"])
+    ax.set_ylabel(kept["value"])
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     figure.savefig(RESULTS / f"{name}.png", dpi=120)

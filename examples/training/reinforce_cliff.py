@@ -168,8 +168,8 @@ def main() -> None:
     print(f"after {options.steps // 10} steps for max@4, against the true gradient of max@4:")
     print("cosine of the mean direction:", ", ".join(f"{name} {x:.3f}" for name, x in turned.items()))
     print("deviation of one group:", ", ".join(f"{name} {x:.1f}" for name, x in off.items()))
-    keep("reinforce_cliff", curves, marks, every, f"steps of {GROUPS} groups of {SAMPLES} walks",
-         f"expected best of {K} walks", cosines=turned, deviations=off)  # fmt: skip
+    unit, value = f"steps of {GROUPS} groups of {SAMPLES} walks", f"expected best of {K} walks"
+    keep("reinforce_cliff", curves, marks, every, unit, value, low=-14.0, cosines=turned, deviations=off)
 
 
 if __name__ == "__main__":
