@@ -1,6 +1,7 @@
 """The training examples: what they compute exactly is exact, and the trainers get the weights that they should."""
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -98,6 +99,17 @@ def test_the_results_that_are_kept_say_what_the_guide_says(name: str):
         readme = " ".join((ROOT / "README.md").read_text().split())
         assert f"a max@4 of {reached['max@4']:.2f} so, of {marks['one policy']:.2f} that" in readme
         assert f"with GRPO's advantages {reached['GRPO']:.2f}." in readme
+
+
+def test_the_guide_shows_code_that_is_there():
+    from tools import sources
+
+    asked = re.findall(r"<!-- insert: source (\S+) (\w+) -->", (ROOT / "docs" / "guides" / "training.md").read_text())
+    assert len(asked) == 3
+    for path, name in asked:
+        assert f" {name}(" in sources.shown(path, name)
+    with pytest.raises(ValueError, match=r"lotteries.py has no nothing"):
+        sources.shown("examples/training/lotteries.py", "nothing")
 
 
 def test_trl_is_given_the_weights(monkeypatch: pytest.MonkeyPatch):

@@ -194,10 +194,10 @@ def test_counting_is_the_definition():
 @pytest.mark.parametrize("spread", [0.1, 1.0, 4.0])
 def test_larger_groups_off_policy(baseline: str, spread: float):
     rng = np.random.default_rng(0)
-    rewards, ratios = rng.standard_normal(20), np.exp(spread * rng.standard_normal(20))
+    rewards, ratios = rng.standard_normal(14), np.exp(spread * rng.standard_normal(14))
     exact, rho = list(map(F, rewards)), list(map(F, ratios))
     assert large_oracle(exact[:5], 3, baseline, rho[:5]) == oracle(exact[:5], 3, baseline, rho[:5])
-    for k in (2, 8, 19):
+    for k in (2, 6, 13):
         found, terms = at.off_policy_weights(rewards, ratios, k, baseline), large_oracle(exact, k, "marginal", rho)
         assert close(found, large_oracle(exact, k, baseline, rho), terms=terms)
 
