@@ -16,7 +16,7 @@ Fraction(9, 16)
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from maxatk import figures, instances
+from maxatk import attempts, figures, instances
 from maxatk.errors import InputError, MaxAtKError, MissingExtraError, TooLargeError
 from maxatk.evaluation import (
     Comparison,
@@ -99,6 +99,7 @@ __all__ = [
     "TooLargeError",
     "Trial",
     "Uniform",
+    "attempts",
     "compare",
     "contrast",
     "evaluate",

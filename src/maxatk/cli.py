@@ -13,10 +13,11 @@ from typing import Any
 
 import click
 from click.shell_completion import CompletionItem, shell_complete
-from rich.console import Console
 
 import maxatk as mk
 from maxatk import checks, problems, report
+from maxatk.attempts.command import attempts
+from maxatk.console import Console as _Console
 from maxatk.evaluation.compare import Row
 from maxatk.formats import archive
 from maxatk.page import require
@@ -69,19 +70,6 @@ def _complain(message: str, code: int) -> int:
 
 def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-class _Console(Console):
-    """A console that takes names as they are, breaks no lines in a pipe and leaves a closed one to :func:`main`."""
-
-    def __init__(self) -> None:
-        super().__init__(highlight=False, markup=False)
-        if not self.is_terminal:
-            self.width = 1000
-
-    def on_broken_pipe(self) -> None:
-        """Called while the error is being handled: let it pass."""
-        raise BrokenPipeError
 
 
 class _Commands(click.Group):
@@ -274,6 +262,9 @@ def compare(
     if as_json:
         print(json.dumps({**report.plan_data(plan), "comparison": report.comparison_data(found)}))
     return 0
+
+
+commands.add_command(attempts)
 
 
 @commands.command(

@@ -1,0 +1,51 @@
+"""A study as a web page: one file that needs nothing else (extra ``page``). Its looks and its charts are those of plans' pages."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from maxatk import page as pages
+from maxatk.attempts.tables import ends, short
+from maxatk.formats import archive
+
+if TYPE_CHECKING:
+    from maxatk.attempts.studies import Study
+
+
+def write(study: Study, path: str | os.PathLike[str], title: str | None) -> None:
+    """Write the page, whole or not at all."""
+    pages.require()
+    archive.check_target(path)
+    pages.save(render(study, title), path)
+
+
+def render(study: Study, title: str | None) -> str:
+    """The page as text."""
+    import jinja2
+
+    from maxatk.attempts import charts
+
+    drawn: dict[str, Any] = {f"curve{i}": charts.curve(curve) for i, curve in enumerate(study.curves)}
+    if study.frontier is not None:
+        drawn["frontier"] = charts.frontier(study.frontier)
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+
+    def interval(found: Any) -> str:
+        low, _, high = ends(found)
+        return pages.minus(f"{low} to {high}")
+
+    def value(found: Any) -> str:
+        return pages.minus(ends(found)[1])
+
+    return environment.from_string(pages.part("study.html", "maxatk.attempts")).render(
+        study=study,
+        title=title or "Attempts",
+        interval=interval,
+        value=value,
+        short=lambda x: pages.minus(short(x)),
+        minus=pages.minus,
+        style=pages.Text(pages.part("page.css")),
+        vega=pages.Text(pages.vega()),
+        data=pages.in_script({"charts": drawn}),
+    )

@@ -1,0 +1,284 @@
+"""What a sequence earns on tasks that it was not built from: the only claim about the world that is made here.
+
+Every attempt of a log is a fresh draw whatever was done before, so running a sequence over the attempts of a held-out
+task is unbiased for what it earns there, stopping and all (docs/theory/attempts.md). Tasks are independent; so the mean
+over tasks has an interval, and the difference from the best single capped arm, on the same attempts, another one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.table import Table
+
+from maxatk.attempts import intervals, walk
+from maxatk.attempts.curves import threshold
+from maxatk.attempts.intervals import Estimate, Range, checked_level
+from maxatk.attempts.sequences import SequencePlan, sequence
+from maxatk.attempts.tables import as_text, ends, plain_table, short
+from maxatk.attempts.walk import Outcome
+from maxatk.rows import Floats
+
+if TYPE_CHECKING:
+    from maxatk.attempts.log import Log
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A sequence on held-out tasks, beside the best single capped arm."""
+
+    score: Estimate  # the best score of a task
+    cost: Estimate  # what a task costs
+    net: Estimate  # score less price times cost
+    gain: Estimate  # net, less that of the best single capped arm on the same tasks
+    usual_gain: Estimate  # the same with the interval that one uses where nothing need be proved
+    score_gain: Estimate  # score, less that of the single arm
+    seconds: Estimate | None  # how long a task takes, attempts one after the other, where that was logged
+    attempts: float  # how many are made per task, on average
+    solved: float  # the share of tasks solved
+    cost_ratio: Range  # what it costs for every unit that the single arm does: an interval
+    single_score: Estimate  # the best score of a task with the single arm
+    single_cost: Estimate  # what a task costs with it
+    single: str  # which arm that is, and its cap
+    price: float  # of a unit of cost, in score
+    exhausted: int  # tasks with too few attempts in the log: intervals allow for all that could have happened there
+    same: bool  # whether the sequence is the single arm itself
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks it was replayed on."""
+        return self.score.tasks
+
+    @property
+    def verdict(self) -> str:
+        """What it means, in words."""
+        if self.same:
+            return f"the sequence is {self.single} itself"
+        low, _, high = ends(self.gain)
+        saved = (
+            f"it costs {short(self.cost.value / self.single_cost.value)} times as much"
+            if self.single_cost.value
+            else ""
+        )
+        if self.gain.lower > 0 or self.gain.upper < 0:
+            size = ends(_positive(self.gain))
+            which = "better" if self.gain.lower > 0 else "worse"
+            return (
+                f"{which} than {self.single}: by {size[0]} to {size[2]} a task, score less cost at its price; {saved}"
+            )
+        told = (
+            f"no better than {self.single}, as far as {self.tasks} tasks can tell: the gain is between {low} and {high}"
+        )
+        usual = self.usual_gain
+        if usual.lower <= 0 <= usual.upper:
+            return told
+        size = ends(_positive(usual))
+        which = "better" if usual.lower > 0 else "worse"
+        return (
+            f"{which} than {self.single} by {size[0]} to {size[2]} a task by Student's t, score less cost at its price ({saved}); "
+            f"proved is only that the gain lies between {low} and {high}"
+        )
+
+    def table(self) -> Table:
+        """The numbers as a table for the terminal."""
+        found = plain_table(
+            ("", "left"), ("sequence", "right"), ("interval", "left"), (self.single, "right"), ("interval", "left")
+        )
+        rows = (("score", self.score, self.single_score), ("cost", self.cost, self.single_cost))
+        for name, mine, other in rows:
+            found.add_row(name, *_shown(mine), *_shown(other))
+        found.add_row(f"score − {short(self.price)} × cost", *_shown(self.net), "", "")
+        found.add_row("gain over it", *_shown(self.gain), "", "")
+        if self.seconds is not None:
+            found.add_row("seconds", *_shown(self.seconds), "", "")
+        return found
+
+    def __str__(self) -> str:
+        notes = [
+            f"{self.tasks} held-out tasks, {100 * self.gain.level:g} % intervals by {self.gain.how}: {self.verdict}."
+        ]
+        if self.exhausted:
+            notes.append(
+                f"{self.exhausted} of them have too few attempts in the log: values are of the sequence cut there."
+            )
+        return as_text(self.table(), "", *notes)
+
+
+def _positive(found: Estimate) -> Estimate:
+    """An estimate of how much, whichever way."""
+    return found if found.value >= 0 else replace(found, value=-found.value, lower=-found.upper, upper=-found.lower)
+
+
+def _shown(found: Estimate) -> tuple[str, str]:
+    low, value, high = ends(found)
+    return value, f"{low} to {high}"
+
+
+def replay(plan: SequencePlan, log: Log, level: float, proved: bool, passed: float | None) -> Replay:
+    """See :meth:`SequencePlan.replay`."""
+    bar = threshold(log, passed)
+    mine = walk.follow(log, plan.arms, plan.stop_at, plan.nothing, bar)
+    other = walk.follow(log, plan.single.arms, plan.single.stop_at, plan.nothing, bar)
+    same = plan.arms == plan.single.arms and (plan.stop_at == plan.single.stop_at or not plan.arms)
+    lengths = np.full(len(log.tasks), len(plan.arms)), np.full(len(log.tasks), plan.single.cap)
+    return summary(
+        log, mine, other, lengths, plan.price, str(plan.single), same, checked_level(level), proved,
+        max(plan.dearest.values()), plan.nothing,
+    )  # fmt: skip
+
+
+def cross_replay(
+    log: Log,
+    *,
+    price: float | None = None,
+    budget: float | None = None,
+    method: str = "auto",
+    stop_at: float | None = None,
+    most: int | None = None,
+    nothing: float | None = None,
+    folds: int = 5,
+    level: float = 0.95,
+    proved: bool = False,
+    passed: float | None = None,
+    rng: Any = 0,
+) -> Replay:
+    """What sequences built like this earn: each fold of the tasks is replayed with the sequence of all other tasks.
+
+    It is about the way to build a sequence from as many tasks, not about one sequence; intervals take the folds' sequences
+    as given.
+
+    Args:
+        log: attempts at tasks; every task must have every arm.
+        price: as for :func:`sequence`, and so are the next ones.
+        budget: instead of a price, what may be spent per task on average.
+        method: how sequences are built.
+        stop_at: the score at which to stop.
+        most: attempts of an arm at most.
+        nothing: what a task counts as at which nothing is tried.
+        folds: into how many parts the tasks are shared.
+        level: of the intervals.
+        proved: bet rather than trust in Student's t, however many tasks there are.
+        passed: the score from which on a task counts as solved; the greatest of the log unless given.
+        rng: a seed or a ``Generator`` for the folds.
+    """
+    settings: dict[str, Any] = {"method": method, "stop_at": stop_at, "most": most, "nothing": nothing, "rng": rng}
+    bar, n = threshold(log, passed), len(log.tasks)
+    whole = sequence(log, price=price, budget=budget, **settings)
+    settings["nothing"] = whole.nothing
+    place = {task: number for number, task in enumerate(log.tasks)}
+    mine, other = _Gathered(n), _Gathered(n)
+    lengths = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    plans: list[SequencePlan] = []
+    for rest, held_out in log.folds(folds, rng):
+        # The method is chosen anew on the rest: the choice is part of what is judged.
+        plan = sequence(rest, price=price, budget=budget, **settings)
+        rows = np.array([place[task] for task in held_out.tasks])
+        mine.put(rows, walk.follow(held_out, plan.arms, plan.stop_at, plan.nothing, bar))
+        other.put(rows, walk.follow(held_out, plan.single.arms, plan.single.stop_at, plan.nothing, bar))
+        lengths[0][rows], lengths[1][rows] = len(plan.arms), plan.single.cap
+        plans.append(plan)
+    often = Counter(str(plan.single) for plan in plans).most_common(1)[0][0]
+    same = all(plan.arms == plan.single.arms and plan.stop_at == plan.single.stop_at for plan in plans)
+    return summary(
+        log, mine.outcome(), other.outcome(), lengths, whole.price, often, same, checked_level(level), proved,
+        max(whole.dearest.values()), whole.nothing,
+    )  # fmt: skip
+
+
+class _Gathered:
+    """Outcomes of folds, put together task by task."""
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+        self._found: dict[str, Any] = {}
+
+    def put(self, rows: Any, part: Outcome) -> None:
+        for name, values in vars(part).items():
+            if values is not None:
+                self._found.setdefault(name, np.zeros(self._n, values.dtype))[rows] = values
+
+    def outcome(self) -> Outcome:
+        return Outcome(**{"seconds": None, **self._found})
+
+
+def summary(
+    log: Log, mine: Outcome, other: Outcome, lengths: tuple[Any, Any], price: float, single: str, same: bool, level: float,
+    proved: bool, most_cost: float, nothing: float,
+) -> Replay:  # fmt: skip
+    """Outcomes by task as a :class:`Replay`."""
+    dearest = max(log.cost_range[1], most_cost)
+    a, b = (_Limits(log, out, length, dearest, nothing) for out, length in zip((mine, other), lengths, strict=True))
+
+    def mean(values: _Between, known: bool, proved: bool = proved) -> Estimate:
+        # A range that follows from the dearest attempt seen is no proof, but the careful choice where one is asked for.
+        span = values.span if known or proved else None
+        found = intervals.mean(values.low, span, level, proved=proved, known=known)
+        if np.array_equal(values.low, values.up):
+            return found
+        above = intervals.mean(values.up, span, level, proved=proved, known=known)
+        return replace(found, value=float(values.cut.mean()), upper=above.upper)
+
+    bounded, limited = log.score_range is not None, log.cost_limited
+    gain = a.net(price).less(b.net(price)) if not same else _Between(*(np.zeros(len(log.tasks)),) * 3, (0.0, 0.0))
+    seconds = None if mine.seconds is None else _Between(*(mine.seconds,) * 3, (0.0, float(mine.seconds.max())))
+    return Replay(
+        score=mean(a.score, bounded),
+        cost=mean(a.cost, limited),
+        net=mean(a.net(price), bounded and limited),
+        gain=mean(gain, same or (bounded and limited)),
+        usual_gain=mean(gain, same or (bounded and limited), proved=False),
+        score_gain=mean(a.score.less(b.score), bounded),
+        seconds=None if seconds is None else mean(seconds, False),
+        attempts=float(mine.attempts.mean()),
+        solved=float(mine.solved.mean()),
+        cost_ratio=intervals.ratio(mine.cost, other.cost, level),
+        single_score=mean(b.score, bounded),
+        single_cost=mean(b.cost, limited),
+        single=single,
+        price=price,
+        exhausted=int(((mine.open > 0) | (other.open > 0)).sum()),
+        same=same,
+    )
+
+
+@dataclass(frozen=True)
+class _Between:
+    """Values by task that are known to lie between two limits, which differ only where a log ran out of attempts."""
+
+    cut: Floats  # [T] of a sequence that ends where the log does
+    low: Floats  # [T]
+    up: Floats  # [T]
+    span: Range | None  # what none can leave
+
+    def less(self, other: _Between, times: float = 1.0) -> _Between:
+        """The difference, task by task."""
+        span = None
+        if self.span is not None and other.span is not None:
+            span = self.span[0] - times * other.span[1], self.span[1] - times * other.span[0]
+        return _Between(self.cut - times * other.cut, self.low - times * other.up, self.up - times * other.low, span)
+
+
+class _Limits:
+    """What a sequence earned and paid by task.
+
+    Where a log ran out, the score is at least that of the sequence cut short and at most the greatest possible; and every
+    attempt that was not logged may have cost nothing, or as much as any.
+    """
+
+    def __init__(self, log: Log, out: Outcome, lengths: Any, dearest: float, nothing: float) -> None:
+        span = log.score_range
+        if span is not None and not lengths.all():
+            span = min(span[0], nothing), max(span[1], nothing)
+        high = span[1] if span is not None else log.top
+        up = out.score + np.maximum(out.open * high - out.open_best, 0.0)
+        self.score = _Between(out.score, out.score, up, span)
+        first = log.cost_range[0] if lengths.all() else 0.0  # the first attempt is always made
+        most = out.cost + out.open * out.missing * dearest
+        self.cost = _Between(out.cost, out.cost, most, (first, int(lengths.max()) * dearest))
+
+    def net(self, price: float) -> _Between:
+        """Score less price times cost."""
+        return self.score.less(self.cost, price)
