@@ -17,24 +17,19 @@ import os
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # so that processor time is the solver's own, not that of helpers which spin
 
-import argparse
 import csv
-import json
 import math
 import sys
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import cma
 import numpy as np
 from scipy import optimize
-
-from maxatk import attempts as at
 
 ROOT = Path(__file__).parents[1]
 LOG = ROOT / "src" / "maxatk" / "attempts" / "solver_restarts.csv"

@@ -15,14 +15,14 @@ The flow is log → curves, differences, frontier → sequence → replay → de
 from maxatk.attempts.counted import Difficulty, difficulty
 from maxatk.attempts.curves import Curve, Point
 from maxatk.attempts.desk import Ask, Desk, TaskState, load_desk
-from maxatk.attempts.pairing import Difference, Differences, difference, differences
 from maxatk.attempts.equal import Saving
 from maxatk.attempts.estimators import max_at_k, pass_at_k, pass_hat_k
 from maxatk.attempts.extrapolation import PassRange
 from maxatk.attempts.files import load_sequence
-from maxatk.attempts.offers import Frontier, Offer, frontier
 from maxatk.attempts.intervals import Estimate
 from maxatk.attempts.log import Log
+from maxatk.attempts.offers import Frontier, Offer, frontier
+from maxatk.attempts.pairing import Difference, Differences, difference, differences
 from maxatk.attempts.readers import read_log
 from maxatk.attempts.recording import recorded
 from maxatk.attempts.replay import Replay, cross_replay

@@ -94,7 +94,7 @@ def read_log(
     Log(1 task, 2 arms, 3 attempts)
     >>> Path("attempts.csv").unlink()
     """
-    from maxatk.attempts.log import Columns, gate
+    from maxatk.attempts.log import gate
 
     names = Names(task, arm, score, cost, seconds, attempt)
     files = [file for one in (path if checks.is_list(path) else [path]) for file in _files(one)]

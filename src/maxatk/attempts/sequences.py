@@ -13,6 +13,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -203,8 +204,9 @@ def sequence(
         None if most is None else checks.integer(most, "most", least=1),
         _nothing(log, nothing),
     )
-    chosen, why = (method, "as asked for") if method != "auto" else _choose(log, settings, rng)
-    return build(log, settings, chosen, why)
+    builder = Builder(log, settings)
+    chosen, why = (method, "as asked for") if method != "auto" else _choose(log, settings, builder, rng)
+    return builder.plan(chosen, why)
 
 
 @dataclass(frozen=True)
@@ -256,49 +258,72 @@ class Settings:
     nothing: float
 
 
-def build(log: Log, settings: Settings, method: str, why: str) -> SequencePlan:
-    """The plan of one method for the tasks of a log."""
-    limit = walk.caps(log, settings.most)
-    boards = [walk.Board(log, t, settings.nothing) for t in paths.thresholds(log, settings.stop_at)]
-    goal = settings.goal
-    alone, cap = goal.best([path for board in boards for path in paths.singles(board, limit)])
-    if goal.budget is not None and not cap:
-        cheapest = min(path.cost[1] for path in paths.singles(boards[-1], limit))
-        raise InputError(
-            f"a budget of {goal.budget:g} per task does not pay for one attempt: the cheapest arm costs {cheapest:g} on average"
-        )
-    whole, length = _paths(method, boards, limit, goal, (alone, cap))
-    steps = _steps(log, whole)
-    price = goal.price if goal.price is not None else _shadow(whole, length)
-    return SequencePlan(
-        steps=steps[:length], further=steps[length:], stop_at=whole.stop_at, price=price, budget=goal.budget, method=method,
-        why=why, single=Capped(log.arms[alone.arms[0]], cap, alone.stop_at), nothing=settings.nothing, tasks=len(log.tasks),
-        dearest={arm: float(log.cost[log.arm == number].max()) for number, arm in enumerate(log.arms)},
-    )  # fmt: skip
+class Builder:
+    """Plans for the tasks of a log, by any method; what several methods need is computed once."""
 
+    def __init__(self, log: Log, settings: Settings) -> None:
+        self._log, self._settings, self._goal = log, settings, settings.goal
+        self.limit = walk.caps(log, settings.most)  # [A] attempts of each arm at most
+        self._boards = [walk.Board(log, t, settings.nothing) for t in paths.thresholds(log, settings.stop_at)]
 
-def _paths(
-    method: str, boards: Sequence[walk.Board], limit: Ints, goal: Goal, alone: tuple[Path, int]
-) -> tuple[Path, int]:
-    if method == "single":
-        return alone
-    if method == "portfolio":
-        return goal.best([paths.greedy(board, np.minimum(limit, 1)) for board in boards])
-    found = goal.best([paths.greedy(board, limit) for board in boards])
-    if method == "greedy":
+    @cached_property
+    def states(self) -> int:
+        """How many combinations of numbers of attempts there are."""
+        return math.prod(n + 1 for n in self.limit.tolist())
+
+    @cached_property
+    def _single(self) -> tuple[Path, int]:
+        found = self._goal.best([path for board in self._boards for path in paths.singles(board, self.limit)])
+        if self._goal.budget is not None and not found[1]:
+            cheapest = min(path.cost[1] for path in paths.singles(self._boards[-1], self.limit))
+            raise InputError(
+                f"a budget of {self._goal.budget:g} per task does not pay for one attempt: the cheapest arm costs "
+                f"{cheapest:g} on average"
+            )
         return found
-    states = math.prod(n + 1 for n in limit.tolist())
-    if states > paths.MOST_STATES:
-        raise TooLargeError(
-            f"{states} combinations of attempts are too many to find the best sequence: method='greedy', fewer arms, or "
-            f"most=... with at most {paths.MOST_STATES} combinations"
+
+    @cached_property
+    def _greedy(self) -> tuple[Path, int]:
+        return self._goal.best([paths.greedy(board, self.limit) for board in self._boards])
+
+    @property
+    def _portfolio(self) -> tuple[Path, int]:
+        return self._goal.best([paths.greedy(board, np.minimum(self.limit, 1)) for board in self._boards])
+
+    @property
+    def _exact(self) -> tuple[Path, int]:
+        if self.states > paths.MOST_STATES:
+            raise TooLargeError(
+                f"{self.states} combinations of attempts are too many to find the best sequence: method='greedy', fewer "
+                f"arms, or most=... with at most {paths.MOST_STATES} combinations"
+            )
+        whole, length = self._greedy
+        # At the threshold of the greedy sequence: thresholds hardly matter, and a lattice for each would take long.
+        board = next(board for board in self._boards if board.stop_at == whole.stop_at)
+        lattice = Lattice(board, self.limit)
+        prices = [whole.worth(i) for i in range(len(whole.arms))] if self._goal.price is None else [self._goal.price]
+        sought = dict.fromkeys(p for p in prices if math.isfinite(p))
+        return self._goal.best([whole.cut(length), *(paths.along(board, lattice.best(p)) for p in sought)])
+
+    def plan(self, method: str, why: str = "") -> SequencePlan:
+        """The plan of a method."""
+        log, goal = self._log, self._goal
+        alone, cap = self._single
+        whole, length = getattr(self, f"_{method}")
+        steps = _steps(log, whole)
+        return SequencePlan(
+            steps=steps[:length],
+            further=steps[length:],
+            stop_at=whole.stop_at,
+            price=goal.price if goal.price is not None else _shadow(whole, length),
+            budget=goal.budget,
+            method=method,
+            why=why,
+            single=Capped(log.arms[alone.arms[0]], cap, alone.stop_at),
+            nothing=self._settings.nothing,
+            tasks=len(log.tasks),
+            dearest={arm: float(log.cost[log.arm == number].max()) for number, arm in enumerate(log.arms)},
         )
-    # At the threshold of the greedy sequence: thresholds hardly matter, and a lattice for each would take long.
-    board = next(board for board in boards if board.stop_at == found[0].stop_at)
-    lattice = Lattice(board, limit)
-    prices = [goal.price] if goal.price is not None else [found[0].worth(i) for i in range(len(found[0].arms))]
-    sought = dict.fromkeys(p for p in prices if math.isfinite(p))
-    return goal.best([found[0].cut(found[1]), *(paths.along(board, lattice.best(p)) for p in sought)])
 
 
 def _steps(log: Log, path: Path) -> tuple[Step, ...]:
@@ -314,7 +339,7 @@ def _shadow(path: Path, length: int) -> float:
     return worth if math.isfinite(worth) and worth > 0 else 0.0
 
 
-def _choose(log: Log, settings: Settings, rng: Any) -> tuple[str, str]:
+def _choose(log: Log, settings: Settings, builder: Builder, rng: Any) -> tuple[str, str]:
     """Which method, and why."""
     n = len(log.tasks)
     if len(log.arms) == 1:
@@ -328,16 +353,14 @@ def _choose(log: Log, settings: Settings, rng: Any) -> tuple[str, str]:
             stacklevel=3,
         )
         return "portfolio", why
-    methods = ["greedy", "single"]
-    if math.prod(cap + 1 for cap in walk.caps(log, settings.most).tolist()) <= paths.SMALL:
-        methods.append("exact")
+    methods = ["greedy", "single", *(["exact"] if builder.states <= paths.SMALL else [])]
     nets = {method: np.zeros(n) for method in methods}
     place = {task: number for number, task in enumerate(log.tasks)}
-    price = build(log, settings, "greedy", "").price
+    price = builder.plan("greedy").price
     for rest, held_out in log.folds(FOLDS, rng):
-        rows = [place[task] for task in held_out.tasks]
+        rows, inner = [place[task] for task in held_out.tasks], Builder(rest, settings)
         for method in methods:
-            nets[method][rows] = _net(build(rest, settings, method, ""), held_out, price)
+            nets[method][rows] = _net(inner.plan(method), held_out, price)
     better = {method: _by_errors(nets[method] - nets["greedy"]) for method in methods[1:]}
     best = max(better, key=lambda method: better[method])
     if better[best] > 1:

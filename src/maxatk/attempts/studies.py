@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 from collections.abc import Callable, Sequence
@@ -13,14 +12,13 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from maxatk import checks
 from maxatk.attempts import tables
 from maxatk.attempts.counted import Difficulty, difficulty
 from maxatk.attempts.curves import Curve
-from maxatk.attempts.pairing import Differences, differences
 from maxatk.attempts.estimators import numbers_of_attempts
 from maxatk.attempts.extrapolation import FARTHEST, PassRange
 from maxatk.attempts.offers import Frontier, frontier
+from maxatk.attempts.pairing import Differences, differences
 from maxatk.attempts.replay import Replay, cross_replay
 from maxatk.attempts.sequences import AttemptsWarning, SequencePlan, sequence
 from maxatk.attempts.tables import short

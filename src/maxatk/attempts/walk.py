@@ -84,6 +84,7 @@ class Board:
             last = np.maximum(distinct - 1, 0)
             columns = np.minimum(np.arange(width), last[:, None])
             self.values = np.take_along_axis(self.values, columns, axis=1)
+        self.gaps = np.diff(self.values, axis=1)
         at_value = np.zeros((arms, tasks, width))
         np.add.at(at_value, (arm, task, place), 1.0)
         self.at_most = np.cumsum(at_value, axis=2)
@@ -126,7 +127,7 @@ class Place:
         paid = alive * share * (still_short * b.paid_short[:, :, arm] + reached * b.paid_won[:, :, arm])
         factor = np.maximum(b.at_most[arm] - made, 0.0) * share[:, None]
         chance = np.where(more[:, None], self.chance * factor, self.chance)
-        best = (b.values * np.diff(chance, axis=1, prepend=0.0)).sum(axis=1)
+        best = b.values[:, -1] * chance[:, -1] - np.einsum("tv,tv->t", b.gaps, chance[:, :-1])  # summed by parts
         best = np.where(more, best, self.best)
         count = self.made.copy()
         count[arm] += 1
