@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from maxatk.attempts.curves import Curve
     from maxatk.attempts.offers import Frontier
 
+SHAPES = ["circle", "square", "triangle-up", "diamond"]
 MOST_ARMS = 12  # that a chart can tell apart; those that score best
 
 
@@ -28,7 +29,10 @@ def curve(found: Curve) -> dict[str, Any]:
     ]
     ticks = sorted({p.k for p in found})
     base: Any = alt.Chart(inline(rows)).encode(
-        x=alt.X("k:Q", title="attempts, k", scale=alt.Scale(type="log", base=2), axis=alt.Axis(values=ticks, format="d", grid=False)),
+        x=alt.X(
+            "k:Q", title="attempts, k", scale=alt.Scale(type="log", base=2),
+            axis=alt.Axis(values=ticks, format="d", grid=False),
+        ),
         color=_by_arm(arms),
         tooltip=[
             alt.Tooltip("arm:N"), alt.Tooltip("k:Q"), alt.Tooltip("value:Q", format=".4~g"),
@@ -51,16 +55,20 @@ def frontier(found: Frontier) -> dict[str, Any]:
     rows = [
         {
             "what": o.name, "family": o.family, "score": o.score.value, "cost": o.cost.value,
-            "score from": finite(o.score.lower), "score to": finite(o.score.upper), "dominated": o.dominated_by is not None,
-            "cost per solved": finite(o.cost_per_solved),
+            "score from": finite(o.score.lower), "score to": finite(o.score.upper),
+            "dominated": o.dominated_by is not None, "cost per solved": finite(o.cost_per_solved),
         }
         for o in found.offers
     ]  # fmt: skip
     base: Any = alt.Chart(inline(rows)).encode(
-        x=alt.X("cost:Q", title="cost per task", scale=alt.Scale(type="log", nice=False, padding=20), axis=alt.Axis(format="~g", tickCount=5)),
+        x=alt.X(
+            "cost:Q", title="cost per task", scale=alt.Scale(type="log", nice=False, padding=20),
+            axis=alt.Axis(format="~g", tickCount=5),
+        ),
         tooltip=[
             alt.Tooltip("what:N"), alt.Tooltip("score:Q", format=".4~g"), alt.Tooltip("score from:Q", format=".4~g"),
-            alt.Tooltip("score to:Q", format=".4~g"), alt.Tooltip("cost:Q", format=".4~g"), alt.Tooltip("cost per solved:Q", format=".4~g"),
+            alt.Tooltip("score to:Q", format=".4~g"), alt.Tooltip("cost:Q", format=".4~g"),
+            alt.Tooltip("cost per solved:Q", format=".4~g"),
         ],
     )  # fmt: skip
     opacity = alt.condition(alt.datum.dominated, alt.value(0.35), alt.value(1))
@@ -77,7 +85,7 @@ def frontier(found: Frontier) -> dict[str, Any]:
             "family:N", sort=families, scale=alt.Scale(domain=families, range=palette(len(families))),
             legend=alt.Legend(orient="top", columns=4, title=None, symbolOpacity=1),
         ),
-        shape=alt.Shape("family:N", sort=families, scale=alt.Scale(domain=families, range=["circle", "square", "triangle-up", "diamond"])),
+        shape=alt.Shape("family:N", sort=families, scale=alt.Scale(domain=families, range=SHAPES)),
     )  # fmt: skip
     chart = (bars + dots).properties(
         width="container", height=340, description="Score and cost per task of every offer"
@@ -89,7 +97,8 @@ def _by_arm(arms: list[str]) -> Any:
     return alt.Color(
         "arm:N", sort=arms, scale=alt.Scale(domain=arms, range=palette(len(arms))),
         legend=alt.Legend(
-            orient="top", columns=2, title=None, labelLimit=260, symbolType="stroke", symbolSize=900, symbolStrokeWidth=3, symbolOpacity=1
+            orient="top", columns=2, title=None, labelLimit=260,
+            symbolType="stroke", symbolSize=900, symbolStrokeWidth=3, symbolOpacity=1,
         ),
     )  # fmt: skip
 

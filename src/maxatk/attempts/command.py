@@ -60,6 +60,7 @@ def _column(name: str, what: str) -> Any:
 @click.option("-k", "ks", callback=_several, metavar="K ...", help="Numbers of attempts; 1, 2, 4, ... unless given.")
 @click.option("--price", type=float, metavar="P", help="What one unit of cost is worth, in score.")
 @click.option("--budget", type=float, metavar="B", help="Instead of a price: what a task may cost on average.")
+@click.option("--reach", type=float, metavar="S", help="Instead of both: the mean score to reach, at the least cost.")
 @click.option(
     "--passed", type=float, metavar="S", help="The score from which on an attempt passes; the greatest unless given."
 )
@@ -78,15 +79,16 @@ def _column(name: str, what: str) -> Any:
 @click.option("--page", type=Path, metavar="HTML", help="Write all of it as a web page of one file (extra page).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def attempts(
-    log: tuple[Path, ...], ks: list[int] | None, price: float | None, budget: float | None, passed: float | None, stop_at: float | None,
-    least: int, arms: str | None, task: str | None, arm: str | None, score: str | None, cost: str | None, seconds: str | None,
-    unscored: float | None, level: float, seed: int, every: bool, page: Path | None, as_json: bool,
+    log: tuple[Path, ...], ks: list[int] | None, price: float | None, budget: float | None, reach: float | None,
+    passed: float | None, stop_at: float | None, least: int, arms: str | None, task: str | None, arm: str | None,
+    score: str | None, cost: str | None, seconds: str | None, unscored: float | None, level: float, seed: int,
+    every: bool, page: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
     """What a log of attempts says, and what to try next.
 
     LOG is CSV, JSON lines, a log of Inspect or samples of lm_eval, with a task, an arm, a score and a cost for every
-    attempt. Printed are curves of the best of k with intervals over tasks, differences between arms, what can be had for
-    what cost, and which arm to try next until when: with what that earned on held-out tasks.
+    attempt. Printed are curves of the best of k with intervals over tasks, differences between arms, what can be had
+    for what cost, and which arm to try next until when: with what that earned on held-out tasks.
 
     Without a LOG it is one that comes with the library: restarts of five solvers on 120 functions, cost in seconds.
     """
@@ -95,13 +97,22 @@ def attempts(
         archive.check_target(page)
         if page.resolve() in {path.resolve() for path in log}:
             raise click.UsageError(f"--page {page} would overwrite the log")
-    columns: dict[str, Any] = {"arm": arm, "cost": cost, "seconds": seconds, "unscored": unscored}
-    named = {name: given for name, given in (("task", task), ("score", score)) if given is not None}
-    found = at.read_log(list(log), **columns, **named) if log else at.recorded()
+    columns: dict[str, Any] = {"task": task, "arm": arm, "score": score, "cost": cost, "seconds": seconds}
+    given = {name: column for name, column in columns.items() if column is not None}
+    found = at.read_log(list(log), unscored=unscored, **given) if log else at.recorded()
     if arms is not None or least:
         found = found.select(arms=None if arms is None else [name.strip() for name in arms.split(",")], least=least)
     study = at.study(
-        found, ks, price=price, budget=budget, passed=passed, stop_at=stop_at, level=level, rng=seed, progress=True
+        found,
+        ks,
+        price=price,
+        budget=budget,
+        reach=reach,
+        passed=passed,
+        stop_at=stop_at,
+        level=level,
+        rng=seed,
+        progress=True,
     )
     if as_json:
         print(json.dumps(study.data(), allow_nan=False))

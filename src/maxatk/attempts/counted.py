@@ -1,8 +1,9 @@
 """Difficulty that attempts share: how much of it there is, and what a table counted from a log would promise.
 
 Attempts at one task are alike, because the task is the same. Pool the attempts of all tasks and they look independent:
-then the best of k of the pooled law is at least what the best of k is worth on average over tasks, since the expected best
-of k is concave in the law of a score. So a table counted from a log over-promises, always (docs/theory/attempts.md).
+then the best of k of the pooled law is at least what the best of k is worth on average over tasks, since the expected
+best of k is concave in the law of a score. So a table counted from a log over-promises, always
+(docs/theory/attempts.md).
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ class Difficulty:
 
     def __str__(self) -> str:
         return (
-            f"{self.arm}: {100 * self.between:.0f} % of the variance of scores lies between tasks; the best of {self.k} "
-            f"attempts is worth {short(self.measured)}, and a table counted from the log would promise {short(self.pooled)}"
+            f"{self.arm}: {100 * self.between:.0f} % of the variance of scores lies between tasks; the best of "
+            f"{self.k} is worth {short(self.measured)}, and a table counted from the log would promise "
+            f"{short(self.pooled)}"
         )
 
 
@@ -55,8 +57,9 @@ def difficulty(log: Log, arm: str | None = None) -> list[Difficulty]:
 
     >>> from maxatk import attempts as at
     >>> rows = [{"task": t, "score": float(t % 2)} for t in range(10) for _ in range(4)]   # half of the tasks are easy
-    >>> print(at.difficulty(at.Log.from_records(rows))[0])
-    attempt: 100 % of the variance of scores lies between tasks; the best of 4 attempts is worth 0.500, and a table counted from the log would promise 0.944
+    >>> found, = at.difficulty(at.Log.from_records(rows))
+    >>> found.between, found.measured, round(found.pooled, 3)
+    (1.0, 0.5, 0.947)
     """
     arms = range(len(log.arms)) if arm is None else [log.arm_number(arm)]
     found: list[Difficulty] = []
@@ -102,10 +105,10 @@ def mdp(log: Log) -> MDP:
                 AttemptsWarning,
                 stacklevel=3,
             )
-    rows = [
+    rows: list[list[tuple[Fraction, int, float, bool]]] = [
         [
             (Fraction(count, int((log.arm == number).sum())), 0, score, True)
-            for score, count in sorted(Counter(log.score[log.arm == number].tolist()).items())
+            for score, count in sorted(Counter[float](log.score[log.arm == number].tolist()).items())
         ]
         for number in range(len(log.arms))
     ]

@@ -13,7 +13,7 @@ from maxatk import checks
 from maxatk.attempts import extrapolation, intervals
 from maxatk.attempts.estimators import best_of, numbers_of_attempts
 from maxatk.attempts.intervals import Estimate, Range, checked_level, provable
-from maxatk.attempts.tables import as_text, ends, plain_table
+from maxatk.attempts.tables import Side, as_text, ends, plain_table
 from maxatk.errors import InputError
 from maxatk.rows import Floats
 
@@ -49,8 +49,9 @@ class Curve(Sequence[Point]):
     def __len__(self) -> int:
         return len(self.points)
 
-    def __getitem__(self, place: Any) -> Any:
-        return self.points[place]
+    def __getitem__(self, index: Any) -> Any:
+        found: Any = self.points
+        return found[index]
 
     def __iter__(self) -> Iterator[Point]:
         return iter(self.points)
@@ -103,9 +104,8 @@ class Curve(Sequence[Point]):
 
     def _side_by_side(self) -> Table:
         ks = sorted({p.k for p in self.points})
-        found = plain_table(
-            ("arm", "left"), *((f"{self.name.rstrip('k')}{k}", "left") for k in ks), ("tasks", "right"), ("by", "left")
-        )
+        by_k: list[tuple[str, Side]] = [(f"{self.name.rstrip('k')}{k}", "left") for k in ks]
+        found = plain_table(("arm", "left"), *by_k, ("tasks", "right"), ("by", "left"))
         for arm in dict.fromkeys(p.arm for p in self.points):
             mine = {p.k: p for p in self.points if p.arm == arm}
             by = ", ".join(dict.fromkeys(p.how for p in mine.values()))
@@ -166,9 +166,9 @@ def per_task(log: Log, arm: int, ks: Sequence[int], change: Callable[[Floats], F
         if n < max(ks):
             k = min(k for k in ks if k > n)
             raise InputError(
-                f"k = {k} is more than the {n} attempt{'' if n == 1 else 's'} of arm {checks.shown(log.arms[arm])} at task "
-                f"{checks.shown(log.tasks[tasks[0]])}: no unbiased estimate exists. log.select(least={k}) leaves such "
-                "tasks out, and log.pass_range gives bounds"
+                f"k = {k} is more than the {n} attempt{'' if n == 1 else 's'} of arm {checks.shown(log.arms[arm])} at "
+                f"task {checks.shown(log.tasks[tasks[0]])}: no unbiased estimate exists. log.select(least={k}) leaves "
+                "such tasks out, and log.pass_range gives bounds"
             )
         found[tasks] = best_of(change(scores), ks)
     return found

@@ -184,7 +184,7 @@ class Desk:
 
     @property
     def price(self) -> float:
-        """What an attempt must gain per cost at present: the plan's price or, where there is a pot, what makes it last."""
+        """What an attempt must gain per cost now: the plan's price or, where there is a pot, what makes it last."""
         with self._lock:
             return self._price()
 
@@ -206,7 +206,8 @@ class Desk:
             return Ask(None, not flying, self._given_up(state, place, price) + meanwhile), max(length, place)
         step = self._ladder.steps[place]
         if self.pot is not None and not self._affordable(step):
-            why = f"{short(self.pot - self._spent)} is left in the pot, and {step.arm} may cost {short(self._dearest(step.arm))}"
+            may_cost = short(self._dearest(step.arm))
+            why = f"{short(self.pot - self._spent)} is left in the pot, and {step.arm} may cost {may_cost}"
             return Ask(None, not flying, why + meanwhile), place
         in_hand = (
             f"the best of {made} so far is {short(state.best)}, below {short(stop_at)}"
@@ -214,8 +215,9 @@ class Desk:
             else "nothing is in hand"
         )
         why = (
-            f"attempt {place + 1} of at most {length}: {in_hand}; to the tasks that get here {step.arm} adds {short(step.gain)} on "
-            f"average for {short(step.cost)}, which is {short(step.worth)} per unit of cost (the price is {short(price)})"
+            f"attempt {place + 1} of at most {length}: {in_hand}; to the tasks that get here {step.arm} adds "
+            f"{short(step.gain)} on average for {short(step.cost)}, which is {short(step.worth)} per unit of cost "
+            f"(the price is {short(price)})"
         )
         return Ask(step.arm, False, why + meanwhile), length
 
@@ -224,7 +226,10 @@ class Desk:
         if place >= len(self._ladder.steps):
             return f"{best}, and the log says nothing of further attempts after {place}"
         step = self._ladder.steps[place]
-        return f"{best}, and one more attempt, {step.arm}, would bring {short(step.worth)} per unit of cost, while the price is {short(price)}"
+        return (
+            f"{best}, and one more attempt, {step.arm}, would bring {short(step.worth)} per unit of cost, while the "
+            f"price is {short(price)}"
+        )
 
     def _place(self, state: TaskState) -> int:
         """The first attempt of the ladder that is not made yet, nor in flight."""
@@ -242,7 +247,7 @@ class Desk:
         waiting[0] += max(self.tasks - len(self._states), int(newcomer))
         # What is left once all attempts in flight are paid, as they usually cost.
         left = self.pot - self._spent - sum(n * self._usual(arm) for arm, n in self._flying.items())
-        least = self.plan.price if self.plan.budget is None else 0.0
+        least = self.plan.price if self.plan.budget is None and self.plan.reach is None else 0.0
         return max(least, self._ladder.shadow_price(+waiting, left))
 
     def _usual(self, arm: str) -> float:
@@ -263,18 +268,17 @@ class Desk:
     def learn(self) -> SequencePlan:
         """Take what was told into account: the worth of every attempt of the sequence, hence where to give up.
 
-        The order of the arms stays: what a desk is told of are attempts that its own sequence chose, and these say nothing
-        fair of others. Tasks that are still open do not count. Returns the plan that is followed from now on.
+        The order of the arms stays: what a desk is told of are attempts that its own sequence chose, and these say
+        nothing fair of others. Tasks that are still open do not count. Returns the plan that is followed from now on.
         """
         with self._lock:
             climbs = [climb for climb in map(self._climb, self._states.values()) if climb is not None]
             steps = learned(self._ladder.steps, self.plan.tasks, climbs)
             ladder = Ladder(steps)
             plan = self.plan
+            length = ladder.cut(plan.price)
             if plan.budget is not None:
-                length = max(n for n in range(len(steps) + 1) if n == 0 or ladder.cost(0, n) <= plan.budget)
-            else:
-                length = ladder.cut(plan.price)
+                length = max(n for n in range(len(steps) + 1) if ladder.cost(0, n) <= plan.budget)
             # Counted once: the tasks told of so far are part of the plan from here on.
             new = replace(plan, steps=steps[:length], further=steps[length:], tasks=plan.tasks + len(climbs))
             self._note({"learn": files.plan_data(new)})
@@ -292,10 +296,9 @@ class Desk:
             if found is None or found[2] is None:
                 return None
             told.remove(found)
-            _, score, cost = found
-            gains.append(max(score - best, 0.0) if gains else score - best)
-            best = max(score, best) if costs else score
-            costs.append(cost)
+            gains.append(max(found[1] - best, 0.0) if gains else found[1] - best)
+            best = max(found[1], best) if costs else found[1]
+            costs.append(found[2])
             if best >= self.plan.stop_at:
                 break
         return Climb(tuple(gains), tuple(costs), max(state.allowed, len(gains)))
@@ -313,8 +316,12 @@ class Desk:
         """
         with self._lock:
             header = {
-                "format": "maxatk desk", "version": files.VERSION, "plan": files.plan_data(self._begun), "pot": self.pot, "tasks": self.tasks,
-            }  # fmt: skip
+                "format": "maxatk desk",
+                "version": files.VERSION,
+                "plan": files.plan_data(self._begun),
+                "pot": self.pot,
+                "tasks": self.tasks,
+            }
             files.write_lines(path, [header, *self._events])
 
     def close(self) -> None:

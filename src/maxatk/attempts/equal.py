@@ -1,9 +1,10 @@
 """Two ways to spend attempts, at equal score: what the one costs where the other scores as much.
 
-Each way is a curve: its score and cost at several prices. Between neighbouring points both can be mixed (some tasks the one
-way, some the other), so the curve is read along straight lines.
+Each way is a curve: its score and cost at several prices. Between neighbouring points both can be mixed (some tasks the
+one way, some the other), so the curve is read along straight lines.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -37,15 +38,22 @@ def savings(
     weights = np.random.default_rng(rng).multinomial(tasks, np.full(tasks, 1 / tasks), RESAMPLES) / tasks  # [R, T]
     means = [[values.mean(axis=1) for values in way] for way in (mine, other)]
     drawn = [[weights @ values.T for values in way] for way in (mine, other)]  # [R, prices]
-    for place, (score, cost) in enumerate(zip(*means[1], strict=True)):
-        ratio = _cost_at(*means[0], score) / cost if cost > 0 else np.nan
-        some = np.array(
-            [_cost_at(drawn[0][0][r], drawn[0][1][r], drawn[1][0][r, place]) / drawn[1][1][r, place] for r in range(RESAMPLES)]
-        ) if np.isfinite(ratio) else np.full(1, np.nan)  # fmt: skip
-        if np.isfinite(some).mean() < level:  # it is not clear that the first gets there at all
+    points = list(zip(means[1][0].tolist(), means[1][1].tolist(), strict=True))
+    for place, (score, cost) in enumerate(points):
+        if cost <= 0 or (score, cost) in points[:place]:
             continue
-        low, high = np.nanquantile(some, [(1 - level) / 2, (1 + level) / 2])
-        yield Saving(float(score), float(cost), float(ratio), float(low), float(high))
+        ratio = _cost_at(means[0][0], means[0][1], score) / cost
+        some = np.array([_cost_at(a, b, c) / d for a, b, c, d in _draws(drawn, place)])
+        if math.isnan(ratio) or np.isfinite(some).mean() < level:  # it is not clear that the first gets there at all
+            continue
+        low, high = np.nanquantile(some, [(1 - level) / 2, (1 + level) / 2]).tolist()
+        yield Saving(score, cost, ratio, low, high)
+
+
+def _draws(drawn: list[list[Floats]], place: int) -> Iterator[tuple[Floats, Floats, float, float]]:
+    """The first curve, and the score and cost of a point of the second, in each resample."""
+    (scores, costs), (score, cost) = drawn
+    yield from zip(scores, costs, score[:, place].tolist(), np.maximum(cost[:, place], 1e-300).tolist(), strict=True)
 
 
 def _cost_at(scores: Floats, costs: Floats, score: float) -> float:

@@ -1,7 +1,7 @@
 """pass@k and max@k of one task: unbiased, for any finite scores.
 
-With scores ``x_(1) <= ... <= x_(n)`` of ``n`` attempts, the mean over all sets of ``k`` of them of the greatest score is
-``sum_i w_i x_(i)`` with ``w_i = C(i-1, k-1) / C(n, k)``: a U-statistic, hence unbiased for the expected best of ``k``
+With scores ``x_(1) <= ... <= x_(n)`` of ``n`` attempts, the mean over all sets of ``k`` of them of the greatest score
+is ``sum_i w_i x_(i)`` with ``w_i = C(i-1, k-1) / C(n, k)``: a U-statistic, hence unbiased for the expected best of k
 fresh attempts, and of least variance. The weights obey ``w_n = k/n`` and ``w_(i-1) = w_i (i-k)/(i-1)``, so that no
 factorial is needed. For ``k > n`` no unbiased estimator exists: the expected best is then a polynomial of higher degree
 in the law of a score than ``n`` attempts can tell. docs/theory/attempts.md has the proofs.
@@ -89,7 +89,7 @@ def best_of(scores: Floats, ks: Sequence[int]) -> Floats:
 
 
 def order_weights(n: int, k: int) -> Floats:
-    """``C(i-1, k-1) / C(n, k)`` for ``i = 1, ..., n`` [n]: the share of sets of ``k`` whose greatest score is the i-th."""
+    """``C(i-1, k-1) / C(n, k)``, ``i = 1, ..., n`` [n]: the share of sets of ``k`` whose greatest score is the i-th."""
     i = np.arange(n, k, -1)
     weights = np.zeros(n)
     weights[n - 1 :: -1][: n - k + 1] = (k / n) * np.concatenate([[1.0], np.cumprod((i - k) / (i - 1))])
@@ -98,8 +98,8 @@ def order_weights(n: int, k: int) -> Floats:
 
 def numbers_of_attempts(k: Any) -> list[int]:
     """``k``, or several of them, as a list of whole numbers from 1 on."""
-    if checks.is_list(k) or isinstance(k, np.ndarray):
-        given: list[Any] = list(k)
+    if checks.is_list(k) or type(k) is np.ndarray:
+        given = list[Any](k)
         if not given:
             raise InputError("k must be a number of attempts, or several: it is empty")
         return [checks.integer(one, f"k[{place}]", least=1) for place, one in enumerate(given)]

@@ -2,8 +2,8 @@
 
 ``n`` attempts at each of many tasks tell the first ``n`` moments of the law of a task's pass rate, and nothing else.
 Among all laws that agree with what was counted, some have the greatest pass@k and some the least: a linear programme
-over laws of rates. What was counted is allowed for by exact binomial limits (Clopper and Pearson) on how many tasks have
-``c`` passes, and on how many have at most ``c``, all at once.
+over laws of rates. What was counted is allowed for by exact binomial limits (Clopper and Pearson) on how many tasks
+have ``c`` passes, and on how many have at most ``c``, all at once.
 
 The programme has infinitely many variables, one per rate. It is solved on a grid that grows where its dual is violated,
 and the bound is read off the dual after lifting it over the worst violation anywhere in [0, 1]: so it holds for *all*
@@ -69,10 +69,10 @@ def _limits(counts: Ints, n: int, risk: float) -> tuple[Floats, Floats, Floats]:
     rows = np.concatenate([cells, at_most_c])
     seen, tasks = rows @ counts, counts.sum()
     each = risk / (2 * len(rows))
-    with np.errstate(invalid="ignore"):
-        low = np.where(seen > 0, betaincinv(seen, tasks - seen + 1, each), 0.0)
-        high = np.where(seen < tasks, betaincinv(seen + 1, tasks - seen, 1 - each), 1.0)
-    return rows, low, high
+    quantile: Any = betaincinv
+    low: Floats = quantile(np.maximum(seen, 1), tasks - seen + 1, each)
+    high: Floats = quantile(seen + 1, np.maximum(tasks - seen, 1), 1 - each)
+    return rows, np.where(seen > 0, low, 0.0), np.where(seen < tasks, high, 1.0)
 
 
 def _chances(n: int, rates: Floats) -> Floats:

@@ -1,10 +1,11 @@
 """Logs of Inspect (inspect-ai): a task is a sample of an evaluation, an arm is a model, an attempt is an epoch.
 
-``.json`` logs follow the schema that Inspect documents, and are read here. ``.eval`` logs are a packed form that it asks to
-be read through its own functions: these are used, so inspect-ai must be installed for them.
+``.json`` logs follow the schema that Inspect documents, and are read here. ``.eval`` logs are a packed form that it
+asks to be read through its own functions: these are used, so inspect-ai must be installed for them.
 """
 
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +29,15 @@ def is_log(data: Any) -> bool:
 def packed(path: str | Path) -> Any:
     """What the ``.eval`` log of a path holds, as its ``.json`` log would."""
     try:
-        from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
+        reader: Any = import_module("inspect_ai.log")
     except ImportError:
         raise MissingExtraError(
             f"{path}: .eval logs are read by Inspect itself: pip install inspect-ai, or turn it into JSON with "
             "inspect log convert --to json"
         ) from None
     try:
-        head: Any = read_eval_log(str(path), header_only=True)
-        samples: Any = read_eval_log_sample_summaries(str(path))
+        head: Any = reader.read_eval_log(str(path), header_only=True)
+        samples: Any = reader.read_eval_log_sample_summaries(str(path))
         return {"eval": head.eval.model_dump(), "samples": [sample.model_dump() for sample in samples]}
     except Exception as error:  # whatever it raises for a file that is not one
         raise InputError(
@@ -75,9 +76,10 @@ def rows(data: Any) -> Iterator[dict[str, Any]]:
 def _scores(given: Any, place: int) -> dict[str, Any]:
     """By scorer; one that gives several values has them as ``scorer.value``."""
     found: dict[str, Any] = {}
-    for scorer, score in (given or {}).items() if checks.is_dict(given or {}) else ():
+    scores: Any = given if checks.is_dict(given) else {}
+    for scorer, score in scores.items():
         value: Any = score.get("value") if checks.is_dict(score) else score
-        several = value if checks.is_dict(value) else {"": value}
+        several: Any = value if checks.is_dict(value) else {"": value}
         for part, one in several.items():
             found[f"{scorer}.{part}" if part else str(scorer)] = _value(one, scorer, place)
     return found

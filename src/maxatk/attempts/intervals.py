@@ -110,10 +110,11 @@ def betting(values: Floats, span: Range, level: float) -> Range:
 def _above(share: Floats, risk: float) -> float:
     """An upper bound on the mean of values in [0, 1] that fails with probability at most ``risk``.
 
-    If the mean is ``m``, a gambler who multiplies his wealth by ``(x - F)/(x - m)`` at every value ``F`` expects to hold
-    what he began with, for every stake ``x >= 1``; so do many who share their wealth evenly. By Markov's inequality
-    they hold ``1/risk`` with probability at most ``risk``. What they hold rises with ``m``: the bound is where it
-    comes to ``1/risk``. (The lemma of docs/theory/learning.md, with a mixture over the stakes instead of a union.)
+    If the mean is ``m``, a gambler who multiplies his wealth by ``(x - F)/(x - m)`` at every value ``F`` expects to
+    hold what he began with, for every stake ``x >= 1``; so do many who share their wealth evenly. By Markov's
+    inequality they hold ``1/risk`` with probability at most ``risk``. What they hold rises with ``m``: the bound is
+    where it comes to ``1/risk``. (The lemma of docs/theory/learning.md, with a mixture over the stakes instead of a
+    union.)
     """
     n, stakes = len(share), 1 + _STAKES
     with np.errstate(divide="ignore"):

@@ -1,12 +1,12 @@
 """A sequence as a ladder: how far up a task should go at a price, what that will cost, and what was learned on the way.
 
-A ladder is all attempts that a plan has in order, those beyond its end included. A task that stands before attempt ``j``
-should go on if some further stretch of it gains more than it costs:
+A ladder is all attempts that a plan has in order, those beyond its end included. A task that stands before attempt
+``j`` should go on if some further stretch of it gains more than it costs:
 
     index_j = max over L > j of  sum_(j <= i < L) gain_i / sum_(j <= i < L) cost_i,
 
-where both sums count the chance to get to each attempt. Going on while ``index_j`` exceeds the price is the best way to cut
-the ladder, for every price at once; which is what makes one price for many tasks possible.
+where both sums count the chance to get to each attempt. Going on while ``index_j`` exceeds the price is the best way to
+cut the ladder, for every price at once; which is what makes one price for many tasks possible.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class Climb:
 def learned(steps: Sequence[Step], tasks: int, climbs: Sequence[Climb]) -> tuple[Step, ...]:
     """The steps of a ladder, as the ``tasks`` that it was built from and some more have it together.
 
-    A task tells something of an attempt if it would have made it: it did, or was done before. One that gave up earlier says
-    nothing of it.
+    A task tells something of an attempt if it would have made it: it did, or was done before. One that gave up earlier
+    says nothing of it.
     """
     found: list[Step] = []
     for i, step in enumerate(steps):

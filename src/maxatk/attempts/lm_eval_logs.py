@@ -1,7 +1,7 @@
 """Samples of the LM Evaluation Harness (``lm_eval --log_samples``): ``samples_TASK_DATE.jsonl``, one line per question.
 
-A task is a question, an arm is the model, by the folder that the harness puts its files in, and every run is another attempt
-at each question. (The harness scores each question once per run; ``repeats`` only feed its filters.)
+A task is a question, an arm is the model, by the folder that the harness puts its files in, and every run is another
+attempt at each question. (The harness scores each question once per run; ``repeats`` only feed its filters.)
 """
 
 import re
@@ -21,8 +21,8 @@ def is_line(data: Any) -> bool:
 
 
 def rows(lines: Sequence[Any], path: str | Path) -> Iterator[dict[str, Any]]:
-    """One dictionary per question: task, arm, attempt, and each metric by its name, as ``metric,filter`` where there are
-    several filters. A file with one metric and one filter has it as ``score``, too.
+    """One dictionary per question: task, arm, attempt, and each metric by its name, as ``metric,filter`` where there
+    are several filters. A file with one metric and one filter has it as ``score``, too.
     """
     file = Path(path)
     named = NAME.match(file.stem)

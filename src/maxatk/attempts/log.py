@@ -1,14 +1,8 @@
-"""A log of attempts: who tried what, what it scored, what it cost. :func:`gate` is the one way in.
-
-Readers bring columns of plain values (:mod:`maxatk.attempts.readers` and its neighbours). The gate checks them once and
-puts them in order; past it a :class:`Log` is frozen, and nothing asks again.
-"""
+"""A log of attempts: who tried what, what it scored, what it cost."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
@@ -17,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxatk import checks
-from maxatk.attempts import counted, curves, readers
+from maxatk.attempts import counted, curves, gate, notes, readers
 from maxatk.attempts.intervals import Range
 from maxatk.errors import InputError
 from maxatk.rows import Floats, Ints
@@ -26,22 +20,6 @@ if TYPE_CHECKING:
     from maxatk.attempts.curves import Curve
     from maxatk.attempts.extrapolation import PassRange
     from maxatk.mdp import MDP
-
-LARGEST = 1e100  # in size, of scores and costs: their squares are still numbers
-ONLY_ARM = "attempt"  # what the arm is called where a log names none
-
-
-@dataclass(frozen=True)
-class Columns:
-    """What a reader found: one entry per attempt in each column, as Python's own values, None where one is missing."""
-
-    task: list[Any]
-    arm: list[Any] | None
-    score: list[Any]
-    cost: list[Any] | None
-    seconds: list[Any] | None
-    attempt: list[Any] | None
-    where: Callable[[int], str]  # the place of an entry in words, such as "line 7"
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +85,7 @@ class Log:
         Log(1 task, 1 arm, 2 attempts)
         """
         names = readers.Names(task, arm, score, cost, seconds, attempt)
-        return gate(readers.records(records, names), score_range, cost_limit, unscored)
+        return cls(**gate.checked(readers.records(records, names), score_range, cost_limit, unscored))
 
     @classmethod
     def from_frame(
@@ -139,7 +117,7 @@ class Log:
             unscored: what an attempt without a score counts as.
         """
         names = readers.Names(task, arm, score, cost, seconds, attempt)
-        return gate(readers.frame(frame, names), score_range, cost_limit, unscored)
+        return cls(**gate.checked(readers.frame(frame, names), score_range, cost_limit, unscored))
 
     # What is in it.
 
@@ -177,7 +155,7 @@ class Log:
         return self.arms.index(str(arm))
 
     def by_count(self, arm: int) -> Iterator[tuple[Ints, Floats]]:
-        """The tasks with so many attempts of an ``arm`` (a number), and their scores [tasks, n], for every n that occurs."""
+        """Tasks with so many attempts of an ``arm`` (a number), and their scores [tasks, n]."""
         counts = self.counts[:, arm]
         for n in np.unique(counts[counts > 0]).tolist():
             tasks = np.flatnonzero(counts == n)
@@ -186,7 +164,7 @@ class Log:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers should know about this log."""
-        return tuple(_notes(self))
+        return tuple(notes.notes(self))
 
     # Parts of it.
 
@@ -365,177 +343,3 @@ class Log:
         too much for the best of several attempts.
         """
         return counted.mdp(self)
-
-
-def gate(columns: Columns, score_range: Range | None, cost_limit: float | None, unscored: float | None) -> Log:
-    """The one way in: columns, checked and in order."""
-    n = len(columns.score)
-    if not n:
-        raise InputError("the log is empty: it has no attempts")
-    where = columns.where
-    tasks, task = _names(columns.task, "task", where)
-    arms, arm = _names(columns.arm, "arm", where) if columns.arm is not None else ([ONLY_ARM], np.zeros(n, np.int64))
-    score = _scores(columns.score, where, unscored)
-    cost = np.ones(n) if columns.cost is None else _amounts(columns.cost, "cost", where)
-    seconds = None if columns.seconds is None else _amounts(columns.seconds, "seconds", where)
-    if columns.attempt is not None:
-        _refuse_twice(columns.attempt, [tasks[t] for t in task], [arms[a] for a in arm], where)
-    order = np.lexsort((np.arange(n), arm, task))
-    in_units = columns.cost is None
-    log = Log(
-        tasks=tuple(tasks), arms=tuple(arms), task=task[order], arm=arm[order], score=score[order], cost=cost[order],
-        seconds=None if seconds is None else seconds[order],
-        score_range=_score_range(score_range, score, where),
-        cost_range=(1.0, 1.0) if in_units else (0.0, _cost_limit(cost_limit, cost, where)),
-        cost_limited=in_units or cost_limit is not None,
-        in_units=in_units,
-    )  # fmt: skip
-    for array in (log.task, log.arm, log.score, log.cost, log.seconds):
-        if array is not None:
-            array.flags.writeable = False
-    return log
-
-
-def _names(values: list[Any], what: str, where: Callable[[int], str]) -> tuple[list[str], Ints]:
-    """The names that occur, in the order in which they are met, and the number of each entry's."""
-    numbers: dict[str, int] = {}
-    found = np.empty(len(values), np.int64)
-    kinds: dict[bool, int] = {}  # words and whole numbers, and where each was first met
-    for place, value in enumerate(values):
-        plain = value.item() if isinstance(value, np.generic) else value
-        if isinstance(plain, float) and plain.is_integer():
-            plain = int(plain)  # a data frame with gaps holds whole numbers as floats
-        if plain is None or (isinstance(plain, float) and math.isnan(plain)) or plain == "":
-            raise InputError(f"{where(place)}: {what} is missing")
-        if isinstance(plain, bool) or not isinstance(plain, str | int):
-            raise InputError(f"{where(place)}: {what} must be a word or a whole number, not {checks.shown(plain)}")
-        kinds.setdefault(isinstance(plain, str), place)
-        found[place] = numbers.setdefault(str(plain), len(numbers))
-    if len(kinds) == 2:
-        word, number = kinds[True], kinds[False]
-        raise InputError(
-            f"{where(word)}: {what} is the word {checks.shown(values[word])}, "
-            f"but {where(number)} has the number {checks.shown(values[number])}: use one kind"
-        )
-    return list(numbers), found
-
-
-def _number(value: Any, what: str, place: str) -> float:
-    """A finite number of a size that can be reckoned with."""
-    if not isinstance(value, Real) and not (isinstance(value, np.generic) and value.dtype.kind in "biuf"):
-        raise InputError(f"{place}: {what} must be a number, not {checks.shown(value)}")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if math.isnan(number):
-        raise InputError(f"{place}: {what} is not a number (NaN)")
-    if abs(number) > LARGEST:
-        raise InputError(f"{place}: {what} must be finite and at most {LARGEST:g} in size, not {checks.shown(value)}")
-    return number
-
-
-def _scores(values: list[Any], where: Callable[[int], str], unscored: float | None) -> Floats:
-    instead = None if unscored is None else _number(unscored, "unscored", "the score of attempts without one")
-    found = np.empty(len(values))
-    for place, value in enumerate(values):
-        if value is None:
-            if instead is None:
-                raise InputError(
-                    f"{where(place)}: score is missing; if an attempt without a score failed, say what that is worth: "
-                    "unscored=0.0, say"
-                )
-            found[place] = instead
-        else:
-            found[place] = _number(value, "score", where(place))
-    return found
-
-
-def _amounts(values: list[Any], what: str, where: Callable[[int], str]) -> Floats:
-    """What is not negative: costs, seconds; NaN where nothing is known."""
-    found = np.empty(len(values))
-    for place, value in enumerate(values):
-        if value is None:
-            found[place] = math.nan
-            continue
-        found[place] = _number(value, what, where(place))
-        if found[place] < 0:
-            raise InputError(f"{where(place)}: {what} must not be negative, but is {found[place]:g}")
-    return found
-
-
-def _refuse_twice(attempt: list[Any], task: list[str], arm: list[str], where: Callable[[int], str]) -> None:
-    seen: dict[tuple[str, str, str], int] = {}
-    for place, key in enumerate(zip(task, arm, map(str, attempt), strict=True)):
-        if (first := seen.setdefault(key, place)) != place:
-            raise InputError(
-                f"{where(place)}: attempt {checks.shown(attempt[place])} of arm {checks.shown(key[1])} at task "
-                f"{checks.shown(key[0])} occurs twice, first at {where(first)}"
-            )
-
-
-def _score_range(given: Any, score: Floats, where: Callable[[int], str]) -> Range | None:
-    if given is None:
-        return (0.0, 1.0) if score.min() >= 0 and score.max() <= 1 else None
-    if not checks.is_list(given) or len(given) != 2:
-        raise InputError(
-            f"score_range must be two numbers, the least and the greatest score, not {checks.shown(given)}"
-        )
-    low, high = (_number(end, "score_range", "the log") for end in given)
-    if low >= high:
-        raise InputError(f"score_range must be two numbers, the lesser first, not {checks.shown(given)}")
-    if outside := np.flatnonzero((score < low) | (score > high)).tolist():
-        raise InputError(
-            f"{where(outside[0])}: score {score[outside[0]]:g} is outside the score_range {low:g} to {high:g}"
-        )
-    return low, high
-
-
-def _cost_limit(given: Any, cost: Floats, where: Callable[[int], str]) -> float:
-    known = np.where(np.isfinite(cost), cost, 0.0)
-    if given is None:
-        return float(known.max())
-    limit = _number(given, "cost_limit", "the log")
-    if (above := int(known.argmax())) >= 0 and known[above] > limit:
-        raise InputError(f"{where(above)}: cost {known[above]:g} is more than the cost_limit {limit:g}")
-    return limit
-
-
-def _notes(log: Log) -> Iterator[str]:
-    for number, arm in enumerate(log.arms):
-        counts = log.counts[:, number]
-        if single := int((counts == 1).sum()):
-            which = checks.shown(log.tasks[int(np.flatnonzero(counts == 1)[0])])
-            yield (
-                f"{_tasks(single)} ({which}{', ...' if single > 1 else ''}) {'has' if single == 1 else 'have'} a single "
-                f"attempt of arm {checks.shown(arm)}: nothing beyond k = 1 can be said with {'it' if single == 1 else 'them'}"
-            )
-        if absent := int((counts == 0).sum()):
-            yield f"{_tasks(absent)} {'has' if absent == 1 else 'have'} no attempt of arm {checks.shown(arm)}"
-        if _stopped_at_success(log, number):
-            yield (
-                f"attempts of arm {checks.shown(arm)} seem to have ended at the first success: then how many there are "
-                "depends on how they went, and what is said here of several attempts is wrong"
-            )
-    unknown = [np.isnan(log.cost[log.arm == number]) for number in range(len(log.arms))]
-    if some := [f"{x.sum()} of {len(x)} of {arm}" for x, arm in zip(unknown, log.arms, strict=True) if x.any()]:
-        yield f"attempts without a cost: {', '.join(some)}"
-    if log.in_units:
-        yield "no costs are logged: every attempt counts as 1"
-
-
-def _stopped_at_success(log: Log, arm: int) -> bool:
-    """Whether top scores occur only as the last attempt of tasks that were tried less often than others."""
-    counts = log.counts[:, arm]
-    short = np.flatnonzero((counts > 0) & (counts < counts.max()))
-    if len(short) < 5:
-        return False
-    top = log.score[log.arm == arm].max()
-    ends = np.array([log.score[log.starts[t, arm] + counts[t] - 1] == top for t in short])
-    before = Counter(int(log.task[i]) for i in np.flatnonzero((log.arm == arm) & (log.score == top)))
-    alone = all(before[int(t)] == 1 for t in short[ends])
-    return bool(ends.mean() >= 0.9 and alone)
-
-
-def _tasks(n: int) -> str:
-    return f"{n} task{'' if n == 1 else 's'}"

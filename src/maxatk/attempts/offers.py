@@ -1,7 +1,7 @@
-"""What can be had for what: every arm and cap, pairs, portfolios and sequences, with scores and costs on held-out tasks.
+"""What can be had for what: every arm and cap, pairs, portfolios and sequences, on held-out tasks.
 
-One arm with a cap is a fixed rule: its score and cost are unbiased on all tasks of the log. Whatever is *chosen* by looking
-at the log (which pair, which order) is chosen without the tasks on which it is then replayed.
+One arm with a cap is a fixed rule: its score and cost are unbiased on all tasks of the log. Whatever is *chosen* by
+looking at the log (which pair, which order) is chosen without the tasks on which it is then replayed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from maxatk.attempts.equal import Saving
 from maxatk.attempts.intervals import Estimate, Range, checked_level
 from maxatk.attempts.paths import Path
 from maxatk.attempts.sequences import FOLDS, Goal
-from maxatk.attempts.tables import as_text, ends, plain_table, short, spelled
+from maxatk.attempts.tables import Side, as_text, ends, plain_table, short, spelled
 from maxatk.attempts.walk import Outcome
 from maxatk.errors import InputError
 from maxatk.rows import Floats, Ints
@@ -29,7 +29,8 @@ from maxatk.rows import Floats, Ints
 if TYPE_CHECKING:
     from maxatk.attempts.log import Log
 
-PRICES = 8
+PRICES = 10
+_TIMED: list[tuple[str, Side]] = [("seconds", "right")]
 ONE, SINGLE, PAIR, PORTFOLIO, SEQUENCE = "one arm", "best arm", "pair", "portfolio", "sequence"
 
 
@@ -71,12 +72,12 @@ class Frontier:
         low, _, high = ends(self.gain)
         if self.gain.lower > 0:
             return (
-                f"Sequences are better than one arm with a cap: by {low} to {high} a task, score less cost, on average over "
-                f"{len(self.prices)} prices."
+                f"Sequences are better than one arm with a cap: by {low} to {high} a task, score less cost, on average "
+                f"over {len(self.prices)} prices."
             )
         return (
-            f"One arm with a cap is as good as anything here ({self.best_arm}, say): sequences gain between {low} and {high} "
-            "a task, score less cost."
+            f"One arm with a cap is as good as anything here ({self.best_arm}, say): sequences gain between {low} and "
+            f"{high} a task, score less cost."
         )
 
     def table(self, every: bool = False) -> Table:
@@ -88,7 +89,7 @@ class Frontier:
         timed = any(offer.seconds is not None for offer in self.offers)
         found = plain_table(
             ("what", "left"), ("score", "right"), ("interval", "left"), ("cost", "right"), ("interval", "left"),
-            *([("seconds", "right")] if timed else []), ("solved", "right"), ("cost per solved", "right"),
+            *_TIMED[: int(timed)], ("solved", "right"), ("cost per solved", "right"),
         )  # fmt: skip
         for offer in self.offers if every else self.efficient:
             score, cost = ends(offer.score), ends(offer.cost)
@@ -97,6 +98,15 @@ class Frontier:
                 *([short(offer.seconds.value) if offer.seconds else ""] if timed else []),
                 f"{100 * offer.solved:.0f} %", short(offer.cost_per_solved),
             )  # fmt: skip
+        return found
+
+    def savings_table(self) -> Table:
+        """What sequences cost at the score of the best capped arm, as a table for the terminal."""
+        found = plain_table(
+            ("score", "right"), ("one arm costs", "right"), ("a sequence, times as much", "right"), ("interval", "left")
+        )
+        for one in self.savings:
+            found.add_row(short(one.score), short(one.cost), f"{one.ratio:.2f}", f"{one.lower:.2f} to {one.upper:.2f}")
         return found
 
     def __str__(self) -> str:
@@ -155,11 +165,14 @@ def frontier(
 
 
 def _prices(log: Log, top: float, nothing: float) -> list[float]:
-    """Prices at which an average attempt must bring from all that there is to 3 in a thousand of it."""
+    """Prices from that at which hardly any attempt pays to that at which an average one must bring 3 in a thousand."""
     usual = float(log.cost.mean())
     if usual == 0:
         raise InputError("all attempts of the log cost nothing: there is nothing to weigh scores against")
-    return ((top - nothing) / usual * np.geomspace(1.0, 0.003, PRICES)).tolist()
+    firsts = [paths.along(walk.Board(log, top, nothing), [arm]).worth(0) for arm in range(len(log.arms))]
+    most = max((x for x in firsts if math.isfinite(x)), default=0.0)
+    range_per_cost = (top - nothing) / usual if top > nothing else 1 / usual
+    return np.geomspace(max(0.9 * most, range_per_cost), 0.003 * range_per_cost, PRICES).tolist()
 
 
 @dataclass(frozen=True)
@@ -198,16 +211,13 @@ class _Setting:
         whole = _families(self.log, self.top, self.nothing, self.limit)
         for family, candidates in whole.items():
             for price in prices:
-                goal = Goal(price, None)
-                found: dict[str, Any] = {}
+                goal = Goal(price=price)
+                gathered = walk.Gathered(len(place))
                 for families, held in parts:
                     rows = [place[task] for task in held.tasks]
-                    out = self._follow(held, *_named(self.log, *goal.best(families[family])))
-                    for name, values in vars(out).items():
-                        if values is not None:
-                            found.setdefault(name, np.zeros(len(place), values.dtype))[rows] = values
+                    gathered.put(rows, self._follow(held, *_named(self.log, *goal.best(families[family]))))
                 arms, _ = _named(self.log, *goal.best(candidates))
-                yield _Row(family, spelled(arms), price, Outcome(**{"seconds": None, **found}))
+                yield _Row(family, spelled(arms), price, gathered.outcome())
 
     def _follow(self, log: Log, arms: Sequence[str], stop_at: float) -> Outcome:
         return walk.follow(log, arms, stop_at, self.nothing, self.bar)

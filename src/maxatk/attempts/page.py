@@ -1,4 +1,4 @@
-"""A study as a web page: one file that needs nothing else (extra ``page``). Its looks and its charts are those of plans' pages."""
+"""A study as a web page: one file that needs nothing else (extra ``page``). It looks like the pages of plans."""
 
 from __future__ import annotations
 
@@ -43,9 +43,13 @@ def render(study: Study, title: str | None) -> str:
         title=title or "Attempts",
         interval=interval,
         value=value,
-        short=lambda x: pages.minus(short(x)),
+        short=_short,
         minus=pages.minus,
         style=pages.Text(pages.part("page.css")),
         vega=pages.Text(pages.vega()),
         data=pages.in_script({"charts": drawn}),
     )
+
+
+def _short(x: float) -> str:
+    return pages.minus(short(x))

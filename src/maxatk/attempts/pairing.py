@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +13,9 @@ from rich.table import Table
 from scipy.special import ndtri
 
 from maxatk import checks
-from maxatk.attempts import intervals
+from maxatk.attempts import intervals, walk
 from maxatk.attempts.curves import per_task, threshold
-from maxatk.attempts.intervals import Estimate, checked_level, provable
+from maxatk.attempts.intervals import Estimate, Range, checked_level, provable
 from maxatk.attempts.tables import as_text, ends, plain_table
 from maxatk.errors import InputError
 
@@ -25,27 +25,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Difference(Estimate):
-    """What one arm earns more than another in the best of ``k``, at the same tasks."""
+    """What one arm earns more than another in the best of ``k``, or costs more, at the same tasks."""
 
     first: str  # the arm
     second: str  # the other one, which is subtracted
     k: int  # how many attempts of each
+    of: str  # "score", "cost" or "seconds"
+    ratio: Range | None  # of the two means, an interval (Fieller's); for costs and seconds
     tasks_needed: int | None  # with which a difference of this size would be found four times in five; None for none
 
     @property
     def verdict(self) -> str:
         """What it means, in words."""
         low, value, high = ends(self)
-        of = f"in the best of {self.k}" if self.k > 1 else "in one attempt"
+        of = {"score": f"in the best of {self.k}" if self.k > 1 else "in one attempt"}.get(self.of, "an attempt")
+        up, down = {"score": ("is better", "is worse"), "cost": ("costs more", "costs less")}.get(
+            self.of, ("takes longer", "takes less time")
+        )
+        times = "" if self.ratio is None else f" ({self.ratio[0]:.2f} to {self.ratio[1]:.2f} times as much)"
         if self.lower > 0:
-            return f"{self.first} is better than {self.second} {of}: by {low} to {high}"
+            return f"{self.first} {up} than {self.second} {of}: by {low} to {high}{times}"
         if self.upper < 0:
             low, _, high = ends(Estimate(-self.value, -self.upper, -self.lower, self.tasks, self.level, self.how))
-            return f"{self.first} is worse than {self.second} {of}: by {low} to {high}"
-        enough = (
-            "" if self.tasks_needed is None else f"; a difference of {value} would take about {self.tasks_needed} tasks"
-        )
-        return f"no difference between {self.first} and {self.second} {of} can be told: {low} to {high}{enough}"
+            return f"{self.first} {down} than {self.second} {of}: by {low} to {high}{times}"
+        needed = self.tasks_needed
+        enough = "" if needed is None else f"; a difference of {value} would take about {needed} tasks"
+        return f"no difference between {self.first} and {self.second} {of} can be told: {low} to {high}{times}{enough}"
 
     def __str__(self) -> str:
         return self.verdict
@@ -66,8 +71,9 @@ class Differences(Sequence[Difference]):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, place: Any) -> Any:
-        return self.rows[place]
+    def __getitem__(self, index: Any) -> Any:
+        found: Any = self.rows
+        return found[index]
 
     def __iter__(self) -> Iterator[Difference]:
         return iter(self.rows)
@@ -105,6 +111,7 @@ def difference(
     k: int = 1,
     level: float = 0.95,
     *,
+    of: str = "score",
     passed: float | None = None,
     proved: bool = False,
 ) -> Difference:
@@ -116,15 +123,21 @@ def difference(
         second: another one.
         k: how many attempts of each.
         level: of the interval.
+        of: "score"; or "cost" or "seconds", to compare what one attempt takes.
         passed: compare chances to pass, that is to score at least this, rather than scores.
         proved: ask for an interval that is proved for every number of tasks.
 
     >>> from maxatk import attempts as at
-    >>> rows = [{"task": t, "arm": a, "score": float(t % 3 > 0 or a == "big")} for t in range(60) for a in ("big", "small")]
+    >>> rows = [{"task": t, "arm": a, "score": float(t % 3 > 0 or a == "big")}
+    ...         for t in range(60) for a in ("big", "small")]
     >>> print(at.difference(at.Log.from_records(rows), "big", "small").verdict)
     big is better than small in one attempt: by 0.21 to 0.46
     """
-    return _pair(log, log.arm_number(first), log.arm_number(second), k, checked_level(level), passed, proved, 1)
+    if of not in ("score", "cost", "seconds"):
+        raise InputError(f"of must be score, cost or seconds, not {checks.shown(of)}")
+    arms = log.arm_number(first), log.arm_number(second)
+    found = log if of == "score" else _measured(log, of, k, passed)
+    return _pair(found, *arms, k, checked_level(level), passed, proved, 1, of)
 
 
 def differences(
@@ -148,23 +161,48 @@ def differences(
     return Differences(sorted(rows, key=lambda d: -d.value), level)
 
 
-def _pair(log: Log, a: int, b: int, k: int, level: float, passed: float | None, proved: bool, pairs: int) -> Difference:
+def _measured(log: Log, of: str, k: int, passed: float | None) -> Log:
+    """A log whose scores are its costs, or its seconds."""
+    if k != 1 or passed is not None:
+        raise InputError(f"{of} is compared for one attempt: leave k and passed out")
+    if of == "cost":
+        walk.costed(log)
+        span = log.cost_range if log.cost_limited and not log.in_units else None
+        return replace(log, score=log.cost, score_range=span)
+    if log.seconds is None or np.isnan(log.seconds).any():
+        raise InputError("the log does not say of every attempt how many seconds it took")
+    return replace(log, score=log.seconds, score_range=None)
+
+
+def _pair(
+    log: Log, a: int, b: int, k: int, level: float, passed: float | None, proved: bool, pairs: int, of: str = "score"
+) -> Difference:
     if a == b:
         raise InputError(f"{checks.shown(log.arms[a])} cannot be compared with itself")
     k = checks.integer(k, "k", least=1)
     span, bar = log.score_range, None
     if passed is not None:
         span, bar = (0.0, 1.0), threshold(log, passed)
-    both = log.select(arms=[log.arms[a], log.arms[b]], least=1) if (log.counts[:, [a, b]] == 0).any() else log
+    common = (log.counts[:, [a, b]] > 0).all(axis=1)
+    if not common.any():
+        raise InputError(f"no task has attempts of both {checks.shown(log.arms[a])} and {checks.shown(log.arms[b])}")
+    both = log if common.all() else log.select(arms=[log.arms[a], log.arms[b]], least=1)
 
     def change(x: Any) -> Any:
         return x if bar is None else (x >= bar).astype(float)
 
     x, y = (per_task(both, both.arms.index(log.arms[arm]), [k], change)[:, 0] for arm in (a, b))
-    apart = x - y
     wide = None if span is None else (span[0] - span[1], span[1] - span[0])
-    found = intervals.mean(apart, wide, 1 - (1 - level) / pairs, proved=provable(span, proved))
-    return Difference(**vars(found), first=log.arms[a], second=log.arms[b], k=k, tasks_needed=_needed(apart, found))
+    found = intervals.mean(x - y, wide, 1 - (1 - level) / pairs, proved=provable(span, proved))
+    return Difference(
+        **vars(found),
+        first=log.arms[a],
+        second=log.arms[b],
+        k=k,
+        of=of,
+        ratio=None if of == "score" else intervals.ratio(x, y, level),
+        tasks_needed=_needed(x - y, found),
+    )
 
 
 def _needed(apart: Any, found: Estimate, power: float = 0.8) -> int | None:
@@ -176,4 +214,4 @@ def _needed(apart: Any, found: Estimate, power: float = 0.8) -> int | None:
 
 
 def _turned(d: Difference) -> Difference:
-    return Difference(-d.value, -d.upper, -d.lower, d.tasks, d.level, d.how, d.second, d.first, d.k, d.tasks_needed)
+    return replace(d, value=-d.value, lower=-d.upper, upper=-d.lower, first=d.second, second=d.first)

@@ -1,5 +1,5 @@
-"""Candidate sequences, built on the tasks of a log: one arm with a cap, a portfolio, greedy by gain per cost, the best of
-all. Each is a :class:`Path`: attempts in order, and what has been earned and paid on average after each of them.
+"""Candidate sequences, built on the tasks of a log: one arm with a cap, a portfolio, greedy by gain per cost, the best
+of all. Each is a :class:`Path`: attempts in order, and what has been earned and paid on average after each of them.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def pairs(board: Board, limit: Ints) -> Iterator[Path]:
 
 
 class Lattice:
-    """All numbers of attempts of each arm, and what one more attempt of each is worth there: for the exact best sequence.
+    """All numbers of attempts of each arm, and what one more of each is worth there: for the exact best sequence.
 
     What a sequence has earned and paid depends on how often it has tried each arm, not on the order, as long as the
     threshold was not reached. So the best sequence is a best path through these numbers.

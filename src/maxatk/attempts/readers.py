@@ -1,4 +1,4 @@
-"""Ways in: files, records and data frames as the columns that the gate of :mod:`maxatk.attempts.log` checks.
+"""Ways in: files, records and data frames as the columns that the gate, :mod:`maxatk.attempts.gate`, checks.
 
 Logs that evaluation tools write become records first: :mod:`maxatk.attempts.inspect_logs` and its neighbour.
 """
@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from maxatk import checks
 from maxatk.attempts import inspect_logs, lm_eval_logs
+from maxatk.attempts.gate import Columns, checked
 from maxatk.errors import InputError
 
 if TYPE_CHECKING:
-    from maxatk.attempts.log import Columns, Log
+    from maxatk.attempts.log import Log
 
 LARGEST_FILE = 2**31  # bytes; more than a hundred million attempts would not fit in memory as Python's values anyway
 
@@ -71,15 +72,15 @@ def read_log(
     """Read a log of attempts from a file, or from several that are put together.
 
     A file is CSV (also with semicolons or tabs); JSON, one object per line (.jsonl) or a list of them (.json); a log of
-    Inspect (.eval, .json); or samples of the LM Evaluation Harness (.jsonl). In logs of such tools the columns are theirs:
-    ``score`` is then the name of a scorer or metric, and may be left out where there is one only.
+    Inspect (.eval, .json); or samples of the LM Evaluation Harness (.jsonl). In logs of such tools the columns are
+    theirs: ``score`` is then the name of a scorer or metric, and may be left out where there is one only.
 
     Args:
         path: the file or files; a folder stands for all logs of Inspect and of the LM Evaluation Harness in it.
         task: which column names the task.
         arm: which names the arm; "arm" if there is one. Without one all attempts are of one arm.
         score: which is the score.
-        cost: which is the cost; "cost" if there is one (tokens, in a log of Inspect). Without one every attempt costs 1.
+        cost: which is the cost; "cost" if there is one (tokens, in a log of Inspect). Without one an attempt costs 1.
         seconds: which says how long it took; "seconds" if there is one.
         attempt: which numbers the attempts, so that one that occurs twice is refused; "attempt" if there is one.
         score_range: what no score can leave, which proofs need; (0, 1) where all scores lie in it.
@@ -94,10 +95,12 @@ def read_log(
     Log(1 task, 2 arms, 3 attempts)
     >>> Path("attempts.csv").unlink()
     """
-    from maxatk.attempts.log import gate
+
+    from maxatk.attempts.log import Log
 
     names = Names(task, arm, score, cost, seconds, attempt)
-    files = [file for one in (path if checks.is_list(path) else [path]) for file in _files(one)]
+    given: Sequence[Any] = path if checks.is_list(path) else [path]
+    files = [file for one in given for file in _files(one)]
     if not files:
         raise InputError("no file was named")
     parts: list[Columns] = []
@@ -105,10 +108,10 @@ def read_log(
         try:
             parts.append(_read(file, names))
             if len(files) == 1:
-                return gate(parts[0], score_range, cost_limit, unscored)
+                return Log(**checked(parts[0], score_range, cost_limit, unscored))
         except InputError as error:
             raise InputError(f"{file}: {error}") from None
-    return gate(_joined(parts, files), score_range, cost_limit, unscored)
+    return Log(**checked(_joined(parts, files), score_range, cost_limit, unscored))
 
 
 def _files(path: str | os.PathLike[str]) -> list[Path]:
@@ -150,8 +153,6 @@ def _read(path: Path, names: Names) -> Columns:
 
 def _joined(parts: Sequence[Columns], files: Sequence[Path]) -> Columns:
     """The columns of several files, one after the other."""
-    from maxatk.attempts.log import Columns
-
     ends = list(itertools.accumulate(len(part.score) for part in parts))
 
     def where(place: int) -> str:
@@ -200,7 +201,7 @@ def comma_separated(text: str, names: Names) -> Columns:
     lines: list[int] = []
     rows: list[list[str]] = []
     try:
-        header = [name.strip() for name in next(reader, [])]
+        header = [name.strip() for name in next(reader, list[str]())]
         if len(set(header)) < len(header):
             twice = next(name for name in header if header.count(name) > 1)
             raise InputError(f"two columns are named {checks.shown(twice)}")
@@ -234,7 +235,7 @@ def comma_separated(text: str, names: Names) -> Columns:
 
 
 def _cell(cell: str) -> Any:
-    """A number or a truth as a table writes it; None for an empty cell; any other text as it is, for the gate to refuse."""
+    """A number or a truth as a table writes it; None for an empty cell; other text as it is, for the gate to refuse."""
     if not cell:
         return None
     try:
@@ -260,7 +261,7 @@ def records(given: Iterable[Any], names: Names, lines: Sequence[int] | None = No
 
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise InputError(f"records must be a list of dictionaries, not {checks.shown(given)}")
-    rows: list[Any] = list(given)
+    rows: list[Any] = [*given]
     there: dict[str, None] = {}
     for place, row in enumerate(rows):
         if not checks.is_dict(row):
@@ -305,8 +306,6 @@ def _is_gap(value: Any) -> bool:
 def _columns(
     words: Callable[[str], list[Any] | None], numbers: Callable[[str], list[Any] | None], where: Callable[[int], str]
 ) -> Columns:
-    from maxatk.attempts.log import Columns
-
     return Columns(
         words("task") or [],
         words("arm"),

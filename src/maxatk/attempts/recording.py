@@ -11,8 +11,8 @@ NAME = "solver_restarts.csv"
 def recorded() -> Log:
     """Ten restarts each of five solvers (SciPy's and CMA-ES) on 120 functions with many valleys.
 
-    The score says how many of six digits of the distance to the optimum an attempt closed, as a share: 1 is solved. The cost
-    is processor time in seconds.
+    The score says how many of six digits of the distance to the optimum an attempt closed, as a share: 1 is solved. The
+    cost is processor time in seconds.
 
     >>> from maxatk import attempts as at
     >>> at.recorded()

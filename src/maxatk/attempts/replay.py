@@ -78,8 +78,8 @@ class Replay:
         size = ends(_positive(usual))
         which = "better" if usual.lower > 0 else "worse"
         return (
-            f"{which} than {self.single} by {size[0]} to {size[2]} a task by Student's t, score less cost at its price ({saved}); "
-            f"proved is only that the gain lies between {low} and {high}"
+            f"{which} than {self.single} by {size[0]} to {size[2]} a task by Student's t, score less cost at its price "
+            f"({saved}); proved is only that the gain lies between {low} and {high}"
         )
 
     def table(self) -> Table:
@@ -135,6 +135,7 @@ def cross_replay(
     *,
     price: float | None = None,
     budget: float | None = None,
+    reach: float | None = None,
     method: str = "auto",
     stop_at: float | None = None,
     most: int | None = None,
@@ -147,13 +148,14 @@ def cross_replay(
 ) -> Replay:
     """What sequences built like this earn: each fold of the tasks is replayed with the sequence of all other tasks.
 
-    It is about the way to build a sequence from as many tasks, not about one sequence; intervals take the folds' sequences
-    as given.
+    It is about the way to build a sequence from as many tasks, not about one sequence; intervals take the folds'
+    sequences as given.
 
     Args:
         log: attempts at tasks; every task must have every arm.
         price: as for :func:`sequence`, and so are the next ones.
         budget: instead of a price, what may be spent per task on average.
+        reach: instead of both, the mean score to reach.
         method: how sequences are built.
         stop_at: the score at which to stop.
         most: attempts of an arm at most.
@@ -164,17 +166,25 @@ def cross_replay(
         passed: the score from which on a task counts as solved; the greatest of the log unless given.
         rng: a seed or a ``Generator`` for the folds.
     """
-    settings: dict[str, Any] = {"method": method, "stop_at": stop_at, "most": most, "nothing": nothing, "rng": rng}
+    goal = {"price": price, "budget": budget, "reach": reach}
+    settings: dict[str, Any] = {
+        **goal,
+        "method": method,
+        "stop_at": stop_at,
+        "most": most,
+        "nothing": nothing,
+        "rng": rng,
+    }
     bar, n = threshold(log, passed), len(log.tasks)
-    whole = sequence(log, price=price, budget=budget, **settings)
+    whole = sequence(log, **settings)
     settings["nothing"] = whole.nothing
     place = {task: number for number, task in enumerate(log.tasks)}
-    mine, other = _Gathered(n), _Gathered(n)
+    mine, other = walk.Gathered(n), walk.Gathered(n)
     lengths = np.zeros(n, np.int64), np.zeros(n, np.int64)
     plans: list[SequencePlan] = []
     for rest, held_out in log.folds(folds, rng):
         # The method is chosen anew on the rest: the choice is part of what is judged.
-        plan = sequence(rest, price=price, budget=budget, **settings)
+        plan = sequence(rest, **settings)
         rows = np.array([place[task] for task in held_out.tasks])
         mine.put(rows, walk.follow(held_out, plan.arms, plan.stop_at, plan.nothing, bar))
         other.put(rows, walk.follow(held_out, plan.single.arms, plan.single.stop_at, plan.nothing, bar))
@@ -188,25 +198,9 @@ def cross_replay(
     )  # fmt: skip
 
 
-class _Gathered:
-    """Outcomes of folds, put together task by task."""
-
-    def __init__(self, n: int) -> None:
-        self._n = n
-        self._found: dict[str, Any] = {}
-
-    def put(self, rows: Any, part: Outcome) -> None:
-        for name, values in vars(part).items():
-            if values is not None:
-                self._found.setdefault(name, np.zeros(self._n, values.dtype))[rows] = values
-
-    def outcome(self) -> Outcome:
-        return Outcome(**{"seconds": None, **self._found})
-
-
 def summary(
-    log: Log, mine: Outcome, other: Outcome, lengths: tuple[Any, Any], price: float, single: str, same: bool, level: float,
-    proved: bool, most_cost: float, nothing: float,
+    log: Log, mine: Outcome, other: Outcome, lengths: tuple[Any, Any], price: float, single: str, same: bool,
+    level: float, proved: bool, most_cost: float, nothing: float,
 ) -> Replay:  # fmt: skip
     """Outcomes by task as a :class:`Replay`."""
     dearest = max(log.cost_range[1], most_cost)
@@ -222,8 +216,8 @@ def summary(
         return replace(found, value=float(values.cut.mean()), upper=above.upper)
 
     bounded, limited = log.score_range is not None, log.cost_limited
-    gain = a.net(price).less(b.net(price)) if not same else _Between(*(np.zeros(len(log.tasks)),) * 3, (0.0, 0.0))
-    seconds = None if mine.seconds is None else _Between(*(mine.seconds,) * 3, (0.0, float(mine.seconds.max())))
+    gain = _Between.known(np.zeros(len(log.tasks)), (0.0, 0.0)) if same else a.net(price).less(b.net(price))
+    seconds = None if mine.seconds is None else _Between.known(mine.seconds, (0.0, float(mine.seconds.max())))
     return Replay(
         score=mean(a.score, bounded),
         cost=mean(a.cost, limited),
@@ -253,6 +247,11 @@ class _Between:
     up: Floats  # [T]
     span: Range | None  # what none can leave
 
+    @staticmethod
+    def known(values: Floats, span: Range) -> _Between:
+        """Values that are known."""
+        return _Between(values, values, values, span)
+
     def less(self, other: _Between, times: float = 1.0) -> _Between:
         """The difference, task by task."""
         span = None
@@ -264,8 +263,8 @@ class _Between:
 class _Limits:
     """What a sequence earned and paid by task.
 
-    Where a log ran out, the score is at least that of the sequence cut short and at most the greatest possible; and every
-    attempt that was not logged may have cost nothing, or as much as any.
+    Where a log ran out, the score is at least that of the sequence cut short and at most the greatest possible; and
+    every attempt that was not logged may have cost nothing, or as much as any.
     """
 
     def __init__(self, log: Log, out: Outcome, lengths: Any, dearest: float, nothing: float) -> None:

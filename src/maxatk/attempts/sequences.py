@@ -1,8 +1,8 @@
 """Which arm next after each attempt that did not reach the threshold, and when to give up.
 
-The default is *greedy*: always the arm that gains most per cost on the tasks of the log, cut where a further attempt costs
-more than it brings. On real logs that was 10 to 45 % cheaper than the best single arm at equal score, and richer rules
-(beliefs about hidden difficulty among them) added nothing; so anything else takes its place only where inner
+The default is *greedy*: always the arm that gains most per cost on the tasks of the log, cut where a further attempt
+costs more than it brings. On real logs that was 10 to 45 % cheaper than the best single arm at equal score, and richer
+rules (beliefs about hidden difficulty among them) added nothing; so anything else takes its place only where inner
 cross-validation finds it better by one standard error.
 """
 
@@ -24,7 +24,7 @@ from maxatk.attempts import paths, walk
 from maxatk.attempts.paths import Lattice, Path
 from maxatk.attempts.tables import as_text, plain_table, short, spelled
 from maxatk.errors import InputError, TooLargeError
-from maxatk.rows import Floats, Ints
+from maxatk.rows import Floats
 
 if TYPE_CHECKING:
     from maxatk.attempts.desk import Desk
@@ -79,8 +79,11 @@ class SequencePlan:
     steps: tuple[Step, ...]  # the attempts in order, with what they were worth on the tasks of the log
     further: tuple[Step, ...]  # those that would come next, if more could be paid
     stop_at: float  # the score at which to stop
-    price: float  # what one unit of cost is worth in score; with a budget: what one more unit would have brought
-    budget: float | None  # the mean cost per task that was allowed
+    price: (
+        float  # what one unit of cost is worth in score; with another goal: what the next one would bring, or the last
+    )
+    budget: float | None  # the mean cost per task that was allowed, if that was the goal
+    reach: float | None  # the mean score that was to be reached, if that was the goal
     method: str  # "greedy", "exact", "portfolio" or "single"
     why: str  # why that one
     single: Capped  # the best single arm for the same price or budget on the same tasks
@@ -92,6 +95,16 @@ class SequencePlan:
     def arms(self) -> list[str]:
         """The sequence."""
         return [step.arm for step in self.steps]
+
+    @property
+    def score(self) -> float:
+        """The mean score on the tasks that it was built from: a promise that is not kept in full elsewhere."""
+        return self.nothing + math.fsum(step.reached * step.gain for step in self.steps)
+
+    @property
+    def cost(self) -> float:
+        """The mean cost on the tasks that it was built from."""
+        return math.fsum(step.reached * step.cost for step in self.steps)
 
     def replay(self, log: Log, level: float = 0.95, *, proved: bool = True, passed: float | None = None) -> Replay:
         """What the sequence earns on tasks that it was not built from, beside the best single capped arm.
@@ -167,6 +180,7 @@ def sequence(
     *,
     price: float | None = None,
     budget: float | None = None,
+    reach: float | None = None,
     method: str = "auto",
     stop_at: float | None = None,
     most: int | None = None,
@@ -179,6 +193,7 @@ def sequence(
         log: attempts at tasks; every task must have every arm.
         price: what one unit of cost is worth in score: attempts are made while they bring more.
         budget: instead of a price, what may be spent per task on average.
+        reach: instead of both, the mean score to reach on these tasks, for as little as possible.
         method: "auto" (greedy, unless inner cross-validation finds another one clearly better), or one of "greedy",
             "exact" (the best sequence for these tasks, where there are not too many), "portfolio" (one attempt of each
             arm) and "single" (one arm).
@@ -194,7 +209,7 @@ def sequence(
     >>> plan.arms, plan.stop_at
     (['small', 'small', 'small'], 1.0)
     """
-    goal = Goal.of(price, budget)
+    goal = Goal.of(price, budget, reach)
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, not {checks.shown(method)}")
     walk.costed(log)
@@ -205,44 +220,52 @@ def sequence(
         _nothing(log, nothing),
     )
     builder = Builder(log, settings)
+    if goal.reach is not None and (most_score := builder.plan("greedy").score) < goal.reach - _EQUAL:
+        raise InputError(f"no sequence scores {goal.reach:g} on these tasks: the best has {most_score:g}")
     chosen, why = (method, "as asked for") if method != "auto" else _choose(log, settings, builder, rng)
     return builder.plan(chosen, why)
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A price per unit of cost, or a budget per task."""
+    """What a sequence is for: one of a price per unit of cost, a budget per task, and a mean score to reach."""
 
-    price: float | None
-    budget: float | None
+    price: float | None = None
+    budget: float | None = None
+    reach: float | None = None
 
     @staticmethod
-    def of(price: Any, budget: Any) -> Goal:
-        """One of the two, checked."""
-        if (price is None) == (budget is None):
-            raise InputError("give either a price per unit of cost or a budget per task")
-        name, given = ("price", price) if budget is None else ("budget", budget)
-        number = float(checks.exact_number(given, name))
-        if number < 0 or (number == 0 and budget is not None):
-            raise InputError(f"{name} must {'not be negative' if budget is None else 'be positive'}, but is {number:g}")
-        return Goal(number, None) if budget is None else Goal(None, number)
+    def of(price: Any, budget: Any, reach: Any) -> Goal:
+        """One of the three, checked."""
+        given = {name: x for name, x in (("price", price), ("budget", budget), ("reach", reach)) if x is not None}
+        if len(given) != 1:
+            raise InputError("give one of a price per unit of cost, a budget per task and a score to reach")
+        ((name, value),) = given.items()
+        number = float(checks.exact_number(value, name))
+        if name == "price" and number < 0:
+            raise InputError(f"price must not be negative, but is {number:g}")
+        if name == "budget" and number <= 0:
+            raise InputError(f"budget must be positive, but is {number:g}")
+        return Goal(**{name: number})
 
     def best(self, candidates: Sequence[Path]) -> tuple[Path, int]:
         """The best of all beginnings of some paths, and its length; of equal ones the cheapest."""
-        found: tuple[float, float, Path, int] | None = None
-        for path in candidates:
-            for length, (score, cost) in enumerate(zip(path.score, path.cost, strict=True)):
-                if self.budget is not None and cost > self.budget:
-                    break
-                value = score if self.price is None else score - self.price * cost
-                if (
-                    found is None
-                    or value > found[0] + _EQUAL
-                    or (value >= found[0] - _EQUAL and cost < found[1] - _EQUAL)
-                ):
-                    found = value, cost, path, length
-        assert found is not None  # the empty beginning is always there
-        return found[2], found[3]
+        ends = [
+            (self._value(score, cost), cost, path, length)
+            for path in candidates
+            for length, (score, cost) in enumerate(zip(path.score, path.cost, strict=True))
+        ]
+        most = max(value for value, *_ in ends)
+        _, _, path, length = min((end for end in ends if end[0] >= most - _EQUAL), key=lambda end: end[1])
+        return path, length
+
+    def _value(self, score: float, cost: float) -> float:
+        if self.price is not None:
+            return score - self.price * cost
+        if self.budget is not None:
+            return score if cost <= self.budget else -math.inf
+        assert self.reach is not None
+        return min(score, self.reach)
 
 
 _EQUAL = 1e-12
@@ -294,14 +317,14 @@ class Builder:
     def _exact(self) -> tuple[Path, int]:
         if self.states > paths.MOST_STATES:
             raise TooLargeError(
-                f"{self.states} combinations of attempts are too many to find the best sequence: method='greedy', fewer "
-                f"arms, or most=... with at most {paths.MOST_STATES} combinations"
+                f"{self.states} combinations of attempts are too many to find the best sequence: method='greedy', "
+                f"fewer arms, or most=... with at most {paths.MOST_STATES} combinations"
             )
         whole, length = self._greedy
         # At the threshold of the greedy sequence: thresholds hardly matter, and a lattice for each would take long.
         board = next(board for board in self._boards if board.stop_at == whole.stop_at)
         lattice = Lattice(board, self.limit)
-        prices = [whole.worth(i) for i in range(len(whole.arms))] if self._goal.price is None else [self._goal.price]
+        prices = [self._goal.price] if self._goal.price is not None else list(map(whole.worth, range(len(whole.arms))))
         sought = dict.fromkeys(p for p in prices if math.isfinite(p))
         return self._goal.best([whole.cut(length), *(paths.along(board, lattice.best(p)) for p in sought)])
 
@@ -315,8 +338,9 @@ class Builder:
             steps=steps[:length],
             further=steps[length:],
             stop_at=whole.stop_at,
-            price=goal.price if goal.price is not None else _shadow(whole, length),
+            price=goal.price if goal.price is not None else _shadow(whole, length, goal),
             budget=goal.budget,
+            reach=goal.reach,
             method=method,
             why=why,
             single=Capped(log.arms[alone.arms[0]], cap, alone.stop_at),
@@ -333,9 +357,12 @@ def _steps(log: Log, path: Path) -> tuple[Step, ...]:
     )
 
 
-def _shadow(path: Path, length: int) -> float:
-    """What one more unit of cost per task would bring: the gain per cost of the first attempt that is left out."""
-    worth = path.worth(length) if length < len(path.arms) else 0.0
+def _shadow(path: Path, length: int, goal: Goal) -> float:
+    """The price at which a path would be cut here: what the next unit of cost would bring or, where a score was to be
+    reached, what the last one brought.
+    """
+    step = length if goal.budget is not None else length - 1
+    worth = path.worth(step) if 0 <= step < len(path.arms) else 0.0
     return worth if math.isfinite(worth) and worth > 0 else 0.0
 
 
@@ -347,8 +374,8 @@ def _choose(log: Log, settings: Settings, builder: Builder, rng: Any) -> tuple[s
     if n < FEWEST_TASKS:
         why = f"a portfolio, one attempt of each arm at most, since {n} tasks are too few to tell a better order"
         warnings.warn(
-            f"{n} tasks are few to build a sequence from: below {FEWEST_TASKS} it is a portfolio, one attempt of each arm "
-            "at most (method='greedy' insists on a sequence)",
+            f"{n} tasks are few to build a sequence from: below {FEWEST_TASKS} it is a portfolio, one attempt of each "
+            "arm at most (method='greedy' insists on a sequence)",
             AttemptsWarning,
             stacklevel=3,
         )

@@ -20,7 +20,7 @@ from maxatk.attempts.extrapolation import FARTHEST, PassRange
 from maxatk.attempts.offers import Frontier, frontier
 from maxatk.attempts.pairing import Differences, differences
 from maxatk.attempts.replay import Replay, cross_replay
-from maxatk.attempts.sequences import AttemptsWarning, SequencePlan, sequence
+from maxatk.attempts.sequences import AttemptsWarning, Goal, SequencePlan, sequence
 from maxatk.attempts.tables import short
 from maxatk.errors import InputError
 from maxatk.progress import reporter
@@ -52,34 +52,26 @@ class Study:
         """What to do, in two sentences."""
         plan, replay = self.plan, self.replay
         if plan is None or replay is None:
-            return "There are too few tasks to say what to do.", "Log attempts at thirty or more."
-        level, by = (
-            f"{100 * replay.gain.level:g} %",
-            f"{replay.tasks} tasks, each held out from the plan that was tried on it",
-        )
+            return "There is too little in the log to say what to do.", "Log scores and costs of thirty tasks or more."
         if not plan.steps:
             return (
                 f"Try nothing: no attempt brings {short(plan.price)} per unit of cost.",
                 "Give a lower price if attempts are worth making.",
             )
+        tried = f"On {replay.tasks} tasks, each held out from the plan that was tried on it, that scores"
+        level, (low, _, high) = f"{100 * replay.gain.level:g} %", tables.ends(replay.gain)
         if replay.gain.lower > 0 and not replay.same:
-            low, _, high = tables.ends(replay.gain)
-            first = f"Try {plan.words}"
-            second = (
-                f"On {by}, that scores {_with(replay.score)} for {_with(replay.cost)}, where the best single arm ({replay.single}) scores "
-                f"{short(replay.single_score.value)} for {short(replay.single_cost.value)}: better by {low} to {high}, score less cost "
-                f"at {short(replay.price)} a unit ({level})."
+            other = f"{short(replay.single_score.value)} for {short(replay.single_cost.value)}"
+            return (
+                f"Try {plan.words}",
+                f"{tried} {_with(replay.score)} for {_with(replay.cost)}, where the best single arm ({replay.single}) "
+                f"scores {other}: better by {low} to {high}, score less cost at {short(replay.price)} ({level}).",
             )
-            return first, second
         one = plan.single
-        low, _, high = tables.ends(replay.gain)
-        gain = (
-            "it is what a sequence comes to" if replay.same else f"a sequence gains between {low} and {high} ({level})"
-        )
-        if not one.cap:
-            return "Try nothing with one arm alone: none pays at this price.", f"On {by}, {gain}."
-        first = f"Try {one}, and stop as soon as one scores at least {short(one.stop_at)}: nothing that switches arms is clearly better."
-        return first, f"On {by}, it scores {_with(replay.single_score)} for {_with(replay.single_cost)}; {gain}."
+        stop = f"and stop as soon as one scores at least {short(one.stop_at)}"
+        first = f"Try {one}, {stop}: nothing that switches arms is clearly better." if one.cap else "Try nothing."
+        more = "" if replay.same else f"; a sequence gains between {low} and {high} over it ({level})"
+        return first, f"{tried} {_with(replay.single_score)} for {_with(replay.single_cost)}{more}."
 
     def show(self, every: bool = False) -> RenderableType:
         """All of it for the terminal.
@@ -103,8 +95,9 @@ class Study:
         if self.differences is not None:
             of = f"the best of {self.k}" if self.k > 1 else "one attempt"
             hidden = 0 if every else len(self.differences) - len(self.differences.of_the_best)
+            surely = f"{100 * self.differences.level:g} % for all {len(self.differences)} pairs together"
             section(
-                f"Differences in {of}, task by task ({100 * self.differences.level:g} % for all {len(self.differences)} pairs together)",
+                f"Differences in {of}, task by task ({surely})",
                 self.differences.table(every),
                 *([f"{hidden} more pairs, of the other arms (--all)."] if hidden else []),
             )
@@ -119,6 +112,8 @@ class Study:
                 else []
             )
             section("What can be had for what", self.frontier.table(every), *note, self.frontier.verdict)
+            if self.frontier.savings:
+                section("What a sequence costs at the score of one arm with a cap", self.frontier.savings_table())
         if self.plan is not None and self.replay is not None:
             section(
                 f"The sequence at {short(self.plan.price)} per unit of cost ({self.plan.method}: {self.plan.why})",
@@ -163,6 +158,7 @@ def study(
     *,
     price: float | None = None,
     budget: float | None = None,
+    reach: float | None = None,
     passed: float | None = None,
     stop_at: float | None = None,
     level: float = 0.95,
@@ -174,24 +170,26 @@ def study(
     Args:
         log: the log.
         k: numbers of attempts for the curves; 1, 2, 4, ... as far as every task goes unless given.
-        price: what one unit of cost is worth in score. Without a price or budget an attempt of average cost must bring a twentieth
-            of the range of scores.
+        price: what one unit of cost is worth in score. Without a price or budget an attempt of average cost must bring
+            a twentieth of the range of scores.
         budget: instead of a price, what may be spent per task on average.
+        reach: instead of both, the mean score to reach.
         passed: the score from which on an attempt passes; the greatest of the log unless given.
         stop_at: the score at which to stop; chosen among the scores of the log unless given.
         level: of the intervals.
         rng: a seed or a ``Generator`` for the folds of cross-validation.
         progress: a function to be told what is at work, or true for a line on standard error.
     """
-    if price is not None and budget is not None:
-        raise InputError("give either a price per unit of cost or a budget per task")
+    goal: dict[str, Any] = {"price": price, "budget": budget, "reach": reach}
+    if any(x is not None for x in goal.values()):
+        Goal.of(price, budget, reach)  # refused before any work
     with reporter(progress, "reading", lambda part: f"at work: {part}") as tell, warnings.catch_warnings():
         warnings.simplefilter("ignore", AttemptsWarning)  # they are among the notes
-        return _study(log, k, price, budget, passed, stop_at, level, rng, tell or (lambda part: None))
+        return _study(log, k, goal, passed, stop_at, level, rng, tell or (lambda part: None))
 
 
 def _study(
-    log: Log, k: Any, price: float | None, budget: float | None, passed: float | None, stop_at: float | None, level: float, rng: Any,
+    log: Log, k: Any, goal: dict[str, Any], passed: float | None, stop_at: float | None, level: float, rng: Any,
     tell: Callable[[str], None],
 ) -> Study:  # fmt: skip
     tell("curves")
@@ -220,15 +218,11 @@ def _study(
     priced = _priced(log, notes)
     offers = plan = replay = None
     if priced is not None:
-        goal = (
-            {"price": price, "budget": budget}
-            if price is not None or budget is not None
-            else {"price": _usual_price(priced)}
-        )
-        if price is None and budget is None:
+        if all(x is None for x in goal.values()):
+            goal = {"price": _usual_price(priced)}
             notes.append(
-                f"no price or budget was given: an attempt of average cost must bring {100 * USUAL_GAIN:g} % of the range of scores, "
-                f"that is {short(goal['price'] or 0.0)} per unit of cost"
+                f"no price or budget was given: an attempt of average cost must bring {100 * USUAL_GAIN:g} % of the "
+                f"range of scores, that is {short(goal['price'])} per unit of cost"
             )
         tell("the frontier")
         offers = frontier(priced, stop_at=stop_at, passed=passed, level=level, rng=rng)

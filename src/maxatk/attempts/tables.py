@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -11,8 +11,10 @@ from rich.table import Table
 from maxatk.attempts.intervals import Estimate, digits
 from maxatk.bounds import at_least, at_most
 
+Side: TypeAlias = Literal["left", "right"]
 
-def plain_table(*columns: tuple[str, Literal["left", "right"]]) -> Table:
+
+def plain_table(*columns: tuple[str, Side]) -> Table:
     """A table without lines, of columns with a heading and a side."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading, side in columns:

@@ -1,11 +1,12 @@
 """What a sequence of arms earns and costs on every task of a log: exactly, averaged over all orders of its attempts.
 
-A sequence makes attempts one after the other until one scores at least ``stop_at``. On a task with ``N`` logged attempts
-of an arm, ``F`` of which fall short, ``n`` attempts drawn without repetition all do with chance ``C(F, n)/C(N, n)``, and
-all score at most ``y`` with chance ``C(c(y), n)/C(N, n)``, where ``c(y)`` counts those that fall short and do. Arms are
-drawn from independently, so chances multiply; and each further attempt multiplies by ``(c - n)/(N - n)``. From these
-follow the expected best score, cost, time and number of attempts. No order is sampled, and as long as no task runs out of
-attempts every mean is unbiased for what the sequence earns in fresh attempts (docs/theory/attempts.md).
+A sequence makes attempts one after the other until one scores at least ``stop_at``. On a task with ``N`` logged
+attempts of an arm, ``F`` of which fall short, ``n`` attempts drawn without repetition all do with chance ``C(F, n)/C(N,
+n)``, and all score at most ``y`` with chance ``C(c(y), n)/C(N, n)``, where ``c(y)`` counts those that fall short and
+do. Arms are drawn from independently, so chances multiply; and each further attempt multiplies by ``(c - n)/(N - n)``.
+From these follow the expected best score, cost, time and number of attempts. No order is sampled, and as long as no
+task runs out of attempts every mean is unbiased for what the sequence earns in fresh attempts
+(docs/theory/attempts.md).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,8 +46,9 @@ class Board:
         cell = log.task * arms + log.arm
         shape = tasks, arms
 
-        def total(weights: Floats, some: Floats) -> Floats:
-            return np.bincount(cell[some], weights[some], minlength=tasks * arms).reshape(shape)
+        def total(weights: Floats, some: Any) -> Floats:
+            found: Any = np.bincount(cell[some], weights[some], minlength=tasks * arms)
+            return found.reshape(shape)
 
         one = np.ones(len(log.score))
         self.short = total(one, short).astype(np.int64)  # [T, A] attempts that fall short
@@ -61,8 +63,8 @@ class Board:
         self.paid_won = np.stack([total(x, ~short) / np.maximum(reached, 1) for x in paid])
         self._lay_out(log, short, tasks, arms)
 
-    def _lay_out(self, log: Log, short: Floats, tasks: int, arms: int) -> None:
-        """The scores that fall short, by task [T, V], and how many attempts of each arm score at most that [A, T, V]."""
+    def _lay_out(self, log: Log, short: Any, tasks: int, arms: int) -> None:
+        """Scores that fall short, by task [T, V], and how many attempts of each arm score at most that [A, T, V]."""
         order = np.lexsort((log.score[short], log.task[short]))
         task, arm, score = log.task[short][order], log.arm[short][order], log.score[short][order]
         new = np.ones(len(task), bool)
@@ -92,7 +94,7 @@ class Board:
     @property
     def start(self) -> Place:
         """Before the first attempt."""
-        tasks, arms = self.attempts.shape
+        tasks, arms = len(self.values), len(self.at_most)
         return Place(self, np.zeros(arms, np.int64), np.ones(self.values.shape), np.full(tasks, self.nothing))
 
 
@@ -111,8 +113,8 @@ class Place:
         return self.chance[:, -1]
 
     def step(self, arm: int) -> tuple[Place, Floats, Floats]:
-        """One more attempt of an arm, where the threshold has not been reached: the place after it, the chance that this
-        attempt reaches it [T], and what it costs [P, T]; both count the chance to get here.
+        """One more attempt of an arm, where the threshold has not been reached: the place after it, the chance that
+        this attempt reaches it [T], and what it costs [P, T]; both count the chance to get here.
 
         A task without another logged attempt stays as it is.
         """
@@ -186,6 +188,26 @@ def follow(log: Log, arms: Sequence[str], stop_at: float, nothing: float, solved
     )
 
 
+class Gathered:
+    """Outcomes on parts of a log's tasks, put together."""
+
+    def __init__(self, tasks: int) -> None:
+        self._tasks = tasks
+        self._found: dict[str, Any] = {"seconds": None}
+
+    def put(self, rows: Any, part: Outcome) -> None:
+        """The outcome on the tasks of these numbers."""
+        for name, values in vars(part).items():
+            if values is not None:
+                if self._found.get(name) is None:
+                    self._found[name] = np.zeros(self._tasks, values.dtype)
+                self._found[name][rows] = values
+
+    def outcome(self) -> Outcome:
+        """On all tasks."""
+        return Outcome(**self._found)
+
+
 def costed(log: Log, arms: set[str] | None = None) -> None:
     """Refuse arms with attempts whose cost is not known."""
     unknown = np.isnan(log.cost)
@@ -204,8 +226,8 @@ def caps(log: Log, most: int | None = None) -> Ints:
         arm = int(np.flatnonzero(least == 0)[0])
         task = int(np.flatnonzero(log.counts[:, arm] == 0)[0])
         raise InputError(
-            f"task {checks.shown(log.tasks[task])} has no attempt of arm {checks.shown(log.arms[arm])}: leave such tasks "
-            "out with log.select(least=1), or the arm with log.select(arms=...)"
+            f"task {checks.shown(log.tasks[task])} has no attempt of arm {checks.shown(log.arms[arm])}: leave such "
+            "tasks out with log.select(least=1), or the arm with log.select(arms=...)"
         )
     return least if most is None else np.minimum(least, most)
 
