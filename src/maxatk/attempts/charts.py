@@ -63,7 +63,7 @@ def frontier(found: Frontier) -> dict[str, Any]:
     base: Any = alt.Chart(inline(rows)).encode(
         x=alt.X(
             "cost:Q", title="cost per task", scale=alt.Scale(type="log", nice=False, padding=20),
-            axis=alt.Axis(format="~g", tickCount=5),
+            axis=alt.Axis(format="~g", tickCount=5, grid=False),
         ),
         tooltip=[
             alt.Tooltip("what:N"), alt.Tooltip("score:Q", format=".4~g"), alt.Tooltip("score from:Q", format=".4~g"),

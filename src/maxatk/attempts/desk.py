@@ -170,6 +170,18 @@ class Desk:
                 raise InputError(f"nothing is known of task {checks.shown(_task(task))}")
             return replace(state, told=list(state.told), in_flight=Counter(state.in_flight))
 
+    def records(self) -> list[dict[str, Any]]:
+        """All attempts that were told of, as :meth:`Log.from_records` reads them.
+
+        Mind that a log of these is not one to plan from: how often a task was tried depends on how it went.
+        """
+        with self._lock:
+            return [
+                {"task": name, "arm": arm, "score": score, "cost": cost}
+                for name, state in self._states.items()
+                for arm, score, cost in state.told
+            ]
+
     @property
     def known(self) -> list[str]:
         """The tasks that were asked about or told of."""

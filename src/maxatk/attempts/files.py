@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from maxatk import checks
-from maxatk.attempts.readers import read_text
+from maxatk.attempts.readers import as_path, read_text
 from maxatk.errors import InputError
 from maxatk.formats import archive
 
@@ -58,9 +58,12 @@ def line_of(event: Any) -> bytes:
 
 def read_lines(path: str | os.PathLike[str], kind: str, reader: Callable[[dict[str, Any], list[Any]], T]) -> T:
     """What ``reader`` makes of the first line of a file of this kind, and of the others; errors are one line."""
-    text = read_text(path)
-    lines = text.split("\n")
-    whole = lines[:-1]  # what follows the last line break was not written to its end
+    file = as_path(path)
+    try:
+        text = read_text(file)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    whole = text.split("\n")[:-1]  # what follows the last line break was not written to its end
     try:
         if not whole:
             raise InputError("it has no whole line")

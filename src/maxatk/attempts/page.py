@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from maxatk import page as pages
-from maxatk.attempts.tables import ends, short
+from maxatk.attempts.tables import ends, short, spelled
 from maxatk.formats import archive
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def render(study: Study, title: str | None) -> str:
 
     return environment.from_string(pages.part("study.html", "maxatk.attempts")).render(
         study=study,
+        runs=[] if study.plan is None else spelled(study.plan.arms, "\n").split("\n"),
         title=title or "Attempts",
         interval=interval,
         value=value,

@@ -116,16 +116,22 @@ def read_log(
 
 def _files(path: str | os.PathLike[str]) -> list[Path]:
     """A file itself; of a folder all logs that tools left in it."""
-    try:
-        given = Path(path)
-        if not given.is_dir():
-            return [given]
-        found = sorted([*given.rglob("*.eval"), *given.rglob("samples_*.jsonl")])
-        found = found or sorted(given.rglob("*.json"))
-    except (TypeError, ValueError, OSError):
-        raise InputError(f"path must be the path of a file, not {checks.shown(path)}") from None
+    given = as_path(path)
+    if not given.is_dir():
+        return [given]
+    found = sorted([*given.rglob("*.eval"), *given.rglob("samples_*.jsonl")]) or sorted(given.rglob("*.json"))
     if not found:
         raise InputError(f"{path}: there is no log of Inspect or of the LM Evaluation Harness in this folder")
+    return found
+
+
+def as_path(path: Any) -> Path:
+    """The path that was given, if it is one."""
+    try:
+        found = Path(path)
+        found.is_dir()  # which complains of names that no file can have
+    except (TypeError, ValueError, OSError) as error:
+        raise InputError(f"path must be the path of a file, not {checks.shown(path)}: {error}") from None
     return found
 
 
@@ -177,20 +183,14 @@ def read_text(path: str | os.PathLike[str]) -> str:
         file = Path(path)
         if not file.is_file():
             file.stat()  # says what is wrong, unless it is there and something else
-            raise InputError(f"{path}: it is not a file")
+            raise InputError("it is not a file")
         if file.stat().st_size > LARGEST_FILE:
-            raise InputError(f"{path}: it has {file.stat().st_size / 2**30:.0f} GiB, too much for a log of attempts")
+            raise InputError(f"it has {file.stat().st_size / 2**30:.0f} GiB, too much for a log of attempts")
         return file.read_bytes().decode("utf-8-sig")
-    except TypeError:
-        raise InputError(f"path must be a path, not {checks.shown(path)}") from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: it is not text in UTF-8: {error.reason} at byte {error.start}") from None
+        raise InputError(f"it is not text in UTF-8: {error.reason} at byte {error.start}") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except ValueError as error:  # a null byte in the name
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{checks.shown(path)}: cannot be read: {error}") from None
+        raise InputError(f"cannot be read: {error.strerror or error}") from None
 
 
 def comma_separated(text: str, names: Names) -> Columns:

@@ -17,7 +17,7 @@ from rich.table import Table
 from maxatk.attempts import intervals, walk
 from maxatk.attempts.curves import threshold
 from maxatk.attempts.intervals import Estimate, Range, checked_level
-from maxatk.attempts.sequences import SequencePlan, sequence
+from maxatk.attempts.sequences import Goal, SequencePlan, Settings, planned
 from maxatk.attempts.tables import as_text, ends, plain_table, short
 from maxatk.attempts.walk import Outcome
 from maxatk.rows import Floats
@@ -166,25 +166,19 @@ def cross_replay(
         passed: the score from which on a task counts as solved; the greatest of the log unless given.
         rng: a seed or a ``Generator`` for the folds.
     """
-    goal = {"price": price, "budget": budget, "reach": reach}
-    settings: dict[str, Any] = {
-        **goal,
-        "method": method,
-        "stop_at": stop_at,
-        "most": most,
-        "nothing": nothing,
-        "rng": rng,
-    }
+    goal = Goal.of(price, budget, reach)
     bar, n = threshold(log, passed), len(log.tasks)
-    whole = sequence(log, **settings)
-    settings["nothing"] = whole.nothing
+    settings = Settings.of(log, goal, stop_at, most, nothing)
+    whole = planned(log, settings, method, rng)
+    # Parts of a log have fewer tasks than the log: they are built from as if they had as many.
+    method = "portfolio" if method == "auto" and whole.method == "portfolio" else method
     place = {task: number for number, task in enumerate(log.tasks)}
     mine, other = walk.Gathered(n), walk.Gathered(n)
     lengths = np.zeros(n, np.int64), np.zeros(n, np.int64)
     plans: list[SequencePlan] = []
     for rest, held_out in log.folds(folds, rng):
         # The method is chosen anew on the rest: the choice is part of what is judged.
-        plan = sequence(rest, **settings)
+        plan = planned(rest, settings, method, rng, fewest=0)
         rows = np.array([place[task] for task in held_out.tasks])
         mine.put(rows, walk.follow(held_out, plan.arms, plan.stop_at, plan.nothing, bar))
         other.put(rows, walk.follow(held_out, plan.single.arms, plan.single.stop_at, plan.nothing, bar))

@@ -209,21 +209,29 @@ def sequence(
     >>> plan.arms, plan.stop_at
     (['small', 'small', 'small'], 1.0)
     """
-    goal = Goal.of(price, budget, reach)
+    settings = Settings.of(log, Goal.of(price, budget, reach), stop_at, most, nothing)
+    return planned(log, settings, method, rng)
+
+
+def planned(log: Log, settings: Settings, method: str, rng: Any, fewest: int = FEWEST_TASKS) -> SequencePlan:
+    """The plan for a log; with fewer than ``fewest`` tasks it is a portfolio, unless another method was asked for."""
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, not {checks.shown(method)}")
-    walk.costed(log)
-    settings = Settings(
-        goal,
-        None if stop_at is None else float(checks.exact_number(stop_at, "stop_at")),
-        None if most is None else checks.integer(most, "most", least=1),
-        _nothing(log, nothing),
-    )
-    builder = Builder(log, settings)
-    if goal.reach is not None and (most_score := builder.plan("greedy").score) < goal.reach - _EQUAL:
-        raise InputError(f"no sequence scores {goal.reach:g} on these tasks: the best has {most_score:g}")
-    chosen, why = (method, "as asked for") if method != "auto" else _choose(log, settings, builder, rng)
-    return builder.plan(chosen, why)
+    builder, reach = Builder(log, settings), settings.goal.reach
+    if reach is not None and (most_score := builder.plan("greedy").score) < reach - _EQUAL and fewest:
+        raise InputError(f"no sequence scores {reach:g} on these tasks: the best has {most_score:g}")
+    if method != "auto":
+        return builder.plan(method, "as asked for")
+    if len(log.arms) > 1 and len(log.tasks) < fewest:
+        warnings.warn(
+            f"{len(log.tasks)} tasks are few to build a sequence from: below {FEWEST_TASKS} it is a portfolio, one "
+            "attempt of each arm at most (method='greedy' insists on a sequence)",
+            AttemptsWarning,
+            stacklevel=3,
+        )
+        few = f"one attempt of each arm at most, since {len(log.tasks)} tasks are too few to tell a better order"
+        return builder.plan("portfolio", few)
+    return builder.plan(*_choose(log, settings, builder, rng))
 
 
 @dataclass(frozen=True)
@@ -279,6 +287,19 @@ class Settings:
     stop_at: float | None
     most: int | None
     nothing: float
+
+    @staticmethod
+    def of(log: Log, goal: Goal, stop_at: Any, most: Any, nothing: Any) -> Settings:
+        """All of it, checked."""
+        walk.costed(log)
+        if nothing is None:
+            nothing = log.score_range[0] if log.score_range is not None else float(log.score.min())
+        return Settings(
+            goal,
+            None if stop_at is None else float(checks.exact_number(stop_at, "stop_at")),
+            None if most is None else checks.integer(most, "most", least=1),
+            float(checks.exact_number(nothing, "nothing")),
+        )
 
 
 class Builder:
@@ -367,21 +388,11 @@ def _shadow(path: Path, length: int, goal: Goal) -> float:
 
 
 def _choose(log: Log, settings: Settings, builder: Builder, rng: Any) -> tuple[str, str]:
-    """Which method, and why."""
-    n = len(log.tasks)
+    """Which method, and why: greedy, unless inner cross-validation finds another one clearly better."""
     if len(log.arms) == 1:
         return "single", "there is one arm only"
-    if n < FEWEST_TASKS:
-        why = f"a portfolio, one attempt of each arm at most, since {n} tasks are too few to tell a better order"
-        warnings.warn(
-            f"{n} tasks are few to build a sequence from: below {FEWEST_TASKS} it is a portfolio, one attempt of each "
-            "arm at most (method='greedy' insists on a sequence)",
-            AttemptsWarning,
-            stacklevel=3,
-        )
-        return "portfolio", why
     methods = ["greedy", "single", *(["exact"] if builder.states <= paths.SMALL else [])]
-    nets = {method: np.zeros(n) for method in methods}
+    nets = {method: np.zeros(len(log.tasks)) for method in methods}
     place = {task: number for number, task in enumerate(log.tasks)}
     price = builder.plan("greedy").price
     for rest, held_out in log.folds(FOLDS, rng):
@@ -408,9 +419,3 @@ def _by_errors(apart: Floats) -> float:
     """A mean difference in standard errors."""
     mean, deviation = float(apart.mean()), float(apart.std(ddof=1))
     return mean / (deviation / math.sqrt(len(apart))) if deviation > 0 else 0.0
-
-
-def _nothing(log: Log, given: Any) -> float:
-    if given is not None:
-        return float(checks.exact_number(given, "nothing"))
-    return log.score_range[0] if log.score_range is not None else float(log.score.min())

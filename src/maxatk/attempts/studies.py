@@ -69,7 +69,8 @@ class Study:
             )
         one = plan.single
         stop = f"and stop as soon as one scores at least {short(one.stop_at)}"
-        first = f"Try {one}, {stop}: nothing that switches arms is clearly better." if one.cap else "Try nothing."
+        because = "nothing that switches arms is clearly better" if len(self.log.arms) > 1 else "there is one arm only"
+        first = f"Try {one}, {stop}: {because}." if one.cap else "Try nothing."
         more = "" if replay.same else f"; a sequence gains between {low} and {high} over it ({level})"
         return first, f"{tried} {_with(replay.single_score)} for {_with(replay.single_cost)}{more}."
 
