@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maxatk.attempts.curves import per_task
-from maxatk.attempts.estimators import order_weights
 from maxatk.attempts.sequences import AttemptsWarning
 from maxatk.attempts.tables import short
 from maxatk.mdp import MDP
@@ -59,7 +58,7 @@ def difficulty(log: Log, arm: str | None = None) -> list[Difficulty]:
     >>> rows = [{"task": t, "score": float(t % 2)} for t in range(10) for _ in range(4)]   # half of the tasks are easy
     >>> found, = at.difficulty(at.Log.from_records(rows))
     >>> found.between, found.measured, round(found.pooled, 3)
-    (1.0, 0.5, 0.947)
+    (1.0, 0.5, 0.938)
     """
     arms = range(len(log.arms)) if arm is None else [log.arm_number(arm)]
     found: list[Difficulty] = []
@@ -73,7 +72,7 @@ def difficulty(log: Log, arm: str | None = None) -> list[Difficulty]:
                 arm=log.arms[number],
                 between=_between(log, number),
                 k=k,
-                pooled=float(order_weights(len(scores), k) @ scores),
+                pooled=float(np.diff(np.linspace(0, 1, len(scores) + 1) ** k) @ scores),
                 measured=float(np.nanmean(values)),
             )
         )

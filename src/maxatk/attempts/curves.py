@@ -147,6 +147,7 @@ def pass_range(log: Log, k: int, passed: float | None, arm: str | None, level: f
         raise InputError(
             f"k = {k} is not more than the {n} attempts of every task: pass_at_k estimates it without bias"
         )
+    n = min(n, extrapolation.MOST_ATTEMPTS)
     first = log.score[log.starts[tried, number][:, None] + np.arange(n)]  # of tasks with more, the first n will do
     return extrapolation.pass_range((first >= bar).sum(axis=1), n, k, checked_level(level))
 

@@ -18,12 +18,12 @@ from scipy.optimize import linprog
 from scipy.special import betaincinv, gammaln, xlog1py, xlogy
 
 from maxatk.bounds import at_least, at_most
-from maxatk.errors import InputError, TooLargeError
+from maxatk.errors import InputError
 from maxatk.rows import Floats, Ints
 
 FARTHEST = 4  # times as many attempts as were made: beyond, the range says little
-MOST_ATTEMPTS = 64  # counted per task; more are not needed, and rates are told apart ever more finely
-_ROUNDS, _FINE, _CLOSE = 30, 2**14, 1e-6
+MOST_ATTEMPTS = 32  # of a task that are counted: more would take long, and say little more
+_ROUNDS, _FINER, _FINE, _CLOSE = 30, 2, 2**14, 2e-5
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,6 @@ def pass_range(passes: Ints, n: int, k: int, level: float) -> PassRange:
         raise InputError(
             f"k = {k} is more than {FARTHEST} times the {n} attempts: what the log says of it is next to nothing"
         )
-    if n > MOST_ATTEMPTS:
-        raise TooLargeError(f"ranges are for at most {MOST_ATTEMPTS} attempts per task, and there are {n}")
     rows, low, high = _limits(np.bincount(passes, minlength=n + 1), n, 1 - level)
     found = [_greatest(sign, rows, low, high, n, k) for sign in (-1, 1)]
     return PassRange(k, n, max(-found[0], 0.0), min(found[1], 1.0), len(passes), level)
@@ -89,7 +87,7 @@ def _greatest(sign: int, rows: Floats, low: Floats, high: Floats, n: int, k: int
     spacing = float(np.diff(fine).max())
     goal = sign * (1 - (1 - fine) ** k)
     bound, chances = np.inf, _chances(n, fine)
-    for _ in range(_ROUNDS):
+    for turn in range(_ROUNDS):
         means = rows @ _chances(n, rates)  # [R, rates]
         solved: Any = linprog(
             -sign * (1 - (1 - rates) ** k),
@@ -100,10 +98,10 @@ def _greatest(sign: int, rows: Floats, low: Floats, high: Floats, n: int, k: int
             bounds=(0, None),
             method="highs",
         )
-        if solved.status == 2:  # no law on this grid fits: a finer one, until the limits themselves are at fault
+        if solved.status == 2 and turn < _FINER:  # no law on this grid fits: perhaps one on a finer grid does
             rates = np.unique(np.concatenate([rates, (rates[1:] + rates[:-1]) / 2]))
             continue
-        if solved.status != 0:
+        if solved.status != 0:  # attempts that no independent draws would bring: nothing can be said
             break
         # Any prices u, v >= 0 give, for every law within the limits, mean <= u high - v low + max over rates of what
         # the goal exceeds u rows - v rows by. The solver's prices need not be exact for this to be true.

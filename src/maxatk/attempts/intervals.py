@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from scipy.special import logsumexp, stdtrit
+from scipy.special import stdtrit
 
 from maxatk import checks
 from maxatk.bounds import at_least, at_most
@@ -121,7 +121,9 @@ def _above(share: Floats, risk: float) -> float:
         held = np.log(stakes[:, None] - share).sum(axis=1) - math.log(len(stakes)) + math.log(risk)  # [stakes]
 
     def enough(m: float) -> bool:
-        return float(logsumexp(held - n * np.log(stakes - m))) >= _SLACK
+        wealth = held - n * np.log(stakes - m)
+        most = wealth.max()
+        return most + math.log(np.exp(wealth - most).sum()) >= _SLACK
 
     low, high = float(share.mean()), 1.0
     while (middle := (low + high) / 2) not in (low, high):

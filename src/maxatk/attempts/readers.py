@@ -129,6 +129,8 @@ def as_path(path: Any) -> Path:
     """The path that was given, if it is one."""
     try:
         found = Path(path)
+        if "\0" in str(found):
+            raise ValueError("embedded null byte")
         found.is_dir()  # which complains of names that no file can have
     except (TypeError, ValueError, OSError) as error:
         raise InputError(f"path must be the path of a file, not {checks.shown(path)}: {error}") from None

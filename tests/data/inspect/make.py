@@ -3,7 +3,6 @@
 pip install inspect-ai && python make_inspect.py
 """
 
-import sys
 from pathlib import Path
 
 from inspect_ai import Task, eval
