@@ -90,6 +90,7 @@ def _entry(line: str, number: int) -> Any:
 
 def plan_data(plan: SequencePlan) -> dict[str, Any]:
     """A plan as plain data."""
+    one = plan.single
     return {
         "steps": [_step_data(step) for step in plan.steps],
         "further": [_step_data(step) for step in plan.further],
@@ -99,7 +100,7 @@ def plan_data(plan: SequencePlan) -> dict[str, Any]:
         "reach": plan.reach,
         "method": plan.method,
         "why": plan.why,
-        "single": {"arm": plan.single.arm, "cap": plan.single.cap, "stop_at": plan.single.stop_at},
+        "single": {"arm": one.arm, "cap": one.cap, "stop_at": one.stop_at, "cut": one.cut},
         "nothing": plan.nothing,
         "tasks": plan.tasks,
         "dearest": plan.dearest,
@@ -132,7 +133,9 @@ def plan_of(data: Any) -> SequencePlan:
         reach=None if data["reach"] is None else number(data["reach"]),
         method=_word(data["method"]),
         why=_word(data["why"]),
-        single=Capped(_word(single["arm"]), checks.integer(single["cap"], "cap"), number(single["stop_at"])),
+        single=Capped(
+            _word(single["arm"]), checks.integer(single["cap"], "cap"), number(single["stop_at"]), single["cut"] is True
+        ),
         nothing=number(data["nothing"]),
         tasks=checks.integer(data["tasks"], "tasks", least=1),
         dearest={_word(arm): number(cost) for arm, cost in dearest.items()},

@@ -60,6 +60,7 @@ class Frontier:
     savings: tuple[Saving, ...]  # what sequences cost at the score of the best capped arm, price by price
     best_arm: str  # the capped arm that is chosen at the middle price
     prices: tuple[float, ...]  # at which the best was chosen
+    fair: int  # at how many of them the log has attempts enough of the best arm: gain and savings are about these
 
     @property
     def efficient(self) -> list[Offer]:
@@ -70,10 +71,12 @@ class Frontier:
     def verdict(self) -> str:
         """Whether anything is better than one arm with a cap, in words."""
         low, _, high = ends(self.gain)
+        if not self.fair:
+            return "The log has too few attempts of each arm to say whether one arm alone would do as well."
         if self.gain.lower > 0:
             return (
                 f"Sequences are better than one arm with a cap: by {low} to {high} a task, score less cost, on average "
-                f"over {len(self.prices)} prices."
+                f"over {self.fair} prices at which the log has attempts enough of one arm."
             )
         return (
             f"One arm with a cap is as good as anything here ({self.best_arm}, say): sequences gain between {low} and "
@@ -151,16 +154,18 @@ def frontier(
     setting = _Setting(log, top, nothing, bar, limit, level)
     rows = [*setting.capped(), *setting.chosen(prices, folds, rng)]
     offers = setting.offers(rows)
-    nets = {family: setting.nets(rows, family) for family in (SINGLE, SEQUENCE)}  # [prices, T] each
-    apart = (nets[SEQUENCE] - nets[SINGLE]).mean(axis=0)
-    curves = [setting.curve(rows, family) for family in (SEQUENCE, SINGLE)]
-    middle = [row for row in rows if row.family == SINGLE][len(prices) // 2]
+    fair = [not row.cut for row in rows if row.family == SINGLE]  # prices at which the log does not cut one arm short
+    pick = np.flatnonzero(fair) if any(fair) else np.arange(len(prices))
+    apart = (setting.nets(rows, SEQUENCE) - setting.nets(rows, SINGLE))[pick].mean(axis=0)
+    mine, (scores, costs) = (setting.curve(rows, family) for family in (SEQUENCE, SINGLE))
+    middle = [row for row in rows if row.family == SINGLE][int(pick[len(pick) // 2])]
     return Frontier(
         offers=tuple(offers),
         gain=intervals.mean(apart, None, level),
-        savings=tuple(equal.savings(*curves, level=level, rng=rng)),
+        savings=tuple(equal.savings(mine, (scores[pick], costs[pick]), level=level, rng=rng)),
         best_arm=middle.name,
         prices=tuple(prices),
+        fair=len(pick) if any(fair) else 0,
     )
 
 
@@ -183,6 +188,7 @@ class _Row:
     name: str
     price: float | None
     out: Outcome
+    cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -216,8 +222,9 @@ class _Setting:
                 for families, held in parts:
                     rows = [place[task] for task in held.tasks]
                     gathered.put(rows, self._follow(held, *_named(self.log, *goal.best(families[family]))))
-                arms, _ = _named(self.log, *goal.best(candidates))
-                yield _Row(family, spelled(arms), price, gathered.outcome())
+                path, length = goal.best(candidates)
+                cut = family == SINGLE and goal.cut(path, length, self.limit)
+                yield _Row(family, spelled(_named(self.log, path, length)[0]), price, gathered.outcome(), cut)
 
     def _follow(self, log: Log, arms: Sequence[str], stop_at: float) -> Outcome:
         return walk.follow(log, arms, stop_at, self.nothing, self.bar)

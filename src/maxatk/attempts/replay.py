@@ -7,7 +7,6 @@ over tasks has an interval, and the difference from the best single capped arm, 
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from rich.table import Table
 from maxatk.attempts import intervals, walk
 from maxatk.attempts.curves import threshold
 from maxatk.attempts.intervals import Estimate, Range, checked_level
-from maxatk.attempts.sequences import Goal, SequencePlan, Settings, planned
+from maxatk.attempts.sequences import Capped, Goal, SequencePlan, Settings, planned
 from maxatk.attempts.tables import as_text, ends, plain_table, short
 from maxatk.attempts.walk import Outcome
 from maxatk.rows import Floats
@@ -43,6 +42,7 @@ class Replay:
     single_score: Estimate  # the best score of a task with the single arm
     single_cost: Estimate  # what a task costs with it
     single: str  # which arm that is, and its cap
+    cut: bool  # whether that cap is the log's: one more attempt of it might pay, but there are none to judge by
     price: float  # of a unit of cost, in score
     exhausted: int  # tasks with too few attempts in the log: intervals allow for all that could have happened there
     same: bool  # whether the sequence is the single arm itself
@@ -58,29 +58,25 @@ class Replay:
         if self.same:
             return f"the sequence is {self.single} itself"
         low, _, high = ends(self.gain)
-        saved = (
-            f"it costs {short(self.cost.value / self.single_cost.value)} times as much"
+        if self.gain.lower <= 0 <= self.gain.upper:
+            if self.usual_gain.lower <= 0 <= self.usual_gain.upper:
+                can_tell = f"as far as {self.tasks} tasks can tell"
+                return f"no better than {self.single}, {can_tell}: the gain is between {low} and {high}"
+            said = self._how_much(self.usual_gain, f" by {self.usual_gain.how}")
+            return f"{said}; proved is only that the gain lies between {low} and {high}"
+        return self._how_much(self.gain)
+
+    def _how_much(self, gain: Estimate, by: str = "") -> str:
+        """Better or worse, and by how much."""
+        better, (low, _, high) = gain.lower > 0, ends(_positive(gain))
+        times = (
+            f"; it costs {short(self.cost.value / self.single_cost.value)} times as much"
             if self.single_cost.value
             else ""
         )
-        if self.gain.lower > 0 or self.gain.upper < 0:
-            size = ends(_positive(self.gain))
-            which = "better" if self.gain.lower > 0 else "worse"
-            return (
-                f"{which} than {self.single}: by {size[0]} to {size[2]} a task, score less cost at its price; {saved}"
-            )
-        told = (
-            f"no better than {self.single}, as far as {self.tasks} tasks can tell: the gain is between {low} and {high}"
-        )
-        usual = self.usual_gain
-        if usual.lower <= 0 <= usual.upper:
-            return told
-        size = ends(_positive(usual))
-        which = "better" if usual.lower > 0 else "worse"
-        return (
-            f"{which} than {self.single} by {size[0]} to {size[2]} a task by Student's t, score less cost at its price "
-            f"({saved}); proved is only that the gain lies between {low} and {high}"
-        )
+        cut = "; mind that the log has no more attempts of that arm, and more might pay" if self.cut and better else ""
+        which = "better" if better else "worse"
+        return f"{which} than {self.single}{by}: by {low} to {high} a task, score less cost at its price{times}{cut}"
 
     def table(self) -> Table:
         """The numbers as a table for the terminal."""
@@ -125,7 +121,7 @@ def replay(plan: SequencePlan, log: Log, level: float, proved: bool, passed: flo
     same = plan.arms == plan.single.arms and (plan.stop_at == plan.single.stop_at or not plan.arms)
     lengths = np.full(len(log.tasks), len(plan.arms)), np.full(len(log.tasks), plan.single.cap)
     return summary(
-        log, mine, other, lengths, plan.price, str(plan.single), same, checked_level(level), proved,
+        log, mine, other, lengths, plan.price, plan.single, same, checked_level(level), proved,
         max(plan.dearest.values()), plan.nothing,
     )  # fmt: skip
 
@@ -184,16 +180,15 @@ def cross_replay(
         other.put(rows, walk.follow(held_out, plan.single.arms, plan.single.stop_at, plan.nothing, bar))
         lengths[0][rows], lengths[1][rows] = len(plan.arms), plan.single.cap
         plans.append(plan)
-    often = Counter(str(plan.single) for plan in plans).most_common(1)[0][0]
     same = all(plan.arms == plan.single.arms and plan.stop_at == plan.single.stop_at for plan in plans)
     return summary(
-        log, mine.outcome(), other.outcome(), lengths, whole.price, often, same, checked_level(level), proved,
+        log, mine.outcome(), other.outcome(), lengths, whole.price, whole.single, same, checked_level(level), proved,
         max(whole.dearest.values()), whole.nothing,
     )  # fmt: skip
 
 
 def summary(
-    log: Log, mine: Outcome, other: Outcome, lengths: tuple[Any, Any], price: float, single: str, same: bool,
+    log: Log, mine: Outcome, other: Outcome, lengths: tuple[Any, Any], price: float, single: Capped, same: bool,
     level: float, proved: bool, most_cost: float, nothing: float,
 ) -> Replay:  # fmt: skip
     """Outcomes by task as a :class:`Replay`."""
@@ -225,7 +220,8 @@ def summary(
         cost_ratio=intervals.ratio(mine.cost, other.cost, level),
         single_score=mean(b.score, bounded),
         single_cost=mean(b.cost, limited),
-        single=single,
+        single=str(single),
+        cut=single.cut,
         price=price,
         exhausted=int(((mine.open > 0) | (other.open > 0)).sum()),
         same=same,

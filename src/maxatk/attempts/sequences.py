@@ -24,7 +24,7 @@ from maxatk.attempts import paths, walk
 from maxatk.attempts.paths import Lattice, Path
 from maxatk.attempts.tables import as_text, plain_table, short, spelled
 from maxatk.errors import InputError, TooLargeError
-from maxatk.rows import Floats
+from maxatk.rows import Floats, Ints
 
 if TYPE_CHECKING:
     from maxatk.attempts.desk import Desk
@@ -62,6 +62,7 @@ class Capped:
     arm: str  # which
     cap: int  # how often at most
     stop_at: float  # the score
+    cut: bool = False  # whether the cap is the log's: one more attempt might pay, but there are no more to judge by
 
     @property
     def arms(self) -> list[str]:
@@ -70,6 +71,11 @@ class Capped:
 
     def __str__(self) -> str:
         return f"{self.arm} × {self.cap}" if self.cap else "no attempt at all"
+
+    @property
+    def words(self) -> str:
+        """Its name, and a warning if the log cuts it short."""
+        return f"{self} (all that were logged; more might pay)" if self.cut else str(self)
 
 
 @dataclass(frozen=True)
@@ -267,6 +273,16 @@ class Goal:
         _, _, path, length = min((end for end in ends if end[0] >= most - _EQUAL), key=lambda end: end[1])
         return path, length
 
+    def cut(self, path: Path, length: int, limit: Ints) -> bool:
+        """Whether a path of one arm ends only since the log has no more attempts of it."""
+        if length < limit[path.arms[0]] or not length:
+            return False
+        if self.price is not None:
+            return path.worth(length - 1) > self.price
+        if self.budget is not None:
+            return path.cost[length] + path.price(length - 1) <= self.budget
+        return path.score[length] < (self.reach or 0.0)
+
     def _value(self, score: float, cost: float) -> float:
         if self.price is not None:
             return score - self.price * cost
@@ -364,7 +380,7 @@ class Builder:
             reach=goal.reach,
             method=method,
             why=why,
-            single=Capped(log.arms[alone.arms[0]], cap, alone.stop_at),
+            single=Capped(log.arms[alone.arms[0]], cap, alone.stop_at, goal.cut(alone, cap, self.limit)),
             nothing=self._settings.nothing,
             tasks=len(log.tasks),
             dearest={arm: float(log.cost[log.arm == number].max()) for number, arm in enumerate(log.arms)},

@@ -61,11 +61,12 @@ class Study:
         tried = f"On {replay.tasks} tasks, each held out from the plan that was tried on it, that scores"
         level, (low, _, high) = f"{100 * replay.gain.level:g} %", tables.ends(replay.gain)
         if replay.gain.lower > 0 and not replay.same:
+            mine = f"{_with(replay.score)} for {_with(replay.cost)}"
             other = f"{short(replay.single_score.value)} for {short(replay.single_cost.value)}"
             return (
                 f"Try {plan.words}",
-                f"{tried} {_with(replay.score)} for {_with(replay.cost)}, where the best single arm ({replay.single}) "
-                f"scores {other}: better by {low} to {high}, score less cost at {short(replay.price)} ({level}).",
+                f"{tried} {mine}, where the best single arm, {plan.single.words}, scores {other}: better by {low} to "
+                f"{high}, score less cost at {short(replay.price)} ({level}).",
             )
         one = plan.single
         stop = f"and stop as soon as one scores at least {short(one.stop_at)}"

@@ -87,6 +87,7 @@ def replay(found: Replay) -> dict[str, Any]:
     return {
         "verdict": found.verdict,
         "single": found.single,
+        "cut": found.cut,
         "price": found.price,
         "tasks": found.tasks,
         **{name: estimate(getattr(found, name)) for name in names},
