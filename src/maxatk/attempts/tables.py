@@ -18,7 +18,7 @@ def plain_table(*columns: tuple[str, Side]) -> Table:
     """A table without lines, of columns with a heading and a side."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading, side in columns:
-        table.add_column(heading, justify=side)
+        table.add_column(heading, justify=side, overflow="fold")  # a narrow terminal cuts nothing off
     return table
 
 
