@@ -98,7 +98,7 @@ def test_t_stays_within_a_known_range():
     assert found.upper <= 1
 
 
-def test_skewness_decides_at_a_quarter_of_the_root():
+def test_skewness_decides_at_a_fifth_of_the_root():
     def skewed(k, n):
         return np.repeat([1.0, 0.0], [k, n - k])
 
@@ -107,7 +107,7 @@ def test_skewness_decides_at_a_quarter_of_the_root():
 
     n = 100
     for k in range(1, 50):
-        expected = T if skew(skewed(k, n)) <= 2.5 else BETTING
+        expected = T if skew(skewed(k, n)) <= 2.0 else BETTING
         assert mean(skewed(k, n), (0.0, 1.0), 0.95).how == expected
 
 

@@ -547,12 +547,13 @@ def test_cost_at_equal_score_by_hand():
     one = np.ones((1, 30))
     mine = np.concatenate([0.2 * one, 0.6 * one, 0.8 * one]), np.concatenate([1 * one, 2 * one, 4 * one])
     other = np.concatenate([0.4 * one, 0.7 * one, 0.9 * one]), np.concatenate([3 * one, 4 * one, 5 * one])
-    found = list(equal.savings(mine, other, level=0.95))
+    found = list(equal.savings(mine, other, [3.0, 2.0, 1.0], level=0.95))
     assert [(s.score, s.cost) for s in found] == [
         (pytest.approx(0.4), 3),
         (pytest.approx(0.7), 4),
     ]  # 0.9 is out of reach
     assert [s.ratio for s in found] == pytest.approx([1.5 / 3, 3 / 4])
+    assert [s.price for s in found] == [3.0, 2.0]
     assert [(s.lower, s.upper) for s in found] == [(pytest.approx(0.5),) * 2, (pytest.approx(0.75),) * 2]
 
 
@@ -560,11 +561,11 @@ def test_cost_at_equal_score_resamples_tasks():
     rng = np.random.default_rng(0)
     score = np.stack([np.full(50, 0.2), np.full(50, 0.8)])
     cost = np.stack([rng.exponential(1, 50), rng.exponential(3, 50)])
-    (low, high) = equal.savings((score, cost / 2), (score, cost), level=0.95)
+    (low, high) = equal.savings((score, cost / 2), (score, cost), [2.0, 1.0], level=0.95)
     assert (low.ratio, high.ratio) == pytest.approx((0.5, 0.5))
     assert (high.lower, high.upper) == pytest.approx((0.5, 0.5))  # the same tasks on both sides
     other = rng.exponential(3, (2, 50))
-    (*_, found) = equal.savings((score, cost), (score, np.sort(other, axis=0)), level=0.95)
+    (*_, found) = equal.savings((score, cost), (score, np.sort(other, axis=0)), [2.0, 1.0], level=0.95)
     assert found.lower < found.ratio < found.upper
 
 

@@ -5,7 +5,7 @@ one way, some the other), so the curve is read along straight lines.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ RESAMPLES = 999
 class Saving:
     """What a sequence costs at the score of something else."""
 
+    price: float  # of a unit of cost, for which the other one was chosen
     score: float  # at which they are compared
     cost: float  # of the other one
     ratio: float  # the cost of the sequence, for every unit of the other's
@@ -28,9 +29,11 @@ class Saving:
 
 
 def savings(
-    mine: tuple[Floats, Floats], other: tuple[Floats, Floats], *, level: float, rng: Any = 0
+    mine: tuple[Floats, Floats], other: tuple[Floats, Floats], prices: Sequence[float], *, level: float, rng: Any = 0
 ) -> Iterator[Saving]:
     """The cost of the first at each score of the second; scores and costs [prices, T] of each, on the same tasks.
+
+    ``prices`` are those of the second.
 
     Scores that the first does not reach have no saving.
     """
@@ -47,7 +50,7 @@ def savings(
         if math.isnan(ratio) or np.isfinite(some).mean() < level:  # it is not clear that the first gets there at all
             continue
         low, high = np.nanquantile(some, [(1 - level) / 2, (1 + level) / 2]).tolist()
-        yield Saving(score, cost, ratio, low, high)
+        yield Saving(prices[place], score, cost, ratio, low, high)
 
 
 def _draws(drawn: list[list[Floats]], place: int) -> Iterator[tuple[Floats, Floats, float, float]]:

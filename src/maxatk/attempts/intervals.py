@@ -25,10 +25,10 @@ from maxatk.rows import Floats
 Range: TypeAlias = tuple[float, float]
 
 FEWEST_FOR_T = 50  # tasks
-MOST_SKEW = 0.25  # times the square root of the number of tasks
-# How far beyond the greatest value, in widths of the range, gamblers set their stakes; see `_above`.
-_STAKES: Floats = np.concatenate([[0.0], 2.0 ** (np.arange(-12, 13) / 2)])
-
+MOST_SKEW = 0.2  # times the square root of the number of tasks
+# Gamblers guess the deviation of values in [0, 1], and share the wealth like this; see `_above`.
+_GUESSES: Floats = np.array([0.45, 0.2, 0.08, 0.02])
+_SHARES: Floats = np.array([0.45, 0.3, 0.15, 0.1])
 _SLACK = 1e-9  # for the rounding of logarithms
 
 T, BETTING, ON_RANGE_SEEN = "t", "betting", "betting, on the range seen"
@@ -110,20 +110,22 @@ def betting(values: Floats, span: Range, level: float) -> Range:
 def _above(share: Floats, risk: float) -> float:
     """An upper bound on the mean of values in [0, 1] that fails with probability at most ``risk``.
 
-    If the mean is ``m``, a gambler who multiplies his wealth by ``(x - F)/(x - m)`` at every value ``F`` expects to
-    hold what he began with, for every stake ``x >= 1``; so do many who share their wealth evenly. By Markov's
-    inequality they hold ``1/risk`` with probability at most ``risk``. What they hold rises with ``m``: the bound is
-    where it comes to ``1/risk``. (The lemma of docs/theory/learning.md, with a mixture over the stakes instead of a
-    union.)
+    If the mean is ``m``, a gambler who multiplies his wealth by ``1 + b (m - F)`` at every value ``F`` expects to hold
+    what he began with, for every bet ``b`` up to ``1/(1 - m)``, with which he never falls below 0; and so do several
+    who share their wealth. By Markov's inequality they hold ``1/risk`` of it with probability at most ``risk``. What
+    they hold rises with ``m``: the bound is where it comes to ``1/risk``. Bets are those that would be best if the
+    values had one of a few deviations; which, and how many values there are, is fixed beforehand. (The lemma of
+    docs/theory/learning.md for a fixed number of values, where ``b = 1/(x - m)``; the order of values plays no part.)
     """
-    n, stakes = len(share), 1 + _STAKES
-    with np.errstate(divide="ignore"):
-        held = np.log(stakes[:, None] - share).sum(axis=1) - math.log(len(stakes)) + math.log(risk)  # [stakes]
+    bets = math.sqrt(2 * math.log(1 / risk) / len(share)) / _GUESSES
+    begun = np.log(_SHARES * risk)
 
     def enough(m: float) -> bool:
-        wealth = held - n * np.log(stakes - m)
-        most = wealth.max()
-        return most + math.log(np.exp(wealth - most).sum()) >= _SLACK
+        b = np.minimum(bets, 1 / (1 - m))
+        with np.errstate(divide="ignore"):
+            held = begun + np.log1p(np.maximum(b[:, None] * (m - share), -1.0)).sum(axis=1)
+        most = held.max()
+        return bool(most > -math.inf and most + math.log(np.exp(held - most).sum()) >= _SLACK)
 
     low, high = float(share.mean()), 1.0
     while (middle := (low + high) / 2) not in (low, high):

@@ -162,7 +162,9 @@ def frontier(
     return Frontier(
         offers=tuple(offers),
         gain=intervals.mean(apart, None, level),
-        savings=tuple(equal.savings(mine, (scores[pick], costs[pick]), level=level, rng=rng)),
+        savings=tuple(
+            equal.savings(mine, (scores[pick], costs[pick]), [prices[i] for i in pick], level=level, rng=rng)
+        ),
         best_arm=middle.name,
         prices=tuple(prices),
         fair=len(pick) if any(fair) else 0,
