@@ -132,20 +132,39 @@ class Row:
         }
 
 
+def plain_t(value: float, passed: Any, k: int) -> tuple[float, float]:
+    """What one would do by hand: Student's t over tasks, whatever the values look like."""
+    values = [at.pass_at_k(one, k) for one in passed]
+    reach = stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / math.sqrt(len(values))
+    return value - reach, value + reach
+
+
+def pooled_attempts(passed: Any, k: int) -> tuple[float, float]:
+    """What ignoring tasks comes to: a binomial interval for the rate of all attempts, put through 1 - (1 - p)^k."""
+    rate = passed.mean()
+    reach = 1.96 * math.sqrt(rate * (1 - rate) / passed.size)
+    return tuple(1 - (1 - min(max(p, 0.0), 1.0)) ** k for p in (rate - reach, rate + reach))
+
+
 def curves() -> Iterator[Row]:
     """pass@k and max@k of one arm."""
     settings = [(BETA, 10, 5), (BETA, 10, 1), (UNSOLVABLE, 10, 10), (FOUR, 16, 8), (RARE, 10, 1), (RARER, 10, 1)]
     for law, n, k in settings:
         for tasks in (20, 50, 100, 200):
             rng = np.random.default_rng([1, tasks, n, k, len(law.name)])
-            usual = Row(f"pass@{k}", law.name, tasks, "usual")
-            proved = Row(f"pass@{k}", law.name, tasks, "proved")
+            usual, proved, plain, pooled = (
+                Row(f"pass@{k}", law.name, tasks, kind)
+                for kind in ("usual", "proved", "(plain t)", "(pooled attempts)")
+            )
             for _ in range(LOGS):
-                log = log_of({"a": rng.random((tasks, n)) < law.draw(rng, tasks)[:, None]})
+                passed = rng.random((tasks, n)) < law.draw(rng, tasks)[:, None]
+                log = log_of({"a": passed})
                 for row in (usual, proved):
                     found = log.pass_at_k(k, passed=1.0, proved=row is proved)
                     row.add(found.lower, found.upper, law.passing(k))
-            yield from (usual, proved)
+                plain.add(*plain_t(at.Log.pass_at_k(log, k, passed=1.0).value, passed, k), law.passing(k))
+                pooled.add(*pooled_attempts(passed, k), law.passing(k))
+            yield from (usual, proved, plain, pooled)
     for heavy in (lognormal(1.0), lognormal(1.5), pareto(2.5)):
         for tasks in (50, 200):
             rng = np.random.default_rng([2, tasks, len(heavy.name)])
@@ -355,20 +374,30 @@ def frontier_truth(world: str, log: at.Log, found: at.Frontier) -> tuple[float, 
 PARTS = {part.__name__: part for part in (curves, differences, ranges, replays, crossed, frontiers)}
 
 
+TITLES = {
+    "curves": "pass@k and max@k",
+    "differences": "differences, one and several",
+    "ranges": "ranges of pass@k beyond the attempts made",
+    "replays": "replays on held-out tasks",
+    "crossed": "cross-validated replays",
+    "frontiers": "offers, gains and savings of a frontier",
+}
+
+
 def main() -> None:
-    """Measure, print and keep."""
+    """Measure, print and keep each part by itself."""
     warnings.simplefilter("ignore", at.AttemptsWarning)
-    wanted = sys.argv[1:] or list(PARTS)
-    found = []
-    for name in wanted:
+    for name in sys.argv[1:] or PARTS:
+        found = []
         for row in PARTS[name]():
             found.append(row.data())
-            print(found[-1], flush=True)
-    if wanted == list(PARTS):
-        report("attempts_coverage", "How often intervals cover what they should", found)
-    usual = [r["coverage"] for r in found if r["interval"] == "usual" and r["tasks"] >= 50]
-    proved = [r["coverage"] for r in found if r["interval"] == "proved"]
-    print(f"least coverage: usual from 50 tasks on {min(usual, default=1):.3f}, proved {min(proved, default=1):.3f}")
+            print(found[-1], file=sys.stderr, flush=True)
+        report(f"attempts_coverage_{name}", f"How often intervals cover what they should: {TITLES[name]}", found)
+        usual = [r["coverage"] for r in found if r["interval"] == "usual" and r["tasks"] >= 50]
+        proved = [r["coverage"] for r in found if r["interval"] == "proved"]
+        print(
+            f"least coverage: usual from 50 tasks on {min(usual, default=1):.3f}, proved {min(proved, default=1):.3f}"
+        )
 
 
 if __name__ == "__main__":

@@ -32,9 +32,7 @@ class Difficulty:
     """How much the attempts of an arm at one task have in common."""
 
     arm: str  # which
-    between: (
-        float  # the share of the variance of scores that lies between tasks: 0 if tasks are alike, 1 if attempts are
-    )
+    between: float  # the share of the variance of scores between tasks: 0 if tasks are alike, 1 if attempts are
     k: int  # as many attempts as every task has
     pooled: float  # the best of k attempts at random tasks: what a table counted from the log would promise
     measured: float  # the best of k attempts at one task: what they are worth

@@ -85,9 +85,7 @@ class SequencePlan:
     steps: tuple[Step, ...]  # the attempts in order, with what they were worth on the tasks of the log
     further: tuple[Step, ...]  # those that would come next, if more could be paid
     stop_at: float  # the score at which to stop
-    price: (
-        float  # what one unit of cost is worth in score; with another goal: what the next one would bring, or the last
-    )
+    price: float  # what one unit of cost is worth in score; with another goal: where the sequence was cut
     budget: float | None  # the mean cost per task that was allowed, if that was the goal
     reach: float | None  # the mean score that was to be reached, if that was the goal
     method: str  # "greedy", "exact", "portfolio" or "single"
