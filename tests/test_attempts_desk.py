@@ -28,19 +28,9 @@ def plan_of(*steps, length=None, stop_at=1.0, price=0.1, budget=None, tasks=100)
     dearest = {step.arm: 3 * step.cost for step in made}
     single = at.Capped(made[0].arm, 1, stop_at)
     return at.SequencePlan(
-        made[:length],
-        made[length:],
-        stop_at,
-        price,
-        budget,
-        None,
-        "greedy",
-        "as asked for",
-        single,
-        0.0,
-        tasks,
-        dearest,
-    )
+        steps=made[:length], further=made[length:], stop_at=stop_at, price=price, budget=budget, reach=None,
+        method="greedy", why="as asked for", single=single, nothing=0.0, tasks=tasks, seen=frozenset(), dearest=dearest,
+    )  # fmt: skip
 
 
 THREE = (("small", 1.0, 0.4, 1.0), ("small", 0.6, 0.3, 1.0), ("big", 0.4, 0.5, 4.0))

@@ -23,10 +23,11 @@ from maxatk.attempts.intervals import Estimate
 from maxatk.attempts.log import Log
 from maxatk.attempts.offers import Frontier, Offer, frontier
 from maxatk.attempts.pairing import Difference, Differences, difference, differences
+from maxatk.attempts.plans import AttemptsWarning, Capped, SequencePlan, Step
 from maxatk.attempts.readers import read_log
 from maxatk.attempts.recording import recorded
 from maxatk.attempts.replay import Replay, cross_replay
-from maxatk.attempts.sequences import AttemptsWarning, Capped, SequencePlan, Step, sequence
+from maxatk.attempts.sequences import sequence
 from maxatk.attempts.studies import Study, study
 
 __all__ = [

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maxatk.attempts.curves import per_task
-from maxatk.attempts.sequences import AttemptsWarning
+from maxatk.attempts.plans import AttemptsWarning
 from maxatk.attempts.tables import short
 from maxatk.mdp import MDP
 

@@ -7,20 +7,15 @@ import threading
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from maxatk import checks
 from maxatk.attempts import files
 from maxatk.attempts.ladder import Climb, Ladder, learned
-from maxatk.attempts.sequences import SequencePlan, Step
+from maxatk.attempts.plans import SequencePlan, Step
 from maxatk.attempts.tables import short
 from maxatk.errors import InputError
 from maxatk.formats import archive
-
-try:
-    import fcntl
-except ImportError:  # not everywhere; without it two processes may share a file by mistake
-    fcntl = None
 
 
 @dataclass(frozen=True)
@@ -100,7 +95,7 @@ class Desk:
         self._waiting, self._flying = Counter[int](), Counter[str]()  # open tasks by place, attempts in flight by arm
         self._lock = threading.RLock()
         self._events: list[Any] = []
-        self._file: IO[bytes] | None = None
+        self._journal: files.Journal | None = None
         if path is not None:
             archive.check_target(path)
             if Path(path).exists():
@@ -339,9 +334,9 @@ class Desk:
     def close(self) -> None:
         """Let go of the file that everything is kept in; the desk goes on without it."""
         with self._lock:
-            if self._file is not None:
-                self._file.close()
-                self._file = None
+            if self._journal is not None:
+                self._journal.close()
+                self._journal = None
 
     def __enter__(self) -> Desk:
         return self
@@ -351,24 +346,12 @@ class Desk:
 
     def _keep(self, path: str | os.PathLike[str]) -> None:
         """Append everything that happens from now on to a file that holds what has happened so far."""
-        file = Path(path).open("r+b", buffering=0)  # noqa: SIM115 (it stays open)
-        try:
-            if fcntl is not None:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.close()
-            raise InputError(f"{path}: another desk is keeping itself in this file") from None
-        file.truncate(Path(path).read_bytes().rfind(b"\n") + 1)  # half a line may be left of what was cut short
-        file.seek(0, os.SEEK_END)
-        self._file = file
+        self._journal = files.Journal(path)
 
     def _note(self, event: dict[str, Any]) -> None:
         """Write down what happens, then let it happen."""
-        if self._file is not None:
-            try:
-                self._file.write(files.line_of(event))
-            except OSError as error:
-                raise InputError(f"the desk cannot be kept: {error.strerror}") from None
+        if self._journal is not None:
+            self._journal.add(event)
         self._events.append(event)
         self._apply(event)
 

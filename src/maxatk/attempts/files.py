@@ -19,8 +19,13 @@ from maxatk.attempts.readers import as_path, read_text
 from maxatk.errors import InputError
 from maxatk.formats import archive
 
+try:
+    import fcntl
+except ImportError:  # not everywhere; without it two processes may share a file by mistake
+    fcntl = None
+
 if TYPE_CHECKING:
-    from maxatk.attempts.sequences import SequencePlan
+    from maxatk.attempts.plans import SequencePlan
 
 T = TypeVar("T")
 VERSION = 1
@@ -103,6 +108,7 @@ def plan_data(plan: SequencePlan) -> dict[str, Any]:
         "single": {"arm": one.arm, "cap": one.cap, "stop_at": one.stop_at, "cut": one.cut},
         "nothing": plan.nothing,
         "tasks": plan.tasks,
+        "seen": sorted(plan.seen),
         "dearest": plan.dearest,
     }
 
@@ -113,7 +119,7 @@ def _step_data(step: Any) -> list[Any]:
 
 def plan_of(data: Any) -> SequencePlan:
     """A plan from plain data, every part of it checked."""
-    from maxatk.attempts.sequences import Capped, SequencePlan, Step
+    from maxatk.attempts.plans import Capped, SequencePlan, Step
 
     def steps(name: str) -> tuple[Step, ...]:
         found: Any = data[name]
@@ -138,6 +144,7 @@ def plan_of(data: Any) -> SequencePlan:
         ),
         nothing=number(data["nothing"]),
         tasks=checks.integer(data["tasks"], "tasks", least=1),
+        seen=frozenset(map(_word, data["seen"])),
         dearest={_word(arm): number(cost) for arm, cost in dearest.items()},
     )
 
@@ -153,3 +160,30 @@ def _word(value: Any) -> str:
     if not isinstance(value, str):
         raise InputError(f"{checks.shown(value)} stands where a word should be")
     return value
+
+
+class Journal:
+    """A file that grows line by line; one process at a time may hold it."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._file = Path(path).open("r+b", buffering=0)  # noqa: SIM115 (it stays open)
+        try:
+            if fcntl is not None:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._file.close()
+            raise InputError(f"{path}: another desk is keeping itself in this file") from None
+        whole = Path(path).read_bytes().rfind(b"\n") + 1
+        self._file.truncate(whole)  # half a line may be left of what was cut short
+        self._file.seek(0, os.SEEK_END)
+
+    def add(self, event: Any) -> None:
+        """One more line, which is in the file when this returns."""
+        try:
+            self._file.write(line_of(event))
+        except OSError as error:
+            raise InputError(f"the desk cannot be kept: {error.strerror}") from None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()

@@ -21,7 +21,7 @@ import numpy as np
 from maxatk.rows import Floats
 
 if TYPE_CHECKING:
-    from maxatk.attempts.sequences import Step
+    from maxatk.attempts.plans import Step
 
 
 class Ladder:

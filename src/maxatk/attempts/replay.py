@@ -7,6 +7,7 @@ over tasks has an interval, and the difference from the best single capped arm, 
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,8 @@ from rich.table import Table
 from maxatk.attempts import intervals, walk
 from maxatk.attempts.curves import threshold
 from maxatk.attempts.intervals import Estimate, Range, checked_level
-from maxatk.attempts.sequences import Capped, Goal, SequencePlan, Settings, planned
+from maxatk.attempts.plans import AttemptsWarning, Capped, SequencePlan
+from maxatk.attempts.sequences import Goal, Settings, planned
 from maxatk.attempts.tables import as_text, ends, plain_table, short
 from maxatk.attempts.walk import Outcome
 from maxatk.rows import Floats
@@ -116,6 +118,13 @@ def _shown(found: Estimate) -> tuple[str, str]:
 def replay(plan: SequencePlan, log: Log, level: float, proved: bool, passed: float | None) -> Replay:
     """See :meth:`SequencePlan.replay`."""
     bar = threshold(log, passed)
+    if both := sum(task in plan.seen for task in log.tasks):
+        warnings.warn(
+            f"{both} of the {len(log.tasks)} tasks have the names of tasks that the sequence was built from: if they "
+            "are the same, the replay promises too much",
+            AttemptsWarning,
+            stacklevel=3,
+        )
     mine = walk.follow(log, plan.arms, plan.stop_at, plan.nothing, bar)
     other = walk.follow(log, plan.single.arms, plan.single.stop_at, plan.nothing, bar)
     same = plan.arms == plan.single.arms and (plan.stop_at == plan.single.stop_at or not plan.arms)

@@ -19,8 +19,9 @@ from maxatk.attempts.estimators import numbers_of_attempts
 from maxatk.attempts.extrapolation import FARTHEST, PassRange
 from maxatk.attempts.offers import Frontier, frontier
 from maxatk.attempts.pairing import Differences, differences
+from maxatk.attempts.plans import AttemptsWarning, SequencePlan
 from maxatk.attempts.replay import Replay, cross_replay
-from maxatk.attempts.sequences import AttemptsWarning, Goal, SequencePlan, sequence
+from maxatk.attempts.sequences import Goal, sequence
 from maxatk.attempts.tables import short
 from maxatk.errors import InputError
 from maxatk.progress import reporter
