@@ -410,6 +410,15 @@ def load_desk(path: str | os.PathLike[str], *, keep: bool = False) -> Desk:
     Args:
         path: the file.
         keep: go on keeping everything in that file.
+
+    >>> from maxatk import attempts as at
+    >>> from pathlib import Path
+    >>> desk = at.sequence(at.recorded(), price=2.0, method="greedy").desk()
+    >>> desk.tell("f1", arm="L-BFGS-B", score=0.5, cost=0.01)
+    >>> desk.save("x.desk")
+    >>> at.load_desk("x.desk").state("f1").best
+    0.5
+    >>> Path("x.desk").unlink()
     """
     desk = files.read_lines(path, "desk", _desk_of)
     if keep:

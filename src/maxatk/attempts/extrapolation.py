@@ -31,8 +31,8 @@ class PassRange:
     """Between what bounds pass@k lies for ``k`` beyond the attempts that were made. There is no number in between.
 
     >>> from maxatk.attempts import PassRange
-    >>> print(PassRange(k=16, attempts=8, lower=0.58, upper=0.71, tasks=300, level=0.95))
-    pass@16 lies between 0.580 and 0.710 (95 %, 300 tasks with 8 attempts each)
+    >>> print(PassRange(k=16, attempts=8, lower=0.5625, upper=0.75, tasks=300, level=0.95))
+    pass@16 lies between 0.562 and 0.750 (95 %, 300 tasks with 8 attempts each)
     """
 
     k: int  # how many attempts it is about

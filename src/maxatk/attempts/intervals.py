@@ -39,8 +39,8 @@ class Estimate:
     """A mean over tasks, with an interval.
 
     >>> from maxatk.attempts import Estimate
-    >>> print(Estimate(0.52, 0.41, 0.63, tasks=80, level=0.95, how="t"))
-    0.52 [0.41, 0.63]
+    >>> print(Estimate(0.5, 0.40625, 0.59375, tasks=80, level=0.95, how="t"))
+    0.50 [0.40, 0.60]
     """
 
     value: float  # the mean over the tasks of the log

@@ -281,7 +281,10 @@ class Log:
             proved: ask for intervals that are proved for every number of tasks.
 
         >>> from maxatk import attempts as at
-        >>> print(at.recorded().max_at_k([1, 4], arm="differential evolution"))    # doctest: +SKIP
+        >>> print(at.recorded().max_at_k([1, 4], arm="DE"))
+        k  max@k  interval        tasks  by
+        1  0.832  0.786 to 0.878    120  t
+        4  0.902  0.864 to 0.940    120  t
         """
         return curves.max_at_k(self, k, arm, level, proved)
 
@@ -302,6 +305,11 @@ class Log:
             arm: which arm, where there are several.
             level: of the intervals, each by itself.
             proved: ask for intervals that are proved for every number of tasks.
+
+        >>> from maxatk import attempts as at
+        >>> print(at.recorded().pass_at_k(4, passed=1.0, arm="DE"))
+        k  pass@k  interval      tasks  by
+        4    0.84  0.78 to 0.91    120  t
         """
         return curves.pass_at_k(self, k, passed, arm, level, proved)
 

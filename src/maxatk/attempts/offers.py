@@ -142,6 +142,11 @@ def frontier(
         folds: into how many parts the tasks are shared, to choose on the others.
         level: of the intervals, each by itself.
         rng: a seed or a ``Generator`` for the folds.
+
+    >>> from maxatk import attempts as at
+    >>> found = at.frontier(at.recorded().select(arms=["L-BFGS-B", "DE"]), most=2)
+    >>> [offer.name for offer in found.efficient][:3]
+    ['L-BFGS-B', 'L-BFGS-B × 2', 'portfolio: L-BFGS-B, DE']
     """
     walk.costed(log)
     if len(log.tasks) < 2:

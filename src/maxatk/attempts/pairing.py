@@ -151,6 +151,11 @@ def differences(
         level: of all intervals together (Bonferroni's inequality).
         passed: compare chances to pass, that is to score at least this, rather than scores.
         proved: ask for intervals that are proved for every number of tasks.
+
+    >>> from maxatk import attempts as at
+    >>> best = at.differences(at.recorded(), k=4)[0]
+    >>> best.first, best.second, best.tasks_needed
+    ('DE', 'L-BFGS-B', 16)
     """
     level, n = checked_level(level), len(log.arms)
     if n < 2:

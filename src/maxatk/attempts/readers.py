@@ -89,8 +89,8 @@ def read_log(
 
     >>> from pathlib import Path
     >>> from maxatk import attempts as at
-    >>> Path("attempts.csv").write_text("question,model,points\\nq1,small,3\\nq1,small,5\\nq1,big,4\\n")
-    55
+    >>> lines = "question,model,points", "q1,small,3", "q1,small,5", "q1,big,4"
+    >>> _ = Path("attempts.csv").write_text("\\n".join(lines))
     >>> at.read_log("attempts.csv", task="question", arm="model", score="points")
     Log(1 task, 2 arms, 3 attempts)
     >>> Path("attempts.csv").unlink()

@@ -182,6 +182,14 @@ def study(
         level: of the intervals.
         rng: a seed or a ``Generator`` for the folds of cross-validation.
         progress: a function to be told what is at work, or true for a line on standard error.
+
+    >>> from maxatk import attempts as at
+    >>> log = at.recorded().select(arms=["L-BFGS-B", "annealing"])
+    >>> found = at.study(log, price=0.5)
+    >>> found.plan.arms[:9]
+    ['L-BFGS-B', 'L-BFGS-B', 'L-BFGS-B', 'L-BFGS-B', 'L-BFGS-B', 'L-BFGS-B', 'annealing', 'annealing', 'annealing']
+    >>> found.advice[0].startswith("Try L-BFGS-B × 6, then annealing × 3")
+    True
     """
     goal: dict[str, Any] = {"price": price, "budget": budget, "reach": reach}
     if any(x is not None for x in goal.values()):
