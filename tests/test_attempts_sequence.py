@@ -601,3 +601,28 @@ def test_plans_are_kept(tmp_path):
     with pytest.raises(mk.InputError, match="cannot be written"):
         plan.save(tmp_path)
     assert offers.PRICES == 10
+
+
+def test_costs_with_a_heavy_tail_are_bet_on():
+    """A mean of them may hang on tasks that the log does not have; Student's t would be too sure."""
+    rng = np.random.default_rng(0)
+
+    def log_of(costs):
+        rows = [
+            {"task": t, "arm": arm, "score": float(rng.random() < 0.4), "cost": float(costs[t, i])}
+            for t in range(100)
+            for i, arm in enumerate("aabb")
+        ]
+        return at.Log.from_records(rows)
+
+    heavy, light = log_of(rng.lognormal(0, 1.2, (100, 4))), log_of(rng.gamma(4, 1, (100, 4)))
+    assert heavy.heavy_costs
+    assert not light.heavy_costs
+    assert not at.Log.from_records([{"task": t, "score": 1} for t in range(9)]).heavy_costs
+    for log, how in ((heavy, "betting, on the range seen"), (light, "t")):
+        found = at.cross_replay(log, price=0.05, method="single")
+        assert found.single_cost.how == how
+        assert found.net.how == how
+        assert at.difference(log, "a", "b", of="cost").how == how
+        assert found.score.how == "t"
+        assert at.frontier(log).offers[0].cost.how == how

@@ -72,7 +72,7 @@ def mean(values: Floats, span: Range | None, level: float, *, proved: bool = Fal
     """
     n, value = len(values), float(values.mean())
     low, high = span or (float(values.min()), float(values.max()))
-    if not proved and n >= FEWEST_FOR_T and _skewness(values) <= MOST_SKEW * math.sqrt(n):
+    if not proved and n >= FEWEST_FOR_T and skewness(values) <= MOST_SKEW * math.sqrt(n):
         reach = float(stdtrit(n - 1, (1 + level) / 2)) * float(values.std(ddof=1)) / math.sqrt(n)
         if span is None or not known:
             low, high = -math.inf, math.inf
@@ -88,7 +88,7 @@ def provable(span: Range | None, proved: bool) -> bool:
     return proved
 
 
-def _skewness(values: Floats) -> float:
+def skewness(values: Floats) -> float:
     """The size of the skewness; infinite for values that do not vary, about which *t* would be sure."""
     apart = values - values.mean()
     deviation = float(np.sqrt((apart**2).mean()))

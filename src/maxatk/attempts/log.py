@@ -12,7 +12,7 @@ import numpy as np
 
 from maxatk import checks
 from maxatk.attempts import counted, curves, gate, notes, readers
-from maxatk.attempts.intervals import Range
+from maxatk.attempts.intervals import Range, skewness
 from maxatk.errors import InputError
 from maxatk.rows import Floats, Ints
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from maxatk.attempts.curves import Curve
     from maxatk.attempts.extrapolation import PassRange
     from maxatk.mdp import MDP
+
+
+MOST_COST_SKEW = 2.0  # that of an exponential law
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +163,16 @@ class Log:
         for n in np.unique(counts[counts > 0]).tolist():
             tasks = np.flatnonzero(counts == n)
             yield tasks, self.score[self.starts[tasks, arm][:, None] + np.arange(n)]
+
+    @cached_property
+    def heavy_costs(self) -> bool:
+        """Whether costs, each against the mean of its arm, are more skewed than an exponential law.
+
+        Then a mean of them may hang on tasks so rare that these are not in the log, and Student's t is not for it.
+        """
+        means = np.array([self.cost[self.arm == number].mean() for number in range(len(self.arms))])
+        relative = self.cost / np.where(means > 0, means, 1.0)[self.arm]
+        return bool(relative.std() > 0 and skewness(relative) > MOST_COST_SKEW)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

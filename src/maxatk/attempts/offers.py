@@ -166,7 +166,7 @@ def frontier(
     middle = [row for row in rows if row.family == SINGLE][int(pick[len(pick) // 2])]
     return Frontier(
         offers=tuple(offers),
-        gain=intervals.mean(apart, None, level),
+        gain=intervals.mean(apart, None, level, proved=log.heavy_costs),
         savings=tuple(
             equal.savings(mine, (scores[pick], costs[pick]), [prices[i] for i in pick], level=level, rng=rng)
         ),
@@ -265,7 +265,7 @@ class _Setting:
             name=row.name if row.price is None else f"{row.family}: {row.name}",
             price=row.price,
             score=intervals.mean(out.score, bounded, self.level),
-            cost=intervals.mean(out.cost, None, self.level),
+            cost=intervals.mean(out.cost, None, self.level, proved=self.log.heavy_costs),
             seconds=None if out.seconds is None else intervals.mean(out.seconds, None, self.level),
             solved=solved,
             cost_per_solved=float(out.cost.mean()) / solved if solved else math.inf,

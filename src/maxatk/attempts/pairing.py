@@ -198,7 +198,8 @@ def _pair(
 
     x, y = (per_task(both, both.arms.index(log.arms[arm]), [k], change)[:, 0] for arm in (a, b))
     wide = None if span is None else (span[0] - span[1], span[1] - span[0])
-    found = intervals.mean(x - y, wide, 1 - (1 - level) / pairs, proved=provable(span, proved))
+    bet = provable(span, proved) or (of == "cost" and log.heavy_costs)
+    found = intervals.mean(x - y, wide, 1 - (1 - level) / pairs, proved=bet)
     return Difference(
         **vars(found),
         first=log.arms[a],

@@ -209,13 +209,14 @@ def summary(
     dearest = max(log.cost_range[1], most_cost)
     a, b = (_Limits(log, out, length, dearest, nothing) for out, length in zip((mine, other), lengths, strict=True))
 
-    def mean(values: _Between, known: bool, proved: bool = proved) -> Estimate:
+    def mean(values: _Between, known: bool, proved: bool = proved, paid: bool = False) -> Estimate:
         # A range that follows from the dearest attempt seen is no proof, but the careful choice where one is asked for.
         span = values.span if known or proved else None
-        found = intervals.mean(values.low, span, level, proved=proved, known=known)
+        bet = proved or (paid and log.heavy_costs and not log.cost_limited)
+        found = intervals.mean(values.low, span, level, proved=bet, known=known)
         if np.array_equal(values.low, values.up):
             return found
-        above = intervals.mean(values.up, span, level, proved=proved, known=known)
+        above = intervals.mean(values.up, span, level, proved=bet, known=known)
         return replace(found, value=float(values.cut.mean()), upper=above.upper)
 
     bounded, limited = log.score_range is not None, log.cost_limited
@@ -223,17 +224,17 @@ def summary(
     seconds = None if mine.seconds is None else _Between.known(mine.seconds, (0.0, float(mine.seconds.max())))
     return Replay(
         score=mean(a.score, bounded),
-        cost=mean(a.cost, limited),
-        net=mean(a.net(price), bounded and limited),
-        gain=mean(gain, same or (bounded and limited)),
-        usual_gain=mean(gain, same or (bounded and limited), proved=False),
+        cost=mean(a.cost, limited, paid=True),
+        net=mean(a.net(price), bounded and limited, paid=True),
+        gain=mean(gain, same or (bounded and limited), paid=True),
+        usual_gain=mean(gain, same or (bounded and limited), proved=False, paid=True),
         score_gain=mean(a.score.less(b.score), bounded),
         seconds=None if seconds is None else mean(seconds, False),
         attempts=float(mine.attempts.mean()),
         solved=float(mine.solved.mean()),
         cost_ratio=intervals.ratio(mine.cost, other.cost, level),
         single_score=mean(b.score, bounded),
-        single_cost=mean(b.cost, limited),
+        single_cost=mean(b.cost, limited, paid=True),
         single=str(single),
         cut=single.cut,
         price=price,
