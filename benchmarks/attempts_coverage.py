@@ -237,7 +237,12 @@ def heavy_ladder(tasks: int, attempts: int, rng: Any, first: int = 0) -> at.Log:
     log = attempt_worlds.ladder(tasks, attempts, rng, first)
     level = rng.lognormal(-0.36, 0.85, tasks)
     cost = log.cost * level[log.task] * rng.lognormal(-0.36, 0.85, len(log.cost))
-    return at.Log(**{**{f: getattr(log, f) for f in log.__dataclass_fields__}, "cost": cost})
+    return at.Log(**{**fields(log), "cost": cost})
+
+
+def fields(log: at.Log) -> dict[str, Any]:
+    """What a log is made of."""
+    return {name: getattr(log, name) for name in log.__dataclass_fields__}
 
 
 WORLDS = {
@@ -246,7 +251,8 @@ WORLDS = {
     "ladder, heavy costs": heavy_ladder,
 }
 PRICES = {"ladder": 0.02, "specialists": 0.02, "ladder, heavy costs": 0.02}
-MOST = {
+# What attempts of these worlds' arms cost at most, but for one in a million.
+MOST = {"ladder": (15.0, 60.0, 225.0), "specialists": (10.0, 20.0, 60.0)}
     "ladder": 200.0,
     "specialists": 200.0,
 }  # what an attempt in these worlds costs at most, for all practical purposes
@@ -288,8 +294,7 @@ def replays() -> Iterator[Row]:
                     found = getattr(usual, name)
                     rows[name, "usual"].add(found.lower, found.upper, true)
                 if world in MOST:
-                    limited = at.Log(**{**{f: getattr(log, f) for f in log.__dataclass_fields__},
-                                        "cost_range": (0.0, MOST[world]), "cost_limited": True})  # fmt: skip
+                    limited = at.Log(**{**fields(log), "cost_limits": MOST[world], "cost_limited": True})
                     proved = plan.replay(limited)
                     for name, true in truths.items():
                         found = getattr(proved, name)

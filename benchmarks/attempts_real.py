@@ -2,9 +2,9 @@
 
     MAXATK_TERMINAL_BENCH=terminal_bench.csv python benchmarks/attempts_real.py
 
-The log of tau-bench is in tests/data. That of terminal-bench (task, arm, attempt, score, cost, from the run summaries of
-laude-institute/terminal-bench-leaderboard, commit 8e1925a3) states no licence and is not here: its rows are made only
-where the variable names a copy.
+The log of tau-bench is in tests/data. That of terminal-bench (task, arm, attempt, score, cost, from the run summaries
+of laude-institute/terminal-bench-leaderboard, commit 8e1925a3) states no licence and is not here: its rows are made
+only where the variable names a copy.
 """
 
 import os
@@ -16,6 +16,7 @@ import numpy as np
 
 from common import report
 from maxatk import attempts as at
+from maxatk.attempts.tables import spelled
 
 TAU = Path(__file__).parents[1] / "tests" / "data" / "tau_airline_gpt4o.csv"
 PRICES = (0.2, 0.05, 0.0125)  # of an attempt of average cost, in units of the range of scores
@@ -47,6 +48,10 @@ def _terminal_bench() -> at.Log | None:
     return at.read_log(path) if path else None
 
 
+def _ends(found: at.Estimate) -> tuple[float, float, float]:
+    return found.value, found.lower, found.upper
+
+
 def sequences() -> list[dict[str, Any]]:
     """Sequences on held-out tasks, beside the best capped arm."""
     logs = {"tau-bench airline, gpt-4o": at.read_log(TAU)}
@@ -70,15 +75,13 @@ def sequences() -> list[dict[str, Any]]:
                 {
                     "log": name,
                     "price": share,
-                    "sequence": ", ".join(plan.arms)
-                    if len(plan.arms) < 6
-                    else f"{', '.join(plan.arms[:4])}, ... ({len(plan.arms)})",
+                    "sequence": spelled(plan.arms[:5]) + (f", ... ({len(plan.arms)})" if len(plan.arms) > 5 else ""),
                     "score": round(found.score.value, 3),
                     "cost": round(found.cost.value / usual, 2),
                     "best capped arm": plan.single.words,
                     "its score": round(found.single_score.value, 3),
                     "its cost": round(found.single_cost.value / usual, 2),
-                    "gain, points": f"{100 * found.gain.value:+.1f} [{100 * found.gain.lower:+.1f}, {100 * found.gain.upper:+.1f}]",
+                    "gain, points": "{:+.1f} [{:+.1f}, {:+.1f}]".format(*(100 * x for x in _ends(found.gain))),
                 }
             )
     return rows

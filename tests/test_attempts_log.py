@@ -23,11 +23,11 @@ ROWS = [
 
 
 def same(log, other):
-    assert (log.tasks, log.arms, log.score_range, log.cost_range) == (
+    assert (log.tasks, log.arms, log.score_range, log.cost_limits) == (
         other.tasks,
         other.arms,
         other.score_range,
-        other.cost_range,
+        other.cost_limits,
     )
     for name in ("task", "arm", "score", "cost"):
         assert getattr(log, name).tolist() == getattr(other, name).tolist()
@@ -169,6 +169,9 @@ def broken(**change):
         (ROWS, {"score_range": 1}, "score_range must be two numbers, the least and the greatest score, not 1"),
         (ROWS, {"score_range": (0, float("nan"))}, "score_range is not a number"),
         (ROWS, {"cost_limit": 3}, "record 4: cost 4 is more than the cost_limit 3"),
+        (ROWS, {"cost_limit": {"x": 9}}, "cost_limit has no entry for arm 'y'"),
+        (ROWS, {"cost_limit": {"x": 1.5, "y": 9}}, "record 1: cost 2 is more than the cost_limit 1.5"),
+        (ROWS, {"cost_limit": "9"}, "the log: cost_limit must be a number, not '9'"),
         (broken(score=None), {"unscored": float("nan")}, "unscored is not a number"),
         ("task", {}, "records must be a list of dictionaries, not 'task'"),
         (5, {}, "records must be a list of dictionaries, not 5"),

@@ -35,9 +35,7 @@ class Columns:
     where: Callable[[int], str]  # the place of an entry in words, such as "line 7"
 
 
-def checked(
-    columns: Columns, score_range: Range | None, cost_limit: float | None, unscored: float | None
-) -> dict[str, Any]:
+def checked(columns: Columns, score_range: Range | None, cost_limit: Any, unscored: float | None) -> dict[str, Any]:
     """The fields of a log."""
     n = len(columns.score)
     if not n:
@@ -61,7 +59,7 @@ def checked(
         "cost": _frozen(cost[order]),
         "seconds": None if seconds is None else _frozen(seconds[order]),
         "score_range": _score_range(score_range, score, where),
-        "cost_range": (1.0, 1.0) if in_units else (0.0, _cost_limit(cost_limit, cost, where)),
+        "cost_limits": (1.0,) * len(arms) if in_units else _cost_limits(cost_limit, cost, arm, arms, where),
         "cost_limited": in_units or cost_limit is not None,
         "in_units": in_units,
     }
@@ -172,11 +170,20 @@ def _score_range(given: Any, score: Floats, where: Callable[[int], str]) -> Rang
     return low, high
 
 
-def _cost_limit(given: Any, cost: Floats, where: Callable[[int], str]) -> float:
+def _cost_limits(
+    given: Any, cost: Floats, arm: Ints, arms: list[str], where: Callable[[int], str]
+) -> tuple[float, ...]:
+    """What no attempt of each arm can cost more than: as given, for all or by arm, or else the most that was seen."""
     known = np.where(np.isfinite(cost), cost, 0.0)
     if given is None:
-        return float(known.max())
-    limit = _number(given, "cost_limit", "the log")
-    if (above := int(known.argmax())) >= 0 and known[above] > limit:
-        raise InputError(f"{where(above)}: cost {known[above]:g} is more than the cost_limit {limit:g}")
-    return limit
+        return tuple(float(known[arm == number].max()) for number in range(len(arms)))
+    limits = [given] * len(arms)
+    if checks.is_dict(given):
+        if missing := next((name for name in arms if name not in given), None):
+            raise InputError(f"cost_limit has no entry for arm {checks.shown(missing)}")
+        limits = [given[name] for name in arms]
+    found = np.array([_number(limit, "cost_limit", "the log") for limit in limits])
+    if above := np.flatnonzero(known > found[arm]).tolist():
+        place = above[0]
+        raise InputError(f"{where(place)}: cost {known[place]:g} is more than the cost_limit {found[arm[place]]:g}")
+    return tuple(found.tolist())

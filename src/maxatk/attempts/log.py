@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
@@ -50,8 +50,10 @@ class Log:
     cost: Floats  # [N] what it cost, NaN where that is not known
     seconds: Floats | None  # [N] how long it took, where that was logged
     score_range: Range | None  # what no score can leave
-    cost_range: Range  # what no cost of an attempt can leave, if `cost_limit` was given; else what was seen
-    cost_limited: bool  # whether the upper end of `cost_range` was given, or is known since costs were not logged
+    cost_limits: tuple[
+        float, ...
+    ]  # what no attempt of each arm can cost more than, if that was given; else the most seen
+    cost_limited: bool  # whether it was given, or is known since costs were not logged
     in_units: bool  # whether costs are just numbers of attempts, for want of a column
 
     @classmethod
@@ -66,7 +68,7 @@ class Log:
         seconds: str | None = None,
         attempt: str | None = None,
         score_range: Range | None = None,
-        cost_limit: float | None = None,
+        cost_limit: float | Mapping[str, float] | None = None,
         unscored: float | None = None,
     ) -> Log:
         """A log from dictionaries, one per attempt.
@@ -80,7 +82,7 @@ class Log:
             seconds: which says how long it took; "seconds" if there is one.
             attempt: which numbers the attempts, so that one that occurs twice is refused; "attempt" if there is one.
             score_range: what no score can leave, which proofs need; (0, 1) where all scores lie in it.
-            cost_limit: what no attempt can cost more than, if there is such a limit.
+            cost_limit: what no attempt can cost more than, for all arms or by arm, if there is such a limit.
             unscored: what an attempt without a score counts as; without it such an attempt is refused.
 
         >>> from maxatk import attempts as at
@@ -102,7 +104,7 @@ class Log:
         seconds: str | None = None,
         attempt: str | None = None,
         score_range: Range | None = None,
-        cost_limit: float | None = None,
+        cost_limit: float | Mapping[str, float] | None = None,
         unscored: float | None = None,
     ) -> Log:
         """A log from a data frame with one row per attempt: pandas, Polars, or any other that narwhals knows.
@@ -219,6 +221,7 @@ class Log:
             self,
             tasks=tuple(np.array(self.tasks, object)[keep_task]),
             arms=tuple(np.array(self.arms, object)[keep_arm]),
+            cost_limits=tuple(np.array(self.cost_limits)[keep_arm].tolist()),
             task=new_task[self.task[rows]],
             arm=new_arm[self.arm[rows]],
             score=self.score[rows],

@@ -172,7 +172,7 @@ def _measured(log: Log, of: str, k: int, passed: float | None) -> Log:
         raise InputError(f"{of} is compared for one attempt: leave k and passed out")
     if of == "cost":
         walk.costed(log)
-        span = log.cost_range if log.cost_limited and not log.in_units else None
+        span = (0.0, max(log.cost_limits)) if log.cost_limited else None
         return replace(log, score=log.cost, score_range=span)
     if log.seconds is None or np.isnan(log.seconds).any():
         raise InputError("the log does not say of every attempt how many seconds it took")

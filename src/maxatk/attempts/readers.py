@@ -12,7 +12,7 @@ import itertools
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -66,7 +66,7 @@ def read_log(
     seconds: str | None = None,
     attempt: str | None = None,
     score_range: tuple[float, float] | None = None,
-    cost_limit: float | None = None,
+    cost_limit: float | Mapping[str, float] | None = None,
     unscored: float | None = None,
 ) -> Log:
     """Read a log of attempts from a file, or from several that are put together.
@@ -84,7 +84,7 @@ def read_log(
         seconds: which says how long it took; "seconds" if there is one.
         attempt: which numbers the attempts, so that one that occurs twice is refused; "attempt" if there is one.
         score_range: what no score can leave, which proofs need; (0, 1) where all scores lie in it.
-        cost_limit: what no attempt can cost more than, if there is such a limit.
+        cost_limit: what no attempt can cost more than, for all arms or by arm, if there is such a limit.
         unscored: what an attempt without a score counts as; without it such an attempt is refused.
 
     >>> from pathlib import Path

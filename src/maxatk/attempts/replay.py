@@ -7,7 +7,9 @@ over tasks has an interval, and the difference from the best single capped arm, 
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -128,10 +130,8 @@ def replay(plan: SequencePlan, log: Log, level: float, proved: bool, passed: flo
     mine = walk.follow(log, plan.arms, plan.stop_at, plan.nothing, bar)
     other = walk.follow(log, plan.single.arms, plan.single.stop_at, plan.nothing, bar)
     same = plan.arms == plan.single.arms and (plan.stop_at == plan.single.stop_at or not plan.arms)
-    lengths = np.full(len(log.tasks), len(plan.arms)), np.full(len(log.tasks), plan.single.cap)
     return summary(
-        log, mine, other, lengths, plan.price, plan.single, same, checked_level(level), proved,
-        max(plan.dearest.values()), plan.nothing,
+        log, mine, other, [plan], plan.price, plan.single, same, checked_level(level), proved,
     )  # fmt: skip
 
 
@@ -184,7 +184,6 @@ def cross_replay(
     method = "portfolio" if method == "auto" and whole.method == "portfolio" else method
     place = {task: number for number, task in enumerate(log.tasks)}
     mine, other = walk.Gathered(n), walk.Gathered(n)
-    lengths = np.zeros(n, np.int64), np.zeros(n, np.int64)
     plans: list[SequencePlan] = []
     for rest, held_out in log.folds(folds, rng):
         # The method is chosen anew on the rest: the choice is part of what is judged.
@@ -192,22 +191,20 @@ def cross_replay(
         rows = np.array([place[task] for task in held_out.tasks])
         mine.put(rows, walk.follow(held_out, plan.arms, plan.stop_at, plan.nothing, bar))
         other.put(rows, walk.follow(held_out, plan.single.arms, plan.single.stop_at, plan.nothing, bar))
-        lengths[0][rows], lengths[1][rows] = len(plan.arms), plan.single.cap
         plans.append(plan)
     same = all(plan.arms == plan.single.arms and plan.stop_at == plan.single.stop_at for plan in plans)
     return summary(
-        log, mine.outcome(), other.outcome(), lengths, whole.price, whole.single, same, checked_level(level), proved,
-        max(whole.dearest.values()), whole.nothing,
+        log, mine.outcome(), other.outcome(), plans, whole.price, whole.single, same, checked_level(level), proved,
     )  # fmt: skip
 
 
 def summary(
-    log: Log, mine: Outcome, other: Outcome, lengths: tuple[Any, Any], price: float, single: Capped, same: bool,
-    level: float, proved: bool, most_cost: float, nothing: float,
+    log: Log, mine: Outcome, other: Outcome, plans: Sequence[SequencePlan], price: float, single: Capped, same: bool,
+    level: float, proved: bool,
 ) -> Replay:  # fmt: skip
-    """Outcomes by task as a :class:`Replay`."""
-    dearest = max(log.cost_range[1], most_cost)
-    a, b = (_Limits(log, out, length, dearest, nothing) for out, length in zip((mine, other), lengths, strict=True))
+    """Outcomes by task as a :class:`Replay`; each task was tried with one of some plans."""
+    a = _Limits(log, mine, plans, [plan.arms for plan in plans])
+    b = _Limits(log, other, plans, [plan.single.arms for plan in plans])
 
     def mean(values: _Between, known: bool, proved: bool = proved, paid: bool = False) -> Estimate:
         # A range that follows from the dearest attempt seen is no proof, but the careful choice where one is asked for.
@@ -272,16 +269,21 @@ class _Limits:
     every attempt that was not logged may have cost nothing, or as much as any.
     """
 
-    def __init__(self, log: Log, out: Outcome, lengths: Any, dearest: float, nothing: float) -> None:
-        span = log.score_range
-        if span is not None and not lengths.all():
+    def __init__(
+        self, log: Log, out: Outcome, plans: Sequence[SequencePlan], sequences: Sequence[Sequence[str]]
+    ) -> None:
+        limit = dict(zip(log.arms, log.cost_limits, strict=True))
+        dearest = {arm: max(limit[arm], *(plan.dearest.get(arm, 0.0) for plan in plans)) for arm in log.arms}
+        span, nothing = log.score_range, plans[0].nothing
+        if span is not None and not all(sequences):  # some task may be given no attempt
             span = min(span[0], nothing), max(span[1], nothing)
         high = span[1] if span is not None else log.top
         up = out.score + np.maximum(out.open * high - out.open_best, 0.0)
         self.score = _Between(out.score, out.score, up, span)
-        first = log.cost_range[0] if lengths.all() else 0.0  # the first attempt is always made
-        most = out.cost + out.open * out.missing * dearest
-        self.cost = _Between(out.cost, out.cost, most, (first, int(lengths.max()) * dearest))
+        most = max(math.fsum(dearest[arm] for arm in sequence) for sequence in sequences)
+        least = 1.0 if log.in_units and all(sequences) else 0.0  # the first attempt is always made
+        missing = out.cost + out.open * out.missing * max(dearest.values())
+        self.cost = _Between(out.cost, out.cost, missing, (least, most))
 
     def net(self, price: float) -> _Between:
         """Score less price times cost."""
