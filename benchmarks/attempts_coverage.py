@@ -253,9 +253,6 @@ WORLDS = {
 PRICES = {"ladder": 0.02, "specialists": 0.02, "ladder, heavy costs": 0.02}
 # What attempts of these worlds' arms cost at most, but for one in a million.
 MOST = {"ladder": (15.0, 60.0, 225.0), "specialists": (10.0, 20.0, 60.0)}
-    "ladder": 200.0,
-    "specialists": 200.0,
-}  # what an attempt in these worlds costs at most, for all practical purposes
 
 
 @cache

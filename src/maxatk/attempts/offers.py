@@ -46,7 +46,7 @@ class Offer:
     seconds: Estimate | None  # how long a task takes, attempts one after the other
     solved: float  # the share of tasks solved
     cost_per_solved: float  # cost for every task that is solved; infinite if none is
-    cost_per_solved_range: Range  # an interval for it (Fieller's)
+    cost_per_solved_range: Range  # an interval for it
     dominated_by: str | None  # an offer that scores no less and costs no more
     surely: bool  # whether that is so beyond the noise of these tasks
 
@@ -259,7 +259,7 @@ class _Setting:
     def _offer(self, row: _Row, dominated_by: str | None, surely: bool) -> Offer:
         out, solved = row.out, float(row.out.solved.mean())
         bounded = self.log.score_range
-        low, high = intervals.ratio(out.cost, out.solved, self.level) if solved else (0.0, math.inf)
+        low, high = self._per_solved(out) if solved else (0.0, math.inf)
         return Offer(
             family=row.family,
             name=row.name if row.price is None else f"{row.family}: {row.name}",
@@ -273,6 +273,15 @@ class _Setting:
             dominated_by=dominated_by,
             surely=surely,
         )
+
+    def _per_solved(self, out: Outcome) -> Range:
+        """An interval for the cost of a solved task."""
+        if not self.log.heavy_costs:
+            return intervals.ratio(out.cost, out.solved, self.level)
+        both = (1 + self.level) / 2  # two intervals that hold together
+        cost = intervals.mean(out.cost, None, both, proved=True)
+        solved = intervals.mean(out.solved, (0.0, 1.0), both, proved=True)
+        return cost.lower / solved.upper, cost.upper / solved.lower if solved.lower > 0 else math.inf
 
     def nets(self, rows: Sequence[_Row], family: str) -> Floats:
         """Score less cost at its price, of the choices of a family [prices, T]."""
