@@ -152,6 +152,32 @@ def test_the_lattice_finds_the_best_of_all_sequences(made, stop_at, price):
         paths.FEWEST = paths_fewest
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_lattice_looks_far_ahead(seed, thorough):
+    """Three arms of different costs, where the best first attempt depends on what comes much later."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for task in range(6):
+        for arm in "abc":
+            p = rng.random()
+            for _ in range(2):
+                score = rng.choice([0.0, 0.5, 1.0], p=[1 - p, p / 2, p / 2])
+                rows.append({"task": task, "arm": arm, "score": score, "cost": rng.choice([0.2, 1.0, 3.0])})
+    log = at.Log.from_records(rows)
+    board, limit = Board(log, 1.0, 0.0), caps(log)
+    every = [
+        along(board, one)
+        for length in range(7)
+        for one in itertools.product(range(3), repeat=length)
+        if max(Counter(one).values(), default=0) <= 2
+    ]
+    lattice = Lattice(board, limit)
+    for price in (0.02, 0.05, 0.1, 0.2):
+        found = along(board, lattice.best(price))
+        best = max(path.score[-1] - price * path.cost[-1] for path in every)
+        assert found.score[-1] - price * found.cost[-1] == pytest.approx(best, abs=1e-11)
+
+
 @settings(max_examples=40)
 @given(logs(), st.sampled_from([0.25, 0.5, 1.0]))
 def test_greedy_takes_the_most_gain_per_cost(made, stop_at):

@@ -197,6 +197,11 @@ class _Row:
     out: Outcome
     cut: bool = False
 
+    @property
+    def title(self) -> str:
+        """Its name, and its family where it was chosen."""
+        return self.name if self.price is None else f"{self.family}: {self.name}"
+
 
 @dataclass(frozen=True)
 class _Setting:
@@ -254,7 +259,7 @@ class _Setting:
         by = int(np.flatnonzero(above)[score[above].argmax()])
         more = intervals.mean(scores[by] - scores[place], None, self.level)
         less = intervals.mean(costs[place] - costs[by], None, self.level)
-        return rows[by].name, more.lower >= 0 and less.lower >= 0
+        return rows[by].title, more.lower >= 0 and less.lower >= 0
 
     def _offer(self, row: _Row, dominated_by: str | None, surely: bool) -> Offer:
         out, solved = row.out, float(row.out.solved.mean())
@@ -262,7 +267,7 @@ class _Setting:
         low, high = self._per_solved(out) if solved else (0.0, math.inf)
         return Offer(
             family=row.family,
-            name=row.name if row.price is None else f"{row.family}: {row.name}",
+            name=row.title,
             price=row.price,
             score=intervals.mean(out.score, bounded, self.level),
             cost=intervals.mean(out.cost, None, self.level, proved=self.log.heavy_costs),

@@ -249,7 +249,9 @@ def _study(
 
 
 def _share_tasks(log: Log) -> bool:
-    return bool((log.counts > 0).all(axis=1).any()) and bool((log.counts[(log.counts > 0).all(axis=1)] > 0).all())
+    """Whether every two arms have a task in common."""
+    tried = (log.counts > 0).astype(np.int64)
+    return bool((tried.T @ tried > 0).all())
 
 
 def _priced(log: Log, notes: list[str]) -> Log | None:

@@ -57,7 +57,8 @@ class Board:
         self.won_solved = total(one, ~short & (log.score >= solved)) / np.maximum(
             reached, 1
         )  # [T, A] how many solve it
-        paid = [log.cost] if log.seconds is None else [log.cost, log.seconds]
+        timed = log.seconds is not None and not np.isnan(log.seconds).any()
+        paid = [log.cost, log.seconds] if log.seconds is not None and timed else [log.cost]
         # [P, T, A] mean cost, and seconds, of attempts that fall short, and of those that do not
         self.paid_short = np.stack([total(x, short) / np.maximum(self.short, 1) for x in paid])
         self.paid_won = np.stack([total(x, ~short) / np.maximum(reached, 1) for x in paid])
