@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -133,6 +134,17 @@ def test_what_to_do_can_be_one_arm(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "there is one arm only" in out
     assert "0.72 [0.59, 0.85]" in out or "0.72  0.59 to 0.85" in out
+
+
+def test_a_gain_that_may_be_chance_is_no_advice(study):
+    doubtful = replace(study.replay, gain=at.Estimate(0.01, -0.001, 0.02, 50, 0.95, "t"))
+    first, second = replace(study, replay=doubtful).advice
+    assert first.startswith(f"Try {study.plan.single}, and stop as soon as one scores")
+    assert "a sequence gains between -0.00" in second
+    clear = replace(study.replay, gain=at.Estimate(0.01, 0.001, 0.02, 50, 0.95, "t"))
+    first, second = replace(study, replay=clear).advice
+    assert first == f"Try {study.plan.words}"
+    assert "better by 0.00" in second
 
 
 def test_budgets_scores_and_parts(tmp_path, capsys):

@@ -176,6 +176,11 @@ def test_the_shadow_price_is_the_least_that_can_be_paid(found, waiting, money):
     assert price == 0 or all(spent(x) > money for x in lower)
 
 
+def test_an_attempt_that_is_just_worth_its_price_is_not_made():
+    ladder = Ladder([at.Step("a", 1.0, 0.5, 1.0), at.Step("a", 0.5, 0.25, 1.0)])
+    assert (ladder.cut(0.25), ladder.cut(0.2499), ladder.cut(0.5), ladder.cut(0.4999)) == (1, 2, 0, 1)
+
+
 def test_what_was_learned_is_the_mean_of_old_and_new():
     old = (at.Step("a", 1.0, 0.5, 2.0), at.Step("b", 0.5, 0.2, 4.0), at.Step("b", 0.25, 0.1, 4.0))
     climbs = [

@@ -481,6 +481,21 @@ def test_tasks_that_are_alike_do_not_warn():
     assert found.pooled == pytest.approx(found.measured, abs=0.02)
 
 
+def test_the_share_of_variance_by_hand():
+    """Scores 0 2 | 4 6 8 | 5, by the analysis of variance for unequal numbers, in fractions."""
+    cells = ((0, 2), (4, 6, 8), (5,))
+    scores = [Fraction(x) for cell in cells for x in cell]
+    mean = sum(scores) / 6
+    means = [Fraction(sum(cell), len(cell)) for cell in cells]
+    within = sum((x - m) ** 2 for cell, m in zip(cells, means, strict=True) for x in cell) / 3
+    among = sum(len(cell) * (m - mean) ** 2 for cell, m in zip(cells, means, strict=True)) / 2
+    usual = (6 - Fraction(4 + 9 + 1, 6)) / 2
+    variance = (among - within) / usual
+    rows = [{"task": t, "score": x} for t, cell in enumerate(cells) for x in cell]
+    (found,) = at.difficulty(at.Log.from_records(rows))
+    assert found.between == pytest.approx(float(variance / (variance + within)), rel=1e-12)
+
+
 def test_the_share_of_variance_between_tasks_is_that_of_the_textbook():
     rng = np.random.default_rng(2)
     n, k = 3000, 4

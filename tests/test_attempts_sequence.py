@@ -210,6 +210,7 @@ def test_a_score_is_reached_for_as_little_as_possible(small_log):
         assert plan.score >= path.score[length] - 1e-12
         assert plan.cost <= path.cost[length] + 1e-12
         assert plan.reach == path.score[length]
+        assert plan.price == pytest.approx(plan.steps[-1].worth)
     assert at.sequence(small_log, reach=0.0, method="greedy").arms == []
 
 
@@ -515,6 +516,19 @@ def test_what_dominates_what(offered):
 def test_one_arm_is_enough_where_arms_are_twins():
     found = at.frontier(twins(80, 4, 3))
     assert found.verdict.startswith("One arm with a cap is as good as anything here (")
+
+
+def test_prices_at_which_the_log_cuts_one_arm_short_do_not_count(monkeypatch):
+    log = twins(80, 4, 3)
+    found = at.frontier(log)
+    assert 0 < found.fair < len(found.prices)
+    assert len(found.savings) <= found.fair
+    monkeypatch.setattr(Goal, "cut", lambda *given: False)
+    every = at.frontier(log)
+    assert every.fair == len(every.prices)
+    assert every.gain.value != found.gain.value
+    monkeypatch.setattr(Goal, "cut", lambda *given: True)
+    assert at.frontier(log).verdict.startswith("The log has too few attempts of each arm to say whether one arm alone")
 
 
 def test_one_arm_alone_has_a_frontier():
