@@ -161,7 +161,7 @@ def test_budgets_scores_and_parts(tmp_path, capsys):
         if words[0] == "--all":
             assert "(--all)" not in out
         elif words[0] == "--least":
-            assert "more offers cost no less and score no more than one of these (--all)." in out
+            assert "that cost no less and score no more than one of these (--all)." in out
 
 
 def test_few_tasks_costs_that_are_missing_and_other_notes(tmp_path, capsys):

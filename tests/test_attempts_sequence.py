@@ -510,7 +510,7 @@ def test_what_dominates_what(offered):
             assert by_name[offer.dominated_by] in above
     assert found.efficient == [offer for offer in found.offers if offer.dominated_by is None]
     assert found.verdict.startswith("Sequences are better than one arm with a cap")
-    assert "more offers cost no less" in str(found)
+    assert "that cost no less and score no more than one of these" in str(found)
 
 
 def test_one_arm_is_enough_where_arms_are_twins():

@@ -114,7 +114,7 @@ class Frontier:
 
     def __str__(self) -> str:
         hidden = len(self.offers) - len(self.efficient)
-        note = f"{hidden} more offers cost no less and score no more than one of these." if hidden else ""
+        note = f"Left out: {hidden} that cost no less and score no more than one of these." if hidden else ""
         return as_text(self.table(), "", note, self.verdict)
 
 

@@ -21,7 +21,7 @@ from maxatk.attempts.offers import Frontier, frontier
 from maxatk.attempts.pairing import Differences, differences
 from maxatk.attempts.plans import AttemptsWarning, SequencePlan
 from maxatk.attempts.replay import Replay, cross_replay
-from maxatk.attempts.sequences import Goal, sequence
+from maxatk.attempts.sequences import FEWEST_TASKS, Goal, sequence
 from maxatk.attempts.tables import short
 from maxatk.errors import InputError
 from maxatk.progress import reporter
@@ -74,6 +74,7 @@ class Study:
         because = "nothing that switches arms is clearly better" if len(self.log.arms) > 1 else "there is one arm only"
         first = f"Try {one}, {stop}: {because}." if one.cap else "Try nothing."
         more = "" if replay.same else f"; a sequence gains between {low} and {high} over it ({level})"
+        more += "" if replay.tasks >= FEWEST_TASKS else f"; {replay.tasks} tasks are too few to be sure of much"
         return first, f"{tried} {_with(replay.single_score)} for {_with(replay.single_cost)}{more}."
 
     def show(self, every: bool = False) -> RenderableType:
@@ -98,11 +99,12 @@ class Study:
         if self.differences is not None:
             of = f"the best of {self.k}" if self.k > 1 else "one attempt"
             hidden = 0 if every else len(self.differences) - len(self.differences.of_the_best)
-            surely = f"{100 * self.differences.level:g} % for all {len(self.differences)} pairs together"
+            pairs = f" for all {len(self.differences)} pairs together" if len(self.differences) > 1 else ""
+            surely = f"{100 * self.differences.level:g} %{pairs}"
             section(
                 f"Differences in {of}, task by task ({surely})",
                 self.differences.table(every),
-                *([f"{hidden} more pairs, of the other arms (--all)."] if hidden else []),
+                *([f"{_count(hidden, 'more pair')}, of the other arms (--all)."] if hidden else []),
             )
         shared = sorted((d for d in self.difficulty if d.k > 1), key=lambda d: d.measured - d.pooled)
         if shared:
@@ -110,7 +112,7 @@ class Study:
         if self.frontier is not None:
             hidden = len(self.frontier.offers) - len(self.frontier.efficient)
             note = (
-                [f"{hidden} more offers cost no less and score no more than one of these (--all)."]
+                [f"Left out: {_count(hidden, 'offer')} that cost no less and score no more than one of these (--all)."]
                 if hidden and not every
                 else []
             )
@@ -148,6 +150,10 @@ class Study:
         from maxatk.attempts import page
 
         page.write(self, path, title)
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 def _with(found: Any) -> str:
