@@ -9,7 +9,7 @@ import pytest
 
 import maxatk as mk
 from maxatk import attempts as at
-from maxatk.attempts import off_policy
+from maxatk.attempts.training import off_policy
 from subset_oracles import UNBIASED
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from maxatk.attempts.arrays import Array, Library, is_foreign, is_traced, like, on_host, taken_in
+from maxatk.attempts.training.arrays import Array, Library, is_foreign, is_traced, like, on_host, taken_in
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Ints

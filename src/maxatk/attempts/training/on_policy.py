@@ -13,9 +13,9 @@ The proofs are on the theory page "Weights that train for max@k".
 
 from typing import Any, NamedTuple
 
-from maxatk.attempts.arrays import Array, Library, like, refuse
-from maxatk.attempts.groups import by_group
-from maxatk.attempts.subsets import chances
+from maxatk.attempts.training.arrays import Array, Library, like, refuse
+from maxatk.attempts.training.groups import by_group
+from maxatk.attempts.training.subsets import chances
 from maxatk.base import checks
 from maxatk.base.checks import nearest, shown
 from maxatk.base.errors import InputError

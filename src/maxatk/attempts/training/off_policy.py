@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from maxatk.attempts.arrays import Array, Library, like, refuse
-from maxatk.attempts.groups import by_group
-from maxatk.attempts.on_policy import BASELINES, chosen, in_order, known, of_groups
-from maxatk.attempts.subsets import chances
+from maxatk.attempts.training.arrays import Array, Library, like, refuse
+from maxatk.attempts.training.groups import by_group
+from maxatk.attempts.training.on_policy import BASELINES, chosen, in_order, known, of_groups
+from maxatk.attempts.training.subsets import chances
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 
