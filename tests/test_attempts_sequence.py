@@ -10,7 +10,7 @@ import pytest
 import maxatk as mk
 from attempt_worlds import ladder, specialists, twins
 from maxatk import attempts as at
-from maxatk.attempts import equal, offers, paths, sequences, walk
+from maxatk.attempts.sequences import equal, offers, paths, sequence, walk
 from maxatk.attempts.sequences.sequence import Goal
 
 # Curves and differences.
@@ -277,7 +277,7 @@ def test_richer_methods_need_a_standard_error(monkeypatch):
         noise = 0.1 * (-1.0) ** np.arange(len(held_out.tasks))
         return np.zeros(len(held_out.tasks)) if plan.method == "greedy" else shift[plan.method] + noise
 
-    monkeypatch.setattr(sequences, "_net", told)
+    monkeypatch.setattr(sequence, "_net", told)
     for single, exact, chosen in (
         (-0.5, -0.5, "greedy"), (0.010, 0.0, "greedy"), (0.022, 0.0, "single"), (0.022, 0.03, "exact"),
     ):  # fmt: skip
@@ -403,7 +403,7 @@ def test_verdicts():
 
 def test_cross_replay_never_sees_the_tasks_that_it_judges(monkeypatch):
     log, seen = specialists(40, 3, 5), []
-    build, follow = sequences.Builder.plan, walk.follow
+    build, follow = sequence.Builder.plan, walk.follow
 
     def watched(self, method, why=""):
         plan = build(self, method, why)
@@ -419,7 +419,7 @@ def test_cross_replay_never_sees_the_tasks_that_it_judges(monkeypatch):
             checked.append(1)
         return follow(held, arms, stop_at, nothing, solved)
 
-    monkeypatch.setattr(sequences.Builder, "plan", watched)
+    monkeypatch.setattr(sequence.Builder, "plan", watched)
     monkeypatch.setattr(walk, "follow", judged)
     found = at.cross_replay(log, price=0.03, method="greedy")
     assert len(checked) == 10
