@@ -254,6 +254,8 @@ def test_trials_end_early_and_start_anew():
     returns = TryOut(run, policy).best_returns(4000)
     assert abs(returns.mean() - float(policy_value(mdp, policy, k))) < 4 * returns.std() / math.sqrt(4000)
     assert run.samples < 4000 * 6
+    with pytest.raises(mk.InputError, match="HistoryPolicy remembers more than M and G"):
+        TryOut(run, mk.HistoryPolicy(lambda seen: 0, k, mdp.horizon))
 
 
 @pytest.mark.parametrize(
