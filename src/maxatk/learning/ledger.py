@@ -22,15 +22,7 @@ import numpy as np
 from maxatk.base import archive, checks
 from maxatk.base.archive import Archive
 from maxatk.base.errors import InputError
-<<<<<<< HEAD:src/maxatk/learning/ledger.py
 from maxatk.learning.risk import Risk
-=======
-from maxatk.base.types import Floats, Ints
-from maxatk.learning.data import Data
-from maxatk.learning.models import CheckedModel
-from maxatk.planning import Plan, Solver, Status
-from maxatk.problem.objective import Objective
->>>>>>> main:src/maxatk/learning/run.py
 from maxatk.show.bounds import at_least, at_most, decimals_of
 
 VERSION = 2
@@ -116,26 +108,6 @@ class Ledger(ABC):
         if self.left is not None and n > self.left:
             raise InputError(f"budget: {n} samples are wanted, but only {self.left} are left")
         self._settled = False
-<<<<<<< HEAD:src/maxatk/learning/ledger.py
-=======
-        return self.model.sample(row, n, self.rng)
-
-    def plan(self, solver: Solver[PlanT], k: int) -> PlanT:
-        """A plan for the empirical problem."""
-        found = solver.solve(self.data.mdp(), Objective(k))
-        if found.status is Status.INTERRUPTED:  # it has caught what was meant for the whole run
-            raise KeyboardInterrupt
-        return found
-
-    def next_round(self, target: Ints) -> None:
-        """Begin another round: the trials of the last policy count as samples of their rows."""
-        self._settled = False
-        self.data.merge(self.trials)
-        self.trials, self.returns = Data(self.model), np.zeros(0)
-        self.target = target
-        self.round += 1
-        self.settle()
->>>>>>> main:src/maxatk/learning/run.py
 
     # Reporting and keeping.
 

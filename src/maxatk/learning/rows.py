@@ -1,6 +1,5 @@
 """Rows of a generative model: each sampled as often as a learner asks for, or along the trials of a policy."""
 
-import math
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from maxatk.learning.data import Data
 from maxatk.learning.ledger import Ledger
 from maxatk.learning.models import CheckedModel
 from maxatk.planning import Plan, Solver, Status
+from maxatk.problem.objective import Objective
 
 PlanT = TypeVar("PlanT", bound=Plan)
 
@@ -57,7 +57,7 @@ class RowLedger(Ledger):
 
     def plan(self, solver: Solver[PlanT], k: int) -> PlanT:
         """A plan for the empirical problem."""
-        plan = solver.solve(self.data.mdp(), k, -math.inf)
+        plan = solver.solve(self.data.mdp(), Objective(k))
         if plan.status is Status.INTERRUPTED:  # it has caught what was meant for the whole run
             raise KeyboardInterrupt
         return plan
