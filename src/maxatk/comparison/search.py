@@ -23,8 +23,10 @@ from maxatk.base.returns import Amounts
 from maxatk.base.types import Floats, Ints, Number
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.curves import Curve, Curves
-from maxatk.planning.lattice import Lattice, Slice
+from maxatk.planning.lattice import WholeLattice
 from maxatk.planning.slice_policy import SlicePolicy
+from maxatk.planning.slices import Task, WholeSlice
+from maxatk.planning.sweeper import Cores
 from maxatk.policies import CompressedPolicy, MarkovPolicy, MixedPolicy, RoundingPolicy, Rule
 
 MOST_CELLS = 2**25  # of a slice that is searched
@@ -62,10 +64,11 @@ class Search:
 
     def __init__(self, plan: CertifiedPlan, floor: float) -> None:
         self._plan, self.k = plan, plan.k
-        self._lattice, self._unit = plan.lattice, 1.0
-        if not plan.lattice.exact:
+        if isinstance(plan.lattice, WholeLattice):
+            self._lattice, self._unit = plan.lattice, 1.0
+        else:
             self._unit = plan.lattice.kappa
-            self._lattice = Lattice(plan.mdp.with_rewards(np.rint(plan.mdp.reward / self._unit)), 1.0, exact=True)
+            self._lattice = WholeLattice(plan.mdp.with_rewards(np.rint(plan.mdp.reward / self._unit)), 1.0)
         self._mdp, tables, step = self._lattice.mdp, self._lattice.tables, self._lattice.kappa
         low, high = self._mdp.return_range
         incumbent = math.ceil(max(float(plan.best_so_far) / self._unit, low) / step - 1e-9)
@@ -106,13 +109,13 @@ class Search:
             point_value=np.append(u, unit * worth[-1]) if ends else u,
         )
 
-    def _slice(self, after: Curve, m: float | None = None) -> Slice:
-        m = float(self.points[0]) if m is None else m
-        return Slice(self._lattice, self._lattice.tables, after, m, keep=True, memory=checks.memory() / 4)
+    def _slice(self, after: Curve, m: float | None = None) -> WholeSlice:
+        task = Task(after, (float(self.points[0]) if m is None else m,))
+        return WholeSlice.sweep(self._lattice, task, checks.memory() / 4, keep=True)
 
-    def _mass(self, found: Slice, choice: Ints) -> Floats:
+    def _mass(self, found: WholeSlice, choice: Ints) -> Floats:
         """Where rollouts go that take these rows [cells]."""
-        mass = np.zeros(len(found.lower))
+        mass = np.zeros(len(found.value))
         for p, s in zip(self._mdp.reset_prob, self._mdp.start_state.tolist(), strict=True):
             cell = found.cell(0, s, 0)
             if cell is not None:
@@ -120,7 +123,7 @@ class Search:
         stopping.run(kernels.carry_forward, found.tables, found.layout, choice, mass)
         return mass
 
-    def _law(self, found: Slice, mass: Floats) -> Floats:
+    def _law(self, found: WholeSlice, mass: Floats) -> Floats:
         """The law of the return, from where rollouts end."""
         law = np.zeros(len(self.points))
         place = found.final - self._first
@@ -131,7 +134,7 @@ class Search:
 
     def _remembering(self, policy: CompressedPolicy) -> CompressedPolicy:
         """The policy for the true rewards: it remembers them as steps of the lattice."""
-        if self._plan.lattice.exact:
+        if self._plan.lattice.whole:
             return policy
         unit = self._unit
         return RoundingPolicy(policy, lambda r: Fraction(unit) * int(np.rint(float(r) / unit)), 1 / Fraction(unit))
@@ -140,38 +143,38 @@ class Search:
         """The best policy of one rollout that sees its return, and what it is paid."""
         curve = self._curve(worth)
         found = self._slice(curve)
-        choice = np.zeros(len(found.lower), np.int64)
-        stopping.run(kernels.choose_greedily, found.tables, found.layout, found.lower, choice)
+        choice = np.zeros(len(found.value), np.int64)
+        stopping.run(kernels.choose_greedily, found.tables, found.layout, found.value[:, 0], choice)
         law = self._law(found, self._mass(found, choice))
         policy = SlicePolicy(self._lattice, Curves(1, (curve,)), float(self.points[0]))
-        return Candidate(self._remembering(policy), law), self._unit * float(found.at_start()[1, 0])
+        return Candidate(self._remembering(policy), law), self._unit * float(found.bounds(self._mdp)[1, 0])
 
-    def _best_markov(self, found: Slice, starts: Sequence[Ints]) -> Candidate:
+    def _best_markov(self, found: WholeSlice, starts: Sequence[Ints]) -> Candidate:
         """A good Markov policy for the payment at the end of a slice: the best that ascents from some rows lead to."""
-        choice = np.zeros(len(found.lower), np.int64)
+        choice = np.zeros(len(found.value), np.int64)
         best, best_rows = -math.inf, starts[0]
         for rows in (*starts, self._usual_rows(found, starts[0])):
-            rows, value = rows.copy(), found.lower.copy()
+            rows, value = rows.copy(), found.value[:, 0].copy()
             for _ in range(ROUNDS):
                 kernels.choose_by_state(found.layout, rows, choice)
                 mass = self._mass(found, choice)
                 gained = stopping.run(
-                    kernels.improve_rows, found.tables, found.layout, found.idle[1], mass, value, rows
+                    kernels.improve_rows, found.tables, found.layout, float(found.idle_value[0]), mass, value, rows
                 )
-                if gained <= 1e-12 * (abs(found.idle[1]) + self._lattice.kappa):
+                if gained <= 1e-12 * (abs(float(found.idle_value[0])) + self._lattice.kappa):
                     break
             paid = sum(
-                float(p) * (found.idle[1] if (cell := found.cell(0, s, 0)) is None else float(value[cell]))
+                float(p) * (float(found.idle_value[0]) if (cell := found.cell(0, s, 0)) is None else float(value[cell]))
                 for p, s in zip(self._mdp.reset_prob, self._mdp.start_state.tolist(), strict=True)
             )
             if paid > best:
                 best, best_rows = paid, rows
         return self.markov_candidate(best_rows)
 
-    def _usual_rows(self, found: Slice, default: Ints) -> Ints:
+    def _usual_rows(self, found: WholeSlice, default: Ints) -> Ints:
         """What the best policy that sees its return does most often at each step and state."""
-        choice = np.zeros(len(found.lower), np.int64)
-        stopping.run(kernels.choose_greedily, found.tables, found.layout, found.lower, choice)
+        choice = np.zeros(len(found.value), np.int64)
+        stopping.run(kernels.choose_greedily, found.tables, found.layout, found.value[:, 0], choice)
         mass = self._mass(found, choice)
         rows = default.copy()
         low, high, place = found.layout.low, found.layout.high, found.layout.place
@@ -184,7 +187,7 @@ class Search:
 
     def markov_candidate(self, rows: Ints) -> Candidate:
         """The Markov policy that takes these rows [H, S], with its law."""
-        choice = np.zeros(len(self._base.lower), np.int64)
+        choice = np.zeros(len(self._base.value), np.int64)
         kernels.choose_by_state(self._base.layout, rows, choice)
         policy = MarkovPolicy(self._mdp.action[rows], k=1)
         return Candidate(policy, self._law(self._base, self._mass(self._base, choice)), rows)
@@ -192,11 +195,7 @@ class Search:
     def rows_of(self, actions: Ints) -> Ints:
         """The rows that a Markov policy's actions [H, S] take."""
         states = np.arange(self._mdp.n_states)
-        nodes = self._mdp.step_layer.astype(np.int64) * self._mdp.n_states
-        pairs, action = self._mdp.pair_start, self._mdp.action
-        return np.stack(
-            [kernels.rows_of_actions(pairs, action, int(n), states, a) for n, a in zip(nodes, actions, strict=True)]
-        )
+        return np.stack([self._mdp.step(h).row_of(states, a) for h, a in enumerate(actions)])
 
     # Classes of policies.
 
@@ -249,10 +248,10 @@ class Search:
     def _upper(self, value: float, worth: Floats, paid: float) -> float:
         """What no policy sampled ``k`` times exceeds, by any law's value and the best that its ``u`` pays."""
         lattice, mdp = self._plan.lattice, self._plan.mdp
-        if not lattice.exact:  # the true rewards: bounded from above on the same lattice
+        if not lattice.whole:  # the true rewards: bounded from above on the same lattice
             curve = self._curve(worth, self._unit)
-            found = Slice(lattice, lattice.tables, curve, curve.floor, memory=checks.memory() / 4)
-            paid = float(found.at_start()[0, 0])
+            (bounds,) = Cores(checks.memory() / 4).bounds(lattice, [Task(curve, (curve.floor,))])
+            paid = float(bounds[0, 0])
         b, n = int(np.diff(mdp.outcome_start).max()), len(worth)
         size = lattice.largest + self._unit * float(np.abs(self.points).max())
         rounding = ((mdp.horizon * (b + 6) + 2 * n + 16) * 2.0**-53 * size) + mdp.horizon * lattice.error
