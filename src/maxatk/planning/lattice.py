@@ -133,6 +133,10 @@ class Lattice(ABC):
         """A bound on the size of every partial return."""
         return float(np.abs(self.mdp.reward).max()) * self.mdp.horizon
 
+    def steps(self, amounts: Floats | float) -> Floats:
+        """Amounts in lattice steps."""
+        return np.asarray(amounts, np.float64) / self.kappa
+
     # What the two kinds differ in.
 
     @property
@@ -207,6 +211,12 @@ class WholeLattice(Lattice):
         jump = np.rint(self.mdp.reward / self.kappa) - drift
         most_left: Any = np.rint(self.mdp.most / self.kappa) - left
         return jump, np.zeros(len(jump)), most_left
+
+    def steps(self, amounts: Floats | float) -> Floats:
+        """Amounts in lattice steps; what is whole but for rounding is whole."""
+        steps = super().steps(amounts)
+        whole = np.rint(steps)
+        return np.where(np.abs(steps - whole) < 1e-9 * np.maximum(np.abs(whole), 1), whole, steps)
 
     @property
     def error(self) -> float:
