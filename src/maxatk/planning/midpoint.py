@@ -15,6 +15,7 @@ import numpy as np
 
 from maxatk.base import checks
 from maxatk.base.errors import InputError
+from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
 from maxatk.planning.certified import Certified
 from maxatk.planning.certified_plan import CertifiedPlan
@@ -74,7 +75,7 @@ class Midpoint:
             mdp=mdp,
             objective=objective,
             lower=value - slack * (1 + 2.0**-40),
-            upper=value + slack * (1 + 2.0**-40),
+            upper=min(value + slack * (1 + 2.0**-40), max(mdp.return_range[1], floats_around(best)[1])),
             status=Status.WITHIN_TOL if whole else rounded.status,
             stats={**rounded.stats, "lattice_step": 1 / n, "seconds": time.perf_counter() - began},
             value=value,
