@@ -15,16 +15,12 @@ import maxatk as mk
 import oracles
 from maxatk.comparison import enumeration
 from maxatk.comparison.search import Search
-from problems import specs, table_of
+from problems import problem, specs
 
 module = importlib.import_module("maxatk.comparison.compare")
 MEAN, SINGLE, MARKOV, NO_BEST, NO_RETURN, ADAPTIVE = (
     module.MEAN, module.SINGLE, module.MARKOV, module.NO_BEST, module.NO_RETURN, module.ADAPTIVE,
 )  # fmt: skip
-
-
-def problem(spec) -> mk.MDP:
-    return mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
 
 
 def searched(mdp, k, **options) -> mk.Comparison:

@@ -15,47 +15,10 @@ import oracles
 from maxatk.evaluation import binned, exactly
 from maxatk.evaluation.law import Law, best_of, exact_best_of, in_floats, mixed
 from maxatk.evaluation.propagation import Units
-from problems import specs, table_of
+from policies import KINDS, policies, scrambled
+from problems import problem, specs
 
 module = importlib.import_module("maxatk.evaluation.evaluate")  # the package's name for it is the function
-
-
-def problem(spec, real_seed=None) -> mk.MDP:
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
-    if real_seed is None:
-        return mdp
-    rewards = np.random.default_rng(real_seed).normal(size=len(mdp.reward))
-    return mdp.with_rewards(np.rint(rewards * 2**40) / 2**40)  # so that sums of them fit into 64 bits
-
-
-def scrambled(mdp: mk.MDP, k: int, seed: int, sees_best=True, sees_return=True):
-    """A policy that jumps about as M and G change, deterministically."""
-
-    def choose(rollout, step, state, best, so_far):
-        offered = mdp.actions(step, state)
-        key = (seed, rollout, step, state, float(best) if sees_best else 0, float(so_far) if sees_return else 0)
-        return offered[hash(key) % len(offered)]
-
-    return choose
-
-
-def policies(mdp: mk.MDP, k: int, seed: int, best_so_far=-math.inf) -> dict[str, mk.CompressedPolicy]:
-    H = mdp.horizon
-    adaptive = scrambled(mdp, k, seed)
-    no_best = scrambled(mdp, k, seed, sees_best=False)
-    no_return = scrambled(mdp, k, seed, sees_return=False)
-    markov = scrambled(mdp, k, seed, False, False)
-    tables = [[[markov(i, h, s, 0, 0) for s in range(mdp.n_states)] for h in range(H)] for i in range(k)]
-    return {
-        "adaptive": mk.AdaptivePolicy(adaptive, k, H, best_so_far),
-        "no best": mk.NoBestPolicy(lambda i, h, s, g: no_best(i, h, s, 0, g), k, H, best_so_far),
-        "no return": mk.NoReturnPolicy(lambda i, h, s, m: no_return(i, h, s, m, 0), k, H, best_so_far),
-        "markov": mk.MarkovPolicy(tables, best_so_far=best_so_far),
-        "repeated": mk.MarkovPolicy(tables[0], k=k, best_so_far=best_so_far),
-    }
-
-
-KINDS = ["adaptive", "no best", "no return", "markov", "repeated"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -239,7 +202,7 @@ def test_a_policy_of_its_own_for_every_rollout():
 @given(spec=specs(), k=st.integers(1, 3), seed=st.integers(0, 99), n=st.sampled_from([1, 2, 3, 10]))
 def test_policies_that_round(spec, k, seed, n):
     """The paper's policy remembers rounded rewards and is paid true ones: exactly, and in bins of two atoms."""
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = problem(spec)
     mdp = mdp.with_rewards(np.random.default_rng(seed).random(len(mdp.reward)))
     plan = mk.solve(mdp, k, solver=mk.Midpoint(Fraction(1, n)))
     exact = mk.evaluate(mdp, plan.policy)
@@ -263,7 +226,7 @@ def test_policies_that_round(spec, k, seed, n):
 )
 def test_bins_alone(spec, k, seed, bins, kind):
     """Nothing dropped, only binned: merged means bound the value from below, split atoms from above."""
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = problem(spec)
     mdp = mdp.with_rewards(np.random.default_rng(seed).random(len(mdp.reward)))
     if kind == "markov":
         policy = policies(mdp, k, seed)["repeated"]

@@ -6,12 +6,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
+import reference_kernels
 from maxatk import kernels
 from maxatk.comparison.search import Search
-from maxatk.kernels import reference
 from maxatk.planning.curves import from_knots, identity
 from maxatk.planning.lattice import Lattice, Slice
-from problems import specs, table_of
+from problems import problem, specs, table_of
 
 GOING = np.zeros(1, np.int8)  # nobody asks to stop
 
@@ -60,7 +60,9 @@ def test_exact_sweep(drift, spec, knots, at, seed):
     m = 0.25 * round(m / 0.25) if seed % 2 else m
     found = Slice(lattice, lattice.tables, curve, m, keep=True)
     cells = all_cells(found)
-    expected = reference.exact_cells(lattice.tables, lattice.kappa, lattice.index(m), found.idle, ends(curve), cells)
+    expected = reference_kernels.exact_cells(
+        lattice.tables, lattice.kappa, lattice.index(m), found.idle, ends(curve), cells
+    )
     size = 1e-13 * max(1.0, abs(most), abs(least))
     single = all(len(mdp.actions(h, s)) == 1 for h in range(mdp.horizon) for s in range(mdp.n_states))
     for cell, (value, slope) in expected.items():
@@ -89,7 +91,7 @@ def test_exact_sweep(drift, spec, knots, at, seed):
     seed=st.integers(0, 99),
 )
 def test_bounding_sweep(spec, kappa, knots, at, seed):
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = problem(spec)
     random = np.random.default_rng(seed)
     mdp = mdp.with_rewards(mdp.reward + random.uniform(-0.1, 0.1, len(mdp.reward)))
     least, most = mdp.return_range
@@ -99,7 +101,9 @@ def test_bounding_sweep(spec, kappa, knots, at, seed):
     m = least + at * (most - least)
     found = Slice(lattice, lattice.tables, curve, m, keep=True)
     cells = all_cells(found)
-    expected = reference.bound_cells(lattice.tables, lattice.kappa, m, lattice.index(m), found.idle, ends(curve), cells)
+    expected = reference_kernels.bound_cells(
+        lattice.tables, lattice.kappa, m, lattice.index(m), found.idle, ends(curve), cells
+    )
     for cell, (upper, lower, _, _) in expected.items():
         at_cell = found.cell(*cell)
         assert found.upper[at_cell] == pytest.approx(upper, abs=1e-12)
@@ -110,7 +114,7 @@ def test_bounding_sweep(spec, kappa, knots, at, seed):
 @given(spec=specs(max_horizon=3), seed=st.integers(0, 99), kappa=st.sampled_from([0.3, 0.7]))
 def test_slopes_where_they_are_unique(spec, seed, kappa):
     """With one action nothing ties but kinks of the curve, which random rewards avoid: slopes must agree, too."""
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = problem(spec)
     random = np.random.default_rng(seed)
     assume(all(len(mdp.actions(h, s)) == 1 for h in range(mdp.horizon) for s in range(mdp.n_states)))
     mdp = mdp.with_rewards(mdp.reward + random.uniform(-0.1, 0.1, len(mdp.reward)))
@@ -121,7 +125,9 @@ def test_slopes_where_they_are_unique(spec, seed, kappa):
     m = least + 0.6 * (most - least)
     found = Slice(lattice, lattice.tables, curve, m, keep=True)
     cells = all_cells(found)
-    expected = reference.bound_cells(lattice.tables, lattice.kappa, m, lattice.index(m), found.idle, ends(curve), cells)
+    expected = reference_kernels.bound_cells(
+        lattice.tables, lattice.kappa, m, lattice.index(m), found.idle, ends(curve), cells
+    )
     for cell, numbers in expected.items():
         at_cell = found.cell(*cell)
         got = (found.upper[at_cell], found.lower[at_cell], found.slope_g[at_cell], found.slope_m[at_cell])
@@ -132,7 +138,7 @@ def test_slopes_where_they_are_unique(spec, seed, kappa):
 @given(spec=specs(max_horizon=3), knots=st.integers(1, 4), at=st.floats(0, 1), seed=st.integers(0, 99))
 def test_acting_and_walking_on_an_exact_slice(spec, knots, at, seed):
     """Greedy rows by their definition, the same for single questions and for all cells; and where they lead to."""
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = problem(spec)
     lattice = Lattice(mdp, 0.25, exact=True)
     tables = lattice.tables
     curve = some_curve(mdp, knots, np.random.default_rng(seed), 0.0)
@@ -190,7 +196,7 @@ def test_acting_and_walking_on_an_exact_slice(spec, knots, at, seed):
 )
 def test_best_planes(spec, kappa, at, seed):
     """At every cell, off the lattice in both directions, the best of all planes that a walk may have drifted to."""
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = problem(spec)
     random = np.random.default_rng(seed)
     mdp = mdp.with_rewards(mdp.reward + random.uniform(-0.1, 0.1, len(mdp.reward)))
     least, most = mdp.return_range
@@ -237,7 +243,7 @@ def test_bettered_rows(spec, seed, k):
 
     With one rollout every ascent ends at the mean-optimal value.
     """
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = problem(spec)
     plan = mk.solve(mdp, k)
     assume(plan.lattice.exact)
     search = Search(plan, mdp.return_range[0])

@@ -215,6 +215,7 @@ def test_subset_sums_by_hand():
 def test_an_exponent_and_a_confidence_bound():
     assert claim.exponent([1, 2, 4], [3, 24, 192]) == pytest.approx(3)
     assert claim.chance(0, 10) == pytest.approx(1 - 0.05**0.1)
+    assert claim.chance(10, 10) == 1
 
 
 def test_one_claim_alone(tmp_path, capsys):

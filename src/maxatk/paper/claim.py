@@ -1,6 +1,5 @@
 """What a claim of the paper becomes: checks with verdicts, tables, figures and numbers."""
 
-import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -10,6 +9,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy import stats
 
 T = TypeVar("T")
 
@@ -147,10 +147,5 @@ def seconds(run: Callable[[], object], repeats: int) -> float:
 
 
 def chance(failures: int, runs: int, confidence: float = 0.95) -> float:
-    """An upper confidence bound on a probability of failure (Clopper and Pearson), by bisection."""
-    low, high = failures / runs, 1.0
-    for _ in range(60):
-        p = (low + high) / 2
-        at_most = sum(math.comb(runs, j) * p**j * (1 - p) ** (runs - j) for j in range(failures + 1))
-        low, high = (p, high) if at_most > 1 - confidence else (low, p)
-    return high
+    """An upper confidence bound on a probability of failure (Clopper and Pearson)."""
+    return float(stats.beta.ppf(confidence, failures + 1, runs - failures)) if failures < runs else 1.0

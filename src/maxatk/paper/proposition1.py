@@ -4,6 +4,8 @@ import itertools
 import math
 from fractions import Fraction
 
+from scipy import optimize
+
 import maxatk as mk
 from maxatk.paper import drawing
 from maxatk.paper.claim import Claim, Effort, Picture, Table, check, equal
@@ -40,12 +42,8 @@ def limit(mu: float) -> float:
 
 
 def best_mu() -> float:
-    """Where the limit is largest, by golden section."""
-    low, high, golden = 0.1, 0.9, (math.sqrt(5) - 1) / 2
-    while high - low > 1e-9:
-        a, b = high - golden * (high - low), low + golden * (high - low)
-        low, high = (low, b) if limit(a) > limit(b) else (a, high)
-    return (low + high) / 2
+    """Where the limit is largest."""
+    return float(optimize.minimize_scalar(lambda mu: -limit(mu), bounds=(0.1, 0.9), options={"xatol": 1e-9}).x)
 
 
 def all_markov_policies(K: int) -> Fraction:
