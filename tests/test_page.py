@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
-from maxatk.show import figures, report
+from maxatk.show import report, views
 from maxatk.show.bounds import at_least, at_most, decimals_of
 from maxatk.show.grid import cell_names, find_grid
 from maxatk.show.page.moments import ANY, Count, ask, frame, sample_trials
@@ -180,7 +180,7 @@ def test_long_trials_are_not_shown(monkeypatch):
 def test_a_budget_of_questions_goes_to_the_trials_first():
     plan = mk.solve(mk.instances.windy_cliff(horizon=20), 3)
     trials = sample_trials(plan)
-    asked = ask(plan, Count(plan), trials, figures.range_of_interest(plan)[0], cells=20_000)
+    asked = ask(plan, Count(plan), trials, views.range_of_interest(plan)[0], cells=20_000)
     assert not asked.all_places
     assert sum(actions.size for actions in asked.actions) <= 20_000
     first = list(dict.fromkeys((t.step, t.state) for trial in trials for t in trial))
