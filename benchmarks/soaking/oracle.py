@@ -40,8 +40,15 @@ class Problem:
 
     @cached_property
     def _rows(self) -> list[dict[int, dict[int, list[tuple[Fraction, int | None, Fraction]]]]]:
+        exact = any(
+            isinstance(p, Fraction)
+            for table in self.steps
+            for actions in table.values()
+            for row in actions.values()
+            for p, *_ in row
+        )
         return [
-            {s: {a: _normalised(row) for a, row in actions.items()} for s, actions in table.items()}
+            {s: {a: _normalised(row, exact) for a, row in actions.items()} for s, actions in table.items()}
             for table in self.steps
         ]
 
@@ -61,13 +68,17 @@ class Problem:
         )
 
 
-def _normalised(row: list[tuple[Number, int, Number, bool]]) -> list[tuple[Fraction, int | None, Fraction]]:
-    """What a row means: equal outcomes together, floats added and rounded once, then all divided by the sum."""
+def _normalised(
+    row: list[tuple[Number, int, Number, bool]], exact: bool
+) -> list[tuple[Fraction, int | None, Fraction]]:
+    """What a row means: equal outcomes together, then all divided by their sum.
+
+    Probabilities are added exactly where any of the problem is a fraction; floats alone are added and rounded once.
+    """
     alike: dict[tuple[int | None, Fraction], list[Number]] = {}
     for p, t, r, done in row:
         if p > 0:
             alike.setdefault((None if done else t, Fraction(r)), []).append(p)
-    exact = any(isinstance(p, Fraction) for p, *_ in row)
     merged = {
         key: sum((Fraction(p) for p in some), Fraction(0)) if exact else Fraction(math.fsum(some))
         for key, some in alike.items()

@@ -7,7 +7,6 @@ as if nothing had happened.
 
 import hashlib
 import json
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from maxatk.base.types import Floats, Ints
 from maxatk.learning.data import Data
 from maxatk.learning.models import CheckedModel
 from maxatk.planning import Plan, Solver, Status
+from maxatk.problem.objective import Objective
 from maxatk.show.bounds import at_least, at_most, decimals_of
 
 PlanT = TypeVar("PlanT", bound=Plan)
@@ -114,7 +114,7 @@ class Run:
 
     def plan(self, solver: Solver[PlanT], k: int) -> PlanT:
         """A plan for the empirical problem."""
-        found = solver.solve(self.data.mdp(), k, -math.inf)
+        found = solver.solve(self.data.mdp(), Objective(k))
         if found.status is Status.INTERRUPTED:  # it has caught what was meant for the whole run
             raise KeyboardInterrupt
         return found

@@ -25,7 +25,7 @@ from maxatk.base import checks, stopping
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.returns import floats_around
 from maxatk.base.stopping import StoppedError
-from maxatk.base.types import Floats, Number
+from maxatk.base.types import Floats
 from maxatk.base.workers import Workers
 from maxatk.planning.certified_plan import Certificate, CertifiedPlan
 from maxatk.planning.curves import Curve, Curves, distance, from_knots, identity
@@ -33,6 +33,7 @@ from maxatk.planning.lattice import Bounds, Lattice, common_step, last_rollout, 
 from maxatk.planning.plan import Progress, Reporter, Status
 from maxatk.policies import MarkovPolicy
 from maxatk.problem.mdp import MDP
+from maxatk.problem.objective import Objective
 
 EXACT_POINTS = 50_000  # a lattice of at most so many points is swept exactly, whatever the tolerance
 TABLE_POINTS = 2**22  # of a table that holds the last curve at all lattice points
@@ -66,12 +67,12 @@ class Certified:
         if self.threads is not None:
             checks.integer(self.threads, "threads", least=1)
 
-    def solve(self, mdp: MDP, k: int, best_so_far: Number, progress: Reporter | None = None) -> CertifiedPlan:
-        """Plan ``k`` rollouts of ``mdp``; ``best_so_far`` and ``progress`` are as :func:`maxatk.solve` hands them."""
+    def solve(self, mdp: MDP, objective: Objective, progress: Reporter | None = None) -> CertifiedPlan:
+        """Plan ``mdp`` for ``objective``; ``progress`` is as :func:`maxatk.solve` hands it."""
         memory = float(checks.memory() / 2 if self.max_memory is None else self.max_memory)
         with Workers(self.threads) as workers:
             with stopping.scope(patient=True):
-                search = _Search(mdp, k, best_so_far, self.tol, workers, memory, progress)
+                search = _Search(mdp, objective, self.tol, workers, memory, progress)
             with stopping.scope(None if self.time_limit is None else self.time_limit - search.seconds):
                 return search.run()
 
@@ -94,24 +95,24 @@ class _Search:
     def __init__(
         self,
         mdp: MDP,
-        k: int,
-        best_so_far: Number,
+        objective: Objective,
         tol: float | None,
         workers: Workers,
         memory: float,
         report: Reporter | None,
     ) -> None:
-        self.mdp, self.k, self.best_so_far = mdp, k, best_so_far
+        self.mdp, self.objective = mdp, objective
+        self.k, self.best_so_far = objective.k, objective.best_so_far
         self._workers, self._memory, self._report = workers, memory, report
         self._began, self._slices = time.perf_counter(), 0
         # What takes one pass over the problem is not part of the search: without it nothing could be said.
         self.least, self.most = mdp.return_range
         self.mean = mdp.mean_optimal[1]
-        self.incumbent = max(float(best_so_far), self.least)  # below the least return it is as good as none
+        self.incumbent = max(float(self.best_so_far), self.least)  # below the least return it is as good as none
         self._most_outcomes = int(np.diff(mdp.outcome_start).max())
         self.tol = 1e-3 * max(self.most - self.mean, 0.0) if tol is None else float(tol)
         # What is known: the best pass, the least upper bound, and what repeating the mean-optimal policy earns.
-        self._found = self._unfinished(self._first_lattice(), Curves(k, (identity(self.least, self.most),)))
+        self._found = self._unfinished(self._first_lattice(), Curves(self.k, (identity(self.least, self.most),)))
         self._upper = self._found.upper
         mean = self.mean - self.rounding(self._found.lattice)
         self._repeated = max(self._floats_of_best[0], self.least, mean)
@@ -151,8 +152,7 @@ class _Search:
             status = Status.WITHIN_TOL if upper - lower <= self.tol else Status.ROUNDING
         return CertifiedPlan(
             mdp=self.mdp,
-            k=self.k,
-            best_so_far=self.best_so_far,
+            objective=self.objective,
             lower=lower,
             upper=upper,
             status=status,

@@ -22,6 +22,7 @@ from maxatk.planning.plan import Plan, Status
 from maxatk.planning.slice_policy import SlicePolicy
 from maxatk.problem import formats
 from maxatk.problem.mdp import MDP
+from maxatk.problem.objective import Objective
 from maxatk.problem.rows import exact_text
 
 VERSION = 2
@@ -160,8 +161,7 @@ def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPla
             raise InputError("it has no certificate")
         return CertifiedPlan(
             mdp=mdp,
-            k=k,
-            best_so_far=checks.incumbent(formats.fractions(str(best))[0]) if best else -math.inf,
+            objective=Objective(k, formats.fractions(str(best))[0] if best else -math.inf),
             lower=lower,
             upper=upper,
             status=Status(numbers.get("status")),

@@ -27,6 +27,7 @@ from maxatk.base.types import Number
 from maxatk.planning.plan import Plan, Reporter, Status
 from maxatk.policies import CompressedPolicy
 from maxatk.problem.mdp import MDP
+from maxatk.problem.objective import Objective
 
 History: TypeAlias = tuple[int, Number, Number]  # (s, M, G), the last two in units of the table
 Moment: TypeAlias = tuple[int, int]  # (rollout, step)
@@ -48,19 +49,18 @@ class Exact:
     def __post_init__(self) -> None:
         checks.integer(self.max_histories, "max_histories", least=1)
 
-    def solve(self, mdp: MDP, k: int, best_so_far: Number, progress: Reporter | None = None) -> "ExactPlan":
-        """Plan ``k`` rollouts of ``mdp``; ``best_so_far`` and ``progress`` are as :func:`maxatk.solve` hands them.
+    def solve(self, mdp: MDP, objective: Objective, progress: Reporter | None = None) -> "ExactPlan":
+        """Plan ``mdp`` for ``objective``; ``progress`` is as :func:`maxatk.solve` hands it.
 
         It is all or nothing, so nothing is reported.
         """
         began = time.perf_counter()
-        table = _Table(mdp, k, self.max_histories)
-        value = table.curve(0, best_so_far)
+        table = _Table(mdp, objective.k, self.max_histories)
+        value = table.curve(0, objective.best_so_far)
         lower, upper = floats_around(value)
         return ExactPlan(
             mdp=mdp,
-            k=k,
-            best_so_far=best_so_far,
+            objective=objective,
             lower=lower,
             upper=upper,
             status=Status.EXACT,

@@ -7,7 +7,7 @@ rewards, earns the true optimum but for ``kappa H`` (the paper states twice that
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 
@@ -21,6 +21,7 @@ from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan, Reporter, Status
 from maxatk.policies import RoundingPolicy
 from maxatk.problem.mdp import MDP
+from maxatk.problem.objective import Objective
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ class Midpoint:
         """``n``."""
         return round(1 / checks.exact_number(self.kappa, "kappa"))
 
-    def solve(self, mdp: MDP, k: int, best_so_far: Number, progress: Reporter | None = None) -> "MidpointPlan":
-        """Plan ``k`` rollouts of ``mdp``; ``best_so_far`` and ``progress`` are as :func:`maxatk.solve` hands them."""
+    def solve(self, mdp: MDP, objective: Objective, progress: Reporter | None = None) -> "MidpointPlan":
+        """Plan ``mdp`` for ``objective``; ``progress`` is as :func:`maxatk.solve` hands it."""
         began = time.perf_counter()
         n = self.cells
         rewards = mdp.exact_reward or [Fraction(r) for r in mdp.reward.tolist()]
@@ -60,16 +61,16 @@ class Midpoint:
                 raise InputError(f"Midpoint needs rewards in [0, 1], as the paper does, but one is {float(r):g}")
         # In units of kappa/2 the midpoints are odd integers, which floats hold exactly.
         odd = np.array([2 * cell(r, n) + 1 for r in rewards], np.float64)
-        incumbent = -math.inf if best_so_far == -math.inf else float(best_so_far) * 2 * n
-        rounded = Certified(tol=0.0).solve(mdp.with_rewards(odd), k, incumbent, progress)
+        best = objective.best_so_far
+        scaled = replace(objective, best_so_far=best if best == -math.inf else float(best) * 2 * n)
+        rounded = Certified(tol=0.0).solve(mdp.with_rewards(odd), scaled, progress)
         value = (rounded.lower + rounded.upper) / (4 * n)
         slack = rounded.gap / (4 * n) + mdp.horizon / (2 * n)  # what was left open, and kappa H/2
         # Planned to the end, it is as good as was asked for: the grid is the tolerance.
         whole = rounded.status in (Status.WITHIN_TOL, Status.ROUNDING)
         return MidpointPlan(
             mdp=mdp,
-            k=k,
-            best_so_far=best_so_far,
+            objective=objective,
             lower=value - slack * (1 + 2.0**-40),
             upper=value + slack * (1 + 2.0**-40),
             status=Status.WITHIN_TOL if whole else rounded.status,

@@ -11,6 +11,7 @@ from maxatk.base.errors import InputError
 from maxatk.base.types import Number
 from maxatk.policies import CompressedPolicy
 from maxatk.problem.mdp import MDP
+from maxatk.problem.objective import Objective
 
 if TYPE_CHECKING:
     from maxatk.comparison.compare import Comparison
@@ -35,8 +36,7 @@ class Plan(ABC):
     """
 
     mdp: MDP  # the problem
-    k: int  # the number of rollouts
-    best_so_far: Number  # the incumbent, or -inf
+    objective: Objective  # what was planned for
     lower: float  # the policy earns at least this
     upper: float  # no policy earns more than this
     status: Status  # how the solver ended
@@ -44,6 +44,16 @@ class Plan(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(best of {self.k}: {self.lower!r} to {self.upper!r}, {self.status})"
+
+    @property
+    def k(self) -> int:
+        """The number of rollouts."""
+        return self.objective.k
+
+    @property
+    def best_so_far(self) -> Number:
+        """The incumbent, or ``-inf``."""
+        return self.objective.best_so_far
 
     @property
     def gap(self) -> float:
@@ -116,13 +126,12 @@ PlanT = TypeVar("PlanT", bound=Plan, covariant=True)
 class Solver(Protocol[PlanT]):
     """A way of planning: frozen configuration with one method."""
 
-    def solve(self, mdp: MDP, k: int, best_so_far: Number, progress: Reporter | None = None) -> PlanT:
+    def solve(self, mdp: MDP, objective: Objective, progress: Reporter | None = None) -> PlanT:
         """Plan for arguments that :func:`maxatk.solve` has checked.
 
         Args:
             mdp: the problem.
-            k: the number of rollouts.
-            best_so_far: the incumbent, or ``-inf``.
+            objective: how many rollouts, and what counts.
             progress: whom to tell where the search stands.
         """
         ...

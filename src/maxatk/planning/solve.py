@@ -3,7 +3,6 @@
 import math
 from typing import Any, TypeVar, overload
 
-from maxatk.base import checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number
@@ -11,6 +10,7 @@ from maxatk.planning.certified import Certified
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan, Progress, Reporter, Solver
 from maxatk.problem.mdp import MDP
+from maxatk.problem.objective import Objective
 from maxatk.show.bounds import at_least, at_most, decimals_of
 from maxatk.show.progress import reporter
 
@@ -50,14 +50,13 @@ def solve(
     """
     if not isinstance(mdp, MDP):
         raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
-    k = checks.rollouts(k)
-    best_so_far = checks.incumbent(best_so_far)
+    objective = Objective(k, best_so_far)
     if solver is None:
         solver = Certified()
     if isinstance(solver, type) or not hasattr(solver, "solve"):
         raise InputError(f"solver must be a solver such as mk.Exact(), not {shown(solver)}")
     with reporter(progress, "planning (kernels are compiled on the first run)", _line) as report:
-        return solver.solve(mdp, k, best_so_far, report)
+        return solver.solve(mdp, objective, report)
 
 
 def _line(at: Progress) -> str:

@@ -1,5 +1,7 @@
 """Pages from templates: Jinja, with everything escaped that is not said to be HTML."""
 
+import json
+import re
 from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
@@ -10,6 +12,16 @@ class Html(str):
 
     def __html__(self) -> str:
         return self
+
+
+def minus(text: str) -> str:
+    """Text with minus signs in front of numbers, as charts write them."""
+    return re.sub(r"(?<![\w-])-(?=\d)", "−", text)
+
+
+def in_script(data: Any) -> Html:
+    """Data as JSON for a script; nothing in a name can end the script that holds it."""
+    return Html(json.dumps(data, allow_nan=False).replace("<", "\\u003c"))
 
 
 def part(package: str, name: str) -> str:

@@ -24,6 +24,11 @@ BEST, SO_FAR = "best return so far, M", "return so far, G"  # axes of more than 
 BEATEN = "M cannot be beaten"  # in place of an action: nothing matters any more
 
 
+def palette(count: int) -> list[str]:
+    """So many colours for lines, the first six different."""
+    return [COLOURS[-2 - place % 6] for place in range(count)]
+
+
 @dataclass(frozen=True, eq=False)
 class Curve:
     """What a best return is worth with so many rollouts to come."""
@@ -53,8 +58,8 @@ def curves(plan: Plan, points: int) -> Curves:
     return Curves(
         best,
         [
-            Curve(plan.k - i, lower, upper, COLOURS[-2 - place % 6])
-            for place, (i, (lower, upper)) in enumerate(zip(shown, bounds, strict=True))
+            Curve(plan.k - i, lower, upper, colour)
+            for i, (lower, upper), colour in zip(shown, bounds, palette(len(shown)), strict=True)
         ],
     )
 

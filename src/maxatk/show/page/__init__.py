@@ -5,9 +5,7 @@ moments (``moments.py``). The script in ``page.js`` only picks one of them and s
 """
 
 import base64
-import json
 import math
-import re
 import zlib
 from collections.abc import Callable
 from functools import cache
@@ -32,7 +30,7 @@ from maxatk.show.bounds import at_least, at_most
 from maxatk.show.grid import CellGrid, find_grid
 from maxatk.show.page.moments import ANY, Count, ask, finite, frame, sample_trials
 from maxatk.show.progress import reporter
-from maxatk.show.template import Html, part, render
+from maxatk.show.template import Html, in_script, minus, part, render
 
 POINTS = 61  # of each curve
 
@@ -49,7 +47,7 @@ def require() -> None:
 def prepare() -> None:
     """Load what draws pages ahead of long work: it takes a second or two, and may be missing."""
     require()
-    _vega()
+    vega()
 
 
 def write(
@@ -64,6 +62,11 @@ def write(
     archive.check_target(path)
     with reporter(progress, "writing the page", lambda part: f"writing the page: {part}") as tell:
         text = page(plan, title, comparison, tell or (lambda part: None))
+    save(text, path)
+
+
+def save(text: str, path: str | PathLike[str]) -> None:
+    """Write a page, whole or not at all."""
     try:
         with archive.atomic_write(Path(path)) as file:
             file.write(text.encode(errors="replace"))
@@ -94,7 +97,7 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
     return render(
         part(__name__, "page.html"),
         plan=plan,
-        minus=_minus,
+        minus=minus,
         title=title or f"Best of {plan.k}",
         nothing=plan.best_so_far == -math.inf,
         rollouts=report.tries(plan),
@@ -110,19 +113,13 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
         trials=len(data.get("trials", [])),
         style=Html(part(__name__, "page.css")),
         script=Html(part(__name__, "page.js")),
-        vega=Html(_vega()),
-        # Nothing in a name can end the script that holds it.
-        data=Html(json.dumps(data, allow_nan=False).replace("<", "\\u003c")),
+        vega=Html(vega()),
+        data=in_script(data),
     )
 
 
-def _minus(text: str) -> str:
-    """Text with minus signs in front of numbers, as charts write them."""
-    return re.sub(r"(?<![\w-])-(?=\d)", "−", text)
-
-
 @cache
-def _vega() -> str:
+def vega() -> str:
     """The chart library itself, in the version that Altair wrote the charts for."""
     import altair
     import vl_convert

@@ -27,7 +27,7 @@ def curves(view: Curves) -> dict[str, Any]:
         for m, lower, upper in np.stack((view.best, curve.lower, curve.upper), axis=1).tolist()
     ]
     colours = [curve.colour for curve in view.curves]
-    base: Any = alt.Chart(_inline(rows)).encode(
+    base: Any = alt.Chart(inline(rows)).encode(
         x=alt.X("M:Q", title=view.x, scale=alt.Scale(zero=False, nice=False),
                 axis=alt.Axis(format="~g", labelOverlap="greedy")),
         color=alt.Color(
@@ -44,20 +44,20 @@ def curves(view: Curves) -> dict[str, Any]:
     )  # fmt: skip
     lower = alt.Y("at least:Q", title=view.y, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g"))
     band = base.mark_area(opacity=0.35, line=False, aria=False).encode(y=lower, y2="at most:Q")
-    line = base.mark_line(strokeWidth=2).encode(y=lower, strokeDash=_dashes("tries to come", names))
+    line = base.mark_line(strokeWidth=2).encode(y=lower, strokeDash=dashed("tries to come", names))
     chart = (band + line).properties(
         width="container",
         height=300,
         description="What a best return is worth, one curve for each number of tries to come",
     )
-    return _spec(chart)
+    return spec(chart)
 
 
 def comparison(view: Classes) -> dict[str, Any]:
     """What each class of policies earns, and at most could."""
     rows = [{"policy": row.name, "earns": row.lower, "at most": row.upper, "obtained by": row.how} for row in view.rows]
     names = [row.name for row in view.rows]
-    base: Any = alt.Chart(_inline(rows)).encode(
+    base: Any = alt.Chart(inline(rows)).encode(
         y=alt.Y("policy:N", sort=names, title=None, axis=alt.Axis(labelLimit=220, domain=False, ticks=False)),
         tooltip=[
             alt.Tooltip("policy:N"), alt.Tooltip("earns:Q", format=".8~g"),
@@ -82,7 +82,7 @@ def comparison(view: Classes) -> dict[str, Any]:
         height=30 * len(names),
         description="What each class of policies earns, and the most that it could",
     )
-    return _spec(chart)
+    return spec(chart)
 
 
 def colours(often: Any) -> list[str]:
@@ -125,7 +125,7 @@ def action_map(colours: Sequence[str]) -> dict[str, Any]:
         .add_params(*names)
         .properties(width="container", height=260, description="The action taken, by best return and return so far")
     )
-    return _spec(chart)
+    return spec(chart)
 
 
 def grid(cells: CellGrid, start: Iterable[int], colours: Sequence[str]) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def grid(cells: CellGrid, start: Iterable[int], colours: Sequence[str]) -> dict[
         "kind:N", legend=None,
         scale=alt.Scale(domain=["cell", "start", "never"], range=["transparent", "var(--start)", "var(--never)"]),
     )  # fmt: skip
-    board: Any = alt.Chart(_inline(squares)).mark_rect(stroke=FAINT, aria=False).encode(x=x, y=y, color=kinds)
+    board: Any = alt.Chart(inline(squares)).mark_rect(stroke=FAINT, aria=False).encode(x=x, y=y, color=kinds)
     arrows: Any = (
         alt.Chart(alt.NamedData("arrows"))
         .mark_point(filled=True)
@@ -177,7 +177,7 @@ def grid(cells: CellGrid, start: Iterable[int], colours: Sequence[str]) -> dict[
         height=40 * cells.rows,  # the page makes it fit
         description="The grid, with the action that the plan takes in every cell",
     )
-    return _spec(chart)
+    return spec(chart)
 
 
 def _by_action(colours: Sequence[str]) -> Any:
@@ -186,7 +186,7 @@ def _by_action(colours: Sequence[str]) -> Any:
     return alt.Color("a:N", legend=None, scale=scale)
 
 
-def _dashes(name: str, names: Sequence[str]) -> Any:
+def dashed(name: str, names: Sequence[str]) -> Any:
     """Curves differ in more than their colour."""
     dashes = [[1, 0], [8, 3], [3, 3], [10, 3, 2, 3], [2, 2], [6, 2]]
     return alt.StrokeDash(
@@ -196,11 +196,12 @@ def _dashes(name: str, names: Sequence[str]) -> Any:
     )
 
 
-def _inline(rows: Sequence[Mapping[str, Any]]) -> Any:
+def inline(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Rows as the data of a chart."""
     return alt.InlineData(values=list(rows))
 
 
-def _spec(chart: Any) -> dict[str, Any]:
+def spec(chart: Any) -> dict[str, Any]:
     """A chart as plain data, as wide as where it stands."""
     return (
         chart.configure(background="transparent", font="system-ui, sans-serif")

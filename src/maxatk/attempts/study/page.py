@@ -1,0 +1,55 @@
+"""A study as a web page: one file that needs nothing else (extra ``page``). It looks like the pages of plans."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from maxatk.attempts.study.tables import ends, short, spelled
+from maxatk.base import archive
+from maxatk.show import page as pages
+from maxatk.show import template
+
+if TYPE_CHECKING:
+    from maxatk.attempts.study.study import Study
+
+
+def write(study: Study, path: str | os.PathLike[str], title: str | None) -> None:
+    """Write the page, whole or not at all."""
+    pages.require()
+    archive.check_target(path)
+    pages.save(render(study, title), path)
+
+
+def render(study: Study, title: str | None) -> str:
+    """The page as text."""
+    from maxatk.attempts.study import charts
+
+    drawn: dict[str, Any] = {f"curve{i}": charts.curve(curve) for i, curve in enumerate(study.curves)}
+    if study.frontier is not None:
+        drawn["frontier"] = charts.frontier(study.frontier)
+
+    def interval(found: Any) -> str:
+        low, _, high = ends(found)
+        return template.minus(f"{low} to {high}")
+
+    def value(found: Any) -> str:
+        return template.minus(ends(found)[1])
+
+    return template.render(
+        template.part("maxatk.attempts.study", "study.html"),
+        study=study,
+        runs=[] if study.plan is None else spelled(study.plan.arms, "\n").split("\n"),
+        title=title or "Attempts",
+        interval=interval,
+        value=value,
+        short=_short,
+        minus=template.minus,
+        style=template.Html(template.part("maxatk.show.page", "page.css")),
+        vega=template.Html(pages.vega()),
+        data=template.in_script({"charts": drawn}),
+    )
+
+
+def _short(x: float) -> str:
+    return template.minus(short(x))
