@@ -15,7 +15,7 @@ from maxatk.base import checks
 from maxatk.base.errors import MissingExtraError
 from maxatk.base.types import Number
 from maxatk.comparison.compare import Comparison
-from maxatk.evaluation.evaluate import best_after, visits
+from maxatk.evaluation.typical import best_after, visits
 from maxatk.planning.plan import Plan
 from maxatk.policies import CompressedPolicy
 from maxatk.problem.mdp import MDP

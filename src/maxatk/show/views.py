@@ -13,7 +13,7 @@ from maxatk.base.checks import name_of
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats
 from maxatk.comparison.compare import Comparison
-from maxatk.evaluation.propagation import Units
+from maxatk.evaluation.units import Units
 from maxatk.planning.plan import Plan
 from maxatk.show.reach import Reach
 

@@ -12,8 +12,8 @@ import numpy as np
 from maxatk.base.errors import TooLargeError
 from maxatk.base.returns import Amounts, Scale
 from maxatk.base.types import Floats, Ints, Number
-from maxatk.evaluation.propagation import Units
 from maxatk.evaluation.simulate import Taken, trial_in_table
+from maxatk.evaluation.units import Units
 from maxatk.planning.lattice import common_step, simplest
 from maxatk.planning.plan import Plan
 from maxatk.policies import CompressedPolicy
