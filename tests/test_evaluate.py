@@ -29,9 +29,9 @@ def test_every_class_is_evaluated_exactly(kind, spec, k, seed, incumbent):
     mdp = problem(spec)
     policy = policies(mdp, k, seed, incumbent)[kind]
     truth = oracles.policy_value(mdp, policy, k, incumbent)
-    found = mk.evaluate(mdp, policy, k)
-    assert found.exact == truth
-    assert found.lower == found.upper == found.value == float(truth)
+    evaluation = mk.evaluate(mdp, policy, k)
+    assert evaluation.exact == truth
+    assert evaluation.lower == evaluation.upper == evaluation.value == float(truth)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -56,15 +56,15 @@ def test_floats_bound_the_truth(kind, spec, k, seed, incumbent, real, max_atoms,
         patch.setattr(binned, "MOST_BINS", bins)
         patch.setattr(binned, "LEAST_BINS", bins)
         try:
-            found = mk.evaluate(mdp, policy, max_atoms=max_atoms)
+            evaluation = mk.evaluate(mdp, policy, max_atoms=max_atoms)
         except mk.TooLargeError:
             assert max_atoms < 1000
             return
-    assert (found.exact is None) == (incumbent < mdp.return_range[1])  # else nothing can be improved
-    assert Fraction(found.lower) <= truth <= Fraction(found.upper)
+    assert (evaluation.exact is None) == (incumbent < mdp.return_range[1])  # else nothing can be improved
+    assert Fraction(evaluation.lower) <= truth <= Fraction(evaluation.upper)
     if max_atoms == 1000:
         least, most = mdp.return_range
-        assert found.upper - found.lower <= 2e-9 * (most - least) + 1e-12
+        assert evaluation.upper - evaluation.lower <= 2e-9 * (most - least) + 1e-12
 
 
 @settings(max_examples=60)
@@ -84,8 +84,8 @@ def test_histories_are_followed(spec, k, seed):
         offered = mdp.actions(history.step, history.state)
         return offered[hash((seed, past, history.present, history.state)) % len(offered)]
 
-    found = mk.evaluate(mdp, mk.HistoryPolicy(choose, k, mdp.horizon))
-    assert found.exact == oracles.history_policy_value(mdp, same, k)
+    evaluation = mk.evaluate(mdp, mk.HistoryPolicy(choose, k, mdp.horizon))
+    assert evaluation.exact == oracles.history_policy_value(mdp, same, k)
 
 
 def test_history_policies_know_best_and_return():
@@ -123,29 +123,29 @@ def test_the_windy_cliff():
     assert repeated.upper - repeated.lower < 1e-9
     for k, optimum in enumerate(golden.WINDY_CLIFF, start=1):
         plan = mk.solve(mdp, k, solver=mk.Certified(tol=1e-6))
-        found = mk.evaluate(mdp, plan.policy)
-        assert plan.lower <= found.lower <= found.upper <= plan.upper
-        assert round(found.value, 3) == optimum
-        assert found.law.mean == pytest.approx(found.value, abs=1e-5)
+        evaluation = mk.evaluate(mdp, plan.policy)
+        assert plan.lower <= evaluation.lower <= evaluation.upper <= plan.upper
+        assert round(evaluation.value, 3) == optimum
+        assert evaluation.law.mean == pytest.approx(evaluation.value, abs=1e-5)
 
 
 @pytest.mark.parametrize("k", [1, 2, 7, 1000])
 def test_one_action_is_a_closed_form(k):
     """E max of k independent returns; beyond fractions' reach in floats."""
     mdp = mk.instances.random_sparse(3, 1, 3, successors=2, rewards=range(4), rng=k)
-    found = mk.evaluate(mdp, mk.MarkovPolicy(np.zeros((3, 3), int), k=k))
+    evaluation = mk.evaluate(mdp, mk.MarkovPolicy(np.zeros((3, 3), int), k=k))
     truth = oracles.best_of_independent_returns(mdp, k)
-    assert found.lower - 1e-15 <= truth <= found.upper + 1e-15
-    assert found.upper - found.lower < 1e-10
+    assert evaluation.lower - 1e-15 <= truth <= evaluation.upper + 1e-15
+    assert evaluation.upper - evaluation.lower < 1e-10
 
 
 @pytest.mark.parametrize("k", [1, 3, 50])
 def test_binary_rewards_are_a_closed_form(k):
     p = Fraction(1, 10)
     mdp = mk.MDP.from_table({0: {0: [(p, 0, 1, True), (1 - p, 0, 0, True)]}}, horizon=1)
-    found = mk.evaluate(mdp, mk.MarkovPolicy([[0]], k=k))
-    assert found.exact == 1 - (1 - p) ** k
-    assert found.law.cdf(0) == pytest.approx(float((1 - p) ** k), rel=1e-12)
+    evaluation = mk.evaluate(mdp, mk.MarkovPolicy([[0]], k=k))
+    assert evaluation.exact == 1 - (1 - p) ** k
+    assert evaluation.law.cdf(0) == pytest.approx(float((1 - p) ** k), rel=1e-12)
 
 
 @settings(max_examples=40)
@@ -159,13 +159,13 @@ def test_laws_bound_the_truth(spec, k, seed, max_atoms):
             patch.setattr(module, "FEW_OUTCOMES", -1)
             patch.setattr(module, "MOST_OUTCOMES", -1)
             try:
-                found = mk.evaluate(mdp, policy, max_atoms=max_atoms)
+                evaluation = mk.evaluate(mdp, policy, max_atoms=max_atoms)
             except mk.TooLargeError:
                 continue
         for x in [float(v) for v in truth]:
             for at in (x, math.nextafter(x, 9e9), math.nextafter(x, -9e9), x + 1e-9, x - 1e-9):
                 below = sum((p for v, p in truth.items() if v <= at), Fraction(0))
-                lower, upper = found.cdf(at)
+                lower, upper = evaluation.cdf(at)
                 assert Fraction(lower) <= below <= Fraction(upper)
 
 
@@ -189,8 +189,8 @@ def test_mixed_policies(spec, seed, k, weight):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "FEW_OUTCOMES", -1)
         patch.setattr(module, "MOST_OUTCOMES", -1)
-        found = mk.evaluate(mdp, mk.MixedPolicy(parts, [1 - w, w], k))
-    assert found.lower <= total <= found.upper
+        evaluation = mk.evaluate(mdp, mk.MixedPolicy(parts, [1 - w, w], k))
+    assert evaluation.lower <= total <= evaluation.upper
 
 
 def test_a_policy_of_its_own_for_every_rollout():
@@ -213,8 +213,8 @@ def test_policies_that_round(spec, k, seed, n):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "FEW_OUTCOMES", -1)
         patch.setattr(module, "MOST_OUTCOMES", -1)
-        found = mk.evaluate(mdp, plan.policy, max_atoms=2)
-    assert found.lower <= exact.exact <= found.upper
+        evaluation = mk.evaluate(mdp, plan.policy, max_atoms=2)
+    assert evaluation.lower <= exact.exact <= evaluation.upper
 
 
 @settings(max_examples=60)
@@ -239,11 +239,11 @@ def test_bins_alone(spec, k, seed, bins, kind):
         patch.setattr(binned, "MOST_BINS", bins)
         patch.setattr(binned, "LEAST_BINS", bins)
         rollout = 0 if kind == "markov" else None
-        found = binned.binned(mdp, policy, rollout, Units.of(mdp, policy), 0.0, 10**6)
-    low, high = (law if kind == "midpoint" else best_of([(law, k)]) for law in found.laws)
+        laws = binned.binned(mdp, policy, rollout, Units.of(mdp, policy), 0.0, 10**6)
+    low, high = (law if kind == "midpoint" else best_of([(law, k)]) for law in laws.laws)
     assert low.mean <= truth + 1e-9
     assert truth <= high.mean + 1e-9
-    assert found.shift <= (mdp.horizon + 1) * k * 2 * max(np.ptp(mdp.return_range), 1e-9) / bins
+    assert laws.shift <= (mdp.horizon + 1) * k * 2 * max(np.ptp(mdp.return_range), 1e-9) / bins
 
 
 def test_bins_are_of_second_order():
@@ -251,20 +251,20 @@ def test_bins_are_of_second_order():
     mdp = mk.instances.random_sparse(20, 2, 12, successors=3, rng=0)
     mdp = mdp.with_rewards(np.random.default_rng(0).random(len(mdp.reward)))
     policy = mk.MarkovPolicy(np.random.default_rng(1).integers(0, 2, (3, 12, 20)))
-    found = mk.evaluate(mdp, policy)
-    assert found.exact is None
-    assert found.upper - found.lower < 1e-4
+    evaluation = mk.evaluate(mdp, policy)
+    assert evaluation.exact is None
+    assert evaluation.upper - evaluation.lower < 1e-4
     low, high = mk.simulate(mdp, policy, trials=200_000, rng=0).interval(0.999)
-    assert low <= found.upper
-    assert found.lower <= high
+    assert low <= evaluation.upper
+    assert evaluation.lower <= high
 
 
 def test_a_plan_is_cut_down_to_its_certificate():
     mdp = mk.instances.random_sparse(20, 2, 10, successors=3, rng=0)
     mdp = mdp.with_rewards(np.random.default_rng(0).random(len(mdp.reward)))
     plan = mk.solve(mdp, 3)
-    found = mk.evaluate(mdp, plan.policy, max_atoms=1000)
-    assert (found.lower, found.upper) == (plan.lower, plan.upper)
+    evaluation = mk.evaluate(mdp, plan.policy, max_atoms=1000)
+    assert (evaluation.lower, evaluation.upper) == (plan.lower, plan.upper)
     other = mdp.with_rewards(mdp.reward / 2)
     assert mk.evaluate(other, plan.policy, max_atoms=300).upper < plan.lower  # no certificate for another problem
 
@@ -277,12 +277,12 @@ def test_returns_beyond_64_bits():
     mdp = mdp.with_rewards(np.random.default_rng(0).normal(size=len(mdp.reward)))
     plan = mk.solve(mdp, 2)
     for policy in (mk.MarkovPolicy(mdp.mean_optimal_actions, k=2), plan.policy):
-        found = mk.evaluate(mdp, policy)
+        evaluation = mk.evaluate(mdp, policy)
         low, high = mk.simulate(mdp, policy, trials=50_000, rng=0).interval(0.999)
-        assert found.lower <= high
-        assert low <= found.upper
-    assert (found.lower, found.upper) == (plan.lower, plan.upper)
-    assert found.cdf(0.0) == (0, 1)  # nothing is certain of the law
+        assert evaluation.lower <= high
+        assert low <= evaluation.upper
+    assert (evaluation.lower, evaluation.upper) == (plan.lower, plan.upper)
+    assert evaluation.cdf(0.0) == (0, 1)  # nothing is certain of the law
     with pytest.raises(mk.TooLargeError, match="more digits than 64 bits hold"):
         mk.evaluate(mdp, mk.AdaptivePolicy(scrambled(mdp, 3, 0), 3, 12), max_atoms=1000)
 
@@ -388,8 +388,8 @@ def test_cancelling_and_constant_returns(rewards, kind):
                 with pytest.raises(mk.TooLargeError, match="more digits than 64 bits hold"):
                     mk.evaluate(mdp, policy, max_atoms=max_atoms)
                 continue
-            found = mk.evaluate(mdp, policy, max_atoms=max_atoms)
-            assert Fraction(found.lower) <= truth <= Fraction(found.upper)
+            evaluation = mk.evaluate(mdp, policy, max_atoms=max_atoms)
+            assert Fraction(evaluation.lower) <= truth <= Fraction(evaluation.upper)
 
 
 def test_long_fractions_are_not_printed():

@@ -338,11 +338,11 @@ def test_optimistic_sweep(spec, kappa, at, seed, certain):
     span = 4 * (np.ptp(end) + 1)
     stakes = end.max() + span * STAKES
     used = np.zeros((spec.H, N), np.bool_)
-    found = kernels.optimistic_slice(rows, low, high, m, end, stakes, used, np.zeros(1, np.int8))
+    bound = kernels.optimistic_slice(rows, low, high, m, end, stakes, used, np.zeros(1, np.int8))
     expected, best = reference_kernels.optimistic_start(
         rows, low.tolist(), m, lambda j: float(end[j - m]), stakes.tolist()
     )
-    assert found == pytest.approx(expected, abs=1e-9 * span)
+    assert bound == pytest.approx(expected, abs=1e-9 * span)
     assert all(used[at] for at in best)
     assert used.any(axis=1).all() == (low <= high)[:-1].all()
 
@@ -419,16 +419,16 @@ def by_hand(S, A, H, K, epsilon, delta, constants):
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1])
 def test_sample_sizes(S, A, H, K, epsilon, constants):
     sizes = {"n_states": S, "n_actions": A, "horizon": H, "k": K, "epsilon": epsilon, "delta": 0.05}
-    found = mk.sample_size(**sizes, constants=constants)
+    size = mk.sample_size(**sizes, constants=constants)
     expected = by_hand(S, A, H, K, epsilon, 0.05, constants)
-    assert 0 <= found.per_pair - expected <= 1 + 1e-9 * expected
-    assert found.total == found.per_pair * S * A
-    assert found.kappa == 1 / found.cells
-    assert found.kappa <= epsilon / ((9 if constants == "paper" else 4) * H) * (1 + 1e-12)
+    assert 0 <= size.per_pair - expected <= 1 + 1e-9 * expected
+    assert size.total == size.per_pair * S * A
+    assert size.kappa == 1 / size.cells
+    assert size.kappa <= epsilon / ((9 if constants == "paper" else 4) * H) * (1 + 1e-12)
     other = mk.sample_size(**sizes, constants=constants, homogeneous=False)
-    assert other.per_pair == found.per_pair
-    assert other.total == found.total * H
-    assert mk.sample_size(**sizes, constants=constants, outcomes=S + 5).per_pair >= found.per_pair
+    assert other.per_pair == size.per_pair
+    assert other.total == size.total * H
+    assert mk.sample_size(**sizes, constants=constants, outcomes=S + 5).per_pair >= size.per_pair
 
 
 def test_sample_sizes_of_any_size():
@@ -690,5 +690,5 @@ def test_rows_that_take_turns_do_not_drive_each_other_up():
     ways = ((0, -1), (1, 0), (0, 1), (-1, 0))
     table = {s: {a: move(s, *way) for a, way in enumerate(ways)} for s in range(size * size)}
     model = mk.TabularModel(mk.MDP.from_table(table, horizon=8))
-    found = mk.learn(model, 2, epsilon=0.3, delta=0.1, rng=0, budget=1_000_000)
-    assert found.epsilon <= 0.3
+    learned = mk.learn(model, 2, epsilon=0.3, delta=0.1, rng=0, budget=1_000_000)
+    assert learned.epsilon <= 0.3

@@ -118,9 +118,9 @@ def test_betting_bound_for_all_numbers_of_draws_at_once(stake, prob):
                     failed |= ones[:, n - 1] == count
         return failed.sum()
 
-    found = failures(math.log(1 / delta))
-    assert at_most(found, runs, delta)
-    assert found > runs * delta / 10  # close to what is allowed: nothing is given away
+    misses = failures(math.log(1 / delta))
+    assert at_most(misses, runs, delta)
+    assert misses > runs * delta / 10  # close to what is allowed: nothing is given away
     assert not at_most(failures(math.log(1 / delta) / 3), runs, delta)
 
 

@@ -29,10 +29,10 @@ def stable(results):
     """What must not change from machine to machine: the numbers, and the verdicts."""
     return {
         name: {
-            "verdicts": [[c["what"], "timed" if timed(c["what"]) else c["verdict"]] for c in found["checks"]],
-            "numbers": found["numbers"],
+            "verdicts": [[c["what"], "timed" if timed(c["what"]) else c["verdict"]] for c in claim["checks"]],
+            "numbers": claim["numbers"],
         }
-        for name, found in results["claims"].items()
+        for name, claim in results["claims"].items()
     }
 
 
@@ -41,37 +41,39 @@ def timed(what):
     return what.startswith("processor time") or what == "certified planner at the same guarantee"
 
 
-def differences(found, expected, where=""):
+def differences(computed, expected, where=""):
     """Where two results differ: numbers by more than 1e-6, everything else at all."""
-    if isinstance(expected, dict) and isinstance(found, dict):
+    if isinstance(expected, dict) and isinstance(computed, dict):
         return [
             line
-            for key in sorted(set(found) | set(expected))
-            for line in differences(found.get(key), expected.get(key), f"{where}/{key}")
+            for key in sorted(set(computed) | set(expected))
+            for line in differences(computed.get(key), expected.get(key), f"{where}/{key}")
         ]
-    if isinstance(expected, list) and isinstance(found, list) and len(found) == len(expected):
+    if isinstance(expected, list) and isinstance(computed, list) and len(computed) == len(expected):
         return [
             line
-            for i, (a, b) in enumerate(zip(found, expected, strict=True))
+            for i, (a, b) in enumerate(zip(computed, expected, strict=True))
             for line in differences(a, b, f"{where}/{i}")
         ]
-    if isinstance(expected, float) and isinstance(found, int | float):
-        return [] if found == pytest.approx(expected, rel=1e-6, abs=1e-6) else [f"{where}: {found} for {expected}"]
-    return [] if found == expected else [f"{where}: {found!r} for {expected!r}"]
+    if isinstance(expected, float) and isinstance(computed, int | float):
+        return (
+            [] if computed == pytest.approx(expected, rel=1e-6, abs=1e-6) else [f"{where}: {computed} for {expected}"]
+        )
+    return [] if computed == expected else [f"{where}: {computed!r} for {expected!r}"]
 
 
 def test_the_quick_run(tmp_path):
     """One test for all that takes a whole run, since workers share nothing."""
     told = []
-    found = paper.reproduce(tmp_path, quick=True, progress=told.append)
+    run = paper.reproduce(tmp_path, quick=True, progress=told.append)
     results = json.loads((tmp_path / "results.json").read_text())
     assert differences(stable(results), json.loads(STORED.read_text())) == []
-    assert [c.what for c in found.failed if not timed(c.what)] == []
+    assert [c.what for c in run.failed if not timed(c.what)] == []
     assert [name for name in paper.CLAIMS if f"{name} (" in " ".join(told)] == list(paper.CLAIMS)
-    assert "written to" in str(found)
-    golden_numbers({name: found["numbers"] for name, found in results["claims"].items()})
-    files(tmp_path, found, results["run"])
-    page(tmp_path, found)
+    assert "written to" in str(run)
+    golden_numbers({name: run["numbers"] for name, run in results["claims"].items()})
+    files(tmp_path, run, results["run"])
+    page(tmp_path, run)
 
 
 def golden_numbers(numbers):
@@ -89,15 +91,15 @@ def golden_numbers(numbers):
         assert float(Fraction(rows[k]["markov"])) == pytest.approx(golden.PROPOSITION1_MARKOV[k], rel=1e-12)
     assert numbers["proposition1"]["best_mu"] == pytest.approx(0.49388489389591783, abs=1e-7)
     assert numbers["proposition1"]["first_above_1.24"] == 59
-    found = numbers["proposition3"]
-    assert [found[key] for key in ("OPT", "OPT_noG", "OPT_noM", "OPT_markov")] == ["21/16", "41/32", "41/32", "5/4"]
-    assert {Fraction(m): Fraction(u) for m, u in found["U"].items()} == golden.PROPOSITION3_CURVE
+    third = numbers["proposition3"]
+    assert [third[key] for key in ("OPT", "OPT_noG", "OPT_noM", "OPT_markov")] == ["21/16", "41/32", "41/32", "5/4"]
+    assert {Fraction(m): Fraction(u) for m, u in third["U"].items()} == golden.PROPOSITION3_CURVE
     for (m, g), (safe, risky) in golden.PROPOSITION3_ACTIONS.items():
-        assert [Fraction(x) for x in found["q"][f"M={m}, G={g}"][:2]] == [safe, risky]
+        assert [Fraction(x) for x in third["q"][f"M={m}, G={g}"][:2]] == [safe, risky]
 
 
-def files(out, found, run):
-    names = [picture.name for one in found.claims for picture in one.pictures]
+def files(out, reproduction, run):
+    names = [picture.name for one in reproduction.claims for picture in one.pictures]
     assert sorted(p.name for p in (out / "figures").iterdir()) == sorted(
         f"{n}.{k}" for n in names for k in ("png", "svg")
     )
@@ -109,17 +111,17 @@ def files(out, found, run):
     assert set(run["seconds"]) == set(paper.CLAIMS)
 
 
-def page(out, found):
+def page(out, reproduction):
     """It needs nothing beside itself."""
     page = (out / "report.html").read_text()
     assert re.findall(r'(?:src|href)="(?!data:image/svg\+xml;base64,|#)[^"]*"', page) == []
     assert "@import" not in page
     assert "<script" not in page
-    for one in found.claims:
+    for one in reproduction.claims:
         assert f'<h2 id="{one.name}">' in page
         assert f"maxatk paper --only {one.name} --out {one.name} --quick" in page
-    assert page.count("data:image/svg+xml") == sum(len(one.pictures) for one in found.claims)
-    assert page.count('<td class="verdict') == 2 * sum(len(one.checks) for one in found.claims)
+    assert page.count("data:image/svg+xml") == sum(len(one.pictures) for one in reproduction.claims)
+    assert page.count('<td class="verdict') == 2 * sum(len(one.checks) for one in reproduction.claims)
 
 
 def test_the_claims_use_the_public_api_alone():
@@ -285,5 +287,5 @@ if __name__ == "__main__":
 
     with tempfile.TemporaryDirectory() as folder:
         paper.reproduce(folder, quick=True, progress=True)
-        found = stable(json.loads((Path(folder) / "results.json").read_text()))
-    STORED.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+        computed = stable(json.loads((Path(folder) / "results.json").read_text()))
+    STORED.write_text(json.dumps(computed, indent=1, ensure_ascii=False) + "\n")

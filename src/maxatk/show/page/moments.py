@@ -198,13 +198,13 @@ def _bests(plan: Plan, count: Count, trials: list[list[Taken]], low: float, reac
 
 def _met(count: Count, trials: Iterable[Iterable[Taken]]) -> dict[tuple[int, int], list[int]]:
     """The places that trials come to, and some of the returns with which they do."""
-    found: dict[tuple[int, int], set[int]] = {}
+    places: dict[tuple[int, int], set[int]] = {}
     for trial in trials:
         for taken in trial:
-            returns = found.setdefault((taken.step, taken.state), set())
+            returns = places.setdefault((taken.step, taken.state), set())
             if len(returns) < RETURNS:
                 returns.add(count.units(taken.remembered[1]))
-    return {place: sorted(returns) for place, returns in found.items()}
+    return {place: sorted(returns) for place, returns in places.items()}
 
 
 def _arrivals(plan: Plan, reach: Reach) -> Iterator[tuple[int, int]]:
