@@ -107,11 +107,11 @@ def test_classes_are_in_order(spec, k, incumbent):
 def test_searches_respect_enumeration(spec, k):
     """What is found is at most what there is, and its upper bound at least."""
     mdp = problem(spec)
-    exact, compared = mk.compare(mdp, k), searched(mdp, k)
+    enumerated, compared = mk.compare(mdp, k), searched(mdp, k)
     for name in (MARKOV, NO_BEST, NO_RETURN):
-        if exact[name].exact is not None:
-            assert compared[name].lower <= exact[name].exact + Fraction(1, 10**12)
-            assert exact[name].exact <= compared[name].upper + 1e-12
+        if enumerated[name].exact is not None:
+            assert compared[name].lower <= enumerated[name].exact + Fraction(1, 10**12)
+            assert enumerated[name].exact <= compared[name].upper + 1e-12
 
 
 def test_searches_mostly_find_the_best():
@@ -119,11 +119,11 @@ def test_searches_mostly_find_the_best():
     missed = []
     for seed in range(30):
         mdp = mk.instances.random_sparse(3, 2, 3, successors=2, rewards=range(5), rng=seed)
-        exact, compared = mk.compare(mdp, 2), searched(mdp, 2)
+        enumerated, compared = mk.compare(mdp, 2), searched(mdp, 2)
         missed += [
             (seed, name)
             for name in (MARKOV, NO_BEST, NO_RETURN)
-            if exact[name].exact is not None and compared[name].lower < float(exact[name].exact) - 1e-9
+            if enumerated[name].exact is not None and compared[name].lower < float(enumerated[name].exact) - 1e-9
         ]
     assert len(missed) <= 2, missed
 

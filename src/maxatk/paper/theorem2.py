@@ -147,7 +147,7 @@ def _gap_checks(numbers: dict[str, Any], both: bool) -> list[Check]:
 def _time_checks(steps: list[dict[str, Any]]) -> list[Check]:
     last = steps[-1]
     more = last["histories"] / steps[-2]["histories"]
-    exact, certified = (
+    by_exact, by_certified = (
         math.exp(np.polyfit(column(steps[-6:], "n"), np.log(column(steps[-6:], name)), 1)[0])
         for name in ("exact", "certified")
     )
@@ -158,8 +158,8 @@ def _time_checks(steps: list[dict[str, Any]]) -> list[Check]:
         ),
         check(
             "processor time, with every further weight", paper="polynomial to within ε",
-            ours=f"exact × {exact:.2f}, certified × {certified:.2f}",
-            holds=exact > 1.5 and certified < 1.4 and all(r["inside"] for r in steps),
+            ours=f"exact × {by_exact:.2f}, certified × {by_certified:.2f}",
+            holds=by_exact > 1.5 and by_certified < 1.4 and all(r["inside"] for r in steps),
         ),
         check(
             "what that costs: certified width against β",

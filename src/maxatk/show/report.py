@@ -111,8 +111,8 @@ def _number(value: Number) -> str:
     """A fraction where it is short, else a decimal."""
     if value == -math.inf:
         return "none"
-    exact = Fraction(value)
-    return str(exact) if exact.denominator < 10_000 else f"{float(exact):.8g}"
+    fraction = Fraction(value)
+    return str(fraction) if fraction.denominator < 10_000 else f"{float(fraction):.8g}"
 
 
 def _fraction(value: Fraction) -> str:

@@ -159,14 +159,14 @@ def frame(plan: Plan, count: Count, taken: Taken) -> list[Any]:
 
     Besides, where the step ends a rollout, its return and whether that is the best so far; else None twice.
     """
-    exact = not count.rounds
-    best, so_far = (count.known(x) if exact else float(x) for x in (taken.best, taken.so_far))
+    true_rewards = not count.rounds
+    best, so_far = (count.known(x) if true_rewards else float(x) for x in (taken.best, taken.so_far))
     remembered = [count.known(x) for x in taken.remembered]
     total, better = None, None
     if taken.over:
         end = Fraction(taken.so_far) + Fraction(taken.reward)
-        better = count.units(end) > count.units(taken.best) if exact else end > taken.best
-        total = count.known(end) if exact else float(end)
+        better = count.units(end) > count.units(taken.best) if true_rewards else end > taken.best
+        total = count.known(end) if true_rewards else float(end)
     lost = bool(hopeless(plan, taken.step, taken.state, best, so_far))
     return [taken.state, taken.action, *map(finite, (best, so_far, *remembered)), lost, total, better]
 
