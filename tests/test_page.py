@@ -2,7 +2,6 @@
 
 import math
 import re
-import shutil
 import sys
 from fractions import Fraction
 from types import SimpleNamespace
@@ -22,7 +21,6 @@ from problems import REPRESENTATIONS, specs
 
 pytest.importorskip("altair", reason="pages need the extra page")
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 MOMENT = r"Try (\d) of 3, (?:best so far (.*)|nothing in hand), this try (.*) at step (\d+) in (.*): takes (\w*)(.*)\."
 READY = "html[data-ready=yes]"  # when all is drawn
 
@@ -266,15 +264,6 @@ def test_policies_that_round_are_asked_what_they_remember():
 # What a page shows and does, in a browser.
 
 
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed (extra dev)")
-    with playwright.sync_playwright() as play:
-        chromium = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield chromium
-        chromium.close()
-
-
 @pytest.fixture
 def open_page(browser):
     """Opens a file as a person would, and fails if the browser complains or asks for anything else."""
@@ -343,7 +332,6 @@ def number(text):
     return -math.inf if text == "none" else float(text.replace("−", "-"))
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the path: apt-get install chromium")
 class TestInBrowser:
     def test_sliders_show_what_the_policy_does(self, cliff, cliff_page, open_page):
         plan = cliff
