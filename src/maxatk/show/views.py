@@ -13,6 +13,7 @@ from maxatk.base.checks import name_of
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats
 from maxatk.comparison.compare import Comparison
+from maxatk.comparison.contrast import SELDOM, Contrast
 from maxatk.evaluation.units import Units
 from maxatk.planning.plan import Plan
 from maxatk.show.reach import Reach
@@ -102,6 +103,38 @@ def classes(comparison: Comparison) -> Classes:
             if math.isfinite(row.lower)
         ]
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """What one try does: the action that it mostly takes in each state, while there is something left to win."""
+
+    title: str
+    rollout: int
+    best: float
+    action: list[int]  # [S] -1 where it does not come
+    visits: list[float]  # [S] per try
+
+
+def panels(contrast: Contrast) -> list[Panel]:
+    """The first try, the last with nothing in hand (or the incumbent), and the last with what there will be by then."""
+    last = [f"the last, {in_hand(one.best)} in hand" for one in contrast.last]
+    titles = ["the first try" if contrast.k > 1 else "the try", *last[::-1]]
+    return [
+        Panel(
+            title,
+            one.rollout,
+            one.best,
+            np.where(one.visits.sum(axis=1) >= SELDOM, one.visits.argmax(axis=1), -1).tolist(),
+            one.visits.sum(axis=1).tolist(),
+        )
+        for title, one in zip(titles, (contrast.first, *contrast.last[::-1]), strict=True)
+    ]
+
+
+def in_hand(best: float) -> str:
+    """A best return in words."""
+    return "nothing" if best == -math.inf else f"{best:.6g}"
 
 
 @dataclass(frozen=True, eq=False)
