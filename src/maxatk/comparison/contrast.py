@@ -143,13 +143,15 @@ in four cases of five.
 
 
 def _try(plan: Plan, rollout: int, best: float) -> Try:
-    law, visits = single_rollout(plan.mdp, plan.policy, rollout, best, worth_counting=_worth(plan, rollout, best))
+    law, visits = single_rollout(
+        plan.mdp, plan.policy, rollout, best, worth_counting=worth_winning(plan, rollout, best)
+    )
     least, most = plan.mdp.return_range
     beats = 1 - law.cdf(best + 1e-9 * (most - least)) if best > -math.inf else 1.0
     return Try(rollout, best, beats, law.mean, law.quantile(0.1), law.quantile(0.9), visits)
 
 
-def _worth(plan: Plan, rollout: int, best: float) -> float:
+def worth_winning(plan: Plan, rollout: int, best: float) -> float:
     """A return that would gain next to nothing: after it a rollout walks on, but there is nothing left to win."""
     least, most = plan.mdp.return_range
     low = max(best, least)

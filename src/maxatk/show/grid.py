@@ -41,6 +41,18 @@ class CellGrid:
         inside = (down or right) and 0 <= row < self.rows and 0 <= column < self.columns
         return row * self.columns + column if inside else None
 
+    def stepped_into(self, state: int, action: int, after: int | None) -> int | None:
+        """The goal or hazard between a state and what came after it (None: the end); None where it is a plain move."""
+        row, column = self.cell(state)
+        if after is not None and abs(after // self.columns - row) + abs(after % self.columns - column) <= 1:
+            return None
+        near = [(row + down, column + right) for down, right in ((1, 0), (-1, 0), (0, 1), (0, -1))]
+        cells = [y * self.columns + x for y, x in near if 0 <= y < self.rows and 0 <= x < self.columns]
+        ahead = self.ahead(state, action)
+        first = ([ahead] if ahead is not None else []) + cells
+        special = self.hazards if after is not None else self.goals | self.hazards
+        return next((cell for cell in first if cell in special), None)
+
     def action_name(self, mdp: "MDP", action: int) -> str:
         """The action's own name; where it has none, the way that it mostly goes."""
         down, right = self.towards[action].tolist()

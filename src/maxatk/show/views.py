@@ -30,6 +30,11 @@ def palette(count: int) -> list[str]:
     return [COLOURS[-2 - place % 6] for place in range(count)]
 
 
+def action_colours(count: int) -> list[str]:
+    """A colour for each action, the same in figures and on pages; seven are different."""
+    return [COLOURS[1 + a % 7] for a in range(count)]
+
+
 @dataclass(frozen=True, eq=False)
 class Curve:
     """What a best return is worth with so many rollouts to come."""
@@ -53,9 +58,13 @@ class Curves:
 def curves(plan: Plan, points: int) -> Curves:
     """Six curves at most, those of the first and of the last rollout among them."""
     low, most = range_of_interest(plan)
-    best = np.linspace(low, most + 0.05 * (most - low), points)
+    units = Units.of(plan.mdp, plan.policy)
+    ends = (units.memory.units(x) for x in (low, most))
+    possible = units.memory.floats(Reach(plan.mdp, units.remembered).totals(*ends, most=points))
+    best = possible if len(possible) > 1 else np.linspace(low, most, points)  # where M can be
     shown = sorted({round(i) for i in np.linspace(0, plan.k, min(plan.k + 1, 6))})
     bounds = [np.array([plan.curve(i, m) for m in best.tolist()]).T for i in shown]
+    bounds[0] = _within_interval(plan, best, *bounds[0])
     return Curves(
         best,
         [
@@ -63,6 +72,15 @@ def curves(plan: Plan, points: int) -> Curves:
             for i, (lower, upper), colour in zip(shown, bounds, palette(len(shown)), strict=True)
         ],
     )
+
+
+def _within_interval(plan: Plan, best: Floats, lower: Floats, upper: Floats) -> Floats:
+    """The bounds of the first curve, no wider than the plan's own allow: it rises from there, and it is convex."""
+    least, most = plan.mdp.return_range
+    lower = np.maximum(lower, plan.lower)
+    if plan.best_so_far == -math.inf and most > least:  # then it begins, at the least return, with the plan's value
+        upper = np.minimum(upper, plan.upper + (most - plan.upper) * (best - least) / (most - least))
+    return np.stack((np.minimum(lower, upper), upper))
 
 
 def range_of_interest(plan: Plan) -> tuple[float, float]:
@@ -120,9 +138,10 @@ def panels(contrast: Contrast) -> list[Panel]:
     """The first try, the last with nothing in hand (or the incumbent), and the last with what there will be by then."""
     last = [f"the last, {in_hand(one.best)} in hand" for one in contrast.last]
     titles = ["the first try" if contrast.k > 1 else "the try", *last[::-1]]
+    nothing = " (nothing left to win)"
     return [
         Panel(
-            title,
+            title if one.visits.any() else title + nothing,
             one.rollout,
             one.best,
             np.where(one.visits.sum(axis=1) >= SELDOM, one.visits.argmax(axis=1), -1).tolist(),
@@ -179,5 +198,5 @@ def action_map(plan: Plan, i: int, h: int, s: int, points: int) -> ActionMap:
         so_far,
         taken,
         [*(name_of(mdp.action_names, a) for a in offered), BEATEN],
-        [*(COLOURS[1 + a % 7] for a in range(len(offered))), "#eeeeee"],
+        [*(action_colours(mdp.n_actions)[a] for a in offered), "#eeeeee"],
     )

@@ -11,7 +11,7 @@ import altair as alt
 import numpy as np
 
 from maxatk.show.grid import CellGrid
-from maxatk.show.views import BEST, COLOURS, SO_FAR, Classes, Curves
+from maxatk.show.views import BEST, COLOURS, SO_FAR, Classes, Curves, action_colours
 
 INK, FAINT = "currentColor", "var(--line)"
 NONE_LEFT = "none: M itself"
@@ -86,7 +86,9 @@ def comparison(view: Classes) -> dict[str, Any]:
 
 
 def colours(often: Any) -> list[str]:
-    """A colour for each action: those that are taken most [A] have colours of their own."""
+    """A colour for each action; where there are more than seven, those that are taken most [A] have their own."""
+    if len(often) < len(COLOURS):
+        return action_colours(len(often))
     by_action = [OTHER] * len(often)
     for colour, a in zip(COLOURS[1:], np.argsort(-often, kind="stable").tolist(), strict=False):
         by_action[a] = colour
@@ -129,10 +131,16 @@ def action_map(colours: Sequence[str]) -> dict[str, Any]:
 
 
 def grid(cells: CellGrid, start: Iterable[int], colours: Sequence[str]) -> dict[str, Any]:
-    """The cells of a grid; data ``arrows`` (what is done where), ``trails`` (where tries went) and ``here``."""
+    """The cells of a grid; data ``arrows`` (what is done where), ``trails`` and ``falls`` of tries, and ``here``."""
     start = set(start)
+
+    def kind(s: int) -> str:
+        if s in cells.closed:
+            return "goal" if s in cells.goals else "hazard" if s in cells.hazards else "wall"
+        return "start" if s in start else "cell"
+
     squares = [
-        {"row": row, "column": column, "kind": "never" if s in cells.closed else "start" if s in start else "cell"}
+        {"row": row, "column": column, "kind": kind(s), "sign": "G" if s in cells.goals else ""}
         for s in range(cells.rows * cells.columns)
         for row, column in [cells.cell(s)]
     ]
@@ -140,7 +148,10 @@ def grid(cells: CellGrid, start: Iterable[int], colours: Sequence[str]) -> dict[
     y = alt.Y("row:O", scale=alt.Scale(domain=list(range(cells.rows)), padding=0), axis=None)
     kinds: Any = alt.Color(
         "kind:N", legend=None,
-        scale=alt.Scale(domain=["cell", "start", "never"], range=["transparent", "var(--start)", "var(--never)"]),
+        scale=alt.Scale(
+            domain=["cell", "start", "wall", "hazard", "goal"],
+            range=["transparent", "var(--start)", "var(--never)", "var(--hazard)", "var(--goal)"],
+        ),
     )  # fmt: skip
     board: Any = alt.Chart(inline(squares)).mark_rect(stroke=FAINT, aria=False).encode(x=x, y=y, color=kinds)
     arrows: Any = (
@@ -159,18 +170,28 @@ def grid(cells: CellGrid, start: Iterable[int], colours: Sequence[str]) -> dict[
         alt.Chart(alt.NamedData("trails"))
         .mark_line(strokeJoin="round", strokeCap="round", aria=False)
         .encode(
-            x=x, y=y, order=alt.Order("n:Q"), detail=alt.Detail("try:N"),
+            x=x, y=y, order=alt.Order("n:Q"), detail=alt.Detail("line:N"),
             color=alt.condition(alt.datum.now, alt.value(COLOURS[6]), alt.value(INK)),
             opacity=alt.condition(alt.datum.now, alt.value(0.9), alt.value(0.18)),
             strokeWidth=alt.condition(alt.datum.now, alt.value(4), alt.value(3)),
         )
     )  # fmt: skip
+    signs: Any = (
+        alt.Chart(inline(squares))
+        .mark_text(color="#fff", fontWeight="bold", aria=False)
+        .encode(x=x, y=y, text="sign:N")
+    )
+    falls: Any = (
+        alt.Chart(alt.NamedData("falls"))
+        .mark_point(shape="cross", filled=True, angle=45, color=COLOURS[6], aria=False)
+        .encode(x=x, y=y, size=alt.Size("size:Q", scale=None), opacity=alt.Opacity("opacity:Q", scale=None))
+    )
     here: Any = (
         alt.Chart(alt.NamedData("here"))
         .mark_point(shape="circle", strokeWidth=3, color=COLOURS[6], opacity=1, aria=False)
         .encode(x=x, y=y, size=alt.Size("size:Q", scale=None))
     )
-    layers: Any = alt.layer(board, trails, arrows, here)
+    layers: Any = alt.layer(board, signs, trails, falls, arrows, here)
     chart = layers.resolve_scale(color="independent", shape="independent")
     chart = chart.properties(
         width=40 * cells.columns,

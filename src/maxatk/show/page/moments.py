@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -17,6 +17,7 @@ from maxatk.evaluation.units import Units
 from maxatk.planning.lattice import common_step, simplest
 from maxatk.planning.plan import Plan
 from maxatk.policies import CompressedPolicy
+from maxatk.problem.mdp import MDP
 from maxatk.show.reach import Reach
 
 TRIALS = 12
@@ -169,6 +170,21 @@ def frame(plan: Plan, count: Count, taken: Taken) -> list[Any]:
         total = count.known(end) if true_rewards else float(end)
     lost = bool(hopeless(plan, taken.step, taken.state, best, so_far))
     return [taken.state, taken.action, *map(finite, (best, so_far, *remembered)), lost, total, better]
+
+
+def nothing_to_win(mdp: MDP, taken: Taken, worth: Callable[[int, float], float]) -> bool:
+    """Whether all that the try can still come to would gain next to nothing: the player passes over such steps.
+
+    ``worth`` says what return is next to nothing, by rollout and best return.
+    """
+    most = float(taken.so_far) + float(mdp.most[taken.step, taken.state])
+    return most <= worth(taken.rollout, float(taken.best))
+
+
+def story(trials: list[list[Taken]]) -> int:
+    """The trial that tells most: whose best return is improved on most often, up to three times, the first such."""
+    improved = [sum(t.over and float(t.so_far) + t.reward > float(t.best) for t in trial) for trial in trials]
+    return max(range(len(trials)), key=lambda n: min(improved[n], 3), default=0)
 
 
 def finite(x: float) -> float | None:

@@ -1,4 +1,5 @@
-// Shows one moment of a plan (try, step, state, M, G): in words, on the map, on the grid. Sliders and the player choose it.
+// Shows one moment of a plan (try, step, state, M, G): in words, on the map, on the grid. Sliders, clicks, keys, the player
+// and the address choose it.
 "use strict";
 
 const page = JSON.parse(document.getElementById("data").textContent);
@@ -108,11 +109,23 @@ async function start() {
   if (moments) {
     const asked = new Moments(moments, await unpacked(moments.returns, Float64Array), await unpacked(moments.actions, Uint16Array));
     const shower = new Shower(asked, views);
-    if (trials.length) new Player(shower);
-    await shower.show();
+    const player = trials.length ? new Player(shower) : null;
+    if (player) keys(player);
+    if (!shower.read(new URLSearchParams(location.hash.slice(1)), player)) await shower.show();
   } else {
     document.documentElement.dataset.ready = "yes";
   }
+}
+
+// Keys of the player, where no control has a use of its own for them.
+function keys(player) {
+  const does = { ArrowRight: "forward", ArrowLeft: "back", " ": "play", Home: "first", n: "next" };
+  document.addEventListener("keydown", (event) => {
+    const busy = event.target instanceof Element && event.target.closest("input, select, button, summary, a");
+    if (busy || event.ctrlKey || event.altKey || event.metaKey || !(event.key in does)) return;
+    event.preventDefault();
+    element(does[event.key]).click();
+  });
 }
 
 // The moment that is shown, and the sliders that say which.
@@ -149,6 +162,68 @@ class Shower {
       });
     }
     if (grid) new ResizeObserver(() => this.square()).observe(element("grid"));
+    this.clicks();
+  }
+
+  // Cells of maps and grids are clicked to choose what they show.
+  clicks() {
+    const choose = (change) => {
+      this.frame = null;
+      this.touched();
+      change();
+      this.show();
+    };
+    this.views.map.addEventListener("click", (_, item) => {
+      if (item && item.datum && item.datum.m !== undefined) choose(() => { this.best = item.datum.m; this.soFar = item.datum.g; });
+    });
+    if (grid) {
+      this.views.grid.addEventListener("click", (_, item) => {
+        if (item && item.datum && item.datum.row !== undefined) choose(() => this.visit(item.datum.row * grid.columns + item.datum.column));
+      });
+    }
+    document.querySelectorAll(".board [data-state], .chip").forEach((cell) => cell.addEventListener("click", () => choose(() => {
+      const { rollout, best } = (cell.closest(".board") ?? cell).dataset;
+      this.rollout = Math.max(nearest(this.asked.rollouts, Number(rollout)), 0);
+      this.best = Math.max(nearest(this.asked.bests, best === "" ? null : Number(best)), 0);
+      this.visit(Number(cell.dataset.state));
+    })));
+  }
+
+  // Go to a state, at this step if a try can be there now, else as soon as one can.
+  visit(state) {
+    const first = this.asked.firstPlace.get(state);
+    if (first === undefined) return;
+    this.move(this.asked.place(this.step, state) === undefined ? this.asked.step[first] : this.step, state);
+  }
+
+  // The moment as the end of the page's address, and back; whether there was one.
+  write() {
+    const { frame } = this;
+    const at = frame ? { trial: frame.trial, at: frame.at } :
+      { try: this.rollout, step: this.step, state: this.state, best: this.best, so_far: this.soFar };
+    history.replaceState(null, "", `#${new URLSearchParams(at)}`);
+  }
+
+  read(from, player) {
+    const whole = (name, most) => {
+      const x = Number(from.get(name) ?? NaN);
+      return Number.isInteger(x) && x >= 0 && x <= most ? x : null;
+    };
+    const trial = player && whole("trial", trials.length - 1);
+    if (player && trial !== null && from.has("trial")) {
+      element("trial").value = trial;
+      player.load(trial, whole("at", 1e9) ?? 0);
+      return true;
+    }
+    const state = whole("state", problem.n_states - 1);
+    if (state === null || !this.asked.firstPlace.has(state)) return false;
+    this.frame = null;
+    this.rollout = whole("try", this.asked.rollouts.length - 1) ?? 0;
+    this.best = whole("best", this.asked.bests.length - 1) ?? 0;
+    this.move(whole("step", problem.horizon - 1) ?? 0, state);
+    this.soFar = whole("so_far", this.returns.length - 1) ?? this.soFar;
+    this.show();
+    return true;
   }
 
   limit(id, most) {
@@ -186,7 +261,9 @@ class Shower {
     this.sliders();
     this.says();
     await Promise.all([this.map(), this.grid()]);
-    if (turn === this.shows) document.documentElement.dataset.ready = "yes"; // what is drawn is what is said
+    if (turn !== this.shows) return;
+    this.write();
+    document.documentElement.dataset.ready = "yes"; // what is drawn is what is said
   }
 
   sliders() {
@@ -208,7 +285,7 @@ class Shower {
     const { frame } = this;
     if (frame && frame.end) {
       says.textContent = `Try ${frame.rollout + 1} of ${problem.k} ends with ${shown(frame.total)}: ${frame.better ? "the best so far" : `the best is still ${shown(frame.best)}`}.`;
-      element("call").textContent = "";
+      element("call").textContent = frame.skipped ? `${frame.skipped} steps in which nothing was left to win are passed over` : "";
       return;
     }
     const rollout = frame ? frame.rollout : this.asked.rollouts[this.rollout];
@@ -309,14 +386,23 @@ class Shower {
       });
     }
     const trails = [];
+    const falls = [];
     for (const trail of frame ? frame.trails : []) {
-      trail.states.forEach((s, n) => trails.push({ ...cell(s, 0), n, try: trail.rollout, now: trail.rollout === frame.rollout }));
+      const now = trail.rollout === frame.rollout;
+      let line = 0; // a fall ends one, and the next begins where it leads
+      trail.steps.forEach(([s, via, over], n) => {
+        trails.push({ ...cell(s, 0), n: 2 * n, line: `${trail.rollout} ${line}`, now });
+        if (via === null) return;
+        trails.push({ ...cell(via, 0), n: 2 * n + 1, line: `${trail.rollout} ${line}`, now });
+        if (!grid.goals.includes(via)) falls.push({ ...cell(via, 0.5), opacity: now ? 1 : 0.3 });
+        if (!over) line += 1;
+      });
     }
     element("grid-caption").textContent =
       `Arrows: what the plan does on try ${this.kept + 1} with this M in hand: now, at step ${this.step}, or (faint) as soon as a try can be ` +
-      "there. Line: where this try went; faint lines: the tries before. Filled cells: no try goes on from there." + this.nearestKept();
-    const here = [cell(this.state, 0.8)];
-    await this.views.grid.data("arrows", arrows).data("trails", trails).data("here", here).runAsync();
+      "there. Line: where this try went, with a cross where it fell; faint lines: the tries before." + this.nearestKept();
+    const here = frame && frame.end ? [] : [cell(this.state, 0.8)];
+    await this.views.grid.data("arrows", arrows).data("trails", trails).data("falls", falls).data("here", here).runAsync();
   }
 }
 
@@ -327,8 +413,10 @@ class Player {
     this.timer = null;
     shower.touched = () => this.pause();
     trials.forEach((trial, n) => {
-      element("trial").add(new Option(`${n + 1}: best return ${shown(this.best(this.frames(trial)))}`, n));
+      element("trial").add(new Option(this.title(n, this.frames(trial)), n));
     });
+    element("trial").value = page.story;
+    element("speed").addEventListener("change", () => { if (this.timer) this.play(); });
     const go = {
       first: () => this.go(0),
       back: () => this.go(this.at - 1),
@@ -341,22 +429,34 @@ class Player {
     element("play").addEventListener("click", () => (this.timer ? this.pause() : this.play()));
     element("moment").addEventListener("input", () => { this.pause(); this.go(Number(element("moment").value)); });
     element("trial").addEventListener("change", () => { this.pause(); this.load(Number(element("trial").value)); });
-    this.load(0);
+    this.load(page.story);
   }
 
-  // The moments of a trial, and of each try its end.
+  // A trial by what came of it: its best return, and which try had that first.
+  title(n, frames) {
+    const winner = frames.filter((frame) => frame.end && frame.better).pop();
+    return `${n + 1}: best return ${shown(this.best(frames))}${winner ? ` on try ${winner.rollout + 1}` : ", as before"}`;
+  }
+
+  // The moments of a trial in which there is something left to win, and of each try its end.
   frames(trial) {
     const frames = [];
     let rollout = 0;
     let step = 0;
-    for (const [state, action, best, soFar, knownBest, knownSoFar, lost, total, better] of trial) {
-      const frame = { rollout, step, state, action, best, soFar, knownBest, knownSoFar, lost, end: false };
-      frames.push(frame);
+    let skipped = 0;
+    let steps = [];
+    for (const [state, action, best, soFar, knownBest, knownSoFar, lost, total, better, idle, via] of trial) {
+      const frame = { rollout, step, state, action, best, soFar, knownBest, knownSoFar, lost, end: false, trail: steps.length, steps };
+      if (idle) skipped += 1;
+      else frames.push(frame);
+      steps.push([state, via, total !== null]);
       step += 1;
       if (total !== null) {
-        frames.push({ ...frame, total, better, end: true });
+        frames.push({ ...frame, total, better, end: true, skipped, trail: steps.length - skipped });
         rollout += 1;
         step = 0;
+        skipped = 0;
+        steps = [];
       }
     }
     return frames;
@@ -367,10 +467,11 @@ class Player {
     return frames.reduce((best, frame) => (frame.end && frame.better ? frame.total : best), frames[0].best);
   }
 
-  load(n) {
+  load(n, at = 0) {
+    this.number = n;
     this.trial = this.frames(trials[n]);
     element("moment").max = this.trial.length - 1;
-    this.go(0);
+    this.go(at);
   }
 
   nextTry() {
@@ -384,7 +485,7 @@ class Player {
     element("moment").value = this.at;
     element("moment").setAttribute("aria-valuetext", `${this.at + 1} of ${this.trial.length}`);
     this.tries(frame);
-    return this.shower.follow({ ...frame, trails: this.trails(frame) });
+    return this.shower.follow({ ...frame, trails: this.trails(frame), trial: this.number, at: this.at });
   }
 
   // What the tries have come to so far: all of them, or the present one and the best.
@@ -394,34 +495,37 @@ class Player {
     const best = this.best(past);
     const winners = ended.filter((frame) => frame.total === best).map((frame) => frame.rollout);
     const some = problem.k <= 20 ? [...Array(problem.k).keys()] : [...new Set([...winners.slice(0, 1), now.rollout])];
+    const held = document.activeElement ? document.activeElement.id : "";
     element("tries").replaceChildren(...some.map((i) => {
       const item = document.createElement("li");
+      const button = document.createElement("button");
+      Object.assign(button, { type: "button", id: `try-${i}`, ariaLabel: `to try ${i + 1}` });
+      button.addEventListener("click", () => { this.pause(); this.go(this.trial.findIndex((frame) => frame.rollout === i)); });
+      item.append(button);
       const end = ended[i];
-      item.textContent = end ? `try ${i + 1}: ${shown(end.total)}` : i === now.rollout ? `try ${i + 1}: ${shown(now.soFar)} so far` : `try ${i + 1}`;
+      button.textContent = end ? `try ${i + 1}: ${shown(end.total)}` : i === now.rollout ? `try ${i + 1}: ${shown(now.soFar)} so far` : `try ${i + 1}`;
       if (winners.includes(i)) {
         item.className = "best";
-        item.textContent += " ★";
+        button.textContent += " ★";
       }
       if (i === now.rollout) item.classList.add("now");
       return item;
     }));
+    if (held.startsWith("try-") && element(held)) element(held).focus();
   }
 
-  // Where the present try went, and those before it.
+  // Where the present try went, as far as there was something to win, and those before it.
   trails(now) {
-    const trails = [];
-    for (const frame of this.trial.slice(0, this.at + 1)) {
-      if (frame.end || frame.rollout < now.rollout - 4) continue;
-      if (!trails.length || trails[trails.length - 1].rollout !== frame.rollout) trails.push({ rollout: frame.rollout, states: [] });
-      trails[trails.length - 1].states.push(frame.state);
-    }
-    return trails;
+    const ends = this.trial.slice(0, this.at).filter((frame) => frame.end && frame.rollout < now.rollout && frame.rollout >= now.rollout - 4);
+    const present = now.end ? now.steps.slice(0, now.trail) : now.steps.slice(0, now.trail + 1).map(([s, via], n) => [s, n < now.trail ? via : null, false]);
+    return [...ends.map((end) => ({ rollout: end.rollout, steps: end.steps.slice(0, end.trail) })), { rollout: now.rollout, steps: present }];
   }
 
   play() {
     if (this.at === this.trial.length - 1) this.go(0);
     this.button("⏸ pause", true);
-    const delay = matchMedia("(prefers-reduced-motion: reduce)").matches ? 900 : 350;
+    const delay = (matchMedia("(prefers-reduced-motion: reduce)").matches ? 900 : 350) / Number(element("speed").value);
+    clearInterval(this.timer);
     this.timer = setInterval(() => {
       this.go(this.at + 1);
       if (this.at === this.trial.length - 1) this.pause();
