@@ -16,6 +16,7 @@ from maxatk.base.archive import Archive
 from maxatk.base.errors import InputError
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
+from maxatk.base.workers import Workers
 from maxatk.planning.curves import Curve, Curves
 from maxatk.planning.lattice import Lattice, RealLattice, WholeLattice
 from maxatk.planning.plan import Plan, Status
@@ -77,7 +78,8 @@ class CertifiedPlan(Plan):
         start = min(max(x, after.flat_to), most)
         # On a whole lattice the next rollout meets lattice points, whose gap is known, and m itself.
         gap = max(self.certificate.gap_after_first, float(after.upper(start) - after.lower(start)))
-        bounds = solve_slices(Cores(math.inf), self.lattice, after, gap, [start])
+        with Workers() as workers:
+            bounds = solve_slices(Cores(math.inf, workers), self.lattice, after, gap, [start])
         lower, upper = float(bounds.lower[0]), float(bounds.upper[0])
         same = best == self.best_so_far or max(best, self.best_so_far) <= least
         return self._as_planned(x, same, lower - rounding, min(upper + rounding, most))

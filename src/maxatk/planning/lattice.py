@@ -88,8 +88,7 @@ class Lattice(ABC):
         steps, part, most_left = self._in_steps(self._drift)
         if np.abs(steps).max() * mdp.horizon >= kernels.WIDEST:
             raise TooLargeError(f"a lattice of step {self.kappa:g} has too many points for these rewards")
-        jump = steps.astype(np.int32)
-        first, last = self._reachable(jump, part, 0, mdp.start_state)
+        jump, left = steps.astype(np.int32), most_left.astype(np.int64)
         return kernels.Tables(
             step_layer=mdp.step_layer,
             pair_start=mdp.pair_start,
@@ -100,9 +99,8 @@ class Lattice(ABC):
             jump=jump,
             part=part,
             drift=self._drift,
-            most_left=most_left.astype(np.int64),
-            first=first,
-            last=last,
+            most_left=left,
+            reach=self._reachable(jump, part, left, 0, mdp.start_state),
         )
 
     @abstractmethod
@@ -116,17 +114,24 @@ class Lattice(ABC):
         middle = (low + high) / 2
         return round(middle / self.kappa) if abs(middle) > 64 * (high - low + self.kappa) else 0
 
-    def _reachable(self, jump: Any, part: Any, step: int, states: Any) -> Any:
+    def _reachable(self, jump: Any, part: Any, most_left: Any, step: int, states: Any) -> kernels.Reach:
         mdp = self.mdp
         return stopping.run(
-            *(kernels.reachable, mdp.step_layer, mdp.pair_start, mdp.outcome_start, mdp.next_state, jump, part),
-            *(mdp.n_states, step, states),
+            *(kernels.reachable, mdp.step_layer, mdp.pair_start, mdp.outcome_start, mdp.next_state),
+            *(jump, part, most_left, step, states),
         )
 
     def tables_from(self, step: int, state: int) -> kernels.Tables:
         """The tables with a return of 0 in ``state`` at ``step`` as the only start."""
-        first, last = self._reachable(self.tables.jump, self.tables.part, step, np.array([state], np.int32))
-        return self.tables._replace(first=first, last=last)
+        tables, start = self.tables, np.array([state], np.int32)
+        return tables._replace(reach=self._reachable(tables.jump, tables.part, tables.most_left, step, start))
+
+    @cached_property
+    def work(self) -> float:
+        """How many products a layer takes on average where no window is cut by ``m``."""
+        reach = self.tables.reach
+        cells = np.maximum(reach.last.astype(np.int64) - reach.first + 1, 0).sum() / self.mdp.horizon
+        return float(cells * len(self.mdp.prob) / (len(self.mdp.pair_start) - 1))
 
     @cached_property
     def largest(self) -> float:
@@ -261,7 +266,7 @@ class WholeLattice(Lattice):
 
     def comes_to(self, step: int, state: Ints, g: Ints, so_far: Floats) -> Bools:
         """Between the least and the greatest return there, and on the lattice."""
-        inside = (self.tables.first[step, state] <= g) & (g <= self.tables.last[step, state])
+        inside = (self.tables.reach.first[step, state] <= g) & (g <= self.tables.reach.last[step, state])
         inside[inside] = self.are_points(so_far[inside])
         return inside
 
@@ -330,7 +335,7 @@ class RealLattice(Lattice):
 
     def comes_to(self, step: int, state: Ints, g: Ints, so_far: Floats) -> Bools:
         """Within a lattice step for each step of what a walk on the lattice comes to."""
-        first, last = (ends[step, state].astype(np.int64) for ends in (self.tables.first, self.tables.last))
+        first, last = (ends[step, state].astype(np.int64) for ends in self.tables.reach[:2])
         return np.maximum(g - step, first) <= np.minimum(g + 1 + step, last)
 
     @property

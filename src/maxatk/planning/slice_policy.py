@@ -11,6 +11,7 @@ from maxatk.base import checks, stopping
 from maxatk.base.errors import InputError
 from maxatk.base.returns import Amounts
 from maxatk.base.types import Floats, Ints, Number
+from maxatk.base.workers import Workers
 from maxatk.planning.curves import Curves
 from maxatk.planning.lattice import Lattice
 from maxatk.planning.slices import Acting, Task
@@ -187,7 +188,8 @@ class SlicePolicy(CompressedPolicy):
             else:
                 h, s, g, phase = start
                 task = Task(after, (m,), shifts=(g, g), phase=phase, start=(h, s))
-            acting = Cores(memory / 2).decisions(self._lattice, task)
+            with Workers() as workers:
+                acting = Cores(memory / 2, workers).decisions(self._lattice, task)
             while self._slices and self._held + acting.size > memory / 4:  # the oldest goes first
                 self._held -= self._slices.pop(next(iter(self._slices))).size
             self._slices[key] = acting

@@ -18,6 +18,8 @@ from maxatk.planning.curves import Curve
 from maxatk.planning.lattice import Lattice
 from maxatk.problem.mdp import MDP
 
+WORTH_A_PART = 2**16  # products of a layer that are worth a thread of their own
+
 
 @dataclass(frozen=True)
 class Task:
@@ -81,6 +83,16 @@ class Windows:
         place = kernels.places(pad, self.high, starts, self.end_place, self.tables.drift)
         return kernels.Layout(self.low, self.pad, self.high, place)
 
+    def shares(self, h: int, parts: int) -> list[int]:
+        """Where to cut the states of a layer into parts of much the same work; into fewer where that is little."""
+        tables = self.tables
+        node = int(tables.step_layer[h]) * self.low.shape[1]
+        outcomes: Ints = np.diff(tables.outcome_start[tables.pair_start[node : node + self.low.shape[1] + 1]])
+        work: Ints = np.cumsum(outcomes * np.maximum(self.high[h].astype(np.int64) - self.low[h] + 1, 0) + 1)
+        parts = max(min(parts, int(work[-1]) // WORTH_A_PART), 1)
+        inner: Any = np.searchsorted(work, work[-1] * np.arange(1, parts) / parts)
+        return [0, *inner.tolist(), len(work)]
+
     @property
     def size(self) -> int:
         """Bytes that the windows themselves take, with one layout of them."""
@@ -104,6 +116,19 @@ def _finished(ends: Ints) -> tuple[Ints, Ints]:
     return final, place
 
 
+class RunLayers(Protocol):
+    """How a sweep goes over the layers of a slice, from the last to the first: in one go, or with each split."""
+
+    def __call__(self, every: Any, one: Any, windows: Windows, layout: kernels.Layout, *buffers: Any) -> None:
+        """Fill the ``buffers`` by a kernel for every layer, or by one for some states of one layer."""
+        ...
+
+
+def in_one_go(every: Any, one: Any, windows: Windows, layout: kernels.Layout, *buffers: Any) -> None:
+    """All layers by one call."""
+    stopping.run(every, windows.tables, layout, *buffers)
+
+
 def check_memory(needed: int, memory: float) -> None:
     """Refuse a slice that takes more bytes than there are."""
     if needed > memory:
@@ -125,7 +150,9 @@ class WholeSlice:
     slope: Floats  # [cells, B] in m
 
     @classmethod
-    def sweep(cls, lattice: Lattice, task: Task, memory: float, *, keep: bool = False) -> "WholeSlice":
+    def sweep(
+        cls, lattice: Lattice, task: Task, memory: float, run: RunLayers = in_one_go, *, keep: bool = False
+    ) -> "WholeSlice":
         """Sweep a task, keeping all layers or the first two."""
         windows = Windows.of(lattice, task)
         layout, cells = windows.all_layers() if keep else windows.two_layers()
@@ -134,7 +161,7 @@ class WholeSlice:
         idle_value, idle_slope = paid_when_idle(task)
         value[: len(windows.final)], slope[: len(windows.final)] = paid_at_the_end(lattice, task, windows.final)
         flat = (idle_value, idle_slope, value.ravel(), slope.ravel())
-        stopping.run(kernels.whole_layers, windows.tables, layout, *flat)
+        run(kernels.whole_layers, kernels.whole_layer, windows, layout, *flat)
         return cls(task, windows.tables, layout, windows.final, idle_value, idle_slope, value, slope)
 
     def cell(self, step: int, state: int, g: int) -> int | None:
@@ -172,7 +199,9 @@ class BoundedSlice:
     planes: kernels.Planes  # [cells] each
 
     @classmethod
-    def sweep(cls, lattice: Lattice, task: Task, memory: float, *, keep: bool = False) -> "BoundedSlice":
+    def sweep(
+        cls, lattice: Lattice, task: Task, memory: float, run: RunLayers = in_one_go, *, keep: bool = False
+    ) -> "BoundedSlice":
         """Sweep a task, keeping all layers or the first two."""
         windows = Windows.of(lattice, task)
         layout, cells = windows.all_layers() if keep else windows.two_layers()
@@ -181,7 +210,7 @@ class BoundedSlice:
         upper, lower, slope_g, slope_m = (np.empty(cells) for _ in range(4))
         planes = kernels.Planes(upper, lower, slope_g, slope_m, np.empty(cells, kind))
         ends = paid_off_the_lattice(lattice, task)
-        stopping.run(kernels.bound_layers, windows.tables, layout, ends, planes)
+        run(kernels.bound_layers, kernels.bound_layer, windows, layout, ends, planes)
         return cls(task, windows.tables, layout, ends, planes)
 
     def bounds(self, mdp: MDP) -> Floats:
@@ -249,7 +278,7 @@ class Decisions:
     choice: Any  # [cells]
 
     @classmethod
-    def sweep(cls, lattice: Lattice, task: Task, memory: float) -> "Decisions":
+    def sweep(cls, lattice: Lattice, task: Task, memory: float, run: RunLayers = in_one_go) -> "Decisions":
         """Decide a task's one slice on a whole lattice."""
         windows = Windows.of(lattice, task)
         layout, cells = windows.two_layers()
@@ -260,7 +289,7 @@ class Decisions:
         ends, _ = paid_at_the_end(lattice, task, windows.final)
         value[: len(ends)] = ends[:, 0]
         idle = float(paid_when_idle(task)[0][0])
-        stopping.run(kernels.decide_layers, windows.tables, layout, kept.place, idle, value, choice)
+        run(kernels.decide_layers, kernels.decide_layer, windows, layout, kept.place, idle, value, choice)
         return cls(lattice.mdp, kept, choice)
 
     @property
@@ -284,9 +313,9 @@ class PlaneDecisions:
     slice: BoundedSlice
 
     @classmethod
-    def sweep(cls, lattice: Lattice, task: Task, memory: float) -> "PlaneDecisions":
+    def sweep(cls, lattice: Lattice, task: Task, memory: float, run: RunLayers = in_one_go) -> "PlaneDecisions":
         """Sweep a task, and let go of what only bounds need."""
-        swept = BoundedSlice.sweep(lattice, task, memory, keep=True)
+        swept = BoundedSlice.sweep(lattice, task, memory, run, keep=True)
         planes = swept.planes._replace(upper=np.empty(0))
         return cls(lattice.mdp, replace(swept, planes=planes))
 
