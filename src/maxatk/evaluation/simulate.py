@@ -18,7 +18,7 @@ from maxatk.base.returns import NONE, Amounts
 from maxatk.base.types import Floats, Ints, Number
 from maxatk.evaluation.propagation import rows_taken
 from maxatk.evaluation.units import Units
-from maxatk.policies import CompressedPolicy, Policy, check_policy
+from maxatk.policies import CompressedPolicy, Policy, Rule, check_policy
 from maxatk.problem.mdp import MDP
 from maxatk.show.progress import reporter
 
@@ -179,14 +179,35 @@ class _Walk:
         """The returns of one rollout [n], true and remembered, and the number of steps taken."""
         mdp, n = self._mdp, len(best)
         some, tag = np.unique(best, return_inverse=True)
-        rule = part.rule(i, Amounts(some, units.memory))
+        bests = Amounts(some, units.memory)
+        rule = part.rule(i, bests)
         place = np.searchsorted(self._first, stream.random(n), side="right")
         state = mdp.start_state[np.minimum(place, len(self._first) - 1)].astype(np.int64)
         true = np.zeros(n, np.int64)
         remembered = np.zeros(n, np.int64) if units.rounds else true
         # Trials with the same best return side by side: a rule may look them up together.
-        going = np.argsort(tag, kind="stable")
+        order = np.argsort(tag, kind="stable")
+        group = part.apart(i, bests)[tag[order]]
+        groups = [order[group == number] for number in np.unique(group)]
         steps = 0
+        for going in groups:
+            steps += self._steps(rule, units, i, going, tag, state, true, remembered, stream)
+        return true, remembered, steps
+
+    def _steps(
+        self,
+        rule: Rule,
+        units: Units,
+        i: int,
+        going: Ints,
+        tag: Ints,
+        state: Ints,
+        true: Ints,
+        remembered: Ints,
+        stream: np.random.Generator,
+    ) -> int:
+        """Take the trials ``going`` through one rollout, adding to their returns [n]; how many steps that took."""
+        mdp, steps = self._mdp, 0
         for h in range(mdp.horizon):
             here = state[going]
             action = rule(h, tag[going], here, Amounts(remembered[going], units.memory))
@@ -201,7 +222,7 @@ class _Walk:
             going = going[after < mdp.n_states]
             if not len(going):
                 break
-        return true, remembered, steps
+        return steps
 
 
 class Taken(NamedTuple):

@@ -90,8 +90,8 @@ class Windows:
         outcomes: Ints = np.diff(tables.outcome_start[tables.pair_start[node : node + self.low.shape[1] + 1]])
         work: Ints = np.cumsum(outcomes * np.maximum(self.high[h].astype(np.int64) - self.low[h] + 1, 0) + 1)
         parts = max(min(parts, int(work[-1]) // WORTH_A_PART), 1)
-        inner: Any = np.searchsorted(work, work[-1] * np.arange(1, parts) / parts)
-        return [0, *inner.tolist(), len(work)]
+        inner = np.searchsorted(work, np.linspace(0, float(work[-1]), parts + 1)[1:-1])
+        return [0, *(int(cut) for cut in inner), len(work)]
 
     @property
     def size(self) -> int:

@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import repeat
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -404,9 +403,10 @@ class MDP:
             return
         with Workers() as workers:
             cuts = [i * self.n_states // (2 * workers.threads) for i in range(2 * workers.threads + 1)]
-            fixed = [repeat(x, len(cuts) - 1) for x in (*arguments, stopping.current().flag)]
+            parts = len(cuts) - 1
+            fixed = [[x] * parts for x in (*arguments, stopping.current().flag)]
             for h in range(self.horizon - 1, -1, -1):
-                workers.map(one, repeat(h, len(cuts) - 1), cuts[:-1], cuts[1:], *fixed)
+                workers.map(one, [h] * parts, cuts[:-1], cuts[1:], *fixed)
 
     def _rows_of(self, step: int, state: int) -> tuple[int, int]:
         step = checks.integer(step, "step", most=self.horizon - 1)
