@@ -14,7 +14,7 @@ from maxatk.base.workers import Workers
 from maxatk.planning.curves import Curves
 from maxatk.planning.lattice import Lattice
 from maxatk.planning.slices import Acting, Task, Windows
-from maxatk.planning.sweeper import Cores
+from maxatk.planning.sweeper import sweeper_on
 from maxatk.policies import CompressedPolicy, Rule
 from maxatk.problem.mdp import MDP
 
@@ -39,6 +39,7 @@ class SlicePolicy(CompressedPolicy):
         start: the best return that stands for the incumbent in the first rollout.
         best_so_far: the incumbent, or ``-inf``.
         repeats_mean: whether to maximise the mean in every rollout, and nothing else.
+        device: where slices are swept.
     """
 
     def __init__(
@@ -49,10 +50,12 @@ class SlicePolicy(CompressedPolicy):
         best_so_far: Number = -math.inf,
         *,
         repeats_mean: bool = False,
+        device: str = "cpu",
     ) -> None:
         super().__init__(curves.k, lattice.mdp.horizon, best_so_far)
         self._lattice, self._curves, self._start = lattice, curves, start
         self.independent = self.repeated = repeats_mean
+        self._device = device
         self._slices: dict[tuple[Any, ...], Acting] = {}
         self._held, self._latest = 0, 0  # bytes of what is kept of them, and of the latest
 
@@ -202,7 +205,7 @@ class SlicePolicy(CompressedPolicy):
             while self._slices and self._held + self._latest > min(memory / 4, HELD):  # the oldest goes first
                 self._held -= self._slices.pop(next(iter(self._slices))).size
             with Workers() as workers:
-                acting = Cores(memory / 2, workers).decisions(self._lattice, task)
+                acting = sweeper_on(self._device, None, workers).decisions(self._lattice, task)
             self._slices[key], self._latest = acting, acting.size
             self._held += acting.size
         return acting

@@ -5,6 +5,7 @@ lattice a :class:`WholeSlice` has values, off it a :class:`BoundedSlice` has bou
 :class:`Decisions` are kept, or :class:`PlaneDecisions`.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -53,13 +54,11 @@ class Windows:
     @classmethod
     def of(cls, lattice: Lattice, task: Task) -> "Windows":
         """The windows of a task, the least of its ``m`` deciding."""
-        farthest = max(map(abs, task.shifts))
-        if farthest >= kernels.WIDEST:
-            raise TooLargeError(f"a return {lattice.kappa * farthest:.6g} away from all that is planned for")
+        check_shifts(lattice, task)
         tables = lattice.tables if task.start is None else lattice.tables_from(*task.start)
         m = lattice.index(min(task.ms), task.phase)
         low, pad, high, sizes, ends = stopping.run(kernels.windows, tables, *task.shifts, m)
-        return cls(tables, low, pad, high, sizes, *_finished(ends))
+        return cls(tables, low, pad, high, sizes, *finished(ends))
 
     def two_layers(self) -> tuple[kernels.Layout, int]:
         """Where cells lie if two layers are held at a time, and how many that takes."""
@@ -99,7 +98,7 @@ class Windows:
         return 20 * self.low.size
 
 
-def _finished(ends: Ints) -> tuple[Ints, Ints]:
+def finished(ends: Ints) -> tuple[Ints, Ints]:
     """The returns of the cells of finished rollouts, and where a return of 0 would lie among them by step [H].
 
     ``ends`` [H, 2] are the returns of rollouts that end with each step. They share cells, unless they lie so far apart
@@ -127,6 +126,13 @@ class RunLayers(Protocol):
 def in_one_go(every: Any, one: Any, windows: Windows, layout: kernels.Layout, *buffers: Any) -> None:
     """All layers by one call."""
     stopping.run(every, windows.tables, layout, *buffers)
+
+
+def check_shifts(lattice: Lattice, task: Task) -> None:
+    """Refuse returns at the start that no index reaches."""
+    farthest = max(map(abs, task.shifts))
+    if farthest >= kernels.WIDEST:
+        raise TooLargeError(f"a return {lattice.kappa * farthest:.6g} away from all that is planned for")
 
 
 def check_memory(needed: int, memory: float) -> None:
@@ -171,7 +177,7 @@ class WholeSlice:
     def bounds(self, mdp: MDP) -> Floats:
         """Upper bound, lower bound and slope in ``m``, [3, n], by ``m`` or by return at the start."""
         idle, values = (self.idle_value, self.idle_slope), (self.value, self.slope)
-        value, slope = _at_start(mdp, self.layout, self.task.returns, idle, values)
+        value, slope = _means(mdp, self.layout, self.task.returns, idle, values)
         return np.array([value, value, slope])
 
 
@@ -218,7 +224,7 @@ class BoundedSlice:
         ends, planes = self.ends, self.planes
         idle = (np.array([x]) for x in (ends.idle_upper, ends.idle_lower, ends.idle_slope))
         values = (column[:, None] for column in (planes.upper, planes.lower, planes.slope_m))
-        return np.array(_at_start(mdp, self.layout, self.task.returns, tuple(idle), tuple(values)))
+        return np.array(_means(mdp, self.layout, self.task.returns, tuple(idle), tuple(values)))
 
 
 def paid_off_the_lattice(lattice: Lattice, task: Task) -> kernels.Ends:
@@ -230,19 +236,26 @@ def paid_off_the_lattice(lattice: Lattice, task: Task) -> kernels.Ends:
     )
 
 
-def _at_start(
+def _means(
     mdp: MDP, layout: kernels.Layout, g: Ints, idle: tuple[Floats, ...], values: tuple[Floats, ...]
 ) -> list[Floats]:
-    """The means over start states of each of ``values`` [cells, B], where ``idle`` [B] says what idle ones are: [n].
+    low, place = (array[0, mdp.start_state] for array in (layout.low, layout.place))
+    return at_start(mdp, low, place, g, idle, [column.__getitem__ for column in values])
 
-    There is one entry for each return ``g`` at the start, or for each of the B.
+
+def at_start(
+    mdp: MDP, low: Any, place: Any, g: Ints, idle: tuple[Floats, ...], values: Sequence[Callable[[Ints], Floats]]
+) -> list[Floats]:
+    """Means over start states of some columns of values: [n], an entry for each return ``g`` at the start, or ``m``.
+
+    ``low`` and ``place`` are those of the start states, ``values`` say what some cells hold [cells, B], and ``idle``
+    [B] what idle ones would.
     """
     totals = [np.zeros((len(g), len(column))) for column in idle]
-    for p, s in zip(mdp.reset_prob, mdp.start_state.tolist(), strict=True):
-        beaten = g >= layout.low[0, s]
-        cells = layout.place[0, s] + g[beaten]
+    for p, first, zero in zip(mdp.reset_prob, low.tolist(), place.tolist(), strict=True):
+        beaten = g >= first
         for total, left, column in zip(totals, idle, values, strict=True):
-            total[beaten] += p * column[cells]
+            total[beaten] += p * column(zero + g[beaten])
             total[~beaten] += p * left
     return [total.ravel() for total in totals]
 

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from maxatk.base import stopping
-from maxatk.base.errors import TooLargeError
+from maxatk.base import checks, stopping
+from maxatk.base.errors import MissingExtraError, TooLargeError
 from maxatk.base.types import Floats
 from maxatk.base.workers import Workers
 from maxatk.kernels import Layout
@@ -29,6 +29,7 @@ from maxatk.planning.slices import (
     in_one_go,
 )
 
+DEVICES = ("cpu", "gpu", "auto")
 LARGE_LAYER = 2**18  # products from which on a layer is split over threads
 
 
@@ -100,6 +101,19 @@ class Cores:
             self._workers.map(one, *shared, cuts[:-1], cuts[1:], *fixed)
 
 
+def sweeper_on(device: str, memory: float | None, workers: Workers) -> Sweeper:
+    """The sweeper of a device: one of :data:`DEVICES`, with so many bytes, or a share of what there is."""
+    if device != "cpu":
+        from maxatk.planning.gpu import Cuda, Gpu
+
+        try:
+            return Gpu(Cuda(), memory)
+        except MissingExtraError:
+            if device == "gpu":
+                raise
+    return Cores(checks.memory() / 2 if memory is None else memory, workers)
+
+
 def solve_slices(sweeper: Sweeper, lattice: Lattice, after: Curve, gap: float, knots: Sequence[float]) -> Bounds:
     """Bounds on ``U_i`` at every knot, from the curve ``after`` it, whose bounds are ``gap`` apart at most."""
     swept = sweeper.bounds(lattice, [Task(after, ms) for ms in lattice.batches(knots)])
@@ -113,7 +127,7 @@ def last_rollout(sweeper: Sweeper, lattice: Lattice, least: int, most: int, afte
     With nothing to come but the best return itself, only ``G - M`` matters: a slice at one ``m`` that starts from many
     returns at once holds them all. The drift of a whole rollout is an ``m`` that keeps the numbers small.
     """
-    here = lattice.tables.drift * lattice.mdp.horizon
+    here = lattice.drift * lattice.mdp.horizon
     task = Task(after, (lattice.kappa * here,), shifts=(here - most, here - least))
     ((upper, lower, slope),) = sweeper.bounds(lattice, [task])
     points = np.arange(least, most + 1) - here
