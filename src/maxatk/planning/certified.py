@@ -14,6 +14,7 @@ the mean in every rollout.
 import math
 import time
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -26,8 +27,10 @@ from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.returns import floats_around
 from maxatk.base.stopping import StoppedError
 from maxatk.base.workers import Workers
+from maxatk.engines.crew import Crew
 from maxatk.planning.certified_plan import Certificate, CertifiedPlan
 from maxatk.planning.curves import Bounds, Curve, Curves, build, distance, from_knots, identity
+from maxatk.planning.elsewhere import Elsewhere
 from maxatk.planning.floor import repeated_mean
 from maxatk.planning.lattice import Lattice, RealLattice, WholeLattice, common_step, returns_apart
 from maxatk.planning.plan import Progress, Reporter, Status
@@ -53,6 +56,8 @@ class Certified:
         threads: how many threads sweep; by default one per core. Results do not depend on it.
         device: ``"cpu"``, ``"gpu"`` for the first CUDA device (extra ``gpu``), or ``"auto"`` for a GPU if there is one.
             On a GPU ``max_memory`` is that of the device, by default nine tenths of what is free.
+        executor: any :class:`concurrent.futures.Executor`, such as :class:`maxatk.engines.Ray`: slices are swept by its
+            workers, each on the device. What workers lose is swept here. Results do not depend on it.
     """
 
     tol: float | None = None
@@ -60,6 +65,7 @@ class Certified:
     max_memory: float | None = None
     threads: int | None = None
     device: str = "cpu"
+    executor: Executor | None = None
 
     def __post_init__(self) -> None:
         for name in ("tol", "time_limit", "max_memory"):
@@ -70,12 +76,16 @@ class Certified:
             checks.integer(self.threads, "threads", least=1)
         if self.device not in DEVICES:
             raise InputError(f"device must be one of {', '.join(map(repr, DEVICES))}, not {checks.shown(self.device)}")
+        if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
+            raise InputError(f"executor must be a concurrent.futures.Executor, not {checks.shown(self.executor)}")
 
     def solve(self, mdp: MDP, objective: Objective, progress: Reporter | None = None) -> CertifiedPlan:
         """Plan ``mdp`` for ``objective``; ``progress`` is as :func:`maxatk.solve` hands it."""
         memory = None if self.max_memory is None else float(self.max_memory)
         with Workers(self.threads) as workers:
             sweeper = sweeper_on(self.device, memory, workers)
+            if self.executor is not None:
+                sweeper = Elsewhere(Crew(self.executor, mdp), sweeper, self.device)
             with stopping.scope(patient=True):
                 search = _Search(mdp, objective, self.tol, sweeper, self.device, progress)
             with stopping.scope(None if self.time_limit is None else self.time_limit - search.seconds):

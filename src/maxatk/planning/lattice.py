@@ -89,6 +89,9 @@ class Lattice(ABC):
 
     whole: ClassVar[bool]  # whether all rewards are multiples of the step
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"mdp": self.mdp, "kappa": self.kappa}  # a copy derives the rest itself
+
     @cached_property
     def moves(self) -> Moves:
         """What outcomes add to returns on the lattice."""

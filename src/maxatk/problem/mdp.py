@@ -113,6 +113,9 @@ class MDP:
         }
         self.__setstate__(fields)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
     def __setstate__(self, fields: dict[str, Any]) -> None:
         """Take these fields and freeze them; what a copy had derived is left behind."""
         for field in dataclasses.fields(self):
