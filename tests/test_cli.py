@@ -229,6 +229,16 @@ def test_help(arguments, capsys):
     assert "maxatk" in capsys.readouterr().out
 
 
+def test_the_version_says_what_is_installed(capsys):
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].startswith(f"maxatk {mk.__version__}, Python 3.")
+    assert re.search(r"numpy \d.*numba \d", out[1])
+    assert out[2].startswith("extras: ")
+    assert re.fullmatch(r"compiled loops: \d+ in .+", out[3])
+
+
 def test_maxatk_alone_shows_its_help(capsys):
     assert main([]) == 0
     out = capsys.readouterr().out

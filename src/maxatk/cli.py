@@ -101,6 +101,15 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
+def _versions(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
+    """Say what is installed, and end."""
+    if asked and not ctx.resilient_parsing:
+        from maxatk.show.versions import installed  # nothing else needs it
+
+        click.echo(installed())
+        ctx.exit()
+
+
 def _settings(ctx: click.Context, param: click.Parameter, given: Sequence[str]) -> dict[str, Any]:
     """``NAME=VALUE`` by name: each value in JSON, or else a word."""
     found: dict[str, Any] = {}
@@ -193,7 +202,10 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
     epilog='\b\nTab completion: eval "$(_MAXATK_COMPLETE=bash_source maxatk)" in ~/.bashrc; '
     "zsh_source and fish_source\nfor other shells.",
 )
-@click.version_option(mk.__version__, message="maxatk %(version)s")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=lambda *given: _versions(*given),
+    help="Show versions: of maxatk and what it needs, extras, compiled loops.",
+)  # fmt: skip
 @click.pass_context
 def commands(ctx: click.Context) -> None:
     """Best-of-K (max@k) decision making: plan and act when only the best of K tries counts."""

@@ -545,4 +545,9 @@ class Player {
   }
 }
 
+// Within another page, say how high this one is, so that it need not scroll inside.
+if (window.parent !== window) {
+  new ResizeObserver(() => window.parent.postMessage({ maxatkHeight: document.documentElement.offsetHeight }, "*")).observe(document.documentElement);
+}
+
 start();
