@@ -99,6 +99,7 @@ class CertifiedPlan(Plan):
             path: the file, which is whole or not there: it is written beside ``path`` and then moved.
             with_problem: whether the file holds the problem, too, so that it can be read without it.
         """
+        checks.boolean(with_problem, "with_problem")
         tail = self.curves.tail
         arrays = {f"{name}{i}": getattr(curve, name) for i, curve in enumerate(tail) for name in Curve.arrays()}
         arrays["floor"] = np.array([curve.floor for curve in tail])
@@ -140,6 +141,8 @@ def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPla
     True
     """
     given = mdp
+    if given is not None and not isinstance(given, MDP):
+        raise InputError(f"mdp must be a maxatk.MDP, not {checks.shown(given)}")
 
     def plan(file: Archive) -> CertifiedPlan:
         numbers = file.header
@@ -152,7 +155,8 @@ def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPla
             raise InputError(f"it has {len(floor)} curves, but {k} rollouts")
         kappa, start, lower, upper = (_number(numbers, name) for name in ("kappa", "start", "lower", "upper"))
         least, most = mdp.return_range
-        if kappa <= 0 or lower > upper or not least <= start <= most:
+        widest = max(abs(least), abs(most), most - least)
+        if not widest <= 2**52 * kappa or lower > upper or not least <= start <= most:
             raise InputError("its numbers make no sense")
         lattice = (WholeLattice if _bool(numbers, "exact") else RealLattice)(mdp, kappa)
         tail = tuple(

@@ -206,6 +206,7 @@ class SlicePolicy(CompressedPolicy):
                 self._held -= self._slices.pop(next(iter(self._slices))).size
             with Workers() as workers:
                 acting = sweeper_on(self._device, None, workers).decisions(self._lattice, task)
+            before = self._slices.get(key)  # of another thread
             self._slices[key], self._latest = acting, acting.size
-            self._held += acting.size
+            self._held += acting.size - (before.size if before is not None else 0)
         return acting

@@ -18,7 +18,7 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from maxatk import kernels
 from maxatk.base import checks, stopping
@@ -273,12 +273,18 @@ class MDP:
             start=self.outcome_start,
             prob=self.prob if self.exact_prob is None else np.array(self.exact_prob, object),
             next_state=np.where(ends, 0, self.next_state).astype(np.int64),
-            reward=real_column(array(reward, "reward")),
+            reward=real_column(self._column(reward)),
             ends=ends,
         )
         start: Any = np.zeros(self.n_states, object if self.exact_start_prob else np.float64)
         start[self.start_state] = self.exact_start_prob or self.start_prob
         return MDP(rows, start=start, state_names=self.state_names, action_names=self.action_names)
+
+    def _column(self, reward: ArrayLike) -> NDArray[Any]:
+        column = array(reward, "reward")
+        if column.shape != self.reward.shape:
+            raise InputError(f"reward must have {len(self.reward)} entries, one for each outcome, not {shown(reward)}")
+        return column
 
     # What is in it.
 
