@@ -144,7 +144,7 @@ def _blocks(
     spans = [slice(i, i + BLOCK) for i in range(0, len(returns), BLOCK)]
     jobs = list(zip(spans, generator.spawn(len(spans)), strict=True))
     walk = _Walk(problem, policy)
-    if executor is not None and walk.in_bulk:
+    if walk.in_bulk and executor is not None:
         yield from _by_crew(walk, Crew(executor, (problem, policy)), jobs, returns)
         return
     if not walk.in_bulk:
@@ -165,6 +165,17 @@ def _blocks(
             raise
 
 
+def _one_by_one(mdp: MDP, policy: Policy, stream: np.random.Generator, returns: Floats) -> int:
+    """Fill in the returns [n, k] of a block of trials, step by step; how many steps they took."""
+    steps = 0
+    for row in returns:
+        for step in trial_in_table(mdp, policy, stream):
+            steps += 1
+            if step.over:
+                row[step.rollout] = float(step.so_far) + step.reward
+    return steps
+
+
 def _by_crew(
     walk: "_Walk", crew: Crew, jobs: list[tuple[slice, np.random.Generator]], returns: Floats
 ) -> Iterator[tuple[int, int]]:
@@ -181,17 +192,6 @@ def _by_crew(
 def _block(known: tuple[MDP, Policy], stream: np.random.Generator, trials: int) -> tuple[Floats, int]:
     """On a worker: the returns of a block of trials, and the steps they took."""
     return _Walk(*known).block(stream, trials)
-
-
-def _one_by_one(mdp: MDP, policy: Policy, stream: np.random.Generator, returns: Floats) -> int:
-    """Fill in the returns [n, k] of a block of trials, step by step; how many steps they took."""
-    steps = 0
-    for row in returns:
-        for step in trial_in_table(mdp, policy, stream):
-            steps += 1
-            if step.over:
-                row[step.rollout] = float(step.so_far) + step.reward
-    return steps
 
 
 class _Walk:
@@ -259,13 +259,14 @@ class _Walk:
     ) -> int:
         """Take the trials ``going`` through one rollout, adding to their returns [n]; how many steps that took."""
         mdp, steps = self._mdp, 0
+        reward: Any = units.reward if units.whole else mdp.reward
         for h in range(mdp.horizon):
             here = state[going]
             action = rule(h, tag[going], here, Amounts(remembered[going], units.memory))
             row = rows_taken(mdp, i, h, here, action)
             o = kernels.draw_outcomes(mdp.outcome_start, mdp.row_prob, row, stream.random(len(going)))
             steps += len(going)
-            true[going] += units.reward[o] if units.whole else mdp.reward[o]
+            true[going] += reward[o]
             if units.rounds:
                 remembered[going] += units.remembered[o]
             after = mdp.next_state[o]
