@@ -6,7 +6,6 @@ import pytest
 
 pytest.importorskip("gymnasium")
 pytest.importorskip("altair", reason="pages need the extra page")
-pytest.importorskip("matplotlib", reason="pictures need the extra plot")
 
 import gallery
 import maxatk as mk
