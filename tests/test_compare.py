@@ -203,7 +203,7 @@ def test_real_rewards():
     mdp = mk.instances.random_sparse(8, 3, 5, successors=3, rng=3)
     mdp = mdp.with_rewards(np.random.default_rng(3).random(len(mdp.reward)))
     compared = mk.compare(mdp, 3)
-    assert not compared.plan.lattice.exact
+    assert not compared.plan.lattice.whole
     assert [row.name for row in compared.rows] == [MEAN, SINGLE, MARKOV, NO_BEST, NO_RETURN, ADAPTIVE]
     for row in compared.rows:
         low, high = mk.simulate(mdp, row.policy, trials=20_000, rng=0).interval(0.9997)

@@ -37,23 +37,28 @@ class Simulation:
     @property
     def mean(self) -> float:
         """The mean best return."""
-        return float(self.best.mean())
+        largest = float(np.abs(self.best).max()) or 1.0  # a sum of returns might overflow
+        return largest * float((self.best / largest).mean())
 
     @property
     def stderr(self) -> float:
         """The standard error of the mean; infinite for a single trial."""
         n = len(self.best)
-        return float(self.best.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
+        if n == 1:
+            return math.inf
+        largest = float(np.abs(self.best).max()) or 1.0
+        return largest * (float((self.best / largest).std(ddof=1)) / math.sqrt(n))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """A confidence interval for the expected best return (Student's t)."""
         from scipy.stats import t
 
-        if not 0 < float(checks.exact_number(level, "level")) < 1:
+        share = float(checks.exact_number(level, "level"))
+        if not 0 < share < 1:
             raise InputError(f"level must be between 0 and 1, not {shown(level)}")
         if len(self.best) == 1:
             return -math.inf, math.inf
-        half = float(t.ppf((1 + level) / 2, len(self.best) - 1)) * self.stderr
+        half = float(t.ppf((1 + share) / 2, len(self.best) - 1)) * self.stderr
         return self.mean - half, self.mean + half
 
 
@@ -97,10 +102,7 @@ def simulate(
     """
     trials = checks.integer(trials, "trials", least=1)
     check_policy(policy, k, problem.horizon if isinstance(problem, MDP) else None)
-    try:
-        generator = np.random.default_rng(rng).spawn(1)[0]
-    except (TypeError, ValueError):
-        raise InputError(f"rng must be a seed or a NumPy Generator, not {shown(rng)}") from None
+    generator = checks.generator(rng).spawn(1)[0]
     workers = checks.integer(threads, "threads", least=1) if threads is not None else os.cpu_count() or 1
     checks.fits_in_memory(8 * trials * (policy.k + 1), f"the returns of {trials} trials of {policy.k} rollouts")
     began = time.perf_counter()
@@ -129,19 +131,14 @@ def _blocks(
         return
     spans = [slice(i, i + BLOCK) for i in range(0, len(returns), BLOCK)]
     jobs = list(zip(spans, generator.spawn(len(spans)), strict=True))
-    walk = _Walk(problem, policy) if policy.parts else None  # or trial by trial
-    if walk is None or workers == 1 or len(jobs) == 1:
+    walk = _Walk(problem, policy)
+    if not walk.in_bulk:
         for span, stream in jobs:
-            if walk is None:
-                steps = 0
-                for row in returns[span]:
-                    for step in trial_in_table(problem, policy, stream):
-                        steps += 1
-                        if step.over:
-                            row[step.rollout] = float(step.so_far) + step.reward
-            else:
-                steps = walk(stream, returns[span])
-            yield min(span.stop, len(returns)), steps
+            yield min(span.stop, len(returns)), _one_by_one(problem, policy, stream, returns[span])
+        return
+    if workers == 1 or len(jobs) == 1:
+        for span, stream in jobs:
+            yield min(span.stop, len(returns)), walk(stream, returns[span])
         return
     with ThreadPoolExecutor(workers) as pool:
         try:
@@ -153,6 +150,17 @@ def _blocks(
             raise
 
 
+def _one_by_one(mdp: MDP, policy: Policy, stream: np.random.Generator, returns: Floats) -> int:
+    """Fill in the returns [n, k] of a block of trials, step by step; how many steps they took."""
+    steps = 0
+    for row in returns:
+        for step in trial_in_table(mdp, policy, stream):
+            steps += 1
+            if step.over:
+                row[step.rollout] = float(step.so_far) + step.reward
+    return steps
+
+
 class _Walk:
     """Runs blocks of trials of a policy that remembers M and G at most, and fills in their returns."""
 
@@ -160,6 +168,11 @@ class _Walk:
         self._mdp, self._policy = mdp, policy
         self._units = [Units.of(mdp, part) for part in policy.parts]
         self._first = np.cumsum(mdp.reset_prob)
+
+    @property
+    def in_bulk(self) -> bool:
+        """Whether all that the policy remembers can be counted in 64 bits: it may ask whether M is *exactly* 0.2."""
+        return bool(self._units) and all(units.whole_memory for units in self._units)
 
     def __call__(self, stream: np.random.Generator, returns: Floats) -> int:
         """Fill in the returns [n, k] of a block of trials; how many steps they took."""
@@ -170,19 +183,20 @@ class _Walk:
                 if own == 0:  # a part begins with what it has in hand, whatever came before
                     best[these] = units.memory.units(part.best_so_far)
                 true, remembered, taken = self._rollout(part, units, own, best[these], stream)
-                returns[these, i] = units.true.floats(true)
+                returns[these, i] = true
                 best[these] = np.maximum(best[these], remembered)
                 steps += taken
         return steps
 
     def _rollout(self, part: CompressedPolicy, units: Units, i: int, best: Ints, stream: np.random.Generator) -> Any:
-        """The returns of one rollout [n], true and remembered, and the number of steps taken."""
+        """The returns of one rollout [n], as floats and as they are remembered, and the number of steps taken."""
         mdp, n = self._mdp, len(best)
         some, tag = np.unique(best, return_inverse=True)
         rule = part.rule(i, Amounts(some, units.memory))
         place = np.searchsorted(self._first, stream.random(n), side="right")
         state = mdp.start_state[np.minimum(place, len(self._first) - 1)].astype(np.int64)
-        true = np.zeros(n, np.int64)
+        reward: Any = units.reward if units.whole else mdp.reward
+        true: Any = np.zeros(n, reward.dtype)
         remembered = np.zeros(n, np.int64) if units.rounds else true
         # Trials with the same best return side by side: a rule may look them up together.
         going = np.argsort(tag, kind="stable")
@@ -193,7 +207,7 @@ class _Walk:
             row = rows_taken(mdp, i, h, here, action)
             o = kernels.draw_outcomes(mdp.outcome_start, mdp.row_prob, row, stream.random(len(going)))
             steps += len(going)
-            true[going] += units.reward[o]
+            true[going] += reward[o]
             if units.rounds:
                 remembered[going] += units.remembered[o]
             after = mdp.next_state[o]
@@ -201,7 +215,7 @@ class _Walk:
             going = going[after < mdp.n_states]
             if not len(going):
                 break
-        return true, remembered, steps
+        return units.true.floats(true) if units.whole else true, remembered, steps
 
 
 class Taken(NamedTuple):

@@ -18,7 +18,7 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from maxatk import kernels
 from maxatk.base import checks, stopping
@@ -267,12 +267,18 @@ class MDP:
             start=self.outcome_start,
             prob=self.prob if self.exact_prob is None else np.array(self.exact_prob, object),
             next_state=np.where(ends, 0, self.next_state).astype(np.int64),
-            reward=real_column(array(reward, "reward")),
+            reward=real_column(self._column(reward)),
             ends=ends,
         )
         start: Any = np.zeros(self.n_states, object if self.exact_start_prob else np.float64)
         start[self.start_state] = self.exact_start_prob or self.start_prob
         return MDP(rows, start=start, state_names=self.state_names, action_names=self.action_names)
+
+    def _column(self, reward: ArrayLike) -> NDArray[Any]:
+        column = array(reward, "reward")
+        if column.shape != self.reward.shape:
+            raise InputError(f"reward must have {len(self.reward)} entries, one for each outcome, not {shown(reward)}")
+        return column
 
     # What is in it.
 
@@ -319,6 +325,11 @@ class MDP:
         return list(zip(self.exact_start_prob or _normalised(self.start_prob), self.start_state.tolist(), strict=True))
 
     # What planners derive from it: computed on demand, once.
+
+    def step(self, h: int) -> "Step":
+        """The rows in force at step ``h``."""
+        node = int(self.step_layer[h]) * self.n_states
+        return Step(self, self.pair_start[node : node + self.n_states + 1])
 
     @cached_property
     def row_prob(self) -> Floats:
@@ -386,8 +397,8 @@ class MDP:
     def _rows_of(self, step: int, state: int) -> tuple[int, int]:
         step = checks.integer(step, "step", most=self.horizon - 1)
         state = checks.integer(state, "state", most=self.n_states - 1)
-        node = int(self.step_layer[step]) * self.n_states + state
-        return int(self.pair_start[node]), int(self.pair_start[node + 1])
+        first, last = self.step(step).first_row[state : state + 2].tolist()
+        return first, last
 
     def _outcomes_of(self, step: int, state: int, action: int) -> slice:
         first, last = self._rows_of(step, state)
@@ -430,6 +441,41 @@ class MDP:
         if not self.homogeneous:
             sizes.append(f"{self.n_layers} different steps")
         return f"MDP({', '.join(sizes)}, {count(len(self.prob), 'outcome')})"
+
+
+@dataclass(frozen=True)
+class Step:
+    """The rows in force at one step of a problem.
+
+    >>> import maxatk as mk
+    >>> step = mk.instances.figure1().step(0)
+    >>> step.backup(np.zeros(2))  # what each action pays on average, with nothing to come
+    array([0.375, 0.25 ])
+    """
+
+    mdp: MDP
+    first_row: Ints  # [S + 1] the rows of state s are first_row[s] : first_row[s + 1]
+
+    @property
+    def rows(self) -> slice:
+        """All of them."""
+        return slice(int(self.first_row[0]), int(self.first_row[-1]))
+
+    @property
+    def first_outcome(self) -> Ints:
+        """``[S + 1]`` the outcomes of state s, whatever is done, are ``first_outcome[s] : first_outcome[s + 1]``."""
+        return self.mdp.outcome_start[self.first_row]
+
+    def row_of(self, state: Ints, action: Ints) -> Ints:
+        """The row of each state's action [n], or -1 where the state does not offer it."""
+        return kernels.rows_of_actions(self.first_row, self.mdp.action, state, action)
+
+    def backup(self, values: Floats) -> Floats:
+        """What each row brings on average, [rows], if states are worth ``values`` [S + 1] afterwards, the end last."""
+        mdp, start = self.mdp, self.mdp.outcome_start[self.rows.start : self.rows.stop + 1]
+        span = slice(int(start[0]), int(start[-1]))
+        worth = mdp.row_prob[span] * (mdp.reward[span] + values[mdp.next_state[span]])
+        return np.add.reduceat(worth, start[:-1] - start[0])
 
 
 def load_mdp(path: str | PathLike[str]) -> MDP:

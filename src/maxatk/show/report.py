@@ -21,6 +21,8 @@ from maxatk.planning.exact import Decision
 from maxatk.problem.mdp import MDP
 from maxatk.show.bounds import at_least, at_most, decimals_of
 
+MOST_BITS = 14_000  # of a fraction in print: about 4,200 digits
+
 
 def interval(plan: Plan) -> tuple[str, str]:
     """The bounds of a plan, as they are printed."""
@@ -219,7 +221,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "upper": plan.upper,
         "gap": plan.gap,
         "status": str(plan.status),
-        **({"exact": str(plan.exact)} if isinstance(plan, ExactPlan) else {}),
+        **({"exact": _as_text(plan.exact)} if isinstance(plan, ExactPlan) else {}),
         "stats": {name: _finite(value) for name, value in plan.stats.items()},
     }
 
@@ -235,6 +237,11 @@ def problem_data(mdp: MDP) -> dict[str, Any]:
     }
 
 
+def _as_text(value: Fraction) -> str | None:
+    """A fraction as text, but for one of thousands of digits, which Python neither prints nor parses."""
+    return str(value) if max(abs(value.numerator), value.denominator).bit_length() <= MOST_BITS else None
+
+
 def comparison_data(compared: Comparison) -> list[dict[str, Any]]:
     """The rows of a comparison."""
     return [
@@ -242,7 +249,7 @@ def comparison_data(compared: Comparison) -> list[dict[str, Any]]:
             "policy": row.name,
             "lower": _finite(row.lower),
             "upper": row.upper,
-            "exact": None if row.exact is None else str(row.exact),
+            "exact": None if row.exact is None else _as_text(row.exact),
             "share": compared.share(row),
             "how": row.how,
         }
