@@ -34,7 +34,7 @@ def solve_many(
     >>> import maxatk as mk
     >>> problems = [(mk.instances.figure1(gamma=g), 2) for g in (0.25, 0.5)]
     >>> [f"{plan.lower:.4f}" for plan in mk.solve_many(problems, solver=mk.Certified(tol=1e-9))]
-    ['0.5625', '0.7500']
+    ['0.5625', '0.4375']
     """
     if executor is not None and not callable(getattr(executor, "submit", None)):
         raise InputError(f"executor must be a concurrent.futures.Executor, not {checks.shown(executor)}")
