@@ -25,7 +25,7 @@ def solve_many(
     Args:
         problems: pairs of a problem and a number of rollouts. They may be made on the way: some are read ahead.
         solver: how to plan; :class:`maxatk.Certified` by default.
-        executor: any :class:`concurrent.futures.Executor`, such as :class:`maxatk.engines.Ray`: a problem for each of
+        executor: any ``concurrent.futures.Executor``, such as :class:`maxatk.engines.Ray`: a problem for each of
             its workers at a time. What workers lose is planned here; without one, all is, each on all cores.
 
     Raises:
