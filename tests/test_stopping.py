@@ -66,9 +66,14 @@ def test_a_patient_scope_is_ended_by_ctrl_c_alone(clock):
     with stopping.scope(1.0) as outer, stopping.scope(patient=True) as inner:
         clock[0] = 2.0
         assert (outer.reason, inner.reason) == (Reason.TIME_LIMIT, None)
-    with stopping.scope() as outer, stopping.scope(patient=True) as inner:
-        outer.end(Reason.INTERRUPTED)
-        assert inner.reason is Reason.INTERRUPTED
+
+    def interrupted():
+        with stopping.scope() as outer, stopping.scope(patient=True) as inner:
+            outer.end(Reason.INTERRUPTED)
+            assert inner.reason is Reason.INTERRUPTED
+
+    with pytest.raises(KeyboardInterrupt):  # it is said on leaving, if nobody asked
+        interrupted()
 
 
 def test_the_first_interrupt_is_a_request_and_the_second_is_not():
