@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+WITH_A_GPU = ("gpu", "threads")  # what a machine with a GPU and many cores measures
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 
 
@@ -15,9 +16,9 @@ def table(name: str) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def machine() -> str:
-    """The machine that the files name; they must agree on it."""
-    machines = {name: _read(name)["machine"] for name in names()}
+def machine(*tables: str) -> str:
+    """The machine that these files name; they must agree on it. By default all that the usual machine measures."""
+    machines = {name: _read(name)["machine"] for name in tables or names() if tables or name not in WITH_A_GPU}
     first = next(iter(machines.values()))
     others = [name for name, here in machines.items() if here != first]
     if others:
