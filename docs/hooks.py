@@ -20,7 +20,6 @@ SESSION = re.compile(r"^( *)```python(?=\n\1>>> )", re.MULTILINE)  # the pages s
 INSERTS = {
     "commands": commands.markdown,
     "machine": benchmarks.machine,
-    "machine with a GPU": lambda: benchmarks.machine(*benchmarks.WITH_A_GPU),
     "paper": paper.markdown,
     "paper summary": paper.summary,
     **{f"benchmark {name}": (lambda name=name: benchmarks.table(name)) for name in benchmarks.names()},
