@@ -203,7 +203,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
     "zsh_source and fish_source\nfor other shells.",
 )
 @click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=lambda *given: _versions(*given),
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_versions,
     help="Show versions: of maxatk and what it needs, extras, compiled loops.",
 )  # fmt: skip
 @click.pass_context

@@ -43,8 +43,8 @@ def _version(package: str) -> str | None:
 
 def _compiled() -> str:
     """Where Numba keeps the loops, and how many of them are there."""
-    kernels: Any = import_module("maxatk.kernels.slices")
-    loops = [loop for loop in vars(kernels).values() if hasattr(loop, "_cache")]
-    folder = loops[0]._cache.cache_path if loops else str(files("maxatk.kernels"))
-    count = sum(1 for _ in Path(folder).glob("*.nbc")) if Path(folder).is_dir() else 0
+    kernels = import_module("maxatk.kernels.slices")
+    caches: list[Any] = [loop._cache for loop in vars(kernels).values() if hasattr(loop, "_cache")]
+    folder = Path(caches[0].cache_path if caches else str(files("maxatk.kernels")))
+    count = sum(1 for _ in folder.glob("*.nbc")) if folder.is_dir() else 0
     return f"compiled loops: {count} in {folder}"
