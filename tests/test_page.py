@@ -16,7 +16,7 @@ from maxatk.comparison.contrast import worth_winning
 from maxatk.show import report, views
 from maxatk.show.bounds import at_least, at_most, decimals_of
 from maxatk.show.grid import cell_names, find_grid
-from maxatk.show.page.moments import ANY, Count, ask, frame, nothing_to_win, sample_trials, story
+from maxatk.show.page.moments import ANY, Count, ask, frame, passed_over, sample_trials, story
 from maxatk.show.reach import Reach
 from problems import REPRESENTATIONS, specs
 
@@ -202,7 +202,7 @@ def test_a_taxi_says_where_it_is():
 
 def test_trials_pass_over_what_cannot_win(cliff):
     trials = sample_trials(cliff)
-    idle = [nothing_to_win(cliff.mdp, t, lambda i, m: worth_winning(cliff, i, m)) for trial in trials for t in trial]
+    idle = [x for trial in trials for x in passed_over(cliff.mdp, trial, lambda i, m: worth_winning(cliff, i, m))]
     steps = [t for trial in trials for t in trial]
     assert 0.2 < np.mean(idle) < 0.95
     for t, passed in zip(steps, idle, strict=True):
@@ -218,6 +218,18 @@ def test_trials_pass_over_what_cannot_win(cliff):
     improved = [sum(t.over and float(t.so_far) + t.reward > t.best for t in trial) for trial in trials]
     assert improved[story(trials)] == min(max(improved), 3) or max(improved) > 3
     assert len(best) == len(trials)
+
+
+def test_a_try_that_gains_little_from_the_first_is_shown_whole():
+    mdp = mk.instances.figure1()
+    worth = {0: 5.0, 1: 5.0, 2: -math.inf}  # of which the first two are above all that can be had
+    step = SimpleNamespace(step=0, state=0, so_far=0)
+    trial = [
+        SimpleNamespace(**vars(step) | {"rollout": 0, "best": -math.inf}),
+        SimpleNamespace(**vars(step) | {"rollout": 1, "best": 1.0}),  # cannot be improved on
+        SimpleNamespace(**vars(step) | {"rollout": 2, "best": 0.0}),
+    ]
+    assert passed_over(mdp, trial, lambda i, m: worth[i]) == [False, True, False]
 
 
 def test_falls_and_goals_are_stepped_into():

@@ -47,11 +47,14 @@ def curves(plan: Plan, points: int = 300) -> Any:
     view = views.curves(plan, checks.integer(points, "points", least=2))
     figure, axes = _figure(6, 4)
     ax = axes[0, 0]
+    few = len(view.best) <= views.FEW
     for curve in view.curves:
         name = f"{curve.to_come} to come" if curve.to_come else "none: the best return itself"
         middle, form = (curve.lower + curve.upper) / 2, "-" if curve.to_come else "--"
         ax.fill_between(view.best, curve.lower, curve.upper, color=curve.colour, alpha=0.35, linewidth=0)
-        ax.plot(view.best, middle, form, color=curve.colour, label=name, linewidth=1.6)
+        ax.plot(view.best, middle, form, color=curve.colour, label=name, linewidth=1.6, marker="o" if few else "")
+    if few:
+        ax.set_xticks(view.best)
     ax.set(xlabel=view.x, ylabel=view.y)
     ax.legend(title="rollouts", frameon=False)
     return figure

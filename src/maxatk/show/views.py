@@ -22,6 +22,7 @@ from maxatk.show.reach import Reach
 COLOURS = ("#999999", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00", "#F0E442")
 
 BEST, SO_FAR = "best return so far, M", "return so far, G"  # axes of more than one view
+FEW = 12  # best returns, up to which a curve is drawn as points
 BEATEN = "M cannot be beaten"  # in place of an action: nothing matters any more
 
 

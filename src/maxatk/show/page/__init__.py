@@ -1,7 +1,7 @@
 """A plan as a web page: one file that needs nothing else, neither other files nor a network (extra ``page``).
 
 Python says everything that the page knows: numbers, charts (``charts.py``) and what the policy does at a great many
-moments (``moments.py``). The script in ``page.js`` only picks one of them and shows it.
+moments (``moments.py``). The scripts beside this file only pick one of them and show it.
 """
 
 import base64
@@ -31,12 +31,14 @@ from maxatk.problem.mdp import MDP
 from maxatk.show import report, verdict, views
 from maxatk.show.bounds import at_least, at_most
 from maxatk.show.grid import CellGrid, find_grid
+from maxatk.show.page import graph
 from maxatk.show.page.boards import boards, listed
-from maxatk.show.page.moments import ANY, Count, ask, finite, frame, nothing_to_win, sample_trials, story
+from maxatk.show.page.moments import ANY, Count, ask, finite, frame, passed_over, sample_trials, story
 from maxatk.show.progress import reporter
 from maxatk.show.template import Html, in_script, minus, part, render
 
 POINTS = 61  # of each curve
+SCRIPTS = ("moments.js", "shower.js", "player.js", "page.js")
 
 Names: TypeAlias = Sequence[str] | Callable[[int], str] | None
 
@@ -115,9 +117,10 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
     data: dict[str, Any] = {"problem": {**sizes, "actions": actions}, "charts": drawn}
     try:
         data |= _moments(plan, grid, drawn)
+        drawing = None if grid else _graph(plan.mdp, data)
         silent = ""
     except (TooLargeError, StoppedError) as error:
-        silent = str(error)
+        silent, drawing = str(error), None
     return render(
         part(__name__, "page.html"),
         plan=plan,
@@ -141,9 +144,10 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
         state_names=_names(plan.mdp, {row.state for row in rows}),
         drawn=drawn,
         grid="grid" in drawn,
+        graph=drawing,
         trials=len(data.get("trials", [])),
         style=Html(part(__name__, "page.css")),
-        script=Html(part(__name__, "page.js")),
+        script=Html("\n".join(part(__name__, name) for name in SCRIPTS)),
         vega=Html(vega()),
         data=in_script(data),
     )
@@ -227,8 +231,8 @@ def _moments(plan: Plan, grid: CellGrid | None, drawn: dict[str, Any]) -> dict[s
         },
         "trials": [
             [
-                [*frame(plan, count, taken), nothing_to_win(plan.mdp, taken, worth), _stepped(grid, taken, after)]
-                for taken, after in itertools.zip_longest(trial, trial[1:])
+                [*frame(plan, count, taken), idle, _stepped(grid, taken, after)]
+                for taken, idle, after in itertools.zip_longest(trial, passed_over(plan.mdp, trial, worth), trial[1:])
             ]
             for trial in trials
         ],
@@ -246,6 +250,16 @@ def _moments(plan: Plan, grid: CellGrid | None, drawn: dict[str, Any]) -> dict[s
     return data
 
 
+def _graph(mdp: MDP, data: dict[str, Any]) -> Html | None:
+    """States and what leads from one to another, where there is no grid."""
+    if not data["moments"]["all"]:
+        return None
+    first: dict[int, int] = {}
+    for h, s in zip(data["moments"]["step"], data["moments"]["state"], strict=True):
+        first[s] = min(h, first.get(s, h))
+    return graph.graph(mdp, first, data["states"])
+
+
 def _packed(values: Any, kind: str) -> str:
     """An array, compressed, as text."""
     return base64.b64encode(zlib.compress(values.astype(kind).tobytes(), 9)).decode()
@@ -261,7 +275,8 @@ def _stepped(grid: CellGrid | None, taken: Taken, after: Taken | None) -> int | 
 def _words(plan: Plan) -> tuple[Contrast | None, list[str]]:
     try:
         found = contrast(plan)
-        return found, found.sentences(most=6)
+        told = "\n".join(found.sentences(most=6)).replace("\n  ", " ")  # what a try does, and how it differs
+        return found, told.split("\n")
     except (TooLargeError, StoppedError) as error:
         return None, [f"Not told: {error}."]
 

@@ -11,7 +11,7 @@ import altair as alt
 import numpy as np
 
 from maxatk.show.grid import CellGrid
-from maxatk.show.views import BEST, COLOURS, SO_FAR, Classes, Curves, action_colours
+from maxatk.show.views import BEST, COLOURS, FEW, SO_FAR, Classes, Curves, action_colours
 
 INK, FAINT = "currentColor", "var(--line)"
 NONE_LEFT = "none: M itself"
@@ -27,9 +27,11 @@ def curves(view: Curves) -> dict[str, Any]:
         for m, lower, upper in np.stack((view.best, curve.lower, curve.upper), axis=1).tolist()
     ]
     colours = [curve.colour for curve in view.curves]
+    few = len(view.best) <= FEW  # best returns: those alone are told, and lines between them guide the eye
+    ticks: dict[str, Any] = {"values": view.best.tolist()} if few else {"tickCount": 14}
     base: Any = alt.Chart(inline(rows)).encode(
         x=alt.X("M:Q", title=view.x, scale=alt.Scale(zero=False, nice=False),
-                axis=alt.Axis(format="~g", labelOverlap="greedy")),
+                axis=alt.Axis(format="~g", labelOverlap="greedy", **ticks)),
         color=alt.Color(
             "tries to come:N", sort=names, scale=alt.Scale(domain=names, range=colours),
             legend=alt.Legend(
@@ -45,7 +47,8 @@ def curves(view: Curves) -> dict[str, Any]:
     lower = alt.Y("at least:Q", title=view.y, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g"))
     band = base.mark_area(opacity=0.35, line=False, aria=False).encode(y=lower, y2="at most:Q")
     line = base.mark_line(strokeWidth=2).encode(y=lower, strokeDash=dashed("tries to come", names))
-    chart = (band + line).properties(
+    points = [base.mark_point(filled=True, size=70, opacity=1).encode(y=lower)] if few else []
+    chart = alt.layer(band, line, *points).properties(
         width="container",
         height=300,
         description="What a best return is worth, one curve for each number of tries to come",

@@ -172,13 +172,18 @@ def frame(plan: Plan, count: Count, taken: Taken) -> list[Any]:
     return [taken.state, taken.action, *map(finite, (best, so_far, *remembered)), lost, total, better]
 
 
-def nothing_to_win(mdp: MDP, taken: Taken, worth: Callable[[int, float], float]) -> bool:
-    """Whether all that the try can still come to would gain next to nothing: the player passes over such steps.
+def passed_over(mdp: MDP, trial: list[Taken], worth: Callable[[int, float], float]) -> list[bool]:
+    """Which steps of a trial the player passes over: where all that a try can still come to gains next to nothing.
 
-    ``worth`` says what return is next to nothing, by rollout and best return.
+    A try that is such from its first step on is shown whole, if it may improve on what is in hand at all. ``worth``
+    says what return is next to nothing, by rollout and best return.
     """
-    most = float(taken.so_far) + float(mdp.most[taken.step, taken.state])
-    return most <= worth(taken.rollout, float(taken.best))
+
+    def most(taken: Taken) -> float:
+        return float(taken.so_far) + float(mdp.most[taken.step, taken.state])
+
+    whole = {t.rollout for t in trial if t.step == 0 and float(t.best) < most(t) <= worth(t.rollout, float(t.best))}
+    return [t.rollout not in whole and most(t) <= worth(t.rollout, float(t.best)) for t in trial]
 
 
 def story(trials: list[list[Taken]]) -> int:
