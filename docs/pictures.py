@@ -16,6 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import gallery
+import guide_pictures
 import maxatk as mk
 
 HERE = Path(__file__).parent
@@ -41,6 +42,7 @@ def draw(folder: Path) -> None:
         "best_returns.svg": lambda: mk.figures.best_returns(compared),
         "figure1.svg": figure1,
         "proposition3.svg": proposition3,
+        **guide_pictures.drawings(),
     }
     for name, drawing in drawings.items():
         began = time.perf_counter()

@@ -6,6 +6,7 @@
   const MAP = ["............", "............", "............", "S##########G"];
   const HORIZON = 40;
   const SIGNS = [[0, -1], [1, 0], [0, 1], [-1, 0]]; // up, right, down, left: across and down
+  const COLOURS = ["#e69f00", "#56b4e9", "#009e73", "#cc79a7"]; // those that pages and figures give them
   const shown = (x, digits = 2) => x.toFixed(digits).replace("-", "−").replace(/^−(0(\.0*)?)$/, "$1");
   const per = (p) => (p < 0.0005 ? "never" : p > 0.9995 ? "always" : `${p < 0.1 ? (100 * p).toFixed(1) : Math.round(100 * p)} %`);
 
@@ -120,10 +121,11 @@
         svg.append(drawn("circle", { cx: x + 5, cy: y + 5, r: 4, fill: kind === "S" ? "#0072b2" : "#009e73", "pointer-events": "none" }));
       }
       if (kind === "." && total > 0.005) {
-        const [right, down] = SIGNS[visits.indexOf(Math.max(...visits))];
+        const action = visits.indexOf(Math.max(...visits));
+        const [right, down] = SIGNS[action];
         svg.append(drawn("path", {
-          d: "M-3,-0.8 H0.4 V-2.4 L3.4,0 L0.4,2.4 V0.8 H-3 Z", fill: "var(--pg-arrow)", "pointer-events": "none",
-          opacity: Math.min(0.18 + 0.82 * Math.sqrt(total), 1).toFixed(2),
+          d: "M-3,-0.9 H0.2 V-2.6 L3.4,0 L0.2,2.6 V0.9 H-3 Z", fill: COLOURS[action], stroke: "var(--pg-arrow)", "stroke-width": 0.35,
+          "pointer-events": "none", opacity: Math.min(0.25 + 0.75 * Math.sqrt(total), 1).toFixed(2),
           transform: `translate(${x + 5} ${y + 5}) rotate(${(Math.atan2(down, right) * 180) / Math.PI})`,
         }));
       } else if (kind === "G" || kind === "S") {

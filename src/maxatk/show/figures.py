@@ -117,9 +117,13 @@ def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
     rows, columns = grid.rows, grid.columns
     shown = views.panels(contrast(plan))
     colours = views.action_colours(plan.mdp.n_actions)
-    figure, axes = _figure(max(0.55 * columns, 4), (0.45 * rows + 0.6) * len(shown), rows=len(shown))
+    width, height = max(0.55 * columns, 2.8), 0.45 * rows + 0.6
+    if columns <= 8:  # side by side, else one below the other
+        figure, axes = _figure(width * len(shown) + 1, height, columns=len(shown))
+    else:
+        figure, axes = _figure(width, height * len(shown), rows=len(shown))
     most = max([1e-9, *(x for panel in shown for x in panel.visits)])
-    for ax, panel in zip(axes[:, 0], shown, strict=True):
+    for ax, panel in zip(axes.ravel(), shown, strict=True):
         seen = np.sqrt(np.array(panel.visits).reshape(rows, columns))
         image = ax.imshow(seen, cmap="Greys", vmin=0, vmax=2.5 * math.sqrt(most))
         for cell in grid.closed:
@@ -143,7 +147,7 @@ def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
         ax.tick_params(which="both", length=0, labelbottom=False, labelleft=False)
         ax.spines[:].set_visible(True)
         if panel is shown[-1]:
-            bar = figure.colorbar(image, ax=axes, shrink=0.5, aspect=30, pad=0.02)
+            bar = figure.colorbar(image, ax=axes, shrink=0.5, aspect=15 if columns <= 8 else 30, pad=0.02)
             ticks = [0.0, 0.25 * most, most]
             bar.set_ticks([math.sqrt(x) for x in ticks], labels=[f"{x:.2g}" for x in ticks])
             bar.set_label("visits per try", fontsize=8)
