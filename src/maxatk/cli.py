@@ -493,7 +493,7 @@ def _compared(plan: CertifiedPlan, quiet: bool, title: str | None = None) -> mk.
             so_far = mk.Comparison(plan.mdp, plan, tuple(rows))
             narrow = console.width < report.COMPARISON_WIDTH
             console.print(report.comparison_rows(so_far, [row], heading=len(rows) == 1, narrow=narrow))
-            _passing("searching the next class of policies; Ctrl-C keeps what is known")
+            _passing("searching on; Ctrl-C keeps what is known")
 
     if not quiet:
         console.print(f"{title}: {plan.mdp!r}\n" if title else "\nWhat simpler policies earn, as it is found:\n")
