@@ -8,9 +8,11 @@ import base64
 import copy
 import itertools
 import math
+import re
 import zlib
 from collections.abc import Callable, Sequence
 from functools import cache
+from html import escape
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -135,7 +137,7 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
         comparison=compared,
         refused=refused,
         silent=silent,
-        verdict=_verdict(plan, tries, compared),
+        verdict=[_marked(sentence) for sentence in _verdict(plan, tries, compared)],
         words=words,
         boards=boards(tries, grid, data.get("colours") or charts.colours([0] * len(actions))) if tries else [],
         listed=rows,
@@ -279,6 +281,15 @@ def _words(plan: Plan) -> tuple[Contrast | None, list[str]]:
         return found, told.split("\n")
     except (TooLargeError, StoppedError) as error:
         return None, [f"Not told: {error}."]
+
+
+def _marked(sentence: str) -> Html:
+    """A sentence whose numbers after a colon, what one or the other is worth, catch the eye."""
+    kind = "plan" if sentence.startswith("Planning") else "mean"
+    text = escape(minus(sentence), quote=False)
+    return Html(
+        re.sub(r"(?<=: )((?:at least |between )?)(−?\d[\d.]*\d|\d)", rf'\1<b class="{kind}">\2</b>', text, count=1)
+    )
 
 
 def _verdict(plan: Plan, tries: Contrast | None, compared: Comparison | None) -> list[str]:
