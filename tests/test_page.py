@@ -16,6 +16,7 @@ from maxatk.comparison.contrast import worth_winning
 from maxatk.show import report, views
 from maxatk.show.bounds import at_least, at_most, decimals_of
 from maxatk.show.grid import cell_names, find_grid
+from maxatk.show.page import graph
 from maxatk.show.page.moments import ANY, Count, ask, frame, passed_over, sample_trials, story
 from maxatk.show.reach import Reach
 from problems import REPRESENTATIONS, specs
@@ -143,7 +144,8 @@ def test_a_page_is_one_file(tmp_path):
 
 def test_a_page_opens_with_a_verdict_and_three_tries(cliff, cliff_page):
     text = cliff_page.read_text()
-    assert "Repeating the policy with the best mean: −" in text
+    assert 'Repeating the policy with the best mean: <b class="mean">−' in text
+    assert 'Planning for the best of 3: at least <b class="plan">−' in text
     assert text.index('class="verdict"') < text.index('class="boards"') < text.index('id="says"')
     titles = re.findall(r"<figcaption>(The .*?)</figcaption>", text)
     assert titles[:2] == ["The first try", "The last, nothing in hand"]
@@ -307,6 +309,31 @@ def test_a_page_that_cannot_be_made(tmp_path, monkeypatch):
             with pytest.raises(mk.MissingExtraError, match=rf"need {name}, .* pip install 'maxatk\[page\]'"):
                 plan.page(tmp_path / "x.html")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_states_that_are_no_cells_form_a_graph():
+    mdp = mk.instances.drafts()
+    first = {0: 0, 1: 1, 2: 1, 3: 1}
+    names = {s: f"<{name}>" for s, name in enumerate(mdp.state_names)}
+    drawn = graph.graph(mdp, first, names)
+    lines = set(re.findall(r'data-from="(\d)" data-actions="([\d ]+)"', drawn))
+    assert lines == {("0", "0"), ("0", "0 1"), *((str(s), "3") for s in (1, 2, 3))}  # prompts, and revisions
+    assert drawn.count("<path") == 3 + 2 + 2 + 1  # a strong draft that is revised becomes weak, or stays strong
+    assert re.findall(r"<title>(.*?)</title>", drawn)[0] == "&lt;no draft yet&gt;"
+    assert "<no" not in drawn
+    boxes = re.findall(r'<rect x="(.*?)" y="(.*?)" width="(.*?)" height="36"', drawn)
+    assert len(set(boxes)) == 4
+    assert graph.graph(mdp, {0: 0}, names) is None
+    assert graph.graph(mdp, dict.fromkeys(range(25), 0), {}) is None
+
+
+def test_a_chain_of_states_goes_from_the_top_down():
+    mdp = mk.instances.qualifying_laps()
+    drawn = graph.graph(mdp, {s: s for s in range(8)}, {s: f"sector {s}" for s in range(8)})
+    x, y = zip(*re.findall(r'<rect x="(.*?)" y="(.*?)"', drawn), strict=True)
+    assert len(set(x)) == 1
+    assert [float(at) for at in y] == sorted(map(float, set(y)))
+    assert drawn.count("<path") == 7
 
 
 def test_links_are_followed_and_odd_names_written(tmp_path):
@@ -590,6 +617,27 @@ class TestInBrowser:
         page.click("#try-1")
         page.wait_for_selector(READY, state="attached")
         assert page.inner_text("#says").startswith("Try 2 of 3")
+
+    def test_the_graph_shows_what_the_policy_does(self, tmp_path, open_page):
+        plan = mk.solve(mk.instances.drafts(), 4)
+        plan.page(tmp_path / "x.html", comparison=False)
+        page = open_page(tmp_path / "x.html")
+        weak = page.locator("#graph [data-state='1']")
+        weak.click()
+        page.wait_for_selector(READY, state="attached")
+        said = page.inner_text("#says")
+        assert "in a weak draft: takes " in said
+        assert said.endswith(weak.locator("title").text_content().split(": ")[1] + ".")
+        assert page.get_attribute("#graph .here", "data-state") == "1"
+        on = page.eval_on_selector_all("#graph path.on", "all => all.map(e => e.dataset.from)")
+        assert set(on) >= {"0", "1"}
+        colours = page.eval_on_selector_all(
+            "#graph [data-state]", "all => all.map(e => e.style.getPropertyValue('--does'))"
+        )
+        chips = page.eval_on_selector_all(
+            "#legend li", "all => all.map(e => [e.textContent, e.firstChild.style.background])"
+        )
+        assert len(chips) >= len(set(colours))
 
     def test_the_address_keeps_the_moment(self, cliff_page, open_page):
         page = open_page(cliff_page)
