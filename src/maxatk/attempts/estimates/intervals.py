@@ -159,8 +159,8 @@ def checked_level(level: float) -> float:
     return float(level)
 
 
-def digits(found: Estimate) -> int:
+def digits(estimate: Estimate) -> int:
     """As many decimals as show the width of the interval to two digits."""
-    width = found.upper - found.lower
-    size = width if math.isfinite(width) and width > 0 else abs(found.value)
+    width = estimate.upper - estimate.lower
+    size = width if math.isfinite(width) and width > 0 else abs(estimate.value)
     return min(max(1 - math.floor(math.log10(size)), 0), 12) if size > 0 and math.isfinite(size) else 2

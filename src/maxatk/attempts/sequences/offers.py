@@ -91,27 +91,27 @@ class Frontier:
             every: show the others, too.
         """
         timed = any(offer.seconds is not None for offer in self.offers)
-        found = plain_table(
+        shown = plain_table(
             ("what", "left"), ("score", "right"), ("interval", "left"), ("cost", "right"), ("interval", "left"),
             *_TIMED[: int(timed)], ("solved", "right"), ("cost per solved", "right"),
         )  # fmt: skip
         for offer in self.offers if every else self.efficient:
             score, cost = ends(offer.score), ends(offer.cost)
-            found.add_row(
+            shown.add_row(
                 _clipped(offer.name), score[1], f"{score[0]} to {score[2]}", cost[1], f"{cost[0]} to {cost[2]}",
                 *([short(offer.seconds.value) if offer.seconds else ""] if timed else []),
                 f"{100 * offer.solved:.0f} %", short(offer.cost_per_solved),
             )  # fmt: skip
-        return found
+        return shown
 
     def savings_table(self) -> Table:
         """What sequences cost at the score of the best capped arm, as a table for the terminal."""
-        found = plain_table(
+        shown = plain_table(
             ("score", "right"), ("one arm costs", "right"), ("a sequence, times as much", "right"), ("interval", "left")
         )
         for one in self.savings:
-            found.add_row(short(one.score), short(one.cost), f"{one.ratio:.2f}", f"{one.lower:.2f} to {one.upper:.2f}")
-        return found
+            shown.add_row(short(one.score), short(one.cost), f"{one.ratio:.2f}", f"{one.lower:.2f} to {one.upper:.2f}")
+        return shown
 
     def __str__(self) -> str:
         hidden = len(self.offers) - len(self.efficient)
@@ -145,8 +145,8 @@ def frontier(
         rng: a seed or a ``Generator`` for the folds.
 
     >>> from maxatk import attempts as at
-    >>> found = at.frontier(at.recorded().select(arms=["L-BFGS-B", "DE"]), most=2)
-    >>> [offer.name for offer in found.efficient][:3]
+    >>> offers = at.frontier(at.recorded().select(arms=["L-BFGS-B", "DE"]), most=2)
+    >>> [offer.name for offer in offers.efficient][:3]
     ['L-BFGS-B', 'L-BFGS-B × 2', 'portfolio: L-BFGS-B, DE']
     """
     walk.costed(log)

@@ -85,17 +85,17 @@ class Replay:
 
     def table(self) -> Table:
         """The numbers as a table for the terminal."""
-        found = plain_table(
+        shown = plain_table(
             ("", "left"), ("sequence", "right"), ("interval", "left"), (self.single, "right"), ("interval", "left")
         )
         rows = (("score", self.score, self.single_score), ("cost", self.cost, self.single_cost))
         for name, mine, other in rows:
-            found.add_row(name, *_shown(mine), *_shown(other))
-        found.add_row(f"score − {short(self.price)} × cost", *_shown(self.net), "", "")
-        found.add_row("gain over it", *_shown(self.gain), "", "")
+            shown.add_row(name, *_shown(mine), *_shown(other))
+        shown.add_row(f"score − {short(self.price)} × cost", *_shown(self.net), "", "")
+        shown.add_row("gain over it", *_shown(self.gain), "", "")
         if self.seconds is not None:
-            found.add_row("seconds", *_shown(self.seconds), "", "")
-        return found
+            shown.add_row("seconds", *_shown(self.seconds), "", "")
+        return shown
 
     def __str__(self) -> str:
         notes = [
@@ -108,13 +108,15 @@ class Replay:
         return as_text(self.table(), "", *notes)
 
 
-def _positive(found: Estimate) -> Estimate:
+def _positive(estimate: Estimate) -> Estimate:
     """An estimate of how much, whichever way."""
-    return found if found.value >= 0 else replace(found, value=-found.value, lower=-found.upper, upper=-found.lower)
+    if estimate.value >= 0:
+        return estimate
+    return replace(estimate, value=-estimate.value, lower=-estimate.upper, upper=-estimate.lower)
 
 
-def _shown(found: Estimate) -> tuple[str, str]:
-    low, value, high = ends(found)
+def _shown(estimate: Estimate) -> tuple[str, str]:
+    low, value, high = ends(estimate)
     return value, f"{low} to {high}"
 
 
@@ -173,8 +175,8 @@ def cross_replay(
         rng: a seed or a ``Generator`` for the folds.
 
     >>> from maxatk import attempts as at
-    >>> found = at.cross_replay(at.recorded(), price=2.0, method="greedy")
-    >>> print(found.gain, found.single)
+    >>> replayed = at.cross_replay(at.recorded(), price=2.0, method="greedy")
+    >>> print(replayed.gain, replayed.single)
     0.025 [0.004, 0.047] annealing × 2
     """
     goal = Goal.of(price, budget, reach)
@@ -211,11 +213,11 @@ def summary(
         # A range that follows from the dearest attempt seen is no proof, but the careful choice where one is asked for.
         span = values.span if known or proved else None
         bet = proved or (paid and log.heavy_costs and not log.cost_limited)
-        found = intervals.mean(values.low, span, level, proved=bet, known=known)
+        estimate = intervals.mean(values.low, span, level, proved=bet, known=known)
         if np.array_equal(values.low, values.up):
-            return found
+            return estimate
         above = intervals.mean(values.up, span, level, proved=bet, known=known)
-        return replace(found, value=float(values.cut.mean()), upper=above.upper)
+        return replace(estimate, value=float(values.cut.mean()), upper=above.upper)
 
     bounded, limited = log.score_range is not None, log.cost_limited
     gain = _Between.known(np.zeros(len(log.tasks)), (0.0, 0.0)) if same else a.net(price).less(b.net(price))

@@ -47,8 +47,8 @@ class Board:
         shape = tasks, arms
 
         def total(weights: Floats, some: Any) -> Floats:
-            found: Any = np.bincount(cell[some], weights[some], minlength=tasks * arms)
-            return found.reshape(shape)
+            sums: Any = np.bincount(cell[some], weights[some], minlength=tasks * arms)
+            return sums.reshape(shape)
 
         one = np.ones(len(log.score))
         self.short = total(one, short).astype(np.int64)  # [T, A] attempts that fall short
