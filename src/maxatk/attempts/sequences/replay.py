@@ -24,7 +24,7 @@ from maxatk.attempts.sequences.plans import AttemptsWarning, Capped, SequencePla
 from maxatk.attempts.sequences.sequence import Goal, Settings, planned
 from maxatk.attempts.sequences.walk import Outcome
 from maxatk.attempts.study.tables import as_text, ends, plain_table, short
-from maxatk.base.types import Floats
+from maxatk.base.types import Floats, Ints
 
 if TYPE_CHECKING:
     from maxatk.attempts.logs.log import Log
@@ -134,7 +134,7 @@ def replay(plan: SequencePlan, log: Log, level: float, proved: bool, passed: flo
     other = walk.follow(log, plan.single.arms, plan.single.stop_at, plan.nothing, bar)
     same = plan.arms == plan.single.arms and (plan.stop_at == plan.single.stop_at or not plan.arms)
     return summary(
-        log, mine, other, [plan], plan.price, plan.single, same, checked_level(level), proved,
+        log, mine, other, [plan], plan.price, plan.single, same, checked_level(level), proved, None,
     )  # fmt: skip
 
 
@@ -156,8 +156,8 @@ def cross_replay(
 ) -> Replay:
     """What sequences built like this earn: each fold of the tasks is replayed with the sequence of all other tasks.
 
-    It is about the way to build a sequence from as many tasks, not about one sequence; intervals take the folds'
-    sequences as given.
+    It is about the way to build a sequence from as many tasks, not about one sequence. Intervals of what is gained
+    allow for folds that had a say in each other's sequences, and proved ones hold fold by fold.
 
     Args:
         log: attempts at tasks; every task must have every arm.
@@ -188,7 +188,8 @@ def cross_replay(
     place = {task: number for number, task in enumerate(log.tasks)}
     mine, other = walk.Gathered(n), walk.Gathered(n)
     plans: list[SequencePlan] = []
-    for rest, held_out in log.folds(folds, rng):
+    pairs = log.folds(folds, rng)
+    for rest, held_out in pairs:
         # The method is chosen anew on the rest: the choice is part of what is judged.
         plan = planned(rest, settings, method, rng, fewest=0)
         rows = np.array([place[task] for task in held_out.tasks])
@@ -198,25 +199,33 @@ def cross_replay(
     same = all(plan.arms == plan.single.arms and plan.stop_at == plan.single.stop_at for plan in plans)
     return summary(
         log, mine.outcome(), other.outcome(), plans, whole.price, whole.single, same, checked_level(level), proved,
+        walk.parts(log, [held_out for _, held_out in pairs]),
     )  # fmt: skip
 
 
 def summary(
     log: Log, mine: Outcome, other: Outcome, plans: Sequence[SequencePlan], price: float, single: Capped, same: bool,
-    level: float, proved: bool,
+    level: float, proved: bool, part: Ints | None,
 ) -> Replay:  # fmt: skip
-    """Outcomes by task as a :class:`Replay`; each task was tried with one of some plans."""
+    """Outcomes by task as a :class:`Replay`; each task was tried with one of some plans, that of its part."""
     a = _Limits(log, mine, plans, [plan.arms for plan in plans])
     b = _Limits(log, other, plans, [plan.single.arms for plan in plans])
 
-    def mean(values: _Between, known: bool, proved: bool = proved, paid: bool = False) -> Estimate:
+    def interval(values: Floats, span: Range | None, bet: bool, known: bool, compared: bool) -> Estimate:
+        if part is None:
+            return intervals.mean(values, span, level, proved=bet, known=known)
+        return intervals.crossed(values, part, span, level, compared=compared, proved=bet, known=known)
+
+    def mean(
+        values: _Between, known: bool, proved: bool = proved, paid: bool = False, compared: bool = False
+    ) -> Estimate:
         # A range that follows from the dearest attempt seen is no proof, but the careful choice where one is asked for.
         span = values.span if known or proved else None
         bet = proved or (paid and log.heavy_costs and not log.cost_limited)
-        estimate = intervals.mean(values.low, span, level, proved=bet, known=known)
+        estimate = interval(values.low, span, bet, known, compared)
         if np.array_equal(values.low, values.up):
             return estimate
-        above = intervals.mean(values.up, span, level, proved=bet, known=known)
+        above = interval(values.up, span, bet, known, compared)
         return replace(estimate, value=float(values.cut.mean()), upper=above.upper)
 
     bounded, limited = log.score_range is not None, log.cost_limited
@@ -226,9 +235,9 @@ def summary(
         score=mean(a.score, bounded),
         cost=mean(a.cost, limited, paid=True),
         net=mean(a.net(price), bounded and limited, paid=True),
-        gain=mean(gain, same or (bounded and limited), paid=True),
-        usual_gain=mean(gain, same or (bounded and limited), proved=False, paid=True),
-        score_gain=mean(a.score.less(b.score), bounded),
+        gain=mean(gain, same or (bounded and limited), paid=True, compared=True),
+        usual_gain=mean(gain, same or (bounded and limited), proved=False, paid=True, compared=True),
+        score_gain=mean(a.score.less(b.score), bounded, compared=True),
         seconds=None if seconds is None else mean(seconds, False),
         attempts=float(mine.attempts.mean()),
         solved=float(mine.solved.mean()),
