@@ -34,6 +34,7 @@ from .planning import Progress as Progress
 from .planning import Status as Status
 from .planning import load_plan as load_plan
 from .planning import solve as solve
+from .policies import ABANDON as ABANDON
 from .policies import AdaptivePolicy as AdaptivePolicy
 from .policies import CompressedPolicy as CompressedPolicy
 from .policies import History as History

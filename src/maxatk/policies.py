@@ -13,6 +13,8 @@ The classes of the paper, from the largest to the smallest, and what a policy of
 By Proposition 2 an adaptive policy can be as good as any. Every policy can :meth:`~Policy.begin` a :class:`Trial`,
 which keeps count for a caller who only has states and rewards; all but history policies can also be asked directly,
 with :meth:`~CompressedPolicy.action`. Rollouts, steps, states and actions count from 0.
+
+Where rollouts cost something, a policy may stop before one (:meth:`~Policy.stops`), and give one up (:data:`ABANDON`).
 """
 
 import math
@@ -28,7 +30,10 @@ from numpy.typing import ArrayLike
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.returns import Amounts, Scale
-from maxatk.base.types import Ints, Number
+from maxatk.base.types import Bools, Ints, Number
+
+ABANDON = -1
+"""What :meth:`CompressedPolicy.action` and :meth:`Trial.act` answer where the rollout is to be given up."""
 
 
 class Policy(ABC):
@@ -38,12 +43,28 @@ class Policy(ABC):
         k: the number of rollouts.
         horizon: the number of steps of a rollout.
         best_so_far: the incumbent, or ``-inf`` where there is none.
+        stop_at: the best return at which to stop; by default all rollouts are made.
     """
 
-    def __init__(self, k: int, horizon: int, best_so_far: Number = -math.inf) -> None:
+    cost: Fraction = Fraction(0)  # what a rollout costs beside its rows, where the policy was planned for that
+
+    def __init__(self, k: int, horizon: int, best_so_far: Number = -math.inf, *, stop_at: Number = math.inf) -> None:
         self.k = checks.rollouts(k)
         self.horizon = checks.horizon(horizon)
         self.best_so_far = checks.incumbent(best_so_far)
+        self.stop_at: Number = stop_at if stop_at == math.inf else checks.exact_number(stop_at, "stop_at")
+
+    def stops(self, *, rollout: int, best: Number) -> bool:
+        """Whether the trial is over before ``rollout``, with ``best`` in hand."""
+        return best != -math.inf and best >= self.stop_at
+
+    def stopped(self, rollout: int, best: Amounts) -> Bools:
+        """The same for many trials at once [n]."""
+        if type(self).stops is Policy.stops and self.stop_at == math.inf:
+            return np.zeros(len(best.units), np.bool_)
+        some, places = np.unique(best.units, return_inverse=True)
+        answers = [self.stops(rollout=rollout, best=best.scale.number(x)) for x in some.tolist()]
+        return np.array(answers, np.bool_)[places.ravel()]
 
     @abstractmethod
     def begin(self) -> "Trial":
@@ -65,7 +86,8 @@ class Trial(ABC):
     """
 
     def __init__(self, policy: Policy) -> None:
-        self._k, self._horizon = policy.k, policy.horizon
+        self._k, self._horizon, self._stops = policy.k, policy.horizon, policy.stops
+        self._stopped: bool | None = None  # whether the policy stops before this rollout, once it was asked
         self._taken: tuple[Any, int] | None = None  # state and action whose outcome was not observed yet
         self.rollout = 0  # the number of rollouts that are over
         self.step = 0  # the number of steps of this rollout that are over
@@ -74,8 +96,12 @@ class Trial(ABC):
 
     @property
     def finished(self) -> bool:
-        """Whether all rollouts are over."""
-        return self.rollout == self._k
+        """Whether all rollouts are over, or the policy stops with what is in hand."""
+        if self.rollout == self._k:
+            return True
+        if self._stopped is None:
+            self._stopped = self._stops(rollout=self.rollout, best=self.remembered[0])
+        return self._stopped
 
     @property
     def remembered(self) -> tuple[Number, Number]:
@@ -83,9 +109,11 @@ class Trial(ABC):
         return self.best, self.so_far
 
     def act(self, state: Any) -> int:
-        """The action to take in ``state``, at the point where the trial stands."""
+        """The action to take in ``state``, where the trial stands; :data:`ABANDON` if the rollout is to be given up."""
         if self.finished:
-            raise InputError(f"act: all {self._k} rollouts are over")
+            over = self.rollout == self._k
+            why = f"all {self._k} rollouts are over" if over else f"the policy stops with {float(self.best):g} in hand"
+            raise InputError(f"act: {why}")
         if self._taken:
             raise InputError("act: the outcome of the last action was not observed yet")
         action = self._choose(state)
@@ -95,21 +123,23 @@ class Trial(ABC):
     def observe(self, reward: Any, done: bool = False) -> None:
         """Take in the ``reward`` that the last action brought; ``done`` says that this rollout is over.
 
-        A rollout is over after ``horizon`` steps even if nobody says so.
+        A rollout is over after ``horizon`` steps even if nobody says so, and when it was given up: its return, and the
+        reward of that step, do not count then.
         """
         if not self._taken:
             raise InputError("observe: no action was taken since the last outcome")
         if not isinstance(done, bool | np.bool_):
             raise InputError(f"done must be true or false, not {checks.shown(done)}")
         exact = checks.exact_number(reward, "reward")
-        over = bool(done) or self.step + 1 == self._horizon
+        given_up = self._taken[1] == ABANDON
+        over = bool(done) or given_up or self.step + 1 == self._horizon
         self._remember(*self._taken, exact, over)
         self._taken = None
         self.so_far += exact
         self.step += 1
         if over:
-            self.best = max(self.best, self.so_far)
-            self.rollout, self.step, self.so_far = self.rollout + 1, 0, Fraction(0)
+            self.best = self.best if given_up else max(self.best, self.so_far)
+            self.rollout, self.step, self.so_far, self._stopped = self.rollout + 1, 0, Fraction(0), None
 
     @abstractmethod
     def _choose(self, state: Any) -> int:
@@ -169,6 +199,7 @@ class CompressedPolicy(Policy):
                 checks.integer(
                     self.action(rollout=rollout, step=step, state=s, best=best[t], so_far=so_far[i]),
                     "the policy's action",
+                    least=ABANDON,
                     most=2**31,
                 )
                 for (t, s, _), i in zip(alike.T.tolist(), first.tolist(), strict=True)
@@ -207,7 +238,8 @@ class CompressedTrial(Trial):
     def _remember(self, state: Any, action: int, reward: Fraction, over: bool) -> None:
         self._so_far += self._policy.remembered(reward)
         if over:
-            self._best, self._so_far = max(self._best, self._so_far), Fraction(0)
+            kept = self._best if action == ABANDON else max(self._best, self._so_far)
+            self._best, self._so_far = kept, Fraction(0)
 
 
 F = TypeVar("F", bound=Callable[..., int])
@@ -216,8 +248,10 @@ F = TypeVar("F", bound=Callable[..., int])
 class _FunctionPolicy(CompressedPolicy, Generic[F]):
     """A policy that asks a function of what its class may see."""
 
-    def __init__(self, choose: F, k: int, horizon: int, best_so_far: Number = -math.inf) -> None:
-        super().__init__(k, horizon, best_so_far)
+    def __init__(
+        self, choose: F, k: int, horizon: int, best_so_far: Number = -math.inf, *, stop_at: Number = math.inf
+    ) -> None:
+        super().__init__(k, horizon, best_so_far, stop_at=stop_at)
         self._function: F = _callable(choose)
 
 
@@ -229,6 +263,7 @@ class AdaptivePolicy(_FunctionPolicy[Callable[[int, int, Any, Number, Number], i
         k: the number of rollouts.
         horizon: the number of steps of a rollout.
         best_so_far: the incumbent, or ``-inf`` where there is none.
+        stop_at: the best return at which to stop; by default all rollouts are made.
 
     >>> import maxatk as mk
     >>> policy = mk.AdaptivePolicy(lambda rollout, step, state, best, so_far: int(best >= 0.5), k=2, horizon=1)
@@ -249,6 +284,7 @@ class NoBestPolicy(_FunctionPolicy[Callable[[int, int, Any, Number], int]]):
         k: the number of rollouts.
         horizon: the number of steps of a rollout.
         best_so_far: the incumbent, or ``-inf`` where there is none.
+        stop_at: the best return at which to stop; by default all rollouts are made.
     """
 
     independent = True
@@ -266,6 +302,7 @@ class NoReturnPolicy(_FunctionPolicy[Callable[[int, int, Any, Number], int]]):
         k: the number of rollouts.
         horizon: the number of steps of a rollout.
         best_so_far: the incumbent, or ``-inf`` where there is none.
+        stop_at: the best return at which to stop; by default all rollouts are made.
     """
 
     def action(self, *, rollout: int, step: int, state: Any, best: Number, so_far: Number) -> int:
@@ -280,6 +317,7 @@ class MarkovPolicy(CompressedPolicy):
         actions: the table of actions.
         k: the number of rollouts, where the table is ``[H, S]``.
         best_so_far: the incumbent, or ``-inf`` where there is none.
+        stop_at: the best return at which to stop; by default all rollouts are made.
 
     >>> import maxatk as mk
     >>> safe_then_risky = mk.MarkovPolicy([[[0]], [[1]]])
@@ -290,7 +328,14 @@ class MarkovPolicy(CompressedPolicy):
     independent = True
     memory = "nothing"
 
-    def __init__(self, actions: ArrayLike, k: int | None = None, best_so_far: Number = -math.inf) -> None:
+    def __init__(
+        self,
+        actions: ArrayLike,
+        k: int | None = None,
+        best_so_far: Number = -math.inf,
+        *,
+        stop_at: Number = math.inf,
+    ) -> None:
         try:
             table = np.array(actions)
         except ValueError:
@@ -307,7 +352,7 @@ class MarkovPolicy(CompressedPolicy):
         elif k is not None and k != len(table):
             raise InputError(f"k is {checks.shown(k)}, but actions are for {len(table)} rollouts")
         table.setflags(write=False)
-        super().__init__(len(table), table.shape[1], best_so_far)
+        super().__init__(len(table), table.shape[1], best_so_far, stop_at=stop_at)
         self.actions = table  # [K, H, S]
 
     def action(self, *, rollout: int, step: int, state: int, best: Number = -math.inf, so_far: Number = 0) -> int:
@@ -482,7 +527,7 @@ class History:
     @property
     def best(self) -> Number:
         """The best return of the earlier rollouts, ``M``."""
-        return max([self.best_so_far, *map(_total, self.past)])
+        return max([self.best_so_far, *(_total(one) for one in self.past if one[-1].action != ABANDON)])
 
 
 class HistoryPolicy(Policy):
@@ -493,6 +538,7 @@ class HistoryPolicy(Policy):
         k: the number of rollouts.
         horizon: the number of steps of a rollout.
         best_so_far: the incumbent, or ``-inf`` where there is none.
+        stop_at: the best return at which to stop; by default all rollouts are made.
 
     >>> import maxatk as mk
     >>> policy = mk.HistoryPolicy(lambda seen: len(seen.past) % 2, k=2, horizon=1)
@@ -500,8 +546,16 @@ class HistoryPolicy(Policy):
     '17/32'
     """
 
-    def __init__(self, choose: Callable[[History], int], k: int, horizon: int, best_so_far: Number = -math.inf) -> None:
-        super().__init__(k, horizon, best_so_far)
+    def __init__(
+        self,
+        choose: Callable[[History], int],
+        k: int,
+        horizon: int,
+        best_so_far: Number = -math.inf,
+        *,
+        stop_at: Number = math.inf,
+    ) -> None:
+        super().__init__(k, horizon, best_so_far, stop_at=stop_at)
         self.choose = _callable(choose)
 
     def begin(self) -> "HistoryTrial":
