@@ -100,7 +100,7 @@ class Trial(ABC):
         if self.rollout == self._k:
             return True
         if self._stopped is None:
-            self._stopped = self._stops(rollout=self.rollout, best=self.remembered[0])
+            self._stopped = self._stops(rollout=self.rollout, best=self.best)
         return self._stopped
 
     @property
