@@ -11,10 +11,11 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 import pictures
-from tools import benchmarks, commands, drawn, hosts, maths, paper, public
+from tools import benchmarks, commands, drawn, hosts, maths, paper, public, sources, training
 
 ROOT = Path(__file__).parents[1]
 INSERT = re.compile(r"^<!-- insert: (.*) -->$", re.MULTILINE)
+SOURCE = re.compile(r"source (\S+) (\w+)")
 SESSION = re.compile(r"^( *)```python(?=\n\1>>> )", re.MULTILINE)  # the pages say python, as the tests of them demand
 INSERTS = {
     "commands": commands.markdown,
@@ -22,6 +23,7 @@ INSERTS = {
     "paper": paper.markdown,
     "paper summary": paper.summary,
     **{f"benchmark {name}": (lambda name=name: benchmarks.table(name)) for name in benchmarks.names()},
+    **{f"training {name}": (lambda name=name: training.table(name)) for name in training.names()},
 }
 
 
@@ -49,6 +51,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     """Put in what the page asks for, and colour sessions as such."""
 
     def insert(found: re.Match[str]) -> str:
+        if source := SOURCE.fullmatch(found[1]):
+            return sources.shown(*source.groups())
         if found[1] not in INSERTS:
             raise PluginError(f"{page.file.src_uri}: there is no insert {found[1]}")
         return INSERTS[found[1]]()

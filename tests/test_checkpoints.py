@@ -13,7 +13,7 @@ import pytest
 
 import maxatk as mk
 from maxatk.base import archive
-from maxatk.learning import run as run_module
+from maxatk.learning import ledger, rows
 
 ARGUMENTS = {"k": 2, "epsilon": 0.3, "delta": 0.1, "rng": 5}
 LEARNERS = {"adaptive": mk.Adaptive(), "uniform": mk.Uniform()}
@@ -47,8 +47,8 @@ def same(a, b):
 
 @pytest.fixture
 def eager(monkeypatch):
-    monkeypatch.setattr(run_module, "SAVE_EVERY", 0.0)
-    monkeypatch.setattr(run_module, "CHUNK", 500)
+    monkeypatch.setattr(ledger, "SAVE_EVERY", 0.0)
+    monkeypatch.setattr(rows, "CHUNK", 500)
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -90,10 +90,10 @@ def test_a_run_that_is_killed_goes_on(tmp_path):
     code = f"""
 import os, signal
 import maxatk as mk
-from maxatk.learning import run
+from maxatk.learning import ledger, rows
 
-run.SAVE_EVERY = 0.0
-run.CHUNK = 50
+ledger.SAVE_EVERY = 0.0
+rows.CHUNK = 50
 
 class Killed(mk.TabularModel):
     calls = 0
@@ -108,8 +108,8 @@ mk.learn(Killed(mk.instances.figure1()), **{ARGUMENTS!r}, checkpoint={os.fspath(
     ended = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
     assert ended.returncode == -signal.SIGKILL
     assert [file.name for file in tmp_path.iterdir()] == ["x.ckpt"]
-    before = run_module.CHUNK
-    run_module.CHUNK = 50
+    before = rows.CHUNK
+    rows.CHUNK = 50
     try:
         model = Stopping(0)
         again = mk.learn(model, **ARGUMENTS, checkpoint=tmp_path / "x.ckpt")
@@ -117,14 +117,14 @@ mk.learn(Killed(mk.instances.figure1()), **{ARGUMENTS!r}, checkpoint={os.fspath(
         assert same(again, mk.learn(full, **ARGUMENTS))
         assert 0 < model.calls < full.calls
     finally:
-        run_module.CHUNK = before
+        rows.CHUNK = before
 
 
 def test_checkpoints_are_also_written_as_time_goes_by(tmp_path, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(run_module.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(ledger.time, "perf_counter", lambda: now[0])
     written = []
-    monkeypatch.setattr(run_module.archive, "write", lambda *_: written.append(now[0]))
+    monkeypatch.setattr(ledger.archive, "write", lambda *_: written.append(now[0]))
 
     class Slow(mk.TabularModel):
         def sample(self, *row):

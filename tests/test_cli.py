@@ -119,7 +119,7 @@ def test_long_tables_are_cut(capsys):
         (["solve", "CliffWalking-v1"], "CliffWalking-v1 has no time limit of its own: give horizon="),
         (["solve", "NoLake-v1"], "NoLake-v1 cannot be made: NameNotFound: "),
         (["sovle"], "there is no command 'sovle': did you mean solve?"),
-        (["zzz"], "there is no command 'zzz': the commands are solve, compare, run, learn, paper, instances"),
+        (["zzz"], "there is no command 'zzz': the commands are solve, compare, attempts, run, learn, paper, instances"),
         (["solve", "--savee", "x"], "No such option"),
         (["--what"], "No such option"),
     ],

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 import golden
 import maxatk as mk
 import oracles
-from maxatk.evaluation import binned, exactly
+from maxatk.evaluation import bins as binned
+from maxatk.evaluation import in_fractions
 from maxatk.evaluation.law import Law, best_of, exact_best_of, in_floats, mixed
-from maxatk.evaluation.propagation import Units
+from maxatk.evaluation.units import Units
 from problems import specs, table_of
 
 module = importlib.import_module("maxatk.evaluation.evaluate")  # the package's name for it is the function
@@ -190,7 +191,7 @@ def test_laws_bound_the_truth(spec, k, seed, max_atoms):
     """Distribution functions, not only means; in bins, too."""
     mdp = problem(spec, seed)
     for policy in policies(mdp, k, seed).values():
-        truth = exactly.exact_law(mdp, policy)
+        truth = in_fractions.exact_law(mdp, policy)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "FEW_OUTCOMES", -1)
             patch.setattr(module, "MOST_OUTCOMES", -1)

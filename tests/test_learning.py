@@ -16,9 +16,9 @@ from maxatk.kernels import reference
 from maxatk.learning.adaptive import trials_bound
 from maxatk.learning.data import Data
 from maxatk.learning.models import CheckedModel
-from maxatk.learning.optimism import STAKES, Grid, bets, choose_grid, upper_bound
+from maxatk.learning.optimism import STAKES, bets, choose_lattice, upper_bound
 from maxatk.learning.risk import Risk, series
-from maxatk.learning.run import Run
+from maxatk.learning.rows import RowLedger
 from maxatk.learning.sample_size import error_bound
 from maxatk.learning.trials import TryOut
 from oracles import policy_value
@@ -59,7 +59,7 @@ def per_step(seed):
 def sampled(mdp, n, seed):
     """A run with ``n`` samples of each row."""
     model = CheckedModel(mk.TabularModel(mdp))
-    run = Run(model, np.random.default_rng(seed), None, None, {}, None)
+    run = RowLedger(model, np.random.default_rng(seed))
     run.next_round(np.full(model.n_rows, n))
     run.fill()
     return run
@@ -133,8 +133,8 @@ def test_the_upper_bound_covers_at_small_numbers_of_samples(n):
         run = sampled(mdp, n, seed)
         plan = run.plan(mk.Certified(), k)
         below += upper_bound(run.model, run.data, plan, 0.1, Risk(Fraction(1, 2))).value < best
-        grid = choose_grid(run.model, plan, 0.1)
-        unpaid = Risk(Fraction(99, 100) * bets(run.model, k, grid) / grid.share)
+        lattice, _, share = choose_lattice(run.model, plan, 0.1)
+        unpaid = Risk(Fraction(99, 100) * bets(run.model, k, lattice.kappa) / share)
         below_unpaid += upper_bound(run.model, run.data, plan, 0.1, unpaid).value < best
     assert below == 0
     assert below_unpaid > 4
@@ -206,7 +206,7 @@ def test_all_functions_that_are_bet_on_are_counted(make, kappa):
         low, high = math.floor(model.least_reward / kappa) * h, math.ceil(model.most_reward / kappa) * h
         functions += int(last - first) * (high - low + 1)
     needed = functions * best_returns * k * len(STAKES)
-    counted = bets(model, k, Grid(kappa, False, "", Fraction(1)))
+    counted = bets(model, k, kappa)
     assert needed <= counted <= 4 * model.horizon * needed
 
 
@@ -239,7 +239,7 @@ def test_trials_are_those_of_a_user():
     mdp, k = mk.instances.proposition3(), 2
     policy = mk.solve(mdp, k).policy
     model = Counting(mk.TabularModel(mdp))
-    run = Run(CheckedModel(model), np.random.default_rng(1), None, None, {}, None)
+    run = RowLedger(CheckedModel(model), np.random.default_rng(1))
     returns = TryOut(run, policy).best_returns(4000)
     value, deviation = float(policy_value(mdp, policy, k)), returns.std() / math.sqrt(4000)
     assert abs(returns.mean() - value) < 4 * deviation
@@ -250,10 +250,12 @@ def test_trials_are_those_of_a_user():
 def test_trials_end_early_and_start_anew():
     mdp, k = early_end(), 2
     policy = mk.solve(mdp, k).policy
-    run = Run(CheckedModel(mk.TabularModel(mdp)), np.random.default_rng(1), None, None, {}, None)
+    run = RowLedger(CheckedModel(mk.TabularModel(mdp)), np.random.default_rng(1))
     returns = TryOut(run, policy).best_returns(4000)
     assert abs(returns.mean() - float(policy_value(mdp, policy, k))) < 4 * returns.std() / math.sqrt(4000)
     assert run.samples < 4000 * 6
+    with pytest.raises(mk.InputError, match="HistoryPolicy remembers more than M and G"):
+        TryOut(run, mk.HistoryPolicy(lambda seen: 0, k, mdp.horizon))
 
 
 @pytest.mark.parametrize(

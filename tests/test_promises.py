@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
-from maxatk.evaluation.propagation import Propagation, Units, first_best
+from maxatk.evaluation.propagation import Propagation
+from maxatk.evaluation.units import Units
 from oracles import policy_value
 
 BRANCHES = {  # settings that lead small problems where only large ones come otherwise
@@ -364,7 +365,7 @@ def test_every_step_of_a_propagation_counts_its_rounding():
     mdp = mk.MDP.from_table(table, horizon=H)
     policy = mk.MarkovPolicy([[0]] * H, k=1)
     walk = Propagation(mdp, Units.of(mdp, policy), 0.0, 10**6)
-    bests = walk.rollout(policy, 0, first_best(walk.units, -math.inf), later=False)
+    bests = walk.rollout(policy, 0, walk.first(-math.inf), later=False)
     assert len(bests.prob) > 100
     assert walk.error >= H * (b + 4) * 2.0**-53 + H * 2.0**-53  # each step's, and that of adding up
 

@@ -161,9 +161,9 @@ def incumbents(random: Random) -> Problem:
 
 
 def many_rollouts(random: Random) -> Problem:
-    """Up to 10^5 rollouts of few steps."""
+    """Up to 10^4 rollouts of few steps."""
     problem = _problem(random, _whole if random.random() < 0.7 else _real, states=1, horizon=1, actions=3)
-    return replace(problem, k=int(10 ** random.uniform(1, 5)))
+    return replace(problem, k=int(10 ** random.uniform(1, 4)))
 
 
 def one_return(random: Random) -> Problem:

@@ -114,7 +114,9 @@ def _of(name: str) -> Any:
 
 
 def _own(module: ModuleType) -> list[str]:
-    """The public functions and classes that a module defines."""
+    """The public functions and classes that a module defines, or that a package offers."""
+    if hasattr(module, "__path__"):
+        return list(module.__all__)
     return [
         name
         for name, thing in vars(module).items()

@@ -1,5 +1,6 @@
 # All public names, and where each lives: maxatk/__init__.py imports them from here when they are first asked for.
 
+from . import attempts as attempts
 from . import gym as gym
 from .base.errors import InputError as InputError
 from .base.errors import MaxAtKError as MaxAtKError

@@ -15,15 +15,16 @@ from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem, shell_complete
-from rich.console import Console
 
 import maxatk as mk
+from maxatk.attempts.study.command import attempts
 from maxatk.base import archive, checks, stopping
 from maxatk.base.stopping import Reason, StoppedError
 from maxatk.comparison.compare import Row
 from maxatk.planning import CertifiedPlan
 from maxatk.problem import find as problems
 from maxatk.show import report
+from maxatk.show.console import Console as _Console
 from maxatk.show.page import prepare
 
 T = TypeVar("T")
@@ -75,19 +76,6 @@ def _complain(message: str, code: int) -> int:
 
 def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-class _Console(Console):
-    """A console that takes names as they are, breaks no lines in a pipe and leaves a closed one to :func:`main`."""
-
-    def __init__(self) -> None:
-        super().__init__(highlight=False, markup=False)
-        if not self.is_terminal:
-            self.width = 1000
-
-    def on_broken_pipe(self) -> None:
-        """Called while the error is being handled: let it pass."""
-        raise BrokenPipeError
 
 
 class _Commands(click.Group):
@@ -297,6 +285,9 @@ def compare(
         if as_json:
             print(json.dumps({**report.plan_data(plan), "comparison": report.comparison_data(found)}))
         return _code(plan, save)
+
+
+commands.add_command(attempts)
 
 
 @commands.command(

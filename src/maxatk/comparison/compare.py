@@ -26,7 +26,7 @@ from maxatk.policies import MarkovPolicy, NoBestPolicy, NoReturnPolicy, Policy
 from maxatk.problem.mdp import MDP
 from maxatk.show.progress import reporter
 
-MEAN, SINGLE, MARKOV, NO_BEST, NO_RETURN, ADAPTIVE = (
+CLASSES = MEAN, SINGLE, MARKOV, NO_BEST, NO_RETURN, ADAPTIVE = (
     "mean-optimal, repeated",
     "one policy, sampled k times",
     "Markov, per rollout",
@@ -165,31 +165,68 @@ def compare(
 
 
 class _Classes:
-    """The classes of policies, one after the other; what is found for one is where the next begins."""
+    """The classes of policies, one after the other; what is known of one is where the next begins."""
 
     def __init__(self, plan: CertifiedPlan) -> None:
         self._plan, self._mdp, self._k, self._best_so_far = plan, plan.mdp, plan.k, plan.best_so_far
         self._rows: dict[str, Row] = {}
-        self._chosen: list[Candidate] = []  # Markov ones, one for each rollout
-        self._refused = ""  # why there is no search
+        self._chosen: list[Candidate] = []  # Markov ones, one for each rollout, once they were searched for
 
     def rows(self) -> Iterator[Row]:
         """All rows, from the smallest class to the largest. Where the search is stopped the rest is what is known."""
-        find = {
-            MEAN: self._mean,
-            SINGLE: self._single,
-            MARKOV: self._markov,
-            NO_BEST: self._without_best,
-            NO_RETURN: self._without_return,
-            ADAPTIVE: self._adaptive,
-        }
-        for name, finder in find.items():
+        for name in CLASSES:
             try:
-                row = finder()
+                row = self._planned(name) or self._enumerated(name) or self._searched(name)
             except StoppedError as stop:
                 row = self._known(name, f"not searched: {stop.reason}")
             self._rows[name] = row
             yield row
+
+    # Ways to the best policy of a class, in the order in which they are tried.
+
+    def _planned(self, name: str) -> Row | None:
+        """The smallest class and the largest have planners of their own."""
+        if name == MEAN:
+            policy = MarkovPolicy(self._mdp.mean_optimal_actions, k=self._k, best_so_far=self._best_so_far)
+            return self._row(MEAN, policy, "backward induction", fixed=True)
+        return self._row(ADAPTIVE, self._plan.policy, "certified planner") if name == ADAPTIVE else None
+
+    def _enumerated(self, name: str) -> Row | None:
+        """On small problems all policies of a class are tried, in fractions; None where they are too many."""
+        # Markov policies are among those that see the return: where they are too many, so are these.
+        if name == SINGLE or not self._markov_options:
+            return None
+        if name == NO_RETURN:
+            return self._exactly(name, *self._by_best(self._markov_options))
+        options_of = self._markov_options if name == MARKOV else options(self._mdp, sees_return=True)
+        selected = best_selection(options_of, self._k, self._best_so_far) if options_of else None
+        if selected is None:
+            return None
+        value, picked = selected
+        if name == MARKOV:
+            tables = [_table(self._mdp, option) for option in picked]
+            return self._exactly(name, value, MarkovPolicy(tables, best_so_far=self._best_so_far))
+
+        def choose(rollout: int, step: int, state: int, so_far: Number) -> int:
+            return picked[rollout].decisions.get((step, state, so_far), self._mdp.actions(step, state)[0])
+
+        return self._exactly(name, value, NoBestPolicy(choose, self._k, self._mdp.horizon, self._best_so_far))
+
+    def _searched(self, name: str) -> Row:
+        """On larger problems good policies of a class are searched for, unless they are too large for that, too."""
+        if isinstance(self._search, TooLargeError):
+            return self._known(name, f"found without a search: {self._search}")
+        search, first = self._search
+        smaller = [self._rows[other] for other in SMALLER[name]]
+        if name == SINGLE:
+            parts, weights, upper = search.single(first, self._plan.certificate.tol)
+            return self._row(name, search.mixed(parts, weights), "Frank-Wolfe", *smaller, upper=upper)
+        if name == MARKOV:
+            return self._row(name, search.table(self._markov(search, first)), ASCENT, *smaller)
+        if name == NO_BEST:
+            chosen = search.without_best(self._markov(search, first))
+            return self._row(name, search.separate(chosen), ASCENT, *smaller)
+        return self._row(name, search.without_return(self._markov(search, first)), ASCENT, *smaller)
 
     def _known(self, name: str, how: str) -> Row:
         """What is known of a class without a search: its best member so far, and that no class beats the adaptive."""
@@ -205,13 +242,15 @@ class _Classes:
         best = max(smaller, key=lambda row: row.lower)
         return replace(best, name=name, upper=plan.upper, exact=None, how=how)
 
+    # What several classes use.
+
     @cached_property
     def _markov_options(self) -> list[Option] | None:
         return options(self._mdp, sees_return=False)
 
     @cached_property
-    def _search(self) -> tuple[Search, Candidate] | None:
-        """A search, and the mean-optimal policy as its first candidate; None where the problem is too large for one."""
+    def _search(self) -> tuple[Search, Candidate] | TooLargeError:
+        """A search, and the mean-optimal policy as its first candidate; or why the problem is too large for one."""
         mdp, actions = self._mdp, self._mdp.mean_optimal_actions
         try:
             least, most = mdp.return_range
@@ -219,15 +258,25 @@ class _Classes:
             search = Search(self._plan, max(least, mean - DEPTH * (most - mean)))
             return search, search.markov_candidate(search.rows_of(actions))
         except TooLargeError as error:
-            self._refused = f"found without a search: {error}"
-            return None
+            return error
 
-    def _mean(self) -> Row:
-        policy = MarkovPolicy(self._mdp.mean_optimal_actions, k=self._k, best_so_far=self._best_so_far)
-        return self._row(MEAN, policy, "backward induction", fixed=True)
+    def _markov(self, search: Search, first: Candidate) -> list[Candidate]:
+        """Markov policies, one for each rollout, that several classes begin with."""
+        if not self._chosen:
+            self._chosen = search.markov(first)
+        return self._chosen
 
-    def _adaptive(self) -> Row:
-        return self._row(ADAPTIVE, self._plan.policy, "certified planner")
+    def _by_best(self, markov_options: list[Option]) -> tuple[Fraction, Policy]:
+        """The best policy without G: its value, and a Markov policy for each rollout and best return."""
+        value, picked = best_by_best(markov_options, self._k, self._best_so_far)
+
+        def choose(rollout: int, step: int, state: int, best: Number) -> int:
+            decisions = picked[rollout][best].decisions if best in picked[rollout] else {}
+            return decisions.get((step, state), self._mdp.actions(step, state)[0])
+
+        return value, NoReturnPolicy(choose, self._k, self._mdp.horizon, self._best_so_far)
+
+    # Rows.
 
     def _row(
         self, name: str, policy: Policy, how: str, *better: Row, fixed: bool = False, upper: float = math.inf
@@ -237,16 +286,16 @@ class _Classes:
         ``fixed``: the class is this policy alone. ``upper``: what is known of the class beside that it is no better
         than adaptive policies are.
         """
-        found, plan = self._evaluation(policy), self._plan
-        lower, most = _bounds(found) if found else (-math.inf, math.inf)
-        if fixed and found:
-            return Row(name, lower, most, found.exact, how, policy, found)
+        earned, plan = self._evaluation(policy), self._plan
+        lower, most = _bounds(earned) if earned else (-math.inf, math.inf)
+        if fixed and earned:
+            return Row(name, lower, most, earned.exact, how, policy, earned)
         if name == ADAPTIVE:
             lower = max(lower, plan.lower)
         for row in better:
             if row.lower > lower:
-                lower, policy, found = row.lower, row.policy, row.evaluation
-        return Row(name, lower, min(upper, plan.upper), None, how, policy, found)
+                lower, policy, earned = row.lower, row.policy, row.evaluation
+        return Row(name, lower, min(upper, plan.upper), None, how, policy, earned)
 
     def _exactly(self, name: str, value: Fraction, policy: Policy) -> Row:
         """A row of a class that was enumerated."""
@@ -259,65 +308,10 @@ class _Classes:
         except TooLargeError:
             return None
 
-    def _single(self) -> Row:
-        if self._search is None:
-            return self._known(SINGLE, self._refused)
-        search, first = self._search
-        parts, weights, upper = search.single(first, self._plan.certificate.tol)
-        return self._row(SINGLE, search.mixed(parts, weights), "Frank-Wolfe", self._rows[MEAN], upper=upper)
 
-    def _markov(self) -> Row:
-        if self._search is not None:
-            search, first = self._search
-            self._chosen = search.markov(first)
-        found = self._markov_options
-        selected = best_selection(found, self._k, self._best_so_far) if found else None
-        if selected is not None:
-            value, picked = selected
-            tables = [_table(self._mdp, option) for option in picked]
-            return self._exactly(MARKOV, value, MarkovPolicy(tables, best_so_far=self._best_so_far))
-        if self._search is None:
-            return self._known(MARKOV, self._refused)
-        return self._row(MARKOV, self._search[0].table(self._chosen), ASCENT, self._rows[MEAN])
-
-    def _without_best(self) -> Row:
-        # Markov policies are among those that see the return: where they are too many, so are these.
-        found = None if self._markov_options is None else options(self._mdp, sees_return=True)
-        selected = best_selection(found, self._k, self._best_so_far) if found else None
-        if selected is not None:
-            value, picked = selected
-
-            def choose(rollout: int, step: int, state: int, so_far: Number) -> int:
-                return picked[rollout].decisions.get((step, state, so_far), self._mdp.actions(step, state)[0])
-
-            policy = NoBestPolicy(choose, self._k, self._mdp.horizon, self._best_so_far)
-            return self._exactly(NO_BEST, value, policy)
-        if self._search is None:
-            return self._known(NO_BEST, self._refused)
-        search, _ = self._search
-        smaller = [self._rows[name] for name in SMALLER[NO_BEST]]
-        return self._row(NO_BEST, search.separate(search.without_best(self._chosen)), ASCENT, *smaller)
-
-    def _without_return(self) -> Row:
-        found = self._markov_options
-        chosen_by_best = best_by_best(found, self._k, self._best_so_far) if found else None
-        if chosen_by_best is not None:
-            value, picked = chosen_by_best
-
-            def choose(rollout: int, step: int, state: int, best: Number) -> int:
-                decisions = picked[rollout][best].decisions if best in picked[rollout] else {}
-                return decisions.get((step, state), self._mdp.actions(step, state)[0])
-
-            policy = NoReturnPolicy(choose, self._k, self._mdp.horizon, self._best_so_far)
-            return self._exactly(NO_RETURN, value, policy)
-        if self._search is None:
-            return self._known(NO_RETURN, self._refused)
-        return self._row(NO_RETURN, self._search[0].without_return(self._chosen), ASCENT, self._rows[MARKOV])
-
-
-def _bounds(found: Evaluation) -> tuple[float, float]:
+def _bounds(earned: Evaluation) -> tuple[float, float]:
     """Bounds on what a policy earns; of an exact value, which may lie between two floats, these."""
-    return (found.lower, found.upper) if found.exact is None else floats_around(found.exact)
+    return (earned.lower, earned.upper) if earned.exact is None else floats_around(earned.exact)
 
 
 def _table(mdp: MDP, option: Option) -> list[list[int]]:

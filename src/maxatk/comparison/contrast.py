@@ -8,7 +8,7 @@ import numpy as np
 
 from maxatk.base.checks import name_of
 from maxatk.base.types import Floats
-from maxatk.evaluation.evaluate import best_after, single_rollout
+from maxatk.evaluation.typical import best_after, single_rollout
 from maxatk.planning.plan import Plan
 from maxatk.problem.mdp import MDP
 
@@ -41,15 +41,15 @@ class Try:
         """Where ``other`` mostly acts differently from this try, the states that both visit most first."""
         mine, theirs = self.visits.sum(axis=1), other.visits.sum(axis=1)
         both = np.minimum(mine, theirs)
-        found: list[Difference] = []
+        differences: list[Difference] = []
         for s in np.argsort(-both, kind="stable").tolist():
             if both[s] < SELDOM:
                 break
             shares = self.visits[s] / mine[s], other.visits[s] / theirs[s]
             a, b = int(np.argmax(shares[0])), int(np.argmax(shares[1]))
             if a != b and np.abs(shares[0] - shares[1]).sum() / 2 >= DIFFERENT:
-                found.append(Difference(s, float(both[s]), a, b))
-        return found
+                differences.append(Difference(s, float(both[s]), a, b))
+        return differences
 
 
 @dataclass(frozen=True, eq=False)

@@ -72,9 +72,9 @@ def options(mdp: MDP, sees_return: bool) -> list[Option] | None:
     return _undominated([Option(law, decisions) for _, law, decisions in branches])
 
 
-def _undominated(found: list[Option]) -> list[Option]:
+def _undominated(every: list[Option]) -> list[Option]:
     """Without those whose E max(t, return) is nowhere above another's: no convex nondecreasing payment prefers them."""
-    points = sorted({value for option in found for value in option.law})
+    points = sorted({value for option in every for value in option.law})
 
     def profile(option: Option) -> tuple[Fraction, ...]:
         mean_above: list[Fraction] = []
@@ -86,20 +86,20 @@ def _undominated(found: list[Option]) -> list[Option]:
         return (*mean_above, total)
 
     kept: list[tuple[tuple[Fraction, ...], Option]] = []
-    for new, option in sorted(((profile(option), option) for option in found), key=lambda pair: pair[0], reverse=True):
+    for new, option in sorted(((profile(option), option) for option in every), key=lambda pair: pair[0], reverse=True):
         if not any(all(a >= b for a, b in zip(old, new, strict=True)) for old, _ in kept):
             kept.append((new, option))
     return [option for _, option in kept]
 
 
-def best_selection(found: list[Option], k: int, best_so_far: Number) -> tuple[Fraction, list[Option]] | None:
+def best_selection(every: list[Option], k: int, best_so_far: Number) -> tuple[Fraction, list[Option]] | None:
     """The best choice of an option for each of ``k`` independent rollouts; None if there are too many choices."""
-    n = len(found)
+    n = len(every)
     if math.comb(n + k - 1, k) > MOST_SELECTIONS:
         return None
     incumbent = [] if best_so_far == -math.inf else [Fraction(best_so_far)]
-    values = sorted({value for option in found for value in option.law} | {*incumbent})
-    below = [list(itertools.accumulate(option.law.get(v, Fraction(0)) for v in values)) for option in found]
+    values = sorted({value for option in every for value in option.law} | {*incumbent})
+    below = [list(itertools.accumulate(option.law.get(v, Fraction(0)) for v in values)) for option in every]
     gaps = np.diff(np.array([float(v) for v in values]))
     in_hand = np.array([v >= best_so_far for v in values[:-1]])
     logs = np.log(np.maximum(np.array([[float(x) for x in row[:-1]] for row in below]), 1e-300))  # [n, values - 1]
@@ -114,7 +114,7 @@ def best_selection(found: list[Option], k: int, best_so_far: Number) -> tuple[Fr
     spread = float(values[-1] - values[0])
     top = counts[scores >= scores.max() - 1e-9 * spread]
 
-    def exact(count: list[int]) -> Fraction:
+    def value_of(count: list[int]) -> Fraction:
         stopping.check()
         total = Fraction(values[-1])
         for j in range(len(values) - 1):
@@ -123,8 +123,8 @@ def best_selection(found: list[Option], k: int, best_so_far: Number) -> tuple[Fr
                 total -= (values[j + 1] - values[j]) * product
         return total
 
-    value, chosen = max(((exact(count), count) for count in top.tolist()), key=lambda pair: pair[0])
-    return value, [option for option, c in zip(found, chosen, strict=True) for _ in range(c)]
+    value, chosen = max(((value_of(count), count) for count in top.tolist()), key=lambda pair: pair[0])
+    return value, [option for option, c in zip(every, chosen, strict=True) for _ in range(c)]
 
 
 def _compositions(total: int, parts: int) -> Any:
@@ -133,15 +133,15 @@ def _compositions(total: int, parts: int) -> Any:
         yield [b - a - 1 for a, b in itertools.pairwise((-1, *bars, total + parts - 1))]
 
 
-def best_by_best(found: list[Option], k: int, best_so_far: Number) -> tuple[Fraction, list[dict[Number, Option]]]:
+def best_by_best(every: list[Option], k: int, best_so_far: Number) -> tuple[Fraction, list[dict[Number, Option]]]:
     """The best choice of an option for each rollout and each best return so far: its value and the choices."""
-    returns = {value for option in found for value in option.law}
+    returns = {value for option in every for value in option.law}
     bests = sorted({best_so_far} | {max(best_so_far, value) for value in returns})
     worth: dict[Number, Fraction] = {m: Fraction(m) for m in bests if m != -math.inf}
     choices: list[dict[Number, Option]] = []
     for _ in range(k):
         stopping.check()
-        chosen = {m: max(found, key=lambda option, m=m: option.paid(worth, m)) for m in bests}
+        chosen = {m: max(every, key=lambda option, m=m: option.paid(worth, m)) for m in bests}
         worth = {m: option.paid(worth, m) for m, option in chosen.items()}
         choices.insert(0, chosen)
     return worth[best_so_far], choices

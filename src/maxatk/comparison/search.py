@@ -19,13 +19,12 @@ import numpy as np
 from maxatk import kernels
 from maxatk.base import checks, stopping
 from maxatk.base.errors import TooLargeError
-from maxatk.base.returns import Amounts
-from maxatk.base.types import Floats, Ints, Number
+from maxatk.base.types import Floats, Ints
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.curves import Curve, Curves
 from maxatk.planning.lattice import Lattice, Slice
 from maxatk.planning.slice_policy import SlicePolicy
-from maxatk.policies import CompressedPolicy, MarkovPolicy, MixedPolicy, RoundingPolicy, Rule
+from maxatk.policies import ByBestPolicy, CompressedPolicy, MarkovPolicy, MixedPolicy, RoundingPolicy
 
 MOST_CELLS = 2**25  # of a slice that is searched
 MOST_POINTS = 2**22  # of a law of returns
@@ -110,22 +109,22 @@ class Search:
         m = float(self.points[0]) if m is None else m
         return Slice(self._lattice, self._lattice.tables, after, m, keep=True, memory=checks.memory() / 4)
 
-    def _mass(self, found: Slice, choice: Ints) -> Floats:
+    def _mass(self, swept: Slice, choice: Ints) -> Floats:
         """Where rollouts go that take these rows [cells]."""
-        mass = np.zeros(len(found.lower))
+        mass = np.zeros(len(swept.lower))
         for p, s in zip(self._mdp.reset_prob, self._mdp.start_state.tolist(), strict=True):
-            cell = found.cell(0, s, 0)
+            cell = swept.cell(0, s, 0)
             if cell is not None:
                 mass[cell] += p
-        stopping.run(kernels.carry_forward, found.tables, found.layout, choice, mass)
+        stopping.run(kernels.carry_forward, swept.tables, swept.layout, choice, mass)
         return mass
 
-    def _law(self, found: Slice, mass: Floats) -> Floats:
+    def _law(self, swept: Slice, mass: Floats) -> Floats:
         """The law of the return, from where rollouts end."""
         law = np.zeros(len(self.points))
-        place = found.final - self._first
+        place = swept.final - self._first
         above = place > 0
-        np.add.at(law, place[above], mass[: len(found.final)][above])
+        np.add.at(law, place[above], mass[: len(swept.final)][above])
         law[0] = max(1.0 - law.sum(), 0.0)
         return law
 
@@ -139,42 +138,42 @@ class Search:
     def _best_seeing_return(self, worth: Floats) -> tuple[Candidate, float]:
         """The best policy of one rollout that sees its return, and what it is paid."""
         curve = self._curve(worth)
-        found = self._slice(curve)
-        choice = np.zeros(len(found.lower), np.int64)
-        stopping.run(kernels.choose_greedily, found.tables, found.layout, found.lower, choice)
-        law = self._law(found, self._mass(found, choice))
+        swept = self._slice(curve)
+        choice = np.zeros(len(swept.lower), np.int64)
+        stopping.run(kernels.choose_greedily, swept.tables, swept.layout, swept.lower, choice)
+        law = self._law(swept, self._mass(swept, choice))
         policy = SlicePolicy(self._lattice, Curves(1, (curve,)), float(self.points[0]))
-        return Candidate(self._remembering(policy), law), self._unit * float(found.at_start()[1, 0])
+        return Candidate(self._remembering(policy), law), self._unit * float(swept.at_start()[1, 0])
 
-    def _best_markov(self, found: Slice, starts: Sequence[Ints]) -> Candidate:
+    def _best_markov(self, swept: Slice, starts: Sequence[Ints]) -> Candidate:
         """A good Markov policy for the payment at the end of a slice: the best that ascents from some rows lead to."""
-        choice = np.zeros(len(found.lower), np.int64)
+        choice = np.zeros(len(swept.lower), np.int64)
         best, best_rows = -math.inf, starts[0]
-        for rows in (*starts, self._usual_rows(found, starts[0])):
-            rows, value = rows.copy(), found.lower.copy()
+        for rows in (*starts, self._usual_rows(swept, starts[0])):
+            rows, value = rows.copy(), swept.lower.copy()
             for _ in range(ROUNDS):
-                kernels.choose_by_state(found.layout, rows, choice)
-                mass = self._mass(found, choice)
+                kernels.choose_by_state(swept.layout, rows, choice)
+                mass = self._mass(swept, choice)
                 gained = stopping.run(
-                    kernels.improve_rows, found.tables, found.layout, found.idle[1], mass, value, rows
+                    kernels.improve_rows, swept.tables, swept.layout, swept.idle[1], mass, value, rows
                 )
-                if gained <= 1e-12 * (abs(found.idle[1]) + self._lattice.kappa):
+                if gained <= 1e-12 * (abs(swept.idle[1]) + self._lattice.kappa):
                     break
             paid = sum(
-                float(p) * (found.idle[1] if (cell := found.cell(0, s, 0)) is None else float(value[cell]))
+                float(p) * (swept.idle[1] if (cell := swept.cell(0, s, 0)) is None else float(value[cell]))
                 for p, s in zip(self._mdp.reset_prob, self._mdp.start_state.tolist(), strict=True)
             )
             if paid > best:
                 best, best_rows = paid, rows
         return self.markov_candidate(best_rows)
 
-    def _usual_rows(self, found: Slice, default: Ints) -> Ints:
+    def _usual_rows(self, swept: Slice, default: Ints) -> Ints:
         """What the best policy that sees its return does most often at each step and state."""
-        choice = np.zeros(len(found.lower), np.int64)
-        stopping.run(kernels.choose_greedily, found.tables, found.layout, found.lower, choice)
-        mass = self._mass(found, choice)
+        choice = np.zeros(len(swept.lower), np.int64)
+        stopping.run(kernels.choose_greedily, swept.tables, swept.layout, swept.lower, choice)
+        mass = self._mass(swept, choice)
         rows = default.copy()
-        low, high, place = found.layout.low, found.layout.high, found.layout.place
+        low, high, place = swept.layout.low, swept.layout.high, swept.layout.place
         for h, s in np.argwhere(low <= high).tolist():
             cells = slice(place[h, s] + low[h, s], place[h, s] + high[h, s] + 1)
             if mass[cells].any():
@@ -234,7 +233,7 @@ class Search:
             mixed = np.maximum(w @ below, 0.0)
             return float((mixed**self.k).mean()), self.k * (below @ mixed ** (self.k - 1)) / below.shape[1]
 
-        found = optimize.minimize(
+        least = optimize.minimize(
             loss,
             first,
             jac=True,
@@ -243,7 +242,7 @@ class Search:
             constraints={"type": "eq", "fun": lambda w: w.sum() - 1.0, "jac": lambda w: np.ones(len(w))},
             options={"ftol": 1e-14, "maxiter": 200},
         )
-        weights = np.clip(found.x, 0.0, 1.0)
+        weights = np.clip(least.x, 0.0, 1.0)
         return weights / weights.sum() if loss(weights / weights.sum())[0] <= loss(first)[0] else first
 
     def _upper(self, value: float, worth: Floats, paid: float) -> float:
@@ -251,8 +250,8 @@ class Search:
         lattice, mdp = self._plan.lattice, self._plan.mdp
         if not lattice.exact:  # the true rewards: bounded from above on the same lattice
             curve = self._curve(worth, self._unit)
-            found = Slice(lattice, lattice.tables, curve, curve.floor, memory=checks.memory() / 4)
-            paid = float(found.at_start()[0, 0])
+            swept = Slice(lattice, lattice.tables, curve, curve.floor, memory=checks.memory() / 4)
+            paid = float(swept.at_start()[0, 0])
         b, n = int(np.diff(mdp.outcome_start).max()), len(worth)
         size = lattice.largest + self._unit * float(np.abs(self.points).max())
         rounding = ((mdp.horizon * (b + 6) + 2 * n + 16) * 2.0**-53 * size) + mdp.horizon * lattice.error
@@ -283,9 +282,9 @@ class Search:
                 others = np.prod([chosen[j].below for j in range(self.k) if j != group[0]], axis=0)
                 new = better(self._worth(others if self.k > 1 else np.ones(len(self.points))), chosen[group[0]])
                 changed = [new if j in group else candidate for j, candidate in enumerate(chosen)]
-                found = self.value(np.prod([candidate.below for candidate in changed], axis=0))
-                if found > value:
-                    chosen, value = changed, found
+                changed_value = self.value(np.prod([candidate.below for candidate in changed], axis=0))
+                if changed_value > value:
+                    chosen, value = changed, changed_value
             if value - before <= 1e-9 * abs(value - self._unit * self.points[0]):
                 break
         return chosen
@@ -304,11 +303,11 @@ class Search:
             if i in searched:
                 before = np.prod([candidate.below for candidate in markov[:i]], axis=0) if i else np.ones(1)
                 for j in sorted(set(np.searchsorted(before, KNOTS).tolist())):
-                    found = self._slice(self._curve(worth), float(self.points[j]))
+                    swept = self._slice(self._curve(worth), float(self.points[j]))
                     pick = int(np.argmax(self._paid(library, worth)[:, j]))
                     rows = library[pick].rows
                     assert rows is not None
-                    new = self._best_markov(found, [rows])
+                    new = self._best_markov(swept, [rows])
                     if self._paid([new], worth)[0, j] > self._paid(library, worth)[:, j].max():
                         library.append(new)
             paid = self._paid(library, worth)
@@ -340,36 +339,3 @@ class Search:
         return MarkovPolicy(
             np.array([self._mdp.action[candidate.rows] for candidate in chosen]), best_so_far=self._plan.best_so_far
         )
-
-
-class ByBestPolicy(CompressedPolicy):
-    """A Markov policy for each rollout and each best return so far: without G.
-
-    Args:
-        points: best returns [n], rising; the last that is not above M counts, or the first.
-        picks: which table to use, ``[K, n]``.
-        tables: actions, ``[tables, H, S]``.
-        best_so_far: the incumbent, or ``-inf``.
-        unit: what the points are counted in.
-    """
-
-    def __init__(self, points: Floats, picks: Ints, tables: Ints, best_so_far: Number, unit: float = 1.0) -> None:
-        in_units = best_so_far if best_so_far == -math.inf else Fraction(best_so_far) / Fraction(unit)
-        super().__init__(len(picks), tables.shape[1], in_units)
-        self._points, self._picks, self._tables = points, picks, tables
-
-    def _table(self, rollout: int, best: Floats) -> Ints:
-        slack = 1e-9 * float(self._points[1] - self._points[0])  # a lattice return may be off by rounding
-        place = np.searchsorted(self._points, best + slack, side="right") - 1
-        return self._picks[rollout, np.maximum(place, 0)]
-
-    def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
-        """The action of the table that the best return picks."""
-        i = checks.integer(rollout, "rollout", most=self.k - 1)
-        table = self._table(i, np.array([float(checks.incumbent(best, "best"))]))[0]
-        return int(self._tables[table, step, state])
-
-    def rule(self, rollout: int, best: Amounts) -> Rule:
-        """The same for many trials at once."""
-        table = self._table(rollout, best.floats())
-        return lambda step, tag, state, so_far: self._tables[table[tag], step, state].astype(np.int64)

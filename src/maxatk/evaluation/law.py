@@ -82,7 +82,7 @@ def best_of(laws: Sequence[tuple[Law, int]]) -> Law:
 
 def exact_best_of(laws: Sequence[tuple[ExactLaw, int]]) -> dict[Number, Fraction]:
     """The same in fractions."""
-    found: dict[Number, Fraction] = {}
+    best: dict[Number, Fraction] = {}
     sums = [Fraction(0) for _ in laws]
     before = Fraction(0)
     for value in sorted({value for law, _ in laws for value in law}):
@@ -91,9 +91,9 @@ def exact_best_of(laws: Sequence[tuple[ExactLaw, int]]) -> dict[Number, Fraction
             sums[j] += law.get(value, Fraction(0))
             below *= sums[j] ** times
         if below > before:
-            found[value] = below - before
+            best[value] = below - before
         before = below
-    return found
+    return best
 
 
 def in_floats(law: ExactLaw) -> tuple[Law, Law]:

@@ -1,25 +1,29 @@
-"""Evaluation in floats: the distribution of (s, M, G) carried forward, the likeliest atoms of it.
+"""Atoms of the distribution of (s, M, G), carried forward under a policy: what all evaluation in floats shares.
 
-Returns are whole numbers of a unit, so atoms that agree do so exactly and the policy is asked at the true returns: its
-value can jump with them. Probabilities are floats whose error is counted. What is dropped is charged: its rollouts may
-still end anywhere between the least and the greatest possible best return, so there are two laws, and the true one
-lies between them (in the order of distribution functions).
+The true return of an atom is a whole number of a unit (:class:`Propagation`), so that atoms that agree do so exactly
+and the policy is asked at the true returns: its value can jump with them. Or it is a float in a bin (``bins.py``).
+Probabilities are floats whose error is counted.
+
+Only the likeliest atoms are followed. What is dropped is charged: its rollouts may still end anywhere between the least
+and the greatest possible best return, so there are two laws, and the true one lies between them (in the order of
+distribution functions).
 """
 
 import math
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from maxatk import kernels
 from maxatk.base import stopping
 from maxatk.base.errors import InputError
-from maxatk.base.returns import Amounts, Scale, common_scale, finest_part
+from maxatk.base.returns import Amounts
 from maxatk.base.types import Floats, Ints, Number
 from maxatk.evaluation.law import Law, law_of
+from maxatk.evaluation.units import Units
 from maxatk.policies import CompressedPolicy
 from maxatk.problem.mdp import MDP
 
@@ -34,83 +38,27 @@ class Laws(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Units:
-    """The rewards of a problem as whole numbers of a unit: the true ones, and those that a policy remembers."""
+class Atoms:
+    """Where a policy may stand, and with what probability: within a rollout by G, between two by M."""
 
-    true: Scale
-    reward: Ints  # [T]
-    memory: Scale
-    remembered: Ints  # [T]; the same array where a policy remembers the true rewards
-    exact: bool  # whether true returns fit into 64 bits; if not, they are rounded to a unit in which they do
-    exact_memory: bool  # the same of what is remembered
+    place: tuple[Ints, ...]  # [n] each: within a rollout which best return it started with, and the state
+    value: Any  # [n] the true return, in units or as a float
+    memory: Ints  # [n] the return that the policy remembers, in units; the same array where that is the true one
+    prob: Floats  # [n]
+
+    def at(self, places: Any) -> "Atoms":
+        """Some of them, or some several times."""
+        place, value = tuple(column[places] for column in self.place), self.value[places]
+        return Atoms(place, value, value if self.memory is self.value else self.memory[places], self.prob[places])
 
     @classmethod
-    def of(cls, mdp: MDP, policy: CompressedPolicy, best: Number = -math.inf) -> "Units":
-        """The units of a problem for a policy; ``best`` is one more return that must be counted."""
-        in_hand = policy.best_so_far if best == -math.inf else best
-        true, units, exact = _counted(mdp, InHand(in_hand, *mdp.return_range))
-        if policy.memory == "rewards":
-            return cls(true, units, true, units, exact, exact)
-        if policy.memory == "nothing":
-            return cls(true, units, true, np.zeros(len(units), np.int64), exact, True)
-        rewards, places = _different_rewards(mdp)
-        remembered = [policy.remembered(r) for r in rewards]
-        known = InHand(in_hand, mdp.horizon * min(*remembered, 0), mdp.horizon * max(*remembered, 0))
-        memory, exact_memory = known.scale(remembered, mdp.horizon)
-        in_memory = np.array([memory.units(r) for r in remembered], np.int64)[places]
-        return cls(true, units, memory, in_memory, exact, exact_memory)
-
-    @property
-    def rounds(self) -> bool:
-        """Whether the policy remembers other rewards than the true ones."""
-        return self.remembered is not self.reward
-
-
-class InHand(NamedTuple):
-    """A return in hand, and what returns are at least and at most."""
-
-    amount: Number
-    least: Number
-    most: Number
-
-    def scale(self, amounts: Iterable[Number], horizon: int) -> tuple[Scale, bool]:
-        """A scale for sums of these amounts and for what is in hand; and whether all are multiples of its unit."""
-        none = self.amount if self.amount <= self.least else -math.inf
-        beyond = self.amount if self.amount >= self.most else math.inf
-        inside = [self.amount] if self.least < self.amount < self.most else []
-        scale, exact = common_scale([*amounts, *inside], horizon + 1)
-        return Scale(scale.unit, none, beyond), exact
-
-
-def _counted(mdp: MDP, in_hand: InHand) -> tuple[Scale, Ints, bool]:
-    """The rewards [T] as whole numbers of a unit in which returns and what is in hand fit, and whether they are."""
-    if mdp.exact_reward is None:
-        # Floats in bulk: two numbers stand for all of them, the finest part and the largest.
-        largest = float(np.abs(mdp.reward).max())
-        scale, exact = in_hand.scale([finest_part(mdp.reward), largest], mdp.horizon)
-        if scale.power is not None:  # but for a fraction in hand
-            return scale, np.rint(np.ldexp(mdp.reward, -scale.power)).astype(np.int64), exact
-    rewards, places = _different_rewards(mdp)
-    scale, exact = in_hand.scale(rewards, mdp.horizon)
-    return scale, np.array([scale.units(r) for r in rewards], np.int64)[places], exact
-
-
-def _different_rewards(mdp: MDP) -> tuple[list[Fraction], Ints]:
-    """The rewards without repetition, and which of them each outcome [T] pays."""
-    if mdp.exact_reward is None:
-        floats, places = np.unique(mdp.reward, return_inverse=True)
-        return [Fraction(r) for r in floats.tolist()], places.astype(np.int64)
-    order = {r: j for j, r in enumerate(dict.fromkeys(mdp.exact_reward))}
-    return list(order), np.array([order[r] for r in mdp.exact_reward])
-
-
-class Bests(NamedTuple):
-    """The distribution of the best return when a rollout starts: true, as the policy remembers it, and with what
-    probability."""
-
-    true: Ints  # [n] in units
-    remembered: Ints  # [n]
-    prob: Floats  # [n]
+    def together(cls, several: Sequence["Atoms"]) -> "Atoms":
+        """All of several, one after the other."""
+        place = tuple(np.concatenate(columns) for columns in zip(*(atoms.place for atoms in several), strict=True))
+        value = np.concatenate([atoms.value for atoms in several])
+        same = all(atoms.memory is atoms.value for atoms in several)
+        memory = value if same else np.concatenate([atoms.memory for atoms in several])
+        return cls(place, value, memory, np.concatenate([atoms.prob for atoms in several]))
 
 
 class Sieve:
@@ -164,86 +112,116 @@ class Sieve:
         )
 
 
-class Propagation:
-    """Carries the distribution of (s, M, G) of a policy forward, rollout by rollout."""
+class Walk(ABC):
+    """Carries atoms forward, rollout by rollout.
 
-    def __init__(self, mdp: MDP, units: Units, tol: float, max_atoms: int) -> None:
-        self.mdp, self.units = mdp, units
-        self.sieve = Sieve(mdp, tol, max_atoms, mdp.return_range[1])
+    Args:
+        mdp: the problem.
+        units: its rewards.
+        sieve: which atoms to follow.
+        reward: what each outcome pays, as atoms count it.
+    """
+
+    def __init__(self, mdp: MDP, units: Units, sieve: Sieve, reward: Any) -> None:
+        self.mdp, self.units, self.sieve, self._reward = mdp, units, sieve, reward  # reward: [T]
         self._step_error = (int(np.diff(mdp.outcome_start).max()) + 4) * ROUNDING  # of an outcome's probability
-        self.error = (len(mdp.start_prob) + 4) * ROUNDING  # relative, of every probability carried so far
+        self.error: float = (len(mdp.start_prob) + 4) * ROUNDING  # relative, of every probability carried so far
         self.outcomes = 0  # followed so far
         self.may_overflow = True  # or else stop where there are too many atoms
-        self.visits: Floats | None = None  # [S, A] how often actions are taken, if that is asked for
-        self.worth_counting = -math.inf  # which a return must still be able to exceed for a visit to count
 
-    def rollout(self, policy: CompressedPolicy, i: int, bests: Bests, later: bool) -> Bests:
+    @abstractmethod
+    def around(self, values: Any) -> tuple[Floats, Floats]:
+        """Floats around these returns [n]."""
+
+    @abstractmethod
+    def nearest(self, values: Any) -> Floats:
+        """Floats next to these returns [n]."""
+
+    @abstractmethod
+    def merged(self, atoms: Atoms) -> Atoms:
+        """Atoms that agree, put together."""
+
+    def acted(self, h: int, atoms: Atoms, action: Ints) -> None:
+        """What to do with the actions that are taken at a step; most have nothing to."""
+        return
+
+    def first(self, best: Number) -> Atoms:
+        """A best return that is known, or ``-inf``."""
+        true, memory = (np.array([scale.units(best)]) for scale in (self.units.true, self.units.memory))
+        return Atoms((), true, memory if self.units.rounds else true, np.ones(1))
+
+    def rollout(self, policy: CompressedPolicy, i: int, bests: Atoms, later: bool) -> Atoms:
         """The distribution of the best return after rollout ``i``; ``later`` says whether others follow."""
         mdp, units = self.mdp, self.units
         S, H = mdp.n_states, mdp.horizon
-        rule = policy.rule(i, Amounts(bests.remembered, units.memory))
-        below, above = units.true.floats_around(bests.true)
+        rule = policy.rule(i, Amounts(bests.memory, units.memory))
+        below, above = self.around(bests.value)
         n, starts = len(bests.prob), len(mdp.start_state)
-        tag = np.repeat(np.arange(n), starts)
-        state = np.tile(mdp.start_state.astype(np.int64), n)
-        true = np.zeros(n * starts, np.int64)
-        remembered = true
-        prob: Floats = (bests.prob[:, None] * mdp.reset_prob).ravel()
-        ended = [(tag[:0], true[:0], remembered[:0], prob[:0])]
+        zero: Any = np.zeros(n * starts, self._reward.dtype)
+        atoms = Atoms(
+            (np.repeat(np.arange(n), starts), np.tile(mdp.start_state.astype(np.int64), n)),
+            zero,
+            np.zeros(n * starts, np.int64) if units.rounds else zero,
+            (bests.prob[:, None] * mdp.reset_prob).ravel(),
+        )
+        ended = [atoms.at(slice(0, 0))]
         for h in range(H):
             stopping.check()
-            kept = self.sieve.keep(h, state, (below[tag], above[tag]), units.true.floats(true), prob, later)
+            tag, state = atoms.place
+            around = below[tag], above[tag]
+            kept = self.sieve.keep(h, state, around, self.nearest(atoms.value), atoms.prob, later)
             if kept is not None:
-                tag, state, true, prob = tag[kept], state[kept], true[kept], prob[kept]
-                remembered = remembered[kept] if units.rounds else true
-            if not len(prob) or (self.sieve.overflowed and not self.may_overflow):
+                atoms = atoms.at(kept)
+            if not len(atoms.prob) or (self.sieve.overflowed and not self.may_overflow):
                 break
-            action = rule(h, tag, state, Amounts(remembered, units.memory))
-            rows = rows_taken(mdp, i, h, state, action)
-            if self.visits is not None:
-                A = mdp.n_actions
-                open_still = units.true.floats(true) + mdp.most[h, state] > self.worth_counting
-                counted = np.bincount(state * A + action, prob * open_still, mdp.n_states * A)
-                self.visits += counted.reshape(mdp.n_states, A)
-            atom, o = outcomes_of(mdp, rows)
+            tag, state = atoms.place
+            action = rule(h, tag, state, Amounts(atoms.memory, units.memory))
+            atom, o = outcomes_of(mdp, rows_taken(mdp, i, h, state, action))
+            self.acted(h, atoms, action)
             self.outcomes += len(o)
             self.error += self._step_error
-            tag, state, prob = tag[atom], mdp.next_state[o].astype(np.int64), prob[atom] * mdp.row_prob[o]
-            true = true[atom] + units.reward[o]
-            remembered = remembered[atom] + units.remembered[o] if units.rounds else true
-            over = (state == S) | (h + 1 == H)
-            if over.any():
-                ended.append((tag[over], true[over], remembered[over], prob[over]))
-                going = ~over
-                tag, state, true, prob = tag[going], state[going], true[going], prob[going]
-                remembered = remembered[going] if units.rounds else true
-            columns = (tag, state, true, remembered) if units.rounds else (tag, state, true)
-            first, prob = self._merge(columns, prob)
-            tag, state, true = tag[first], state[first], true[first]
-            remembered = remembered[first] if units.rounds else true
-        tag, true, remembered, prob = (np.concatenate(column) for column in zip(*ended, strict=True))
-        best = np.maximum(bests.true[tag], true)
-        memory = np.maximum(bests.remembered[tag], remembered) if units.rounds else best
-        first, prob = self._merge((best, memory) if units.rounds else (best,), prob)
-        return Bests(best[first], memory[first], prob)
+            after = mdp.next_state[o].astype(np.int64)
+            value = atoms.value[atom] + self._reward[o]
+            memory = atoms.memory[atom] + units.remembered[o] if units.rounds else value
+            atoms = Atoms((tag[atom], after), value, memory, atoms.prob[atom] * mdp.row_prob[o])
+            over = (after == S) | (h + 1 == H)
+            ended.append(atoms.at(over))
+            atoms = self.merged(atoms.at(~over))
+        last = Atoms.together(ended)
+        started = bests.at(last.place[0])
+        best = np.maximum(started.value, last.value)
+        memory = np.maximum(started.memory, last.memory) if units.rounds else best
+        return self.merged(Atoms((), best, memory, last.prob))
 
-    def _merge(self, columns: tuple[Ints, ...], prob: Floats) -> tuple[Ints, Floats]:
-        """Atoms that agree in all columns together: where the first of each lies, and their probabilities."""
-        if not len(prob):
-            return np.zeros(0, np.int64), prob
+
+class Propagation(Walk):
+    """Carries the distribution of (s, M, G) of a policy forward, with returns as they are."""
+
+    def __init__(self, mdp: MDP, units: Units, tol: float, max_atoms: int) -> None:
+        super().__init__(mdp, units, Sieve(mdp, tol, max_atoms, mdp.return_range[1]), units.reward)
+
+    def around(self, values: Ints) -> tuple[Floats, Floats]:
+        """Floats around these returns [n]."""
+        return self.units.true.floats_around(values)
+
+    def nearest(self, values: Ints) -> Floats:
+        """The floats nearest to these returns [n]."""
+        return self.units.true.floats(values)
+
+    def merged(self, atoms: Atoms) -> Atoms:
+        """Atoms that agree in everything, put together."""
+        if not len(atoms.prob):
+            return atoms
+        columns = (*atoms.place, atoms.value, atoms.memory) if self.units.rounds else (*atoms.place, atoms.value)
         order, starts = neighbours(columns)
-        self.error += int(np.diff(starts, append=len(prob)).max()) * ROUNDING
-        return order[starts], np.add.reduceat(prob[order], starts)
+        self.error += int(np.diff(starts, append=len(order)).max()) * ROUNDING
+        one = atoms.at(order[starts])
+        return Atoms(one.place, one.value, one.memory, np.add.reduceat(atoms.prob[order], starts))
 
-    def laws(self, bests: Bests) -> Laws:
+    def laws(self, bests: Atoms) -> Laws:
         """The law of the best return at the end, with what was dropped at its least and at its greatest."""
-        low, high = self.units.true.floats_around(bests.true)
+        low, high = self.around(bests.value)
         return Laws(self.sieve.law(low, bests.prob, 0), self.sieve.law(high, bests.prob, 1))
-
-
-def first_best(units: Units, best: Number) -> Bests:
-    """A best return that is known, or ``-inf``."""
-    return Bests(np.array([units.true.units(best)]), np.array([units.memory.units(best)]), np.ones(1))
 
 
 def rows_taken(mdp: MDP, i: int, h: int, state: Ints, action: Ints) -> Ints:

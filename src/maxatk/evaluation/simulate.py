@@ -16,9 +16,9 @@ from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.returns import NONE, Amounts
 from maxatk.base.types import Floats, Ints, Number
-from maxatk.evaluation.evaluate import check_policy
-from maxatk.evaluation.propagation import Units, rows_taken
-from maxatk.policies import CompressedPolicy, MixedPolicy, Policy, Trial
+from maxatk.evaluation.propagation import rows_taken
+from maxatk.evaluation.units import Units
+from maxatk.policies import CompressedPolicy, Policy, check_policy
 from maxatk.problem.mdp import MDP
 from maxatk.show.progress import reporter
 
@@ -129,92 +129,79 @@ def _blocks(
         return
     spans = [slice(i, i + BLOCK) for i in range(0, len(returns), BLOCK)]
     jobs = list(zip(spans, generator.spawn(len(spans)), strict=True))
-    walk = _walk(problem, policy)
+    walk = _Walk(problem, policy) if policy.parts else None  # or trial by trial
     if walk is None or workers == 1 or len(jobs) == 1:
         for span, stream in jobs:
             if walk is None:
                 steps = 0
                 for row in returns[span]:
-                    for taken in trial_in_table(problem, policy, stream):
+                    for step in trial_in_table(problem, policy, stream):
                         steps += 1
-                        if taken.over:
-                            row[taken.rollout] = float(taken.so_far) + taken.reward
+                        if step.over:
+                            row[step.rollout] = float(step.so_far) + step.reward
             else:
                 steps = walk(stream, returns[span])
             yield min(span.stop, len(returns)), steps
         return
     with ThreadPoolExecutor(workers) as pool:
         try:
-            found = pool.map(walk, [stream for _, stream in jobs], [returns[span] for span in spans])
-            for (span, _), steps in zip(jobs, found, strict=True):
+            taken = pool.map(walk, [stream for _, stream in jobs], [returns[span] for span in spans])
+            for (span, _), steps in zip(jobs, taken, strict=True):
                 yield min(span.stop, len(returns)), steps
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
 
 
-def _walk(mdp: MDP, policy: Policy) -> Callable[[np.random.Generator, Floats], int] | None:
-    """A function that runs a block of trials and fills in their returns; None where trials must be run one by one."""
-    if isinstance(policy, MixedPolicy):
-        parts = policy.parts
-    elif isinstance(policy, CompressedPolicy):
-        parts = (policy,)
-    else:
-        return None
-    known = [Units.of(mdp, part) for part in parts]
-    first = np.cumsum(mdp.reset_prob)
+class _Walk:
+    """Runs blocks of trials of a policy that remembers M and G at most, and fills in their returns."""
 
-    def rollout(part: CompressedPolicy, counted: Units, i: int, best: Ints, stream: np.random.Generator) -> Any:
+    def __init__(self, mdp: MDP, policy: Policy) -> None:
+        self._mdp, self._policy = mdp, policy
+        self._units = [Units.of(mdp, part) for part in policy.parts]
+        self._first = np.cumsum(mdp.reset_prob)
+
+    def __call__(self, stream: np.random.Generator, returns: Floats) -> int:
+        """Fill in the returns [n, k] of a block of trials; how many steps they took."""
+        steps, best = 0, np.full(len(returns), NONE)
+        for i in range(self._policy.k):
+            for j, own, these in self._policy.shared_out(i, len(returns), stream):
+                units, part = self._units[j], self._policy.parts[j]
+                if own == 0:  # a part begins with what it has in hand, whatever came before
+                    best[these] = units.memory.units(part.best_so_far)
+                true, remembered, taken = self._rollout(part, units, own, best[these], stream)
+                returns[these, i] = units.true.floats(true)
+                best[these] = np.maximum(best[these], remembered)
+                steps += taken
+        return steps
+
+    def _rollout(self, part: CompressedPolicy, units: Units, i: int, best: Ints, stream: np.random.Generator) -> Any:
         """The returns of one rollout [n], true and remembered, and the number of steps taken."""
-        n = len(best)
+        mdp, n = self._mdp, len(best)
         some, tag = np.unique(best, return_inverse=True)
-        rule = part.rule(i, Amounts(some, counted.memory))
-        place = np.searchsorted(first, stream.random(n), side="right")
-        state = mdp.start_state[np.minimum(place, len(first) - 1)].astype(np.int64)
+        rule = part.rule(i, Amounts(some, units.memory))
+        place = np.searchsorted(self._first, stream.random(n), side="right")
+        state = mdp.start_state[np.minimum(place, len(self._first) - 1)].astype(np.int64)
         true = np.zeros(n, np.int64)
-        remembered = np.zeros(n, np.int64) if counted.rounds else true
+        remembered = np.zeros(n, np.int64) if units.rounds else true
         # Trials with the same best return side by side: a rule may look them up together.
         going = np.argsort(tag, kind="stable")
         steps = 0
         for h in range(mdp.horizon):
             here = state[going]
-            action = rule(h, tag[going], here, Amounts(remembered[going], counted.memory))
+            action = rule(h, tag[going], here, Amounts(remembered[going], units.memory))
             row = rows_taken(mdp, i, h, here, action)
             o = kernels.draw_outcomes(mdp.outcome_start, mdp.row_prob, row, stream.random(len(going)))
             steps += len(going)
-            true[going] += counted.reward[o]
-            if counted.rounds:
-                remembered[going] += counted.remembered[o]
+            true[going] += units.reward[o]
+            if units.rounds:
+                remembered[going] += units.remembered[o]
             after = mdp.next_state[o]
             state[going] = after
             going = going[after < mdp.n_states]
             if not len(going):
                 break
         return true, remembered, steps
-
-    def block(stream: np.random.Generator, returns: Floats) -> int:
-        steps = 0
-        if not isinstance(policy, MixedPolicy):
-            best = np.full(len(returns), known[0].memory.units(policy.best_so_far))
-            for i in range(policy.k):
-                true, remembered, taken = rollout(parts[0], known[0], i, best, stream)
-                returns[:, i] = known[0].true.floats(true)
-                best = np.maximum(best, remembered)
-                steps += taken
-            return steps
-        for i in range(policy.k):
-            drawn = stream.choice(len(parts), len(returns), p=policy.chances(i))
-            for j in range(len(parts)):
-                these = np.flatnonzero(drawn == j)
-                if not len(these):
-                    continue
-                none = np.full(len(these), NONE)
-                true, _, taken = rollout(parts[j], known[j], 0, none, stream)
-                returns[these, i] = known[j].true.floats(true)
-                steps += taken
-        return steps
-
-    return block
 
 
 class Taken(NamedTuple):
@@ -233,7 +220,7 @@ class Taken(NamedTuple):
 
 def trial_in_table(mdp: MDP, policy: Policy, stream: np.random.Generator) -> Iterator[Taken]:
     """One trial, step by step."""
-    trial = _begin(policy, stream)
+    trial = policy.begin_from(stream)
     for i in range(policy.k):
         state = int(stream.choice(mdp.start_state, p=mdp.reset_prob))
         while trial.rollout == i:
@@ -246,10 +233,6 @@ def trial_in_table(mdp: MDP, policy: Policy, stream: np.random.Generator) -> Ite
             state = -1 if drawn.next_state is None else drawn.next_state
 
 
-def _begin(policy: Policy, stream: np.random.Generator) -> Trial:
-    return policy.begin(stream) if isinstance(policy, MixedPolicy) else policy.begin()
-
-
 def _check_environment(env: Any, policy: Policy) -> None:
     if not (callable(getattr(env, "reset", None)) and callable(getattr(env, "step", None))):
         raise InputError(f"simulate needs a maxatk.MDP or a Gymnasium environment, not {shown(env)}")
@@ -258,9 +241,9 @@ def _check_environment(env: Any, policy: Policy) -> None:
         return
     for name, size, what in (("observation", planned.n_states, "states"), ("action", planned.n_actions, "actions")):
         space: Any = getattr(env, f"{name}_space", None)
-        found = getattr(space, "n", None)
-        if space is not None and found != size:
-            has = "no finite number of them" if found is None else int(found)
+        number = getattr(space, "n", None)
+        if space is not None and number != size:
+            has = "no finite number of them" if number is None else int(number)
             raise InputError(f"the policy was planned for {size} {what}, but the environment has {has}")
 
 
@@ -270,7 +253,7 @@ def _in_environment(
     """Fill ``returns`` trial by trial, in an environment that is seeded once, at its first reset."""
     seed: int | None = int(generator.integers(2**31))
     for n, row in enumerate(returns):
-        trial = _begin(policy, generator)
+        trial = policy.begin_from(generator)
         steps = 0
         while not trial.finished:
             i, total = trial.rollout, 0.0

@@ -2,8 +2,8 @@
 
 from maxatk.learning.adaptive import Adaptive
 from maxatk.learning.learn import Learned, Learner, learn
+from maxatk.learning.ledger import LearningProgress
 from maxatk.learning.models import GymnasiumModel, Model, TabularModel
-from maxatk.learning.run import LearningProgress
 from maxatk.learning.sample_size import SampleSize, least_samples, sample_size
 from maxatk.learning.uniform import Uniform
 

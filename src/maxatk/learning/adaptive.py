@@ -19,7 +19,7 @@ from maxatk.learning.learn import Learned
 from maxatk.learning.lemmas import betting_bound
 from maxatk.learning.optimism import upper_bound
 from maxatk.learning.risk import Risk, series
-from maxatk.learning.run import Run
+from maxatk.learning.rows import RowLedger
 from maxatk.learning.trials import TryOut
 from maxatk.planning import Certified, CertifiedPlan
 from maxatk.show.bounds import at_least, at_most, decimals_of
@@ -43,37 +43,36 @@ class Adaptive:
         """What a checkpoint of this learner belongs to."""
         return {"name": "adaptive"}
 
-    def learn(self, run: Run, k: int, epsilon: float, delta: float) -> Learned:
-        """Learn from ``run``, for ``k``, ``epsilon`` and ``delta`` that :func:`maxatk.learn` has checked."""
-        model = run.model
-        risk = Risk(Fraction(delta))
+    def learn(self, ledger: RowLedger, k: int, epsilon: float, delta: float) -> Learned:
+        """Learn by ``ledger``, for ``k``, ``epsilon`` and ``delta`` that :func:`maxatk.learn` has checked."""
+        model = ledger.model
         above, below = (
-            risk.share(side, Fraction(1, 2)) for side in ("the optimum from above", "the policy from below")
+            ledger.risk.share(side, Fraction(1, 2)) for side in ("the optimum from above", "the policy from below")
         )
-        if run.budget is not None and run.budget < model.n_rows:
-            raise InputError(f"budget {run.budget} is less than one sample for each of {model.n_rows} rows")
-        if run.round == 0:
-            room = math.inf if run.budget is None else run.budget * MODEL_SHARE / model.n_rows
+        if ledger.budget is not None and ledger.budget < model.n_rows:
+            raise InputError(f"budget {ledger.budget} is less than one sample for each of {model.n_rows} rows")
+        if ledger.round == 0:
+            room = math.inf if ledger.budget is None else ledger.budget * MODEL_SHARE / model.n_rows
             first = max(int(min(FIRST, room)), 1)
-            run.next_round(np.full(model.n_rows, first))
+            ledger.next_round(np.full(model.n_rows, first))
         while True:
-            run.fill()
-            plan = run.plan(Certified(tol=epsilon / 20), k)
-            upper, matter, blur = upper_bound(model, run.data, plan, epsilon, above)
-            if blur > epsilon / 2 and run.budget is None:
+            ledger.fill()
+            plan = ledger.plan(Certified(tol=epsilon / 20), k)
+            upper, matter, blur = upper_bound(model, ledger.data, plan, epsilon, above)
+            if blur > epsilon / 2 and ledger.budget is None:
                 raise TooLargeError(
                     f"epsilon {epsilon:g} may be out of reach of any number of samples: lattice and rounding blur the "
                     f"bounds by up to {blur:.2g}; with a budget, what can be proved is returned"
                 )
-            run.report(model.return_range[0], upper)
-            more = self._more(run, (upper - plan.lower) / epsilon, matter)
-            lower = self._try_out(run, plan, upper, epsilon, _round_risk(below, run.round), more)
-            run.report(lower, upper)
+            ledger.report(model.return_range[0], upper)
+            more = self._more(ledger, (upper - plan.lower) / epsilon, matter)
+            lower = self._try_out(ledger, plan, upper, epsilon, _round_risk(below, ledger.round), more)
+            ledger.report(lower, upper)
             if upper - lower <= epsilon or more is None:
-                return self._learned(run, plan, lower, upper, delta)
-            run.next_round(run.data.counts + more)
+                return self._learned(ledger, plan, lower, upper, delta)
+            ledger.next_round(ledger.data.counts + more)
 
-    def _more(self, run: Run, ratio: float, matter: Bools) -> Ints | None:
+    def _more(self, ledger: RowLedger, ratio: float, matter: Bools) -> Ints | None:
         """How many samples of each row [N] another round would draw; None where the budget has no room for one.
 
         Widths shrink like ``1/n`` at best, so a gap ``ratio`` times too wide takes at least as many times the samples.
@@ -81,68 +80,68 @@ class Adaptive:
         """
         if not matter.any():  # the bound rests on none: what is missing is a better policy
             matter = ~matter
-        counts = run.data.counts
+        counts = ledger.data.counts
         level = int(counts[matter].max())
         if GROWTH * counts[matter].min() >= level:
             level = math.ceil(level * min(max(ratio, 1.3), GROWTH))
         more = np.where(matter, level - counts, 0)
-        if run.budget is None:
+        if ledger.budget is None:
             return more
-        share = (run.budget * MODEL_SHARE - run.samples) / max(int(more.sum()), 1)
+        share = (ledger.budget * MODEL_SHARE - ledger.samples) / max(int(more.sum()), 1)
         if share < 1 / 4:
             return None
         more = more if share >= 1 else np.floor(more * share).astype(np.int64)
         return more if more.any() else None
 
     def _try_out(
-        self, run: Run, plan: CertifiedPlan, upper: float, epsilon: float, risk: Risk, more: Ints | None
+        self, ledger: RowLedger, plan: CertifiedPlan, upper: float, epsilon: float, risk: Risk, more: Ints | None
     ) -> float:
         """A lower bound on what the plan's policy earns, from as many trials as are worth their samples.
 
         They are as long as what is to be proved seems within reach, at no more samples than another round would take;
         if there is none, all that is left is spent on them.
         """
-        model, k = run.model, plan.k
+        model, k = ledger.model, plan.k
         longest = k * model.horizon  # samples of a trial, at most
         least, most = model.return_range
         if more is not None and upper - plan.upper > epsilon:
             return least
         log = risk.log(len(STAKES))
         limit = math.inf if more is None else int(more.sum())
-        policy = TryOut(run, plan.policy)
+        policy = TryOut(ledger, plan.policy)
         while True:
-            lower = trials_bound(run.returns, least, most, log)
-            room = limit - run.trials.samples
-            room = (room if run.left is None else min(room, run.left)) / longest
+            lower = trials_bound(ledger.returns, least, most, log)
+            room = limit - ledger.trials.samples
+            room = (room if ledger.left is None else min(room, ledger.left)) / longest
             if upper - lower <= epsilon or room < 1:
                 return lower
-            n = len(run.returns)
+            n = len(ledger.returns)
             if n and more is not None:
-                mean, variance = float(run.returns.mean()), float(run.returns.var())
+                mean, variance = float(ledger.returns.mean()), float(ledger.returns.var())
                 hope = min(mean + 2 * math.sqrt(variance / n), plan.upper)  # few trials say little about the mean
                 slack = epsilon - (upper - hope)
                 if slack <= 0 or log * (2 * variance / slack**2 + (hope - least) / slack) - n > room:
                     return lower
-            found = policy.best_returns(int(min(max(BATCH, n // 2), room)))
-            run.returns = np.append(run.returns, found)
-            run.settle()
+            more_returns = policy.best_returns(int(min(max(BATCH, n // 2), room)))
+            ledger.returns = np.append(ledger.returns, more_returns)
+            ledger.settle()
 
-    def _learned(self, run: Run, plan: CertifiedPlan, lower: float, upper: float, delta: float) -> Learned:
+    def _learned(self, ledger: RowLedger, plan: CertifiedPlan, lower: float, upper: float, delta: float) -> Learned:
         gap, decimals = max(upper - lower, 0.0), decimals_of(lower, upper)
         words = (
             f"With probability at least {1 - delta:g} over the samples, the policy earns at least "
             f"{at_least(lower, decimals)} and no policy earns more than {at_most(upper, decimals)}: it loses at most "
-            f"{at_most(gap, decimals)}. ({run.samples} samples of "
-            f"{run.model.n_rows} rows, {len(run.returns)} trials of the policy among them.)"
+            f"{at_most(gap, decimals)}. ({ledger.samples} samples of "
+            f"{ledger.model.n_rows} rows, {len(ledger.returns)} trials of the policy among them.)"
         )
         stats = {
             "lower": lower,
             "upper": upper,
-            "rounds": run.round,
-            "trials": len(run.returns),
-            "seconds": run.seconds,
+            "rounds": ledger.round,
+            "trials": len(ledger.returns),
+            "seconds": ledger.seconds,
         }
-        return Learned(plan, gap, delta, run.samples, run.data.counts + run.trials.counts, words, stats)
+        return Learned(plan, gap, delta, ledger.samples, ledger.data.counts + ledger.trials.counts, words, stats)
 
 
 def _round_risk(below: Risk, rounds: int) -> Risk:

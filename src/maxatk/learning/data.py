@@ -29,9 +29,9 @@ class Data:
         """Count outcomes of a row."""
         kinds, where = np.unique(rewards, return_inverse=True)
         code = where * (self._model.n_states + 1) + next_states
-        found, times = np.unique(code, return_counts=True)
+        different, times = np.unique(code, return_counts=True)
         known = self._outcomes[row]
-        for value, n in zip(found.tolist(), times.tolist(), strict=True):
+        for value, n in zip(different.tolist(), times.tolist(), strict=True):
             kind, next_state = divmod(value, self._model.n_states + 1)
             key = (next_state, float(kinds[kind]))
             known[key] = known.get(key, 0) + n

@@ -11,8 +11,9 @@ from maxatk.base import archive, checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Ints, Number
+from maxatk.learning.ledger import LearningProgress, LearningReporter
 from maxatk.learning.models import CheckedModel, Model
-from maxatk.learning.run import LearningProgress, LearningReporter, Run
+from maxatk.learning.rows import RowLedger
 from maxatk.learning.sample_size import probability
 from maxatk.planning import Plan
 from maxatk.show.progress import reporter
@@ -41,8 +42,8 @@ class Learner(Protocol):
         """What a checkpoint of this learner belongs to."""
         ...
 
-    def learn(self, run: Run, k: int, epsilon: float, delta: float) -> Learned:
-        """Learn from ``run``, for ``k``, ``epsilon`` and ``delta`` that :func:`maxatk.learn` has checked."""
+    def learn(self, ledger: RowLedger, k: int, epsilon: float, delta: float) -> Learned:
+        """Learn by ``ledger``, for ``k``, ``epsilon`` and ``delta`` that :func:`maxatk.learn` has checked."""
         ...
 
 
@@ -107,11 +108,13 @@ def learn(
     settings = {"k": k, "epsilon": error, "delta": risk, "learner": learner.settings()}
 
     with reporter(progress, "learning (kernels are compiled on the first run)", LearningProgress.__str__) as report:
-        state = Run(checked, rng, budget, checkpoint, settings, report)
+        ledger = RowLedger(
+            checked, rng, delta=risk, budget=budget, checkpoint=checkpoint, settings=settings, reporter=report
+        )
         try:
-            found = learner.learn(state, k, error, risk)
+            learned = learner.learn(ledger, k, error, risk)
         except KeyboardInterrupt:
-            state.save()
+            ledger.save()
             raise
-        state.save()
-        return found
+        ledger.save()
+        return learned

@@ -105,11 +105,11 @@ def _row_rewards(mdp: MDP) -> Floats:
     for h in range(len(rewards)):
         for s in range(mdp.n_states):
             for a in mdp.actions(h, s):
-                found = {o.reward for o in mdp.outcomes(h, s, a)}
-                if len(found) > 1:
+                paid = {o.reward for o in mdp.outcomes(h, s, a)}
+                if len(paid) > 1:
                     row = f"row (state {s}, action {a}, step {h})"
-                    raise InputError(f"{row}: known_rewards needs one reward, but it has {len(found)}")
-                (rewards[h, s, a],) = found
+                    raise InputError(f"{row}: known_rewards needs one reward, but it has {len(paid)}")
+                (rewards[h, s, a],) = paid
     return rewards[0] if mdp.homogeneous else rewards
 
 
@@ -225,15 +225,15 @@ class CheckedModel:
                 if offered is None:
                     actions.append(every)
                     continue
-                found = sorted(
+                distinct = sorted(
                     {
                         checks.integer(a, f"an action of state {state} at step {layer}", most=self.n_actions - 1)
                         for a in offered(layer, state)
                     }
                 )
-                if not found:
+                if not distinct:
                     raise InputError(f"state {state} has no actions at step {layer}")
-                actions.append(np.array(found))
+                actions.append(np.array(distinct))
         counts = np.array([len(a) for a in actions])
         self.pair_start: Ints = offsets(counts)  # [L * S + 1]
         self.action: Ints = np.concatenate(actions)  # [N]
@@ -291,12 +291,12 @@ class CheckedModel:
         """``n`` outcomes of a row, asked for at the first step at which it is in force."""
         place = int(self.layer[row]), int(self.state[row]), int(self.action[row])
         try:
-            found: Any = self._model.sample(*place, n, rng)
+            outcomes: Any = self._model.sample(*place, n, rng)
         except TypeError as error:
             raise InputError(f"{self.name(row)}: sample(step, state, action, n, rng) fails: {error}") from error
-        if not checks.is_list(found) or len(found) != 2:
-            raise InputError(f"{self.name(row)}: sample must return (next_states, rewards), not {shown(found)}")
-        next_states = array(found[0], f"{self.name(row)}: next_states")
+        if not checks.is_list(outcomes) or len(outcomes) != 2:
+            raise InputError(f"{self.name(row)}: sample must return (next_states, rewards), not {shown(outcomes)}")
+        next_states = array(outcomes[0], f"{self.name(row)}: next_states")
         if next_states.shape != (n,) or next_states.dtype.kind not in "iu":
             raise InputError(
                 f"{self.name(row)}: next_states holds {next_states.dtype} of shape {next_states.shape}: "
@@ -311,7 +311,7 @@ class CheckedModel:
             )
         if self.rewards is not None:
             return next_states.astype(np.int64), np.full(n, self.rewards[row])
-        rewards = array(found[1], f"{self.name(row)}: rewards")
+        rewards = array(outcomes[1], f"{self.name(row)}: rewards")
         if rewards.shape != (n,) or rewards.dtype.kind not in "biuf":
             raise InputError(
                 f"{self.name(row)}: rewards holds {rewards.dtype} of shape {rewards.shape}: expected {n} numbers"

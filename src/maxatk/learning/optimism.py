@@ -9,7 +9,6 @@ docs/theory/learning.md, 3.
 """
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -23,7 +22,7 @@ from maxatk.learning.data import Data
 from maxatk.learning.models import CheckedModel
 from maxatk.learning.risk import Risk, series
 from maxatk.planning import CertifiedPlan
-from maxatk.planning.lattice import common_step
+from maxatk.planning.lattice import Lattice, common_step
 from maxatk.problem.rows import offsets
 
 _NEAR, _FAR = 2.0 ** (np.arange(-48, 1) / 4), 2.0 ** (np.arange(-48, 49) / 4)
@@ -31,22 +30,12 @@ STAKES = np.concatenate((-_NEAR[::-1], [0.0], _FAR))  # distances from the great
 MOST_POINTS = 4096  # of a lattice that holds all rewards seen; beyond it, chords do
 
 
-@dataclass(frozen=True)
-class Grid:
+class Paid(NamedTuple):
     """A lattice of returns, and its share of the risk: the less likely it was to be chosen, the less."""
 
-    kappa: float
-    exact: bool  # whether it holds all rewards that were seen
+    lattice: Lattice
     name: str
     share: Fraction
-
-    def steps(self, amount: Floats | float) -> Floats:
-        """An amount in lattice steps; on an exact lattice what is whole but for rounding is whole."""
-        found = np.asarray(amount, np.float64) / self.kappa
-        if not self.exact:
-            return found
-        whole = np.rint(found)
-        return np.where(np.abs(found - whole) < 1e-9 * np.maximum(np.abs(whole), 1), whole, found)
 
 
 class Bound(NamedTuple):
@@ -65,30 +54,30 @@ def upper_bound(model: CheckedModel, data: Data, plan: CertifiedPlan, epsilon: f
     """
     least, most = model.return_range
     span = most - least
-    grid = choose_grid(model, plan, epsilon)
-    sweep = _Sweep(model, data, grid, risk.share(grid.name, grid.share).log(bets(model, plan.k, grid)))
-    kappa, top = grid.kappa, math.ceil(most / grid.kappa)
+    lattice, name, share = choose_lattice(model, plan, epsilon)
+    kappa, top = lattice.kappa, math.ceil(most / lattice.kappa)
+    sweep = _Sweep(model, data, lattice, risk.share(name, share).log(bets(model, plan.k, kappa)))
     ends = np.array([math.floor(least / kappa), top])
     knots, values = ends, kappa * ends  # of the curve after the present rollout: at first, what is in hand
     with Workers() as workers:
         for i in range(plan.k - 1, -1, -1):
             points = [plan.start] if i == 0 else plan.curves[i].point.tolist()
-            wanted = {max(math.floor(float(grid.steps(m))), math.floor(least / kappa)) for m in points}
+            wanted = {max(math.floor(float(lattice.steps(m))), math.floor(least / kappa)) for m in points}
             ms = sorted(m for m in wanted if m < top)
 
             def start_value(m: int, after: tuple[Ints, Floats] = (knots, values)) -> float:
                 return sweep.start_value(m, *after)
 
-            found = workers.map(start_value, ms)
-            knots, values = np.array([*ms, top]), np.array([*found, kappa * top])
+            bounds = workers.map(start_value, ms)
+            knots, values = np.array([*ms, top]), np.array([*bounds, kappa * top])
     size = 2.0**12 * span * (10 + abs(math.log(span))) + abs(least) + abs(most)
     rounding = plan.k * (model.horizon * (sweep.longest + 16) + 16) * 2.0**-52 * size
     rounding += plan.k * model.horizon * sweep.off_lattice
-    chords = 0.0 if grid.exact else chord_cost(plan.k, model.horizon) * kappa
+    chords = 0.0 if lattice.exact else chord_cost(plan.k, model.horizon) * kappa
     return Bound(min(float(values[0]) + rounding, most), sweep.rows_that_matter(), rounding + chords)
 
 
-def choose_grid(model: CheckedModel, plan: CertifiedPlan, epsilon: float) -> Grid:
+def choose_lattice(model: CheckedModel, plan: CertifiedPlan, epsilon: float) -> Paid:
     """The step that all rewards seen are multiples of, or else one so fine that chords cost little of ``epsilon``.
 
     Lattices ``a/b`` have shares ``1/(a(a+1)) 1/(b(b+1))`` of half the risk, ``span/2**p`` shares ``1/(p(p+1))`` of the
@@ -98,10 +87,11 @@ def choose_grid(model: CheckedModel, plan: CertifiedPlan, epsilon: float) -> Gri
     step: Fraction | None = common_step(plan.mdp)
     if step is not None and most - least <= MOST_POINTS * step:
         share = series(step.numerator) * series(step.denominator) / 2
-        return Grid(float(step), True, f"lattice of step {step}", share)
+        return Paid(Lattice(plan.mdp, float(step), exact=True), f"lattice of step {step}", share)
     fine = 20 * chord_cost(plan.k, model.horizon) * (most - least) / epsilon
     power = min(max(math.ceil(math.log2(max(fine, 1))), 6), 12)
-    return Grid((most - least) / 2**power, False, f"lattice of 2**{power} steps", series(power) / 2)
+    lattice = Lattice(plan.mdp, (most - least) / 2**power, exact=False)
+    return Paid(lattice, f"lattice of 2**{power} steps", series(power) / 2)
 
 
 def chord_cost(k: int, horizon: int) -> float:
@@ -109,26 +99,26 @@ def chord_cost(k: int, horizon: int) -> float:
     return min((k - 1) / (2 * math.sqrt(k)), math.sqrt(math.log(k) / 2)) * math.sqrt(horizon)
 
 
-def bets(model: CheckedModel, k: int, grid: Grid) -> int:
+def bets(model: CheckedModel, k: int, kappa: float) -> int:
     """The number of bets: functions of a row's outcome, one for each step, rollout, best return and partial return on
     the lattice, times stakes."""
     least, most = model.return_range
-    best_returns = math.ceil((most - least) / grid.kappa) + 3
-    partial_returns = model.horizon * (math.ceil((model.most_reward - model.least_reward) / grid.kappa) + 2) + 1
+    best_returns = math.ceil((most - least) / kappa) + 3
+    partial_returns = model.horizon * (math.ceil((model.most_reward - model.least_reward) / kappa) + 2) + 1
     return model.step_rows * k * best_returns * partial_returns * len(STAKES)
 
 
 class _Sweep:
     """A sample on a lattice, ready to be swept."""
 
-    def __init__(self, model: CheckedModel, data: Data, grid: Grid, log: float) -> None:
+    def __init__(self, model: CheckedModel, data: Data, lattice: Lattice, log: float) -> None:
         row, next_state, reward, n = data.columns()
-        steps = grid.steps(reward)
-        jump = np.rint(steps) if grid.exact else np.floor(steps)
-        self.off_lattice = float(np.abs(reward - grid.kappa * jump).max()) if grid.exact else 0.0
+        steps = lattice.steps(reward)
+        jump = np.rint(steps) if lattice.exact else np.floor(steps)
+        self.off_lattice = float(np.abs(reward - lattice.kappa * jump).max()) if lattice.exact else 0.0
         self.longest = int(np.bincount(row).max())
         greatest = np.full(model.n_rows, model.most_reward) if model.rewards is None else model.rewards
-        rise = np.ceil(grid.steps(greatest)).astype(np.int64)
+        rise = np.ceil(lattice.steps(greatest)).astype(np.int64)
         with np.errstate(divide="ignore"):
             risk = log / data.counts
         self._rows = kernels.SampledRows(
@@ -138,7 +128,7 @@ class _Sweep:
             prob=n / data.counts[row],
             next_state=next_state,
             jump=jump.astype(np.int64),
-            part=np.zeros(len(steps)) if grid.exact else steps - jump,
+            part=np.zeros(len(steps)) if lattice.exact else steps - jump,
             risk=risk,
             rise=rise,
             may_end=model.may_end,
@@ -147,11 +137,11 @@ class _Sweep:
         self._model = model
         self.used = np.zeros((model.horizon, model.n_rows), np.bool_)
         least, most = model.return_range
-        self._kappa = grid.kappa
+        self._kappa = lattice.kappa
         self._stakes = most + (most - least) * STAKES
         h = np.arange(model.horizon + 1)
         ahead = model.horizon - h  # steps still to come
-        most_rise, least_rise = int(rise.max()), math.floor(float(grid.steps(model.least_reward)))
+        most_rise, least_rise = int(rise.max()), math.floor(float(lattice.steps(model.least_reward)))
         left = ahead * most_rise
         if model.may_end:  # then there may be one step to come, or all of them
             left = np.maximum(left, np.minimum(ahead, 1) * most_rise)
@@ -180,6 +170,6 @@ class _Sweep:
         checks.fits_in_memory(16 * cells, f"a slice of {self._model.n_states} states")
         # Beyond the greatest return a best return is worth itself. No cap there: chords need a convex curve.
         ends = np.where(j <= knots[-1], np.interp(j, knots, values), self._kappa * j)
-        found = stopping.run(kernels.optimistic_slice, self._rows, low, self._high, m, ends, self._stakes, self.used)
+        bounds = stopping.run(kernels.optimistic_slice, self._rows, low, self._high, m, ends, self._stakes, self.used)
         model = self._model
-        return float(found[model.start_state] @ model.start_prob / model.start_prob.sum())
+        return float(bounds[model.start_state] @ model.start_prob / model.start_prob.sum())

@@ -36,10 +36,10 @@ class Risk:
     def share(self, claim: str, part: Fraction) -> "Risk":
         """A part of the amount, for a claim. Who makes the same claim again pays only once."""
         amount = self.amount * part
-        found = self._shares.get(claim)
-        if found is not None and found.amount == amount:
-            return found
-        if found is not None or amount > self.left:
+        taken = self._shares.get(claim)
+        if taken is not None and taken.amount == amount:
+            return taken
+        if taken is not None or amount > self.left:
             raise AssertionError(f"{claim} takes {part} of a risk of which {self.left / self.amount} is left")
         self._shares[claim] = Risk(amount)
         return self._shares[claim]
@@ -47,8 +47,8 @@ class Risk:
     def log(self, claims: int = 1) -> float:
         """``ln(1/delta')`` if ``delta'`` is what each of so many claims gets of the amount, rounded up."""
         inverse = claims / self.amount
-        found = math.log(inverse.numerator) - math.log(inverse.denominator)
-        return found + 4 * math.ulp(math.log(inverse.numerator) + math.log(inverse.denominator))
+        log = math.log(inverse.numerator) - math.log(inverse.denominator)
+        return log + 4 * math.ulp(math.log(inverse.numerator) + math.log(inverse.denominator))
 
     def accounts(self) -> dict[str, Fraction]:
         """What every claim may fail with, by its name."""

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints
-from maxatk.learning.run import Run
-from maxatk.policies import Policy, Trial
+from maxatk.learning.rows import RowLedger
+from maxatk.policies import CompressedPolicy, Policy, Trial
 
 
 class TryOut:
@@ -17,9 +18,11 @@ class TryOut:
     where a trial stands between two steps, a *decision* what it is about to do in the state that it is in.
     """
 
-    def __init__(self, run: Run, policy: Policy) -> None:
-        self._run, self._model = run, run.model
-        self._start_prob = run.model.start_prob / run.model.start_prob.sum()
+    def __init__(self, ledger: RowLedger, policy: Policy) -> None:
+        if not isinstance(policy, CompressedPolicy):
+            raise InputError(f"{type(policy).__name__} remembers more than M and G: it cannot be tried out in bulk")
+        self._ledger, self._model = ledger, ledger.model
+        self._start_prob = ledger.model.start_prob / ledger.model.start_prob.sum()
         self._trials: list[Trial] = [policy.begin()]  # by moment; the first is the beginning of them all
         self._acting: list[Trial] = []  # by decision
         self._row: list[int] = []  # by decision
@@ -38,7 +41,7 @@ class TryOut:
             order = np.argsort(rows, kind="stable")
             over: list[int] = []  # trials whose rollout is over, but not their last
             for members in np.split(order, np.flatnonzero(np.diff(rows[order])) + 1):  # those with the same question
-                next_states, rewards = self._run.try_out(int(rows[members[0]]), len(members))
+                next_states, rewards = self._ledger.try_out(int(rows[members[0]]), len(members))
                 for t, s, r in zip(going[members].tolist(), next_states.tolist(), rewards.tolist(), strict=True):
                     moment[t] = after = self._after(int(decision[t]), s, r)
                     if self._trials[after].step:
@@ -53,32 +56,32 @@ class TryOut:
 
     def _reset(self, trials: Ints, moment: Ints, decision: Ints) -> None:
         """Begin a rollout in each of these trials."""
-        states = self._run.rng.choice(self._model.start_state, size=len(trials), p=self._start_prob)
+        states = self._ledger.rng.choice(self._model.start_state, size=len(trials), p=self._start_prob)
         for t, state in zip(trials.tolist(), states.tolist(), strict=True):
             decision[t] = self._decision(int(moment[t]), state)
 
     def _decision(self, moment: int, state: int) -> int:
         """What the policy does at a moment in a state."""
         key = (moment, state)
-        found = self._decisions.get(key)
-        if found is None:
+        decision = self._decisions.get(key)
+        if decision is None:
             trial = copy.copy(self._trials[moment])
             action = trial.act(state)
-            found = self._decisions[key] = len(self._row)
+            decision = self._decisions[key] = len(self._row)
             self._row.append(self._model.row_at(trial.step, state, action))
             self._acting.append(trial)
-        return found
+        return decision
 
     def _after(self, decision: int, next_state: int, reward: float) -> int:
         """The moment that follows a decision."""
         key = (decision, next_state, reward)
-        found = self._afters.get(key)
-        if found is None:
+        moment = self._afters.get(key)
+        if moment is None:
             trial = copy.copy(self._acting[decision])
             trial.observe(reward, next_state == self._model.n_states)
-            same = (trial.rollout, trial.step, trial.best, trial.so_far)
-            found = self._moments.setdefault(same, len(self._trials))
-            if found == len(self._trials):
+            same = (trial.rollout, trial.step, trial.best, trial.so_far, trial.remembered)
+            moment = self._moments.setdefault(same, len(self._trials))
+            if moment == len(self._trials):
                 self._trials.append(trial)
-            self._afters[key] = found
-        return found
+            self._afters[key] = moment
+        return moment

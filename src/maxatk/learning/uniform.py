@@ -13,7 +13,7 @@ from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.learning.learn import Learned
 from maxatk.learning.models import CheckedModel
-from maxatk.learning.run import Run
+from maxatk.learning.rows import RowLedger
 from maxatk.learning.sample_size import CONSTANTS, SampleSize, error_bound, sample_size
 from maxatk.planning import Certified, Midpoint, Plan
 
@@ -45,9 +45,9 @@ class Uniform:
         """What a checkpoint of this learner belongs to."""
         return {"name": "uniform", "constants": self.constants, "planner": self.planner}
 
-    def learn(self, run: Run, k: int, epsilon: float, delta: float) -> Learned:
-        """Learn from ``run``, for ``k``, ``epsilon`` and ``delta`` that :func:`maxatk.learn` has checked."""
-        model = run.model
+    def learn(self, ledger: RowLedger, k: int, epsilon: float, delta: float) -> Learned:
+        """Learn by ``ledger``, for ``k``, ``epsilon`` and ``delta`` that :func:`maxatk.learn` has checked."""
+        model = ledger.model
         width = _reward_width(model)
         if self.planner == "midpoint" and (model.least_reward < 0 or model.most_reward > 1):
             raise InputError(
@@ -56,18 +56,18 @@ class Uniform:
             )
         size = self._size(model, k, epsilon / width, delta)
         total = size.per_pair * model.n_rows
-        if run.budget is not None and total > run.budget:
+        if ledger.budget is not None and total > ledger.budget:
             raise InputError(
-                f"budget {run.budget} is too small: {size.per_pair} samples for each of {model.n_rows} rows, {total} "
-                f"in all, are needed; {self._offer(model, k, delta, run.budget // model.n_rows, width)}"
+                f"budget {ledger.budget} is too small: {size.per_pair} samples for each of {model.n_rows} rows, "
+                f"{total} in all, are needed; {self._offer(model, k, delta, ledger.budget // model.n_rows, width)}"
             )
         if total >= 2**62:
             raise InputError(f"{size.per_pair} samples for each of {model.n_rows} rows are needed: no run ends so late")
         for i, target in enumerate((min(FIRST, size.per_pair), size.per_pair)):
-            if run.round == i:
-                run.next_round(np.full(model.n_rows, target))
-            run.fill()
-            row, outcomes = run.data.most_outcomes()
+            if ledger.round == i:
+                ledger.next_round(np.full(model.n_rows, target))
+            ledger.fill()
+            row, outcomes = ledger.data.most_outcomes()
             if outcomes > model.support:
                 raise InputError(
                     f"{model.name(row)} has shown {outcomes} different outcomes, more than the model's support of "
@@ -76,23 +76,23 @@ class Uniform:
                 )
         plan: Plan
         if self.planner == "midpoint":
-            plan = run.plan(Midpoint(kappa=Fraction(1, size.cells)), k)
+            plan = ledger.plan(Midpoint(kappa=Fraction(1, size.cells)), k)
         else:
             left = epsilon / width - self._error(model, k, delta, size.per_pair)
-            plan = run.plan(Certified(tol=width * left / 1.5), k)
+            plan = ledger.plan(Certified(tol=width * left / 1.5), k)
         words = (
             f"With probability at least {1 - delta:g} over the samples, the policy loses at most {epsilon:g} to the "
             f"optimum. (Theorem 4 with {self.constants} constants: {size.per_pair} samples for each of {model.n_rows} "
             f"rows, {total} in all; {self.planner} planner.)"
         )
-        stats = {"per_row": size.per_pair, "seconds": run.seconds}
-        return Learned(plan, epsilon, delta, run.samples, run.data.counts, words, stats)
+        stats = {"per_row": size.per_pair, "seconds": ledger.seconds}
+        return Learned(plan, epsilon, delta, ledger.samples, ledger.data.counts, words, stats)
 
     def _size(self, model: CheckedModel, k: int, epsilon: float, delta: float) -> SampleSize:
         """What the theorem asks for, with rewards scaled to [0, 1]; more where planning would be left too little."""
         H = model.horizon
         epsilon = min(epsilon, float(H))
-        found = sample_size(
+        asked = sample_size(
             n_states=model.n_states,
             n_actions=model.n_actions,
             horizon=H,
@@ -103,10 +103,10 @@ class Uniform:
             constants=self.constants,
             outcomes=model.support,
         )
-        m = found.per_pair
+        m = asked.per_pair
         while self.planner == "certified" and m < 2**62 and self._error(model, k, delta, m) > 0.97 * epsilon:
             m = m * 51 // 50 + 1
-        return SampleSize(m, m * (found.total // found.per_pair), found.kappa, found.cells)
+        return SampleSize(m, m * (asked.total // asked.per_pair), asked.kappa, asked.cells)
 
     def _error(self, model: CheckedModel, k: int, delta: float, m: int) -> float:
         sizes = {"n_states": model.n_states, "n_actions": model.n_actions, "horizon": model.horizon}

@@ -247,12 +247,12 @@ class _Search:
 
     def _repeat(self) -> float:
         """What the mean-optimal policy earns at least if it is repeated: a floor under all that is claimed."""
-        from maxatk.evaluation.evaluate import bounds_in_floats
+        from maxatk.evaluation.in_floats import carry
 
         rows, _ = self.mdp.mean_optimal
         policy = MarkovPolicy(self.mdp.action[rows], self.k, self.best_so_far)
         share = 1e-3 * self.tol / self.mdp.horizon
-        return bounds_in_floats(self.mdp, policy, share, FEW_ATOMS)[0]
+        return carry(self.mdp, policy, share, FEW_ATOMS).bounds()[0]
 
     def _pass(self, lattice: Lattice) -> None:
         """All curves from the last to the first, on one lattice. Each is finished before the next one is begun."""

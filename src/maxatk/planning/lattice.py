@@ -157,6 +157,14 @@ class Lattice:
         kappa = Fraction(self.kappa)
         return max(float(abs(r - kappa * round(r / kappa))) for r in rewards)
 
+    def steps(self, amounts: Floats | float) -> Floats:
+        """Amounts in lattice steps; on an exact lattice what is whole but for rounding is whole."""
+        steps = np.asarray(amounts, np.float64) / self.kappa
+        if not self.exact:
+            return steps
+        whole = np.rint(steps)
+        return np.where(np.abs(steps - whole) < 1e-9 * np.maximum(np.abs(whole), 1), whole, steps)
+
     def index(self, m: float, phase: float = 0.0) -> int:
         """The greatest lattice point ``kappa * index + phase`` that is at most ``m``."""
         nearest = round((m - phase) / self.kappa)

@@ -16,8 +16,8 @@ from maxatk.base.checks import name_of
 from maxatk.base.errors import InputError, MissingExtraError
 from maxatk.base.types import Number
 from maxatk.comparison.compare import Comparison
-from maxatk.evaluation.evaluate import best_after, visits
 from maxatk.evaluation.propagation import Units
+from maxatk.evaluation.typical import best_after, visits
 from maxatk.planning.plan import Plan
 from maxatk.policies import CompressedPolicy
 from maxatk.problem.mdp import MDP

@@ -48,7 +48,7 @@ def require() -> None:
 def prepare() -> None:
     """Load what draws pages ahead of long work: it takes a second or two, and may be missing."""
     require()
-    _vega()
+    vega()
 
 
 def write(
@@ -63,6 +63,11 @@ def write(
     archive.check_target(path)
     with reporter(progress, "writing the page", lambda part: f"writing the page: {part}") as tell:
         text = page(plan, title, comparison, tell or (lambda part: None))
+    save(text, path)
+
+
+def save(text: str, path: str | PathLike[str]) -> None:
+    """Write a page, whole or not at all."""
     try:
         with archive.atomic_write(Path(path)) as file:
             file.write(text.encode(errors="replace"))
@@ -94,9 +99,9 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
     except (TooLargeError, StoppedError) as error:
         silent = str(error)
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(_part("page.html")).render(
+    return environment.from_string(part("page.html")).render(
         plan=plan,
-        minus=_minus,
+        minus=minus,
         title=title or f"Best of {plan.k}",
         nothing=plan.best_so_far == -math.inf,
         rollouts=report.tries(plan),
@@ -110,32 +115,37 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
         words=_words(plan),
         grid="grid" in drawn,
         trials=len(data.get("trials", [])),
-        style=_Text(_part("page.css")),
-        script=_Text(_part("page.js")),
-        vega=_Text(_vega()),
-        # Nothing in a name can end the script that holds it.
-        data=_Text(json.dumps(data, allow_nan=False).replace("<", "\\u003c")),
+        style=Text(part("page.css")),
+        script=Text(part("page.js")),
+        vega=Text(vega()),
+        data=in_script(data),
     )
 
 
-def _minus(text: str) -> str:
+def minus(text: str) -> str:
     """Text with minus signs in front of numbers, as charts write them."""
     return re.sub(r"(?<![\w-])-(?=\d)", "−", text)
 
 
-class _Text(str):
+class Text(str):
     """Text that goes into the page as it is."""
 
     def __html__(self) -> str:
         return self
 
 
-def _part(name: str) -> str:
-    return files("maxatk.show.page").joinpath(name).read_text(encoding="utf-8")
+def in_script(data: Any) -> Text:
+    """Data as JSON for a script; nothing in a name can end the script that holds it."""
+    return Text(json.dumps(data, allow_nan=False).replace("<", "\\u003c"))
+
+
+def part(name: str, package: str = "maxatk.show.page") -> str:
+    """A file of a page as it lies in a package."""
+    return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 @cache
-def _vega() -> str:
+def vega() -> str:
     """The chart library itself, in the version that Altair wrote the charts for."""
     import altair
     import vl_convert

@@ -33,11 +33,11 @@ def curves(plan: Plan, low: float, points: int = 61) -> dict[str, Any]:
             lower, upper = plan.curve(i, m)
             rows.append({"M": m, "tries to come": name, "at least": lower, "at most": upper})
     names = [str(plan.k - i) if i < plan.k else NONE_LEFT for i in shown]
-    base: Any = alt.Chart(_inline(rows)).encode(
+    base: Any = alt.Chart(inline(rows)).encode(
         x=alt.X("M:Q", title="best return so far, M", scale=alt.Scale(zero=False, nice=False),
                 axis=alt.Axis(format="~g", labelOverlap="greedy")),
         color=alt.Color(
-            "tries to come:N", sort=names, scale=alt.Scale(domain=names, range=_palette(len(names))),
+            "tries to come:N", sort=names, scale=alt.Scale(domain=names, range=palette(len(names))),
             legend=alt.Legend(
                 orient="top", columns=3, title="tries to come",
                 symbolType="stroke", symbolSize=900, symbolStrokeWidth=3, symbolOpacity=1,
@@ -50,13 +50,13 @@ def curves(plan: Plan, low: float, points: int = 61) -> dict[str, Any]:
     )  # fmt: skip
     lower = alt.Y("at least:Q", title="expected final best", scale=alt.Scale(zero=False), axis=alt.Axis(format="~g"))
     band = base.mark_area(opacity=0.35, line=False, aria=False).encode(y=lower, y2="at most:Q")
-    line = base.mark_line(strokeWidth=2).encode(y=lower, strokeDash=_dashes("tries to come", names))
+    line = base.mark_line(strokeWidth=2).encode(y=lower, strokeDash=dashed("tries to come", names))
     chart = (band + line).properties(
         width="container",
         height=300,
         description="What a best return is worth, one curve for each number of tries to come",
     )
-    return _spec(chart)
+    return spec(chart)
 
 
 def comparison(found: Comparison) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def comparison(found: Comparison) -> dict[str, Any]:
         if math.isfinite(row.lower)
     ]
     names = [row.name for row in found.rows]
-    base: Any = alt.Chart(_inline(rows)).encode(
+    base: Any = alt.Chart(inline(rows)).encode(
         y=alt.Y("policy:N", sort=names, title=None, axis=alt.Axis(labelLimit=220, domain=False, ticks=False)),
         tooltip=[
             alt.Tooltip("policy:N"), alt.Tooltip("earns:Q", format=".8~g"),
@@ -92,7 +92,7 @@ def comparison(found: Comparison) -> dict[str, Any]:
         height=30 * len(names),
         description="What each class of policies earns, and the most that it could",
     )
-    return _spec(chart)
+    return spec(chart)
 
 
 def colours(often: Any) -> list[str]:
@@ -135,7 +135,7 @@ def action_map(colours: Sequence[str]) -> dict[str, Any]:
         .add_params(*names)
         .properties(width="container", height=260, description="The action taken, by best return and return so far")
     )
-    return _spec(chart)
+    return spec(chart)
 
 
 def grid(found: Grid, start: Iterable[int], colours: Sequence[str]) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def grid(found: Grid, start: Iterable[int], colours: Sequence[str]) -> dict[str,
         "kind:N", legend=None,
         scale=alt.Scale(domain=["cell", "start", "never"], range=["transparent", "var(--start)", "var(--never)"]),
     )  # fmt: skip
-    board: Any = alt.Chart(_inline(cells)).mark_rect(stroke=FAINT, aria=False).encode(x=x, y=y, color=kinds)
+    board: Any = alt.Chart(inline(cells)).mark_rect(stroke=FAINT, aria=False).encode(x=x, y=y, color=kinds)
     arrows: Any = (
         alt.Chart(alt.NamedData("arrows"))
         .mark_point(filled=True)
@@ -187,7 +187,7 @@ def grid(found: Grid, start: Iterable[int], colours: Sequence[str]) -> dict[str,
         height=40 * found.rows,  # the page makes it fit
         description="The grid, with the action that the plan takes in every cell",
     )
-    return _spec(chart)
+    return spec(chart)
 
 
 def _by_action(colours: Sequence[str]) -> Any:
@@ -196,11 +196,12 @@ def _by_action(colours: Sequence[str]) -> Any:
     return alt.Color("a:N", legend=None, scale=scale)
 
 
-def _palette(count: int) -> list[str]:
+def palette(count: int) -> list[str]:
+    """So many colours that are told apart."""
     return [COLOURS[-2 - place % 6] for place in range(count)]
 
 
-def _dashes(name: str, names: Sequence[str]) -> Any:
+def dashed(name: str, names: Sequence[str]) -> Any:
     """Curves differ in more than their colour."""
     dashes = [[1, 0], [8, 3], [3, 3], [10, 3, 2, 3], [2, 2], [6, 2]]
     return alt.StrokeDash(
@@ -210,11 +211,12 @@ def _dashes(name: str, names: Sequence[str]) -> Any:
     )
 
 
-def _inline(rows: Sequence[Mapping[str, Any]]) -> Any:
+def inline(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Rows as the data of a chart."""
     return alt.InlineData(values=list(rows))
 
 
-def _spec(chart: Any) -> dict[str, Any]:
+def spec(chart: Any) -> dict[str, Any]:
     """A chart as plain data, as wide as where it stands."""
     return (
         chart.configure(background="transparent", font="system-ui, sans-serif")

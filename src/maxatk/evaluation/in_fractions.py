@@ -8,7 +8,7 @@ from typing import TypeAlias
 from maxatk.base import stopping
 from maxatk.base.types import Number
 from maxatk.evaluation.law import ExactLaw, exact_best_of
-from maxatk.policies import CompressedPolicy, History, HistoryPolicy, MixedPolicy, Policy, Seen
+from maxatk.policies import CompressedPolicy, History, HistoryPolicy, Lot, Policy, Seen
 from maxatk.problem.mdp import MDP, ExactOutcome
 
 MOST_OUTCOMES = 100_000  # that are followed before giving up
@@ -32,22 +32,12 @@ def exact_law(mdp: MDP, policy: Policy, most_outcomes: int = MOST_OUTCOMES) -> E
     if isinstance(policy, HistoryPolicy):
         return _Walk(mdp, MOST_HISTORIES).histories(policy)
     walk = _Walk(mdp, most_outcomes)
-    if isinstance(policy, MixedPolicy):
-        parts = [walk.returns(part, 0) for part in policy.parts]
-        laws: list[tuple[ExactLaw, int]] = []
-        for weights in policy.weights:
-            one: dict[Number, Fraction] = {}
-            for law, weight in zip(parts, weights, strict=True):
-                for value, p in law.items():
-                    one[value] = one.get(value, Fraction(0)) + weight * p
-            laws.append(({value: p for value, p in one.items() if p}, policy.k // len(policy.weights)))
-        return _best_of(laws, policy.best_so_far)
-    assert isinstance(policy, CompressedPolicy)
-    if policy.independent:
-        different = 1 if policy.repeated else policy.k
-        return _best_of(
-            [(walk.returns(policy, i), policy.k // different) for i in range(different)], policy.best_so_far
-        )
+    lots = policy.lots()
+    if lots is not None:
+        parts = {(id(part), i): part for lot in lots for part, i in lot.parts}
+        returns = {key: walk.returns(part, key[1]) for key, part in parts.items()}
+        return _best_of([(_of_lot(lot, returns), lot.times) for lot in lots], policy.best_so_far)
+    (part,) = policy.parts
     bests = {(policy.best_so_far, policy.best_so_far): Fraction(1)}  # (true M, remembered M) -> probability
     _, most = mdp.return_range
     for i in range(policy.k):
@@ -58,18 +48,27 @@ def exact_law(mdp: MDP, policy: Policy, most_outcomes: int = MOST_OUTCOMES) -> E
                 continue
             if p.denominator.bit_length() > MOST_BITS:
                 raise TooManyError
-            for pair, q in walk.rollout(policy, i, best, remembered).items():
+            for pair, q in walk.rollout(part, i, best, remembered).items():
                 following[pair] = following.get(pair, Fraction(0)) + p * q
         bests = following
     return _true(bests)
 
 
+def _of_lot(lot: Lot, returns: Mapping[tuple[int, int], ExactLaw]) -> ExactLaw:
+    """The law of the return of a rollout, from those of its parts."""
+    law: dict[Number, Fraction] = {}
+    for (part, i), weight in zip(lot.parts, lot.weights or [Fraction(1)], strict=True):
+        for value, p in returns[id(part), i].items():
+            law[value] = law.get(value, Fraction(0)) + weight * p
+    return {value: p for value, p in law.items() if p}
+
+
 def _true(bests: Mapping[tuple[Number, Number], Fraction]) -> ExactLaw:
     """The law of the true one of two numbers, the other being remembered."""
-    found: dict[Number, Fraction] = {}
+    law: dict[Number, Fraction] = {}
     for (best, _), p in bests.items():
-        found[best] = found.get(best, Fraction(0)) + p
-    return found
+        law[best] = law.get(best, Fraction(0)) + p
+    return law
 
 
 def _best_of(laws: list[tuple[ExactLaw, int]], best_so_far: Number) -> ExactLaw:
@@ -115,7 +114,7 @@ class _Walk:
 
     def histories(self, policy: HistoryPolicy) -> ExactLaw:
         """The law of the best return of a policy that remembers everything: a walk through the tree of histories."""
-        found: dict[Number, Fraction] = {}
+        law: dict[Number, Fraction] = {}
         starts = [(p, s) for p, s in self._mdp.exact_start()]
         waiting = [(p, History((), (), s, policy.best_so_far)) for p, s in starts]
         while waiting:
@@ -129,10 +128,10 @@ class _Walk:
                 past = (*seen.past, present)
                 if len(past) == policy.k:
                     best = History(past, (), None, policy.best_so_far).best
-                    found[best] = found.get(best, Fraction(0)) + prob * p
+                    law[best] = law.get(best, Fraction(0)) + prob * p
                 else:
                     waiting += [(prob * p * q, History(past, (), s, policy.best_so_far)) for q, s in starts]
-        return found
+        return law
 
     def _outcomes(self, h: int, s: int, action: int) -> list[ExactOutcome]:
         stopping.check()

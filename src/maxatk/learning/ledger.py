@@ -1,35 +1,31 @@
-"""One run of a learner: its samples, its budget, its place in a checkpoint, and whom it tells where it stands.
+"""The ledger of a run: what it has drawn of its budget, what its claims take of delta, and its place in a checkpoint.
 
-All sampling passes through :class:`Run`, so that what is counted is what was drawn and no budget is ever exceeded. What
-a run has to remember lies in its fields and nowhere else: a run that is read back from its checkpoint goes on exactly
-as if nothing had happened.
+All sampling passes through a ledger, so that what is counted is what was drawn and no budget is ever exceeded. What a
+run has to remember lies in the fields of its ledger and nowhere else: a run that is read back from its checkpoint goes
+on exactly as if nothing had happened. What those fields are depends on where the samples come from: rows of a
+generative model (``rows.py``), or episodes.
 """
 
 import hashlib
 import json
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from maxatk.base import archive, checks
 from maxatk.base.archive import Archive
 from maxatk.base.errors import InputError
-from maxatk.base.types import Floats, Ints
-from maxatk.learning.data import Data
-from maxatk.learning.models import CheckedModel
-from maxatk.planning import Plan, Solver, Status
-from maxatk.problem.objective import Objective
+from maxatk.learning.risk import Risk
 from maxatk.show.bounds import at_least, at_most, decimals_of
 
-PlanT = TypeVar("PlanT", bound=Plan)
-
 VERSION = 2
-CHUNK = 2**18  # samples in one call of the model
 SAVE_EVERY = 1.0  # seconds
 
 
@@ -53,80 +49,65 @@ class LearningProgress:
 LearningReporter: TypeAlias = Callable[[LearningProgress], None]
 
 
-class Run:
-    """The state of one run."""
+class Ledger(ABC):
+    """The state of one run.
+
+    Args:
+        source: what tells the source of the samples from others, for checkpoints.
+        rng: what the source draws from.
+        delta: the probability with which the run's claims may fail, all together.
+        budget: how many samples may be drawn.
+        checkpoint: the file that the ledger is kept in.
+        settings: what else a checkpoint belongs to.
+        reporter: whom to tell where the run stands.
+    """
 
     def __init__(
         self,
-        model: CheckedModel,
+        source: dict[str, Any],
         rng: np.random.Generator,
-        budget: int | None,
-        checkpoint: str | PathLike[str] | None,
-        settings: dict[str, Any],
-        reporter: LearningReporter | None,
+        *,
+        delta: float = 1.0,
+        budget: int | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        settings: dict[str, Any] | None = None,
+        reporter: LearningReporter | None = None,
     ) -> None:
-        self.model, self.rng, self.budget = model, rng, budget
-        self.data = Data(model)  # what the model of the problem is built from
-        self.trials = Data(model)  # what the trials of the present policy drew
-        self.returns: Floats = np.zeros(0)  # [T] the best returns of these trials
-        self.round = 0
-        self.target: Ints = np.zeros(model.n_rows, np.int64)  # [N] how many samples each row is to have
+        self.rng, self.budget, self.risk = rng, budget, Risk(Fraction(delta))
         self._checkpoint = checkpoint
         self._reporter = reporter
         begun_with = hashlib.sha256(json.dumps(_plain(rng.bit_generator.state)).encode()).hexdigest()
-        self._settings = {**settings, "model": model.signature(), "rng": begun_with}
+        self._settings = {**(settings or {}), "model": source, "rng": begun_with}
         self._began = self._saved = time.perf_counter()
         self._settled = True
-        if checkpoint is not None and Path(checkpoint).exists():
-            archive.read(checkpoint, "checkpoint", VERSION, self._read)
 
-    # Sampling.
+    # What subclasses keep.
 
     @property
+    @abstractmethod
     def samples(self) -> int:
         """All samples drawn so far."""
-        return self.data.samples + self.trials.samples
+
+    @abstractmethod
+    def members(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What is to be remembered, as plain numbers and arrays by name."""
+
+    @abstractmethod
+    def take_up(self, file: Archive) -> None:
+        """Read what :meth:`members` wrote, or raise :class:`InputError`."""
+
+    # The budget.
 
     @property
     def left(self) -> int | None:
         """What is left of the budget."""
         return None if self.budget is None else self.budget - self.samples
 
-    def fill(self) -> None:
-        """Sample every row up to its target."""
-        while (behind := np.flatnonzero(self.data.counts < self.target)).size:
-            row = int(behind[0])
-            n = min(int(self.target[row] - self.data.counts[row]), CHUNK)
-            self.data.add(row, *self._draw(row, n))
-            self.settle()
-
-    def try_out(self, row: int, n: int) -> tuple[Ints, Floats]:
-        """Samples for a trial of a policy; :meth:`settle` must follow when the trial is over."""
-        found = self._draw(row, n)
-        self.trials.add(row, *found)
-        return found
-
-    def _draw(self, row: int, n: int) -> tuple[Ints, Floats]:
+    def about_to_draw(self, n: int) -> None:
+        """Say that ``n`` samples are drawn next; :meth:`settle` must follow when they are entered."""
         if self.left is not None and n > self.left:
             raise InputError(f"budget: {n} samples are wanted, but only {self.left} are left")
         self._settled = False
-        return self.model.sample(row, n, self.rng)
-
-    def plan(self, solver: Solver[PlanT], k: int) -> PlanT:
-        """A plan for the empirical problem."""
-        found = solver.solve(self.data.mdp(), Objective(k))
-        if found.status is Status.INTERRUPTED:  # it has caught what was meant for the whole run
-            raise KeyboardInterrupt
-        return found
-
-    def next_round(self, target: Ints) -> None:
-        """Begin another round: the trials of the last policy count as samples of their rows."""
-        self._settled = False
-        self.data.merge(self.trials)
-        self.trials, self.returns = Data(self.model), np.zeros(0)
-        self.target = target
-        self.round += 1
-        self.settle()
 
     # Reporting and keeping.
 
@@ -150,29 +131,25 @@ class Run:
         """Write the checkpoint, if there is to be one and the fields belong together."""
         if self._checkpoint is None or not self._settled:
             return
-        header = {"settings": self._settings, "round": self.round, "generator": _plain(self.rng.bit_generator.state)}
-        arrays = {
-            **self.data.arrays("data"),
-            **self.trials.arrays("trials"),
-            "returns": self.returns,
-            "target": self.target,
-        }
+        numbers, arrays = self.members()
+        header = {"settings": self._settings, **numbers, "generator": _plain(self.rng.bit_generator.state)}
         archive.write(self._checkpoint, "checkpoint", VERSION, header, arrays)
         self._saved = time.perf_counter()
 
+    def open(self) -> None:
+        """Go on where the checkpoint left off, if there is one."""
+        if self._checkpoint is not None and Path(self._checkpoint).exists():
+            archive.read(self._checkpoint, "checkpoint", VERSION, self._read)
+
     def _read(self, file: Archive) -> None:
         header = file.header
-        found: Any = header.get("settings")
-        if not checks.is_dict(found):
+        begun: Any = header.get("settings")
+        if not checks.is_dict(begun):
             raise InputError("it has no settings")
         for name, value in self._settings.items():
-            if found.get(name) != json.loads(json.dumps(value)):
+            if begun.get(name) != json.loads(json.dumps(value)):
                 raise InputError(f"it was begun with another {name}: give the same arguments, or another path")
-        self.round = checks.integer(header.get("round"), "round")
-        self.data, self.trials = Data.read(file, "data", self.model), Data.read(file, "trials", self.model)
-        self.returns, self.target = file.array("returns", "<f8"), file.array("target", "<i8")
-        if len(self.target) != self.model.n_rows or not np.isfinite(self.returns).all():
-            raise InputError("its arrays make no sense")
+        self.take_up(file)
         if self.budget is not None and self.samples > self.budget:
             raise InputError(f"it holds {self.samples} samples, more than the budget of {self.budget}")
         try:

@@ -1,0 +1,20 @@
+"""Attempts at tasks: what logs of them say, which arm to try next, when to stop; and weights that train for max@k.
+
+The flow is log → curves, differences, frontier → sequence → replay → desk:
+
+>>> from maxatk import attempts as at
+>>> log = at.recorded()                             # or at.read_log("attempts.csv"), at.Log.from_frame(df)
+>>> train, held_out = log.split(0.5)
+>>> plan = at.sequence(train, price=0.1)            # what a second of the processor is worth, in score
+>>> replay = plan.replay(held_out)                  # what it earns on tasks that it has not seen
+>>> desk = plan.desk()                              # ask and tell
+>>> desk.ask("a new task").arm
+'L-BFGS-B'
+"""
+
+from typing import Any, cast
+
+import lazy_loader  # pyright: ignore[reportMissingTypeStubs]
+
+_attached = cast(tuple[Any, Any, list[str]], lazy_loader.attach_stub(__name__, __file__))
+__getattr__, __dir__, __all__ = _attached  # pyright: ignore[reportUnsupportedDunderAll]

@@ -1,0 +1,1 @@
+"""What a log says: estimates with intervals, the task as their unit."""

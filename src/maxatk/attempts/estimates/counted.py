@@ -1,0 +1,112 @@
+"""Difficulty that attempts share: how much of it there is, and what a table counted from a log would promise.
+
+Attempts at one task are alike, because the task is the same. Pool the attempts of all tasks and they look independent:
+then the best of k of the pooled law is at least what the best of k is worth on average over tasks, since the expected
+best of k is concave in the law of a score. So a table counted from a log over-promises, always
+(docs/theory/attempts.md).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maxatk.attempts.estimates.curves import per_task
+from maxatk.attempts.sequences.plans import AttemptsWarning
+from maxatk.attempts.study.tables import short
+from maxatk.problem.mdp import MDP
+
+if TYPE_CHECKING:
+    from maxatk.attempts.logs.log import Log
+
+MUCH = 0.05  # of the variance of scores between tasks: less is hardly difficulty, and may be chance
+
+
+@dataclass(frozen=True)
+class Difficulty:
+    """How much the attempts of an arm at one task have in common."""
+
+    arm: str  # which
+    between: float  # the share of the variance of scores between tasks: 0 if tasks are alike, 1 if attempts are
+    k: int  # as many attempts as every task has
+    pooled: float  # the best of k attempts at random tasks: what a table counted from the log would promise
+    measured: float  # the best of k attempts at one task: what they are worth
+
+    def __str__(self) -> str:
+        return (
+            f"{self.arm}: {100 * self.between:.0f} % of the variance of scores lies between tasks; the best of "
+            f"{self.k} is worth {short(self.measured)}, and a table counted from the log would promise "
+            f"{short(self.pooled)}"
+        )
+
+
+def difficulty(log: Log, arm: str | None = None) -> list[Difficulty]:
+    """How much attempts at one task have in common, by arm.
+
+    Args:
+        log: the log.
+        arm: which arm; all unless given.
+
+    >>> from maxatk import attempts as at
+    >>> rows = [{"task": t, "score": float(t % 2)} for t in range(10) for _ in range(4)]   # half of the tasks are easy
+    >>> found, = at.difficulty(at.Log.from_records(rows))
+    >>> found.between, found.measured, round(found.pooled, 3)
+    (1.0, 0.5, 0.938)
+    """
+    arms = range(len(log.arms)) if arm is None else [log.arm_number(arm)]
+    found: list[Difficulty] = []
+    for number in arms:
+        scores = np.sort(log.score[log.arm == number])
+        counts = log.counts[log.counts[:, number] > 0, number]
+        k = int(counts.min())
+        values = per_task(log, number, [k], lambda x: x)[:, 0]
+        found.append(
+            Difficulty(
+                arm=log.arms[number],
+                between=_between(log, number),
+                k=k,
+                pooled=float(np.diff(np.linspace(0, 1, len(scores) + 1) ** k) @ scores),
+                measured=float(np.nanmean(values)),
+            )
+        )
+    return found
+
+
+def _between(log: Log, arm: int) -> float:
+    """The share of the variance that lies between tasks (the intraclass correlation, by the analysis of variance)."""
+    rows = log.arm == arm
+    task, score = log.task[rows], log.score[rows]
+    counts = np.bincount(task, minlength=len(log.tasks))
+    tasks, n = int((counts > 0).sum()), len(score)
+    if tasks < 2 or n == tasks:
+        return 0.0
+    means = np.bincount(task, score, minlength=len(log.tasks)) / np.maximum(counts, 1)
+    within = float(((score - means[task]) ** 2).sum()) / (n - tasks)
+    among = float((counts * (means - score.mean()) ** 2).sum()) / (tasks - 1)
+    usual = (n - float((counts.astype(float) ** 2).sum()) / n) / (tasks - 1)  # attempts per task
+    variance = max((among - within) / usual, 0.0)
+    return variance / (variance + within) if variance + within > 0 else 0.0
+
+
+def mdp(log: Log) -> MDP:
+    """See :meth:`Log.mdp`."""
+    for found in difficulty(log):
+        if found.between > MUCH and found.k > 1:
+            warnings.warn(
+                f"{found}: attempts at one task share its difficulty, which this table does not know",
+                AttemptsWarning,
+                stacklevel=3,
+            )
+    rows: list[list[tuple[Fraction, int, float, bool]]] = [
+        [
+            (Fraction(count, int((log.arm == number).sum())), 0, score, True)
+            for score, count in sorted(Counter[float](log.score[log.arm == number].tolist()).items())
+        ]
+        for number in range(len(log.arms))
+    ]
+    return MDP.from_table([rows], horizon=1, action_names=list(log.arms))

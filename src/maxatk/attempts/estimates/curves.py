@@ -1,0 +1,191 @@
+"""What a log says of k attempts: pass@k, max@k, pass^k by arm, each with an interval over tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.table import Table
+
+from maxatk.attempts.estimates import extrapolation, intervals
+from maxatk.attempts.estimates.estimators import best_of, numbers_of_attempts
+from maxatk.attempts.estimates.intervals import Estimate, Range, checked_level, provable
+from maxatk.attempts.study.tables import Side, as_text, ends, plain_table
+from maxatk.base import checks
+from maxatk.base.errors import InputError
+from maxatk.base.types import Floats
+
+if TYPE_CHECKING:
+    from maxatk.attempts.estimates.extrapolation import PassRange
+    from maxatk.attempts.logs.log import Log
+
+
+@dataclass(frozen=True)
+class Point(Estimate):
+    """One row of a :class:`Curve`: an estimate of what ``k`` attempts of an arm are worth."""
+
+    arm: str  # whose attempts
+    k: int  # how many
+
+
+class Curve(Sequence[Point]):
+    """What so many attempts are worth: rows of :class:`Point`, by arm and ``k``.
+
+    Its fields are those of its rows: a single value where one ``k`` of one arm was asked for, else a list.
+
+    Args:
+        name: what is estimated, such as "max@k".
+        points: the rows.
+        single: whether one ``k`` of one arm was asked for.
+    """
+
+    def __init__(self, name: str, points: Sequence[Point], single: bool) -> None:
+        self.name = name  # what is estimated
+        self.points = tuple(points)  # the rows
+        self._single = single
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __getitem__(self, index: Any) -> Any:
+        found: Any = self.points
+        return found[index]
+
+    def __iter__(self) -> Iterator[Point]:
+        return iter(self.points)
+
+    def _field(self, name: str) -> Any:
+        found = [getattr(point, name) for point in self.points]
+        return found[0] if self._single else found
+
+    @property
+    def k(self) -> Any:
+        """How many attempts."""
+        return self._field("k")
+
+    @property
+    def arm(self) -> Any:
+        """Whose attempts."""
+        return self._field("arm")
+
+    @property
+    def value(self) -> Any:
+        """The estimate."""
+        return self._field("value")
+
+    @property
+    def lower(self) -> Any:
+        """The lower end of its interval."""
+        return self._field("lower")
+
+    @property
+    def upper(self) -> Any:
+        """The upper end of its interval."""
+        return self._field("upper")
+
+    @property
+    def tasks(self) -> Any:
+        """How many tasks it is a mean over."""
+        return self._field("tasks")
+
+    def table(self) -> Table:
+        """The rows as a table for the terminal: one line for each arm, if there are several."""
+        if len({p.arm for p in self.points}) > 1:
+            return self._side_by_side()
+        found = plain_table(
+            ("k", "right"), (self.name, "right"), ("interval", "left"), ("tasks", "right"), ("by", "left")
+        )
+        for p in self.points:
+            low, value, high = ends(p)
+            found.add_row(str(p.k), value, f"{low} to {high}", str(p.tasks), p.how)
+        return found
+
+    def _side_by_side(self) -> Table:
+        ks = sorted({p.k for p in self.points})
+        by_k: list[tuple[str, Side]] = [(f"{self.name.rstrip('k')}{k}", "left") for k in ks]
+        found = plain_table(("arm", "left"), *by_k, ("tasks", "right"), ("by", "left"))
+        for arm in dict.fromkeys(p.arm for p in self.points):
+            mine = {p.k: p for p in self.points if p.arm == arm}
+            by = ", ".join(dict.fromkeys(p.how for p in mine.values()))
+            found.add_row(arm, *(str(mine[k]) for k in ks), str(mine[ks[0]].tasks), by)
+        return found
+
+    def __str__(self) -> str:
+        return as_text(self.table())
+
+    def __repr__(self) -> str:
+        return f"Curve({self.name}, {len(self)} row{'' if len(self) == 1 else 's'})"
+
+
+def max_at_k(log: Log, k: Any, arm: str | None, level: float, proved: bool) -> Curve:
+    """See :meth:`Log.max_at_k`."""
+    return _curve("max@k", log, k, arm, level, proved, lambda x: x, log.score_range)
+
+
+def pass_at_k(log: Log, k: Any, passed: float | None, arm: str | None, level: float, proved: bool) -> Curve:
+    """See :meth:`Log.pass_at_k`."""
+    bar = threshold(log, passed)
+    return _curve("pass@k", log, k, arm, level, proved, lambda x: (x >= bar).astype(float), (0.0, 1.0))
+
+
+def pass_hat_k(log: Log, k: Any, passed: float | None, arm: str | None, level: float, proved: bool) -> Curve:
+    """See :meth:`Log.pass_hat_k`."""
+    bar = threshold(log, passed)
+    # All pass unless one fails: pass^k is 1 less the best of k of "it fails".
+    return _curve("pass^k", log, k, arm, level, proved, lambda x: (x < bar).astype(float), (0.0, 1.0), lambda y: 1 - y)
+
+
+def pass_range(log: Log, k: int, passed: float | None, arm: str | None, level: float) -> PassRange:
+    """See :meth:`Log.pass_range`."""
+    number, bar = log.arm_number(arm), threshold(log, passed)
+    k = checks.integer(k, "k", least=1)
+    tried = np.flatnonzero(log.counts[:, number] > 0)
+    n = int(log.counts[tried, number].min())
+    if k <= n:
+        raise InputError(
+            f"k = {k} is not more than the {n} attempts of every task: pass_at_k estimates it without bias"
+        )
+    n = min(n, extrapolation.MOST_ATTEMPTS)
+    first = log.score[log.starts[tried, number][:, None] + np.arange(n)]  # of tasks with more, the first n will do
+    return extrapolation.pass_range((first >= bar).sum(axis=1), n, k, checked_level(level))
+
+
+def threshold(log: Log, passed: float | None) -> float:
+    """The least score that passes: as given, or the greatest of the log."""
+    if passed is None:
+        return log.top
+    return float(checks.exact_number(passed, "passed"))
+
+
+def per_task(log: Log, arm: int, ks: Sequence[int], change: Callable[[Floats], Floats]) -> Floats:
+    """The best of so many changed scores, by task [T, len(ks)]; NaN for tasks without this arm."""
+    found = np.full((len(log.tasks), len(ks)), np.nan)
+    for tasks, scores in log.by_count(arm):
+        n = scores.shape[1]
+        if n < max(ks):
+            k = min(k for k in ks if k > n)
+            raise InputError(
+                f"k = {k} is more than the {n} attempt{'' if n == 1 else 's'} of arm {checks.shown(log.arms[arm])} at "
+                f"task {checks.shown(log.tasks[tasks[0]])}: no unbiased estimate exists. log.select(least={k}) leaves "
+                "such tasks out, and log.pass_range gives bounds"
+            )
+        found[tasks] = best_of(change(scores), ks)
+    return found
+
+
+def _curve(
+    name: str, log: Log, k: Any, arm: str | None, level: float, proved: bool,
+    change: Callable[[Floats], Floats], span: Range | None, after: Callable[[Floats], Floats] = lambda y: y,
+) -> Curve:  # fmt: skip
+    ks, level = numbers_of_attempts(k), checked_level(level)
+    arms = range(len(log.arms)) if arm is None else [log.arm_number(arm)]
+    points: list[Point] = []
+    for number in arms:
+        values = after(per_task(log, number, ks, change))
+        values = values[~np.isnan(values[:, 0])]
+        for place, one in enumerate(ks):
+            found = intervals.mean(values[:, place], span, level, proved=provable(span, proved))
+            points.append(Point(**vars(found), arm=log.arms[number], k=one))
+    return Curve(name, points, single=len(points) == 1 and not checks.is_list(k))

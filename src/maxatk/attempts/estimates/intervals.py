@@ -1,0 +1,166 @@
+"""Means over tasks and how surely they are known. The task is the unit: attempts at one task share its difficulty.
+
+Three intervals, all for the mean over the tasks from which those of the log were drawn:
+
+- *t*: Student's, from 50 tasks on and only where the values are not too skewed for so few tasks.
+- *betting*: proved for every number of tasks and every law, given a range that no value can leave.
+- *betting, on the range seen*: the same where no range is known, with the least and the greatest value seen for it.
+  That is no proof, but it covers where *t* does not.
+
+docs/theory/attempts.md has the proofs, and docs/benchmarks.md how often each covers what it should.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from scipy.special import stdtrit
+
+from maxatk.base import checks
+from maxatk.base.errors import InputError
+from maxatk.base.types import Floats
+from maxatk.show.bounds import at_least, at_most
+
+Range: TypeAlias = tuple[float, float]
+
+FEWEST_FOR_T = 50  # tasks
+MOST_SKEW = 0.2  # times the square root of the number of tasks
+# Gamblers guess the deviation of values in [0, 1], and share the wealth like this; see `_above`.
+_GUESSES: Floats = np.array([0.45, 0.2, 0.08, 0.02])
+_SHARES: Floats = np.array([0.45, 0.3, 0.15, 0.1])
+_SLACK = 1e-9  # for the rounding of logarithms
+
+T, BETTING, ON_RANGE_SEEN = "t", "betting", "betting, on the range seen"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over tasks, with an interval.
+
+    >>> from maxatk.attempts import Estimate
+    >>> print(Estimate(0.5, 0.40625, 0.59375, tasks=80, level=0.95, how="t"))
+    0.50 [0.40, 0.60]
+    """
+
+    value: float  # the mean over the tasks of the log
+    lower: float  # the interval is for the mean over the tasks that they were drawn from
+    upper: float  # its other end
+    tasks: int  # how many there were
+    level: float  # how often such an interval is right, at least nominally
+    how: str  # "t", "betting" (proved) or "betting, on the range seen"
+
+    @property
+    def proved(self) -> bool:
+        """Whether the level is proved for every law and number of tasks."""
+        return self.how == BETTING
+
+    def __str__(self) -> str:
+        places = digits(self)
+        return f"{self.value:.{places}f} [{at_least(self.lower, places)}, {at_most(self.upper, places)}]"
+
+
+def mean(values: Floats, span: Range | None, level: float, *, proved: bool = False, known: bool = True) -> Estimate:
+    """The mean of one value per task [T], with an interval.
+
+    Args:
+        values: one per task.
+        span: what no value can leave; None for what was seen.
+        level: of the interval.
+        proved: whether to bet rather than to trust in *t*, however many tasks there are.
+        known: whether ``span`` was known before the values were.
+    """
+    n, value = len(values), float(values.mean())
+    low, high = span or (float(values.min()), float(values.max()))
+    if not proved and n >= FEWEST_FOR_T and skewness(values) <= MOST_SKEW * math.sqrt(n):
+        reach = float(stdtrit(n - 1, (1 + level) / 2)) * float(values.std(ddof=1)) / math.sqrt(n)
+        if span is None or not known:
+            low, high = -math.inf, math.inf
+        return Estimate(value, max(value - reach, low), min(value + reach, high), n, level, T)
+    lower, upper = betting(values, (low, high), level)
+    return Estimate(value, lower, upper, n, level, BETTING if span is not None and known else ON_RANGE_SEEN)
+
+
+def provable(span: Range | None, proved: bool) -> bool:
+    """``proved``, unless there is no range to prove anything with."""
+    if proved and span is None:
+        raise InputError("a proved interval needs the range that scores can have: give the log a score_range")
+    return proved
+
+
+def skewness(values: Floats) -> float:
+    """The size of the skewness; infinite for values that do not vary, about which *t* would be sure."""
+    apart = values - values.mean()
+    deviation = float(np.sqrt((apart**2).mean()))
+    if deviation <= 1e-12 * float(np.abs(values).max()) or deviation == 0:
+        return math.inf
+    return abs(float(((apart / deviation) ** 3).mean()))
+
+
+def betting(values: Floats, span: Range, level: float) -> Range:
+    """An interval for the mean of independent values [n] within ``span`` that is right with probability ``level``."""
+    low, high = span
+    if high <= low:
+        return low, low
+    share = np.clip((values - low) / (high - low), 0.0, 1.0)
+    risk = (1 - level) / 2
+    return low + (high - low) * (1 - _above(1 - share, risk)), low + (high - low) * _above(share, risk)
+
+
+def _above(share: Floats, risk: float) -> float:
+    """An upper bound on the mean of values in [0, 1] that fails with probability at most ``risk``.
+
+    If the mean is ``m``, a gambler who multiplies his wealth by ``1 + b (m - F)`` at every value ``F`` expects to hold
+    what he began with, for every bet ``b`` up to ``1/(1 - m)``, with which he never falls below 0; and so do several
+    who share their wealth. By Markov's inequality they hold ``1/risk`` of it with probability at most ``risk``. What
+    they hold rises with ``m``: the bound is where it comes to ``1/risk``. Bets are those that would be best if the
+    values had one of a few deviations; which, and how many values there are, is fixed beforehand. (The lemma of
+    docs/theory/learning.md for a fixed number of values, where ``b = 1/(x - m)``; the order of values plays no part.)
+    """
+    bets = math.sqrt(2 * math.log(1 / risk) / len(share)) / _GUESSES
+    begun = np.log(_SHARES * risk)
+
+    def enough(m: float) -> bool:
+        b = np.minimum(bets, 1 / (1 - m))
+        with np.errstate(divide="ignore"):
+            held = begun + np.log1p(np.maximum(b[:, None] * (m - share), -1.0)).sum(axis=1)
+        most = held.max()
+        return bool(most > -math.inf and most + math.log(np.exp(held - most).sum()) >= _SLACK)
+
+    low, high = float(share.mean()), 1.0
+    while (middle := (low + high) / 2) not in (low, high):
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def ratio(top: Floats, bottom: Floats, level: float) -> Range:
+    """Fieller's interval for the ratio of two means over tasks; ``bottom`` is positive on average.
+
+    All ``r`` for which the mean of ``top - r bottom`` could be 0 by Student's t. Where the mean of ``bottom`` could be
+    0 itself, the interval has no upper end.
+    """
+    n = len(top)
+    if n < 2:
+        return 0.0, math.inf
+    q = float(stdtrit(n - 1, (1 + level) / 2)) ** 2 / n
+    x, y = float(top.mean()), float(bottom.mean())
+    (xx, xy), (_, yy) = np.cov(top, bottom).tolist()
+    a, b, c = y * y - q * yy, x * y - q * xy, x * x - q * xx
+    if a <= 0:
+        return 0.0, math.inf
+    root = math.sqrt(max(b * b - a * c, 0.0))
+    return (b - root) / a, (b + root) / a
+
+
+def checked_level(level: float) -> float:
+    """A level strictly between 0 and 1."""
+    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+        raise InputError(f"level must lie between 0 and 1, not {checks.shown(level)}")
+    return float(level)
+
+
+def digits(found: Estimate) -> int:
+    """As many decimals as show the width of the interval to two digits."""
+    width = found.upper - found.lower
+    size = width if math.isfinite(width) and width > 0 else abs(found.value)
+    return min(max(1 - math.floor(math.log10(size)), 0), 12) if size > 0 and math.isfinite(size) else 2

@@ -1,0 +1,224 @@
+"""Two arms at the same tasks: the difference task by task, which has far less noise than two means apart."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.table import Table
+from scipy.special import ndtri
+
+from maxatk.attempts.estimates import intervals
+from maxatk.attempts.estimates.curves import per_task, threshold
+from maxatk.attempts.estimates.intervals import Estimate, Range, checked_level, provable
+from maxatk.attempts.sequences import walk
+from maxatk.attempts.study.tables import as_text, ends, plain_table
+from maxatk.base import checks
+from maxatk.base.errors import InputError
+
+if TYPE_CHECKING:
+    from maxatk.attempts.logs.log import Log
+
+
+@dataclass(frozen=True)
+class Difference(Estimate):
+    """What one arm earns more than another in the best of ``k``, or costs more, at the same tasks."""
+
+    first: str  # the arm
+    second: str  # the other one, which is subtracted
+    k: int  # how many attempts of each
+    of: str  # "score", "cost" or "seconds"
+    ratio: Range | None  # of the two means, an interval (Fieller's); for costs and seconds
+    tasks_needed: int | None  # with which a difference of this size would be found four times in five; None for none
+
+    @property
+    def verdict(self) -> str:
+        """What it means, in words."""
+        low, value, high = ends(self)
+        of = {"score": f"in the best of {self.k}" if self.k > 1 else "in one attempt"}.get(self.of, "an attempt")
+        up, down = {"score": ("is better", "is worse"), "cost": ("costs more", "costs less")}.get(
+            self.of, ("takes longer", "takes less time")
+        )
+        times = "" if self.ratio is None else f" ({self.ratio[0]:.2f} to {self.ratio[1]:.2f} times as much)"
+        if self.lower > 0:
+            return f"{self.first} {up} than {self.second} {of}: by {low} to {high}{times}"
+        if self.upper < 0:
+            low, _, high = ends(Estimate(-self.value, -self.upper, -self.lower, self.tasks, self.level, self.how))
+            return f"{self.first} {down} than {self.second} {of}: by {low} to {high}{times}"
+        needed = self.tasks_needed
+        enough = "" if needed is None else f"; a difference of {value} would take about {needed} tasks"
+        return f"no difference between {self.first} and {self.second} {of} can be told: {low} to {high}{times}{enough}"
+
+    def __str__(self) -> str:
+        return self.verdict
+
+
+class Differences(Sequence[Difference]):
+    """Several arms at once: every pair, with intervals that hold *together*.
+
+    Args:
+        rows: the pairs.
+        level: the probability, at least nominally, with which all intervals are right at once.
+    """
+
+    def __init__(self, rows: Sequence[Difference], level: float) -> None:
+        self.rows = tuple(rows)  # the pairs, the better arm of each first
+        self.level = level  # of all intervals together
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        found: Any = self.rows
+        return found[index]
+
+    def __iter__(self) -> Iterator[Difference]:
+        return iter(self.rows)
+
+    @property
+    def of_the_best(self) -> list[Difference]:
+        """The pairs that the best arm is part of: it is never the worse one of a pair."""
+        arms = {arm for row in self.rows for arm in (row.first, row.second)}
+        best = next(iter(arms - {row.second for row in self.rows if row.value > 0}), self.rows[0].first)
+        return [row for row in self.rows if row.first == best or (row.second == best and row.value == 0)]
+
+    def table(self, every: bool = True) -> Table:
+        """The rows as a table for the terminal.
+
+        Args:
+            every: all pairs, not only those of the best arm.
+        """
+        found = plain_table(
+            ("arm", "left"), ("less", "left"), ("difference", "right"), ("interval", "left"), ("", "left")
+        )
+        for d in self.rows if every else self.of_the_best:
+            low, value, high = ends(d)
+            told = "better" if d.lower > 0 else "worse" if d.upper < 0 else "cannot be told"
+            found.add_row(d.first, d.second, value, f"{low} to {high}", told)
+        return found
+
+    def __str__(self) -> str:
+        return as_text(self.table())
+
+
+def difference(
+    log: Log,
+    first: str,
+    second: str,
+    k: int = 1,
+    level: float = 0.95,
+    *,
+    of: str = "score",
+    passed: float | None = None,
+    proved: bool = False,
+) -> Difference:
+    """What ``first`` earns more than ``second`` in the best of ``k`` attempts, paired by task.
+
+    Args:
+        log: the log; tasks that only one of the arms has tried do not count.
+        first: an arm.
+        second: another one.
+        k: how many attempts of each.
+        level: of the interval.
+        of: "score"; or "cost" or "seconds", to compare what one attempt takes.
+        passed: compare chances to pass, that is to score at least this, rather than scores.
+        proved: ask for an interval that is proved for every number of tasks.
+
+    >>> from maxatk import attempts as at
+    >>> rows = [{"task": t, "arm": a, "score": float(t % 3 > 0 or a == "big")}
+    ...         for t in range(60) for a in ("big", "small")]
+    >>> print(at.difference(at.Log.from_records(rows), "big", "small").verdict)
+    big is better than small in one attempt: by 0.21 to 0.46
+    """
+    if of not in ("score", "cost", "seconds"):
+        raise InputError(f"of must be score, cost or seconds, not {checks.shown(of)}")
+    arms = log.arm_number(first), log.arm_number(second)
+    found = log if of == "score" else _measured(log, of, k, passed)
+    return _pair(found, *arms, k, checked_level(level), passed, proved, 1, of)
+
+
+def differences(
+    log: Log, k: int = 1, level: float = 0.95, *, passed: float | None = None, proved: bool = False
+) -> Differences:
+    """All pairs of arms at once; each interval is widened so that all are right together.
+
+    Args:
+        log: the log.
+        k: how many attempts of each arm.
+        level: of all intervals together (Bonferroni's inequality).
+        passed: compare chances to pass, that is to score at least this, rather than scores.
+        proved: ask for intervals that are proved for every number of tasks.
+
+    >>> from maxatk import attempts as at
+    >>> best = at.differences(at.recorded(), k=4)[0]
+    >>> best.first, best.second, best.tasks_needed
+    ('DE', 'L-BFGS-B', 16)
+    """
+    level, n = checked_level(level), len(log.arms)
+    if n < 2:
+        raise InputError("there is one arm only: nothing to compare it with")
+    pairs = list(itertools.combinations(range(n), 2))
+    rows = [_pair(log, a, b, k, level, passed, proved, len(pairs)) for a, b in pairs]
+    rows = [d if d.value >= 0 else _turned(d) for d in rows]
+    return Differences(sorted(rows, key=lambda d: -d.value), level)
+
+
+def _measured(log: Log, of: str, k: int, passed: float | None) -> Log:
+    """A log whose scores are its costs, or its seconds."""
+    if k != 1 or passed is not None:
+        raise InputError(f"{of} is compared for one attempt: leave k and passed out")
+    if of == "cost":
+        walk.costed(log)
+        span = (0.0, max(log.cost_limits)) if log.cost_limited else None
+        return replace(log, score=log.cost, score_range=span)
+    if log.seconds is None or np.isnan(log.seconds).any():
+        raise InputError("the log does not say of every attempt how many seconds it took")
+    return replace(log, score=log.seconds, score_range=None)
+
+
+def _pair(
+    log: Log, a: int, b: int, k: int, level: float, passed: float | None, proved: bool, pairs: int, of: str = "score"
+) -> Difference:
+    if a == b:
+        raise InputError(f"{checks.shown(log.arms[a])} cannot be compared with itself")
+    k = checks.integer(k, "k", least=1)
+    span, bar = log.score_range, None
+    if passed is not None:
+        span, bar = (0.0, 1.0), threshold(log, passed)
+    common = (log.counts[:, [a, b]] > 0).all(axis=1)
+    if not common.any():
+        raise InputError(f"no task has attempts of both {checks.shown(log.arms[a])} and {checks.shown(log.arms[b])}")
+    both = log if common.all() else log.select(arms=[log.arms[a], log.arms[b]], least=1)
+
+    def change(x: Any) -> Any:
+        return x if bar is None else (x >= bar).astype(float)
+
+    x, y = (per_task(both, both.arms.index(log.arms[arm]), [k], change)[:, 0] for arm in (a, b))
+    wide = None if span is None else (span[0] - span[1], span[1] - span[0])
+    bet = provable(span, proved) or (of == "cost" and log.heavy_costs)
+    found = intervals.mean(x - y, wide, 1 - (1 - level) / pairs, proved=bet)
+    return Difference(
+        **vars(found),
+        first=log.arms[a],
+        second=log.arms[b],
+        k=k,
+        of=of,
+        ratio=None if of == "score" else intervals.ratio(x, y, level),
+        tasks_needed=_needed(x - y, found),
+    )
+
+
+def _needed(apart: Any, found: Estimate, power: float = 0.8) -> int | None:
+    if len(apart) < 2 or found.value == 0:
+        return None
+    times = float(ndtri((1 + found.level) / 2) + ndtri(power))
+    needed = (times * float(np.std(apart, ddof=1)) / found.value) ** 2
+    return max(math.ceil(needed), 2) if math.isfinite(needed) and needed < 1e15 else None
+
+
+def _turned(d: Difference) -> Difference:
+    return replace(d, value=-d.value, lower=-d.upper, upper=-d.lower, first=d.second, second=d.first)

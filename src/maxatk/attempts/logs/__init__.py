@@ -1,0 +1,1 @@
+"""Logs of attempts, and the ways in."""

@@ -1,0 +1,189 @@
+"""The one gate that all logs pass: columns of plain values in, checked and in order out.
+
+Readers bring columns (:mod:`maxatk.attempts.logs.readers` and its neighbours). They are checked here, once; past this
+point a :class:`maxatk.attempts.Log` is frozen, and nothing asks again.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from maxatk.attempts.estimates.intervals import Range
+from maxatk.base import checks
+from maxatk.base.errors import InputError
+from maxatk.base.types import Floats, Ints
+
+LARGEST = 1e100  # in size, of scores and costs: their squares are still numbers
+ONLY_ARM = "attempt"  # what the arm is called where a log names none
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What a reader found: one entry per attempt in each column, as Python's own values, None where one is missing."""
+
+    task: list[Any]
+    arm: list[Any] | None
+    score: list[Any]
+    cost: list[Any] | None
+    seconds: list[Any] | None
+    attempt: list[Any] | None
+    where: Callable[[int], str]  # the place of an entry in words, such as "line 7"
+
+
+def checked(columns: Columns, score_range: Range | None, cost_limit: Any, unscored: float | None) -> dict[str, Any]:
+    """The fields of a log."""
+    n = len(columns.score)
+    if not n:
+        raise InputError("the log is empty: it has no attempts")
+    where = columns.where
+    tasks, task = _names(columns.task, "task", where)
+    arms, arm = ([ONLY_ARM], np.zeros(n, np.int64)) if columns.arm is None else _names(columns.arm, "arm", where)
+    score = _scores(columns.score, where, unscored)
+    in_units = columns.cost is None
+    cost = np.ones(n) if columns.cost is None else _amounts(columns.cost, "cost", where)
+    seconds = None if columns.seconds is None else _amounts(columns.seconds, "seconds", where)
+    if columns.attempt is not None:
+        _refuse_twice(columns.attempt, [tasks[t] for t in task], [arms[a] for a in arm], where)
+    order = np.lexsort((np.arange(n), arm, task))
+    return {
+        "tasks": tuple(tasks),
+        "arms": tuple(arms),
+        "task": _frozen(task[order]),
+        "arm": _frozen(arm[order]),
+        "score": _frozen(score[order]),
+        "cost": _frozen(cost[order]),
+        "seconds": None if seconds is None else _frozen(seconds[order]),
+        "score_range": _score_range(score_range, score, where),
+        "cost_limits": (1.0,) * len(arms) if in_units else _cost_limits(cost_limit, cost, arm, arms, where),
+        "cost_limited": in_units or cost_limit is not None,
+        "in_units": in_units,
+    }
+
+
+def _frozen(array: Any) -> Any:
+    array.flags.writeable = False
+    return array
+
+
+def _names(values: list[Any], what: str, where: Callable[[int], str]) -> tuple[list[str], Ints]:
+    """The names that occur, in the order in which they are met, and the number of each entry's."""
+    numbers: dict[str, int] = {}
+    found = np.empty(len(values), np.int64)
+    kinds: dict[bool, int] = {}  # words and whole numbers, and where each was first met
+    for place, value in enumerate(values):
+        plain: Any = value.item() if _is_numpy(value) else value
+        if isinstance(plain, float) and plain.is_integer():
+            plain = int(plain)  # a data frame with gaps holds whole numbers as floats
+        if plain is None or (isinstance(plain, float) and math.isnan(plain)) or plain == "":
+            raise InputError(f"{where(place)}: {what} is missing")
+        if isinstance(plain, bool) or not isinstance(plain, str | int):
+            raise InputError(f"{where(place)}: {what} must be a word or a whole number, not {checks.shown(plain)}")
+        kinds.setdefault(isinstance(plain, str), place)
+        found[place] = numbers.setdefault(str(plain), len(numbers))
+    if len(kinds) == 2:
+        word, number = kinds[True], kinds[False]
+        raise InputError(
+            f"{where(word)}: {what} is the word {checks.shown(values[word])}, "
+            f"but {where(number)} has the number {checks.shown(values[number])}: use one kind"
+        )
+    return list(numbers), found
+
+
+def _is_numpy(value: Any) -> bool:
+    return isinstance(value, np.generic)
+
+
+def _number(value: Any, what: str, place: str) -> float:
+    """A finite number of a size that can be reckoned with."""
+    plain = value.item() if _is_numpy(value) else value
+    if not isinstance(plain, Real | Decimal):
+        raise InputError(f"{place}: {what} must be a number, not {checks.shown(value)}")
+    try:
+        number = float(plain)
+    except OverflowError:
+        number = math.inf
+    if math.isnan(number):
+        raise InputError(f"{place}: {what} is not a number (NaN)")
+    if abs(number) > LARGEST:
+        raise InputError(f"{place}: {what} must be finite and at most {LARGEST:g} in size, not {checks.shown(value)}")
+    return number
+
+
+def _scores(values: list[Any], where: Callable[[int], str], unscored: float | None) -> Floats:
+    instead = None if unscored is None else _number(unscored, "unscored", "the score of attempts without one")
+    found = np.empty(len(values))
+    for place, value in enumerate(values):
+        if value is None:
+            if instead is None:
+                raise InputError(
+                    f"{where(place)}: score is missing; if an attempt without a score failed, say what that is worth: "
+                    "unscored=0.0, say"
+                )
+            found[place] = instead
+        else:
+            found[place] = _number(value, "score", where(place))
+    return found
+
+
+def _amounts(values: list[Any], what: str, where: Callable[[int], str]) -> Floats:
+    """What is not negative: costs, seconds; NaN where nothing is known."""
+    found = np.empty(len(values))
+    for place, value in enumerate(values):
+        if value is None:
+            found[place] = math.nan
+            continue
+        found[place] = _number(value, what, where(place))
+        if found[place] < 0:
+            raise InputError(f"{where(place)}: {what} must not be negative, but is {found[place]:g}")
+    return found
+
+
+def _refuse_twice(attempt: list[Any], task: list[str], arm: list[str], where: Callable[[int], str]) -> None:
+    seen: dict[tuple[str, str, str], int] = {}
+    for place, key in enumerate(zip(task, arm, map(str, attempt), strict=True)):
+        if (first := seen.setdefault(key, place)) != place:
+            raise InputError(
+                f"{where(place)}: attempt {checks.shown(attempt[place])} of arm {checks.shown(key[1])} at task "
+                f"{checks.shown(key[0])} occurs twice, first at {where(first)}"
+            )
+
+
+def _score_range(given: Any, score: Floats, where: Callable[[int], str]) -> Range | None:
+    if given is None:
+        return (0.0, 1.0) if score.min() >= 0 and score.max() <= 1 else None
+    if not checks.is_list(given) or len(given) != 2:
+        raise InputError(
+            f"score_range must be two numbers, the least and the greatest score, not {checks.shown(given)}"
+        )
+    low, high = (_number(end, "score_range", "the log") for end in given)
+    if low >= high:
+        raise InputError(f"score_range must be two numbers, the lesser first, not {checks.shown(given)}")
+    if outside := np.flatnonzero((score < low) | (score > high)).tolist():
+        raise InputError(
+            f"{where(outside[0])}: score {score[outside[0]]:g} is outside the score_range {low:g} to {high:g}"
+        )
+    return low, high
+
+
+def _cost_limits(
+    given: Any, cost: Floats, arm: Ints, arms: list[str], where: Callable[[int], str]
+) -> tuple[float, ...]:
+    """What no attempt of each arm can cost more than: as given, for all or by arm, or else the most that was seen."""
+    known = np.where(np.isfinite(cost), cost, 0.0)
+    if given is None:
+        return tuple(float(known[arm == number].max()) for number in range(len(arms)))
+    limits = [given] * len(arms)
+    if checks.is_dict(given):
+        if missing := next((name for name in arms if name not in given), None):
+            raise InputError(f"cost_limit has no entry for arm {checks.shown(missing)}")
+        limits = [given[name] for name in arms]
+    found = np.array([_number(limit, "cost_limit", "the log") for limit in limits])
+    if above := np.flatnonzero(known > found[arm]).tolist():
+        place = above[0]
+        raise InputError(f"{where(place)}: cost {known[place]:g} is more than the cost_limit {found[arm[place]]:g}")
+    return tuple(found.tolist())

@@ -1,0 +1,48 @@
+"""What a reader of a log's numbers should know about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maxatk.base import checks
+
+if TYPE_CHECKING:
+    from maxatk.attempts.logs.log import Log
+
+FEWEST_STOPPED = 5  # tasks that were tried less often than others and ended with a success: fewer may be chance
+
+
+def notes(log: Log) -> Iterator[str]:
+    """One sentence for each thing."""
+    for number, arm in enumerate(log.arms):
+        counts = log.counts[:, number]
+        name = checks.shown(arm)
+        if single := int((counts == 1).sum()):
+            some = checks.shown(log.tasks[int(np.flatnonzero(counts == 1)[0])])
+            which = f"task {some} has" if single == 1 else f"{single} tasks ({some}, ...) have"
+            yield f"{which} a single attempt of arm {name}: nothing beyond k = 1 can be said with that in"
+        if absent := int((counts == 0).sum()):
+            yield f"{absent} task{' has' if absent == 1 else 's have'} no attempt of arm {name}"
+        if _stopped_at_success(log, number):
+            yield (
+                f"attempts of arm {name} seem to have ended at the first success: then how many there are depends "
+                "on how they went, and what is said here of several attempts is wrong"
+            )
+    unknown = [np.isnan(log.cost[log.arm == number]) for number in range(len(log.arms))]
+    if some := [f"{x.sum()} of {len(x)} of {arm}" for x, arm in zip(unknown, log.arms, strict=True) if x.any()]:
+        yield f"attempts without a cost: {', '.join(some)}"
+    if log.in_units:
+        yield "no costs are logged: every attempt counts as 1"
+
+
+def _stopped_at_success(log: Log, arm: int) -> bool:
+    """Whether tasks that were tried less often than others end with their one top score."""
+    counts, top = log.counts[:, arm], log.score[log.arm == arm].max()
+    short = np.flatnonzero((counts > 0) & (counts < counts.max())).tolist()
+    if len(short) < FEWEST_STOPPED:
+        return False
+    reached = [log.score[log.starts[t, arm] :][: counts[t]] == top for t in short]
+    return bool(np.mean([one[-1] and one.sum() == 1 for one in reached]) >= 0.9)

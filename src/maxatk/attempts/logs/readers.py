@@ -1,0 +1,319 @@
+"""Ways in: files, records and data frames as the columns that the gate, :mod:`maxatk.attempts.logs.gate`, checks.
+
+Logs that evaluation tools write become records first: :mod:`maxatk.attempts.logs.inspect_logs` and its neighbour.
+"""
+
+from __future__ import annotations
+
+import bisect
+import csv
+import io
+import itertools
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from maxatk.attempts.logs import inspect_logs, lm_eval_logs
+from maxatk.attempts.logs.gate import Columns, checked
+from maxatk.base import checks
+from maxatk.base.errors import InputError
+
+if TYPE_CHECKING:
+    from maxatk.attempts.logs.log import Log
+
+LARGEST_FILE = 2**31  # bytes; more than a hundred million attempts would not fit in memory as Python's values anyway
+
+
+class Names(NamedTuple):
+    """Which columns to take. Those that are None are taken by their usual names, if they are there."""
+
+    task: str = "task"
+    arm: str | None = None
+    score: str = "score"
+    cost: str | None = None
+    seconds: str | None = None
+    attempt: str | None = None
+
+    def found(self, there: Iterable[str]) -> dict[str, str]:
+        """The column of each part that is there; a column that was asked for and is not there is an error."""
+        there = list(there)
+        taken: dict[str, str] = {}
+        for part, given in zip(self._fields, self, strict=True):
+            name = given if given is not None else part
+            if not isinstance(name, str):
+                raise InputError(f"{part} must be the name of a column, not {checks.shown(name)}")
+            if name in there:
+                taken[part] = name
+            elif given is not None:
+                close = checks.nearest(name, there)
+                known = (
+                    f"did you mean {checks.shown(close)}?" if close else f"there are {', '.join(there[:12]) or 'none'}"
+                )
+                raise InputError(f"there is no column {checks.shown(name)} for the {part}: {known}")
+        return taken
+
+
+def read_log(
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    task: str = "task",
+    arm: str | None = None,
+    score: str = "score",
+    cost: str | None = None,
+    seconds: str | None = None,
+    attempt: str | None = None,
+    score_range: tuple[float, float] | None = None,
+    cost_limit: float | Mapping[str, float] | None = None,
+    unscored: float | None = None,
+) -> Log:
+    """Read a log of attempts from a file, or from several that are put together.
+
+    A file is CSV (also with semicolons or tabs); JSON, one object per line (.jsonl) or a list of them (.json); a log of
+    Inspect (.eval, .json); or samples of the LM Evaluation Harness (.jsonl). In logs of such tools the columns are
+    theirs: ``score`` is then the name of a scorer or metric, and may be left out where there is one only.
+
+    Args:
+        path: the file or files; a folder stands for all logs of Inspect and of the LM Evaluation Harness in it.
+        task: which column names the task.
+        arm: which names the arm; "arm" if there is one. Without one all attempts are of one arm.
+        score: which is the score.
+        cost: which is the cost; "cost" if there is one (tokens, in a log of Inspect). Without one an attempt costs 1.
+        seconds: which says how long it took; "seconds" if there is one.
+        attempt: which numbers the attempts, so that one that occurs twice is refused; "attempt" if there is one.
+        score_range: what no score can leave, which proofs need; (0, 1) where all scores lie in it.
+        cost_limit: what no attempt can cost more than, for all arms or by arm, if there is such a limit.
+        unscored: what an attempt without a score counts as; without it such an attempt is refused.
+
+    >>> from pathlib import Path
+    >>> from maxatk import attempts as at
+    >>> lines = "question,model,points", "q1,small,3", "q1,small,5", "q1,big,4"
+    >>> _ = Path("attempts.csv").write_text("\\n".join(lines))
+    >>> at.read_log("attempts.csv", task="question", arm="model", score="points")
+    Log(1 task, 2 arms, 3 attempts)
+    >>> Path("attempts.csv").unlink()
+    """
+
+    from maxatk.attempts.logs.log import Log
+
+    names = Names(task, arm, score, cost, seconds, attempt)
+    given: Sequence[Any] = path if checks.is_list(path) else [path]
+    files = [file for one in given for file in _files(one)]
+    if not files:
+        raise InputError("no file was named")
+    parts: list[Columns] = []
+    for file in files:
+        try:
+            parts.append(_read(file, names))
+            if len(files) == 1:
+                return Log(**checked(parts[0], score_range, cost_limit, unscored))
+        except InputError as error:
+            raise InputError(f"{file}: {error}") from None
+    return Log(**checked(_joined(parts, files), score_range, cost_limit, unscored))
+
+
+def _files(path: str | os.PathLike[str]) -> list[Path]:
+    """A file itself; of a folder all logs that tools left in it."""
+    given = as_path(path)
+    if not given.is_dir():
+        return [given]
+    found = sorted([*given.rglob("*.eval"), *given.rglob("samples_*.jsonl")]) or sorted(given.rglob("*.json"))
+    if not found:
+        raise InputError(f"{path}: there is no log of Inspect or of the LM Evaluation Harness in this folder")
+    return found
+
+
+def as_path(path: Any) -> Path:
+    """The path that was given, if it is one."""
+    try:
+        found = Path(path)
+        if "\0" in str(found):
+            raise ValueError("embedded null byte")
+        found.is_dir()  # which complains of names that no file can have
+    except (TypeError, ValueError, OSError) as error:
+        raise InputError(f"path must be the path of a file, not {checks.shown(path)}: {error}") from None
+    return found
+
+
+def _read(path: Path, names: Names) -> Columns:
+    """The columns of a file."""
+    suffix = path.suffix.lower()
+    if suffix == ".eval":
+        return records(inspect_logs.rows(inspect_logs.packed(path)), names)
+    text = read_text(path)
+    if suffix in (".jsonl", ".ndjson"):
+        lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        found = [parsed(line, f"line {number}: ") for number, line in lines]
+        if found and lm_eval_logs.is_line(found[0]):
+            return records(lm_eval_logs.rows(found, path), names)
+        return records(found, names, [number for number, _ in lines])
+    if suffix == ".json":
+        data = parsed(text, "")
+        if inspect_logs.is_log(data):
+            return records(inspect_logs.rows(data), names)
+        if checks.is_dict(data):
+            raise InputError("it is one JSON object: a list of objects was expected, or a log of Inspect")
+        return records(data, names)
+    return comma_separated(text, names)
+
+
+def _joined(parts: Sequence[Columns], files: Sequence[Path]) -> Columns:
+    """The columns of several files, one after the other."""
+    ends = list(itertools.accumulate(len(part.score) for part in parts))
+
+    def where(place: int) -> str:
+        number = bisect.bisect_right(ends, place)
+        return f"{files[number]}: {parts[number].where(place - (ends[number - 1] if number else 0))}"
+
+    def column(name: str) -> list[Any] | None:
+        found: list[list[Any] | None] = [getattr(part, name) for part in parts]
+        if all(values is None for values in found):
+            return None
+        if missing := next((file for file, values in zip(files, found, strict=True) if values is None), None):
+            raise InputError(f"{missing}: it has no column for the {name}, and others have")
+        return [value for values in found for value in values or ()]
+
+    task, score = column("task") or [], column("score") or []
+    return Columns(task, column("arm"), score, column("cost"), column("seconds"), column("attempt"), where)
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a file, or one line about why there is none."""
+    try:
+        file = Path(path)
+        if not file.is_file():
+            file.stat()  # says what is wrong, unless it is there and something else
+            raise InputError("it is not a file")
+        if file.stat().st_size > LARGEST_FILE:
+            raise InputError(f"it has {file.stat().st_size / 2**30:.0f} GiB, too much for a log of attempts")
+        return file.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"it is not text in UTF-8: {error.reason} at byte {error.start}") from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}") from None
+
+
+def comma_separated(text: str, names: Names) -> Columns:
+    """The columns of a table whose first line names them; cells are separated by commas, semicolons or tabs."""
+    first = text.partition("\n")[0]
+    separator = max(",;\t", key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    lines: list[int] = []
+    rows: list[list[str]] = []
+    try:
+        header = [name.strip() for name in next(reader, list[str]())]
+        if len(set(header)) < len(header):
+            twice = next(name for name in header if header.count(name) > 1)
+            raise InputError(f"two columns are named {checks.shown(twice)}")
+        for row in reader:
+            if not row:  # a blank line
+                continue
+            if len(row) != len(header):
+                raise InputError(
+                    f"line {reader.line_num}: it has {len(row)} cells, and the first line has {len(header)}"
+                )
+            rows.append(row)
+            lines.append(reader.line_num)
+    except csv.Error as error:
+        raise InputError(f"line {reader.line_num}: {error}") from None
+    taken = names.found(header)
+
+    def where(place: int) -> str:
+        return f"line {lines[place]}"
+
+    def cells(part: str) -> list[str] | None:
+        if part not in taken:
+            return None
+        place = header.index(taken[part])
+        return [row[place].strip() for row in rows]
+
+    def numbers(part: str) -> list[Any] | None:
+        found = cells(part)
+        return None if found is None else [_cell(cell) for cell in found]
+
+    return _columns(cells, numbers, where)
+
+
+def _cell(cell: str) -> Any:
+    """A number or a truth as a table writes it; None for an empty cell; other text as it is, for the gate to refuse."""
+    if not cell:
+        return None
+    try:
+        return float(cell)
+    except ValueError:
+        return {"true": 1.0, "false": 0.0}.get(cell.lower(), cell)
+
+
+def parsed(text: str, place: str) -> Any:
+    """JSON, or one line about why it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
+        raise InputError(f"{place}not JSON: {reason}") from None
+
+
+def records(given: Iterable[Any], names: Names, lines: Sequence[int] | None = None) -> Columns:
+    """The columns of dictionaries."""
+
+    def where(place: int) -> str:
+        return f"record {place + 1}" if lines is None else f"line {lines[place]}"
+
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InputError(f"records must be a list of dictionaries, not {checks.shown(given)}")
+    rows: list[Any] = [*given]
+    there: dict[str, None] = {}
+    for place, row in enumerate(rows):
+        if not checks.is_dict(row):
+            raise InputError(f"{where(place)}: it is not a dictionary of columns, but {checks.shown(row)}")
+        there.update(dict.fromkeys(row))
+    taken = names.found(there) if rows else {"task": names.task, "score": names.score}
+
+    def column(part: str) -> list[Any] | None:
+        return [row.get(taken[part]) for row in rows] if part in taken else None
+
+    return _columns(column, column, where)
+
+
+def frame(given: Any, names: Names) -> Columns:
+    """The columns of a data frame of any library that narwhals knows."""
+    import narwhals.stable.v1 as nw
+
+    try:
+        table: Any = nw.from_native(given, eager_only=True)
+    except TypeError:
+        raise InputError(f"a data frame was expected (pandas, Polars and alike), not {checks.shown(given)}") from None
+    taken = names.found([str(name) for name in table.columns])
+
+    def column(part: str) -> list[Any] | None:
+        if part not in taken:
+            return None
+        found = table.get_column(taken[part]).to_list()
+        return [None if _is_gap(value) else value for value in found]
+
+    return _columns(column, column, lambda place: f"row {place}")
+
+
+def _is_gap(value: Any) -> bool:
+    """What data frames put where nothing is."""
+    return (
+        value is None
+        or type(value).__name__ in ("NAType", "NaTType")
+        or (isinstance(value, float) and math.isnan(value))
+    )
+
+
+def _columns(
+    words: Callable[[str], list[Any] | None], numbers: Callable[[str], list[Any] | None], where: Callable[[int], str]
+) -> Columns:
+    return Columns(
+        words("task") or [],
+        words("arm"),
+        numbers("score") or [],
+        numbers("cost"),
+        numbers("seconds"),
+        words("attempt"),
+        where,
+    )

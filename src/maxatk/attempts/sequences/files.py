@@ -1,0 +1,188 @@
+"""Plans and desks in files: JSON, whole or not at all, and nothing in them is trusted.
+
+A plan is one object. A desk is a journal: its first line is the desk as it began, every further line one thing that
+happened. A line is written at once, so that a process that is killed loses nothing; half a line at the end is what a
+machine that lost its power may leave, and is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from maxatk.attempts.logs.readers import as_path, read_text
+from maxatk.base import archive, checks
+from maxatk.base.errors import InputError
+
+try:
+    import fcntl
+except ImportError:  # not everywhere; without it two processes may share a file by mistake
+    fcntl = None
+
+if TYPE_CHECKING:
+    from maxatk.attempts.sequences.plans import SequencePlan
+
+T = TypeVar("T")
+VERSION = 1
+
+
+def save_plan(plan: SequencePlan, path: str | os.PathLike[str]) -> None:
+    """See :meth:`SequencePlan.save`."""
+    write_lines(path, [{"format": "maxatk sequence", "version": VERSION, "plan": plan_data(plan)}])
+
+
+def load_sequence(path: str | os.PathLike[str]) -> SequencePlan:
+    """Read a plan that :meth:`SequencePlan.save` wrote.
+
+    Args:
+        path: the file.
+    """
+    return read_lines(path, "sequence", lambda header, events: plan_of(header.get("plan")))
+
+
+def write_lines(path: str | os.PathLike[str], lines: Iterable[Any]) -> None:
+    """A file of JSON lines, whole or not at all."""
+    archive.check_target(path)
+    try:
+        with archive.atomic_write(Path(path)) as file:
+            for line in lines:
+                file.write(line_of(line))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def line_of(event: Any) -> bytes:
+    """One line of a journal."""
+    return json.dumps(event, allow_nan=False).encode() + b"\n"
+
+
+def read_lines(path: str | os.PathLike[str], kind: str, reader: Callable[[dict[str, Any], list[Any]], T]) -> T:
+    """What ``reader`` makes of the first line of a file of this kind, and of the others; errors are one line."""
+    file = as_path(path)
+    try:
+        text = read_text(file)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    whole = text.split("\n")[:-1]  # what follows the last line break was not written to its end
+    try:
+        if not whole:
+            raise InputError("it has no whole line")
+        entries = [_entry(line, number) for number, line in enumerate(whole, 1)]
+        header = entries[0]
+        if not checks.is_dict(header) or header.get("format") != f"maxatk {kind}":
+            raise InputError(f"its first line is not that of a maxatk {kind}")
+        if header.get("version") != VERSION:
+            raise InputError(
+                f"it has format version {checks.shown(header.get('version'))}, and this maxatk reads {VERSION}"
+            )
+        return reader(dict(header), entries[1:])
+    except (InputError, TypeError, ValueError, KeyError, AttributeError, ArithmeticError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{path}: not a readable maxatk {kind}: {reason}") from None
+
+
+def _entry(line: str, number: int) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        raise InputError(f"line {number} is not JSON") from None
+
+
+def plan_data(plan: SequencePlan) -> dict[str, Any]:
+    """A plan as plain data."""
+    one = plan.single
+    return {
+        "steps": [_step_data(step) for step in plan.steps],
+        "further": [_step_data(step) for step in plan.further],
+        "stop_at": plan.stop_at,
+        "price": plan.price,
+        "budget": plan.budget,
+        "reach": plan.reach,
+        "method": plan.method,
+        "why": plan.why,
+        "single": {"arm": one.arm, "cap": one.cap, "stop_at": one.stop_at, "cut": one.cut},
+        "nothing": plan.nothing,
+        "tasks": plan.tasks,
+        "seen": sorted(plan.seen),
+        "dearest": plan.dearest,
+    }
+
+
+def _step_data(step: Any) -> list[Any]:
+    return [step.arm, step.reached, step.gain, step.cost]
+
+
+def plan_of(data: Any) -> SequencePlan:
+    """A plan from plain data, every part of it checked."""
+    from maxatk.attempts.sequences.plans import Capped, SequencePlan, Step
+
+    def steps(name: str) -> tuple[Step, ...]:
+        found: Any = data[name]
+        if not checks.is_list(found):
+            raise InputError(f"its {name} are not a list")
+        return tuple(Step(_word(arm), number(a), number(b), number(c)) for arm, a, b, c in found)
+
+    if not checks.is_dict(data):
+        raise InputError("it holds no plan")
+    single, dearest = data["single"], data["dearest"]
+    return SequencePlan(
+        steps=steps("steps"),
+        further=steps("further"),
+        stop_at=number(data["stop_at"]),
+        price=number(data["price"]),
+        budget=None if data["budget"] is None else number(data["budget"]),
+        reach=None if data["reach"] is None else number(data["reach"]),
+        method=_word(data["method"]),
+        why=_word(data["why"]),
+        single=Capped(
+            _word(single["arm"]), checks.integer(single["cap"], "cap"), number(single["stop_at"]), single["cut"] is True
+        ),
+        nothing=number(data["nothing"]),
+        tasks=checks.integer(data["tasks"], "tasks", least=1),
+        seen=frozenset(map(_word, data["seen"])),
+        dearest={_word(arm): number(cost) for arm, cost in dearest.items()},
+    )
+
+
+def number(value: Any) -> float:
+    """A finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InputError(f"{checks.shown(value)} stands where a number should be")
+    return float(value)
+
+
+def _word(value: Any) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{checks.shown(value)} stands where a word should be")
+    return value
+
+
+class Journal:
+    """A file that grows line by line; one process at a time may hold it."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._file = Path(path).open("r+b", buffering=0)  # noqa: SIM115 (it stays open)
+        try:
+            if fcntl is not None:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._file.close()
+            raise InputError(f"{path}: another desk is keeping itself in this file") from None
+        whole = Path(path).read_bytes().rfind(b"\n") + 1
+        self._file.truncate(whole)  # half a line may be left of what was cut short
+        self._file.seek(0, os.SEEK_END)
+
+    def add(self, event: Any) -> None:
+        """One more line, which is in the file when this returns."""
+        try:
+            self._file.write(line_of(event))
+        except OSError as error:
+            raise InputError(f"the desk cannot be kept: {error.strerror}") from None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()

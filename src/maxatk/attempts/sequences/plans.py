@@ -1,0 +1,162 @@
+"""A sequence of arms as a plan: its steps, what it has to beat, and ways to replay, keep and follow it."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from maxatk.attempts.sequences import walk
+from maxatk.attempts.study.tables import as_text, plain_table, short, spelled
+
+if TYPE_CHECKING:
+    from maxatk.attempts.logs.log import Log
+    from maxatk.attempts.sequences.desk import Desk
+    from maxatk.attempts.sequences.replay import Replay
+
+
+class AttemptsWarning(UserWarning):
+    """The numbers are right, but they may not mean what they seem to mean."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One attempt of a sequence, as the tasks that it was built from have it."""
+
+    arm: str  # whose attempt
+    reached: float  # the share of tasks that come to it
+    gain: float  # what it adds to the best score of those tasks, on average
+    cost: float  # what it costs, on average of those tasks
+
+    @property
+    def worth(self) -> float:
+        """Gain per cost."""
+        return walk.ratio(self.gain, self.cost)
+
+
+@dataclass(frozen=True)
+class Capped:
+    """One arm, tried until it reaches a score, so often at most: what a sequence has to beat."""
+
+    arm: str  # which
+    cap: int  # how often at most
+    stop_at: float  # the score
+    cut: bool = False  # whether the cap is the log's: one more attempt might pay, but there are no more to judge by
+
+    @property
+    def arms(self) -> list[str]:
+        """As a sequence."""
+        return [self.arm] * self.cap
+
+    def __str__(self) -> str:
+        return f"{self.arm} × {self.cap}" if self.cap else "no attempt at all"
+
+    @property
+    def words(self) -> str:
+        """Its name, and a warning if the log cuts it short."""
+        return f"{self} (all that were logged; more might pay)" if self.cut else str(self)
+
+
+@dataclass(frozen=True)
+class SequencePlan:
+    """A sequence of arms, to be followed until a score is reached or it ends. Made by :func:`sequence`."""
+
+    steps: tuple[Step, ...]  # the attempts in order, with what they were worth on the tasks of the log
+    further: tuple[Step, ...]  # those that would come next, if more could be paid
+    stop_at: float  # the score at which to stop
+    price: float  # what one unit of cost is worth in score; with another goal: where the sequence was cut
+    budget: float | None  # the mean cost per task that was allowed, if that was the goal
+    reach: float | None  # the mean score that was to be reached, if that was the goal
+    method: str  # "greedy", "exact", "portfolio" or "single"
+    why: str  # why that one
+    single: Capped  # the best single arm for the same price or budget on the same tasks
+    nothing: float  # what a task counts as at which nothing is tried
+    tasks: int  # how many the sequence was built from
+    seen: frozenset[str]  # their names
+    dearest: dict[str, float]  # the most that any attempt of each arm cost
+
+    @property
+    def arms(self) -> list[str]:
+        """The sequence."""
+        return [step.arm for step in self.steps]
+
+    @property
+    def score(self) -> float:
+        """The mean score on the tasks that it was built from: a promise that is not kept in full elsewhere."""
+        return self.nothing + math.fsum(step.reached * step.gain for step in self.steps)
+
+    @property
+    def cost(self) -> float:
+        """The mean cost on the tasks that it was built from."""
+        return math.fsum(step.reached * step.cost for step in self.steps)
+
+    def replay(self, log: Log, level: float = 0.95, *, proved: bool = True, passed: float | None = None) -> Replay:
+        """What the sequence earns on tasks that it was not built from, beside the best single capped arm.
+
+        Args:
+            log: attempts at those tasks; none of them may have been used to build the sequence.
+            level: of the intervals.
+            proved: ask for intervals that hold for every law and number of tasks, rather than Student's from 50 on.
+            passed: the score from which on a task counts as solved; the greatest of the log unless given.
+        """
+        from maxatk.attempts.sequences import replay
+
+        return replay.replay(self, log, level, proved, passed)
+
+    def desk(
+        self, path: str | os.PathLike[str] | None = None, *, pot: float | None = None, tasks: int | None = None
+    ) -> Desk:
+        """A desk that says what to try next, for many tasks at once.
+
+        Args:
+            path: a file to keep everything in as it comes, so that nothing is lost even if the process is killed.
+            pot: money for all tasks together; the sequence is then cut, task by task, so that it lasts.
+            tasks: for how many tasks the pot must last.
+        """
+        from maxatk.attempts.sequences.desk import Desk
+
+        return Desk(self, path, pot=pot, tasks=tasks)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the plan to ``path``; :func:`load_sequence` reads it."""
+        from maxatk.attempts.sequences import files
+
+        files.save_plan(self, path)
+
+    def table(self) -> Table:
+        """The attempts as a table for the terminal."""
+        found = plain_table(
+            ("attempt", "right"),
+            ("arm", "left"),
+            ("tasks that get here", "right"),
+            ("adds", "right"),
+            ("costs", "right"),
+            ("gain per cost", "right"),
+        )
+        for number, step in enumerate(self.steps, 1):
+            found.add_row(
+                str(number),
+                step.arm,
+                f"{100 * step.reached:.0f} %",
+                short(step.gain),
+                short(step.cost),
+                short(step.worth),
+            )
+        return found
+
+    @property
+    def words(self) -> str:
+        """The sequence in words."""
+        if not self.steps:
+            return f"Try nothing: at {short(self.price)} per unit of cost no attempt pays."
+        return f"{spelled(self.arms, ', then ')}; stop as soon as one scores at least {short(self.stop_at)}."
+
+    def __str__(self) -> str:
+        about = (
+            f"Built from {self.tasks} tasks; {self.why}. These are means over those tasks: what it earns on others, "
+            "plan.replay(log) says."
+        )
+        return as_text(self.words, "", self.table(), "", about)

@@ -1,0 +1,291 @@
+"""What a sequence earns on tasks that it was not built from: the only claim about the world that is made here.
+
+Every attempt of a log is a fresh draw whatever was done before, so running a sequence over the attempts of a held-out
+task is unbiased for what it earns there, stopping and all (docs/theory/attempts.md). Tasks are independent; so the mean
+over tasks has an interval, and the difference from the best single capped arm, on the same attempts, another one.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.table import Table
+
+from maxatk.attempts.estimates import intervals
+from maxatk.attempts.estimates.curves import threshold
+from maxatk.attempts.estimates.intervals import Estimate, Range, checked_level
+from maxatk.attempts.sequences import walk
+from maxatk.attempts.sequences.plans import AttemptsWarning, Capped, SequencePlan
+from maxatk.attempts.sequences.sequence import Goal, Settings, planned
+from maxatk.attempts.sequences.walk import Outcome
+from maxatk.attempts.study.tables import as_text, ends, plain_table, short
+from maxatk.base.types import Floats
+
+if TYPE_CHECKING:
+    from maxatk.attempts.logs.log import Log
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A sequence on held-out tasks, beside the best single capped arm."""
+
+    score: Estimate  # the best score of a task
+    cost: Estimate  # what a task costs
+    net: Estimate  # score less price times cost
+    gain: Estimate  # net, less that of the best single capped arm on the same tasks
+    usual_gain: Estimate  # the same with the interval that one uses where nothing need be proved
+    score_gain: Estimate  # score, less that of the single arm
+    seconds: Estimate | None  # how long a task takes, attempts one after the other, where that was logged
+    attempts: float  # how many are made per task, on average
+    solved: float  # the share of tasks solved
+    cost_ratio: Range  # what it costs for every unit that the single arm does: an interval
+    single_score: Estimate  # the best score of a task with the single arm
+    single_cost: Estimate  # what a task costs with it
+    single: str  # which arm that is, and its cap
+    cut: bool  # whether that cap is the log's: one more attempt of it might pay, but there are none to judge by
+    price: float  # of a unit of cost, in score
+    exhausted: int  # tasks with too few attempts in the log: intervals allow for all that could have happened there
+    same: bool  # whether the sequence is the single arm itself
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks it was replayed on."""
+        return self.score.tasks
+
+    @property
+    def verdict(self) -> str:
+        """What it means, in words."""
+        if self.same:
+            return f"the sequence is {self.single} itself"
+        low, _, high = ends(self.gain)
+        if self.gain.lower <= 0 <= self.gain.upper:
+            if self.usual_gain.lower <= 0 <= self.usual_gain.upper:
+                can_tell = f"as far as {self.tasks} tasks can tell"
+                return f"no better than {self.single}, {can_tell}: the gain is between {low} and {high}"
+            said = self._how_much(self.usual_gain, f" by {self.usual_gain.how}")
+            return f"{said}; proved is only that the gain lies between {low} and {high}"
+        return self._how_much(self.gain)
+
+    def _how_much(self, gain: Estimate, by: str = "") -> str:
+        """Better or worse, and by how much."""
+        better, (low, _, high) = gain.lower > 0, ends(_positive(gain))
+        times = (
+            f"; it costs {short(self.cost.value / self.single_cost.value)} times as much"
+            if self.single_cost.value
+            else ""
+        )
+        cut = "; mind that the log has no more attempts of that arm, and more might pay" if self.cut and better else ""
+        which = "better" if better else "worse"
+        return f"{which} than {self.single}{by}: by {low} to {high} a task, score less cost at its price{times}{cut}"
+
+    def table(self) -> Table:
+        """The numbers as a table for the terminal."""
+        found = plain_table(
+            ("", "left"), ("sequence", "right"), ("interval", "left"), (self.single, "right"), ("interval", "left")
+        )
+        rows = (("score", self.score, self.single_score), ("cost", self.cost, self.single_cost))
+        for name, mine, other in rows:
+            found.add_row(name, *_shown(mine), *_shown(other))
+        found.add_row(f"score − {short(self.price)} × cost", *_shown(self.net), "", "")
+        found.add_row("gain over it", *_shown(self.gain), "", "")
+        if self.seconds is not None:
+            found.add_row("seconds", *_shown(self.seconds), "", "")
+        return found
+
+    def __str__(self) -> str:
+        notes = [
+            f"{self.tasks} held-out tasks, {100 * self.gain.level:g} % intervals by {self.gain.how}: {self.verdict}."
+        ]
+        if self.exhausted:
+            notes.append(
+                f"{self.exhausted} of them have too few attempts in the log: values are of the sequence cut there."
+            )
+        return as_text(self.table(), "", *notes)
+
+
+def _positive(found: Estimate) -> Estimate:
+    """An estimate of how much, whichever way."""
+    return found if found.value >= 0 else replace(found, value=-found.value, lower=-found.upper, upper=-found.lower)
+
+
+def _shown(found: Estimate) -> tuple[str, str]:
+    low, value, high = ends(found)
+    return value, f"{low} to {high}"
+
+
+def replay(plan: SequencePlan, log: Log, level: float, proved: bool, passed: float | None) -> Replay:
+    """See :meth:`SequencePlan.replay`."""
+    bar = threshold(log, passed)
+    if both := sum(task in plan.seen for task in log.tasks):
+        warnings.warn(
+            f"{both} of the {len(log.tasks)} tasks have the names of tasks that the sequence was built from: if they "
+            "are the same, the replay promises too much",
+            AttemptsWarning,
+            stacklevel=3,
+        )
+    mine = walk.follow(log, plan.arms, plan.stop_at, plan.nothing, bar)
+    other = walk.follow(log, plan.single.arms, plan.single.stop_at, plan.nothing, bar)
+    same = plan.arms == plan.single.arms and (plan.stop_at == plan.single.stop_at or not plan.arms)
+    return summary(
+        log, mine, other, [plan], plan.price, plan.single, same, checked_level(level), proved,
+    )  # fmt: skip
+
+
+def cross_replay(
+    log: Log,
+    *,
+    price: float | None = None,
+    budget: float | None = None,
+    reach: float | None = None,
+    method: str = "auto",
+    stop_at: float | None = None,
+    most: int | None = None,
+    nothing: float | None = None,
+    folds: int = 5,
+    level: float = 0.95,
+    proved: bool = False,
+    passed: float | None = None,
+    rng: Any = 0,
+) -> Replay:
+    """What sequences built like this earn: each fold of the tasks is replayed with the sequence of all other tasks.
+
+    It is about the way to build a sequence from as many tasks, not about one sequence; intervals take the folds'
+    sequences as given.
+
+    Args:
+        log: attempts at tasks; every task must have every arm.
+        price: as for :func:`sequence`, and so are the next ones.
+        budget: instead of a price, what may be spent per task on average.
+        reach: instead of both, the mean score to reach.
+        method: how sequences are built.
+        stop_at: the score at which to stop.
+        most: attempts of an arm at most.
+        nothing: what a task counts as at which nothing is tried.
+        folds: into how many parts the tasks are shared.
+        level: of the intervals.
+        proved: bet rather than trust in Student's t, however many tasks there are.
+        passed: the score from which on a task counts as solved; the greatest of the log unless given.
+        rng: a seed or a ``Generator`` for the folds.
+
+    >>> from maxatk import attempts as at
+    >>> found = at.cross_replay(at.recorded(), price=2.0, method="greedy")
+    >>> print(found.gain, found.single)
+    0.025 [0.004, 0.047] annealing × 2
+    """
+    goal = Goal.of(price, budget, reach)
+    bar, n = threshold(log, passed), len(log.tasks)
+    settings = Settings.of(log, goal, stop_at, most, nothing)
+    whole = planned(log, settings, method, rng)
+    # Parts of a log have fewer tasks than the log: they are built from as if they had as many.
+    method = "portfolio" if method == "auto" and whole.method == "portfolio" else method
+    place = {task: number for number, task in enumerate(log.tasks)}
+    mine, other = walk.Gathered(n), walk.Gathered(n)
+    plans: list[SequencePlan] = []
+    for rest, held_out in log.folds(folds, rng):
+        # The method is chosen anew on the rest: the choice is part of what is judged.
+        plan = planned(rest, settings, method, rng, fewest=0)
+        rows = np.array([place[task] for task in held_out.tasks])
+        mine.put(rows, walk.follow(held_out, plan.arms, plan.stop_at, plan.nothing, bar))
+        other.put(rows, walk.follow(held_out, plan.single.arms, plan.single.stop_at, plan.nothing, bar))
+        plans.append(plan)
+    same = all(plan.arms == plan.single.arms and plan.stop_at == plan.single.stop_at for plan in plans)
+    return summary(
+        log, mine.outcome(), other.outcome(), plans, whole.price, whole.single, same, checked_level(level), proved,
+    )  # fmt: skip
+
+
+def summary(
+    log: Log, mine: Outcome, other: Outcome, plans: Sequence[SequencePlan], price: float, single: Capped, same: bool,
+    level: float, proved: bool,
+) -> Replay:  # fmt: skip
+    """Outcomes by task as a :class:`Replay`; each task was tried with one of some plans."""
+    a = _Limits(log, mine, plans, [plan.arms for plan in plans])
+    b = _Limits(log, other, plans, [plan.single.arms for plan in plans])
+
+    def mean(values: _Between, known: bool, proved: bool = proved, paid: bool = False) -> Estimate:
+        # A range that follows from the dearest attempt seen is no proof, but the careful choice where one is asked for.
+        span = values.span if known or proved else None
+        bet = proved or (paid and log.heavy_costs and not log.cost_limited)
+        found = intervals.mean(values.low, span, level, proved=bet, known=known)
+        if np.array_equal(values.low, values.up):
+            return found
+        above = intervals.mean(values.up, span, level, proved=bet, known=known)
+        return replace(found, value=float(values.cut.mean()), upper=above.upper)
+
+    bounded, limited = log.score_range is not None, log.cost_limited
+    gain = _Between.known(np.zeros(len(log.tasks)), (0.0, 0.0)) if same else a.net(price).less(b.net(price))
+    seconds = None if mine.seconds is None else _Between.known(mine.seconds, (0.0, float(mine.seconds.max())))
+    return Replay(
+        score=mean(a.score, bounded),
+        cost=mean(a.cost, limited, paid=True),
+        net=mean(a.net(price), bounded and limited, paid=True),
+        gain=mean(gain, same or (bounded and limited), paid=True),
+        usual_gain=mean(gain, same or (bounded and limited), proved=False, paid=True),
+        score_gain=mean(a.score.less(b.score), bounded),
+        seconds=None if seconds is None else mean(seconds, False),
+        attempts=float(mine.attempts.mean()),
+        solved=float(mine.solved.mean()),
+        cost_ratio=intervals.ratio(mine.cost, other.cost, level),
+        single_score=mean(b.score, bounded),
+        single_cost=mean(b.cost, limited, paid=True),
+        single=str(single),
+        cut=single.cut,
+        price=price,
+        exhausted=int(((mine.open > 0) | (other.open > 0)).sum()),
+        same=same,
+    )
+
+
+@dataclass(frozen=True)
+class _Between:
+    """Values by task that are known to lie between two limits, which differ only where a log ran out of attempts."""
+
+    cut: Floats  # [T] of a sequence that ends where the log does
+    low: Floats  # [T]
+    up: Floats  # [T]
+    span: Range | None  # what none can leave
+
+    @staticmethod
+    def known(values: Floats, span: Range) -> _Between:
+        """Values that are known."""
+        return _Between(values, values, values, span)
+
+    def less(self, other: _Between, times: float = 1.0) -> _Between:
+        """The difference, task by task."""
+        span = None
+        if self.span is not None and other.span is not None:
+            span = self.span[0] - times * other.span[1], self.span[1] - times * other.span[0]
+        return _Between(self.cut - times * other.cut, self.low - times * other.up, self.up - times * other.low, span)
+
+
+class _Limits:
+    """What a sequence earned and paid by task.
+
+    Where a log ran out, the score is at least that of the sequence cut short and at most the greatest possible; and
+    every attempt that was not logged may have cost nothing, or as much as any.
+    """
+
+    def __init__(
+        self, log: Log, out: Outcome, plans: Sequence[SequencePlan], sequences: Sequence[Sequence[str]]
+    ) -> None:
+        limit = dict(zip(log.arms, log.cost_limits, strict=True))
+        dearest = {arm: max(limit[arm], *(plan.dearest.get(arm, 0.0) for plan in plans)) for arm in log.arms}
+        span, nothing = log.score_range, plans[0].nothing
+        if span is not None and not all(sequences):  # some task may be given no attempt
+            span = min(span[0], nothing), max(span[1], nothing)
+        high = span[1] if span is not None else log.top
+        up = out.score + np.maximum(out.open * high - out.open_best, 0.0)
+        self.score = _Between(out.score, out.score, up, span)
+        most = max(math.fsum(dearest[arm] for arm in sequence) for sequence in sequences)
+        least = 1.0 if log.in_units and all(sequences) else 0.0  # the first attempt is always made
+        missing = out.cost + out.open * out.missing * max(dearest.values())
+        self.cost = _Between(out.cost, out.cost, missing, (least, most))
+
+    def net(self, price: float) -> _Between:
+        """Score less price times cost."""
+        return self.score.less(self.cost, price)

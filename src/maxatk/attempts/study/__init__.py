@@ -1,0 +1,1 @@
+"""All that a log says, for people: in the terminal, as JSON, as a page."""

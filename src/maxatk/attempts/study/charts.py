@@ -1,0 +1,108 @@
+"""The charts of a study's page, as Vega-Lite specifications made with Altair."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from maxatk.show.page.charts import INK, dashed, inline, palette, spec
+
+if TYPE_CHECKING:
+    from maxatk.attempts.estimates.curves import Curve
+    from maxatk.attempts.sequences.offers import Frontier
+
+SHAPES = ["circle", "square", "triangle-up", "diamond"]
+MOST_ARMS = 12  # that a chart can tell apart; those that score best
+
+
+def curve(found: Curve) -> dict[str, Any]:
+    """What k attempts are worth, one line with a band for each arm."""
+    last = max(p.k for p in found)
+    best = sorted((p for p in found if p.k == last), key=lambda p: -p.value)[:MOST_ARMS]
+    arms = [p.arm for p in best]
+    rows = [
+        {"arm": p.arm, "k": p.k, "value": p.value, "lower": finite(p.lower), "upper": finite(p.upper)}
+        for p in found
+        if p.arm in arms
+    ]
+    ticks = sorted({p.k for p in found})
+    base: Any = alt.Chart(inline(rows)).encode(
+        x=alt.X(
+            "k:Q", title="attempts, k", scale=alt.Scale(type="log", base=2),
+            axis=alt.Axis(values=ticks, format="d", grid=False),
+        ),
+        color=_by_arm(arms),
+        tooltip=[
+            alt.Tooltip("arm:N"), alt.Tooltip("k:Q"), alt.Tooltip("value:Q", format=".4~g"),
+            alt.Tooltip("lower:Q", format=".4~g"), alt.Tooltip("upper:Q", format=".4~g"),
+        ],
+    )  # fmt: skip
+    y = alt.Y("value:Q", title=found.name, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g"))
+    band = base.mark_area(opacity=0.18, line=False, aria=False).encode(y=alt.Y("lower:Q"), y2="upper:Q")
+    line = base.mark_line(strokeWidth=2.5).encode(y=y, strokeDash=dashed("arm", arms))
+    dots = base.mark_point(filled=True, size=45, opacity=1).encode(y=y)
+    chart = (band + line + dots).properties(
+        width="container", height=300, description=f"{found.name} by arm, with intervals over tasks"
+    )
+    return spec(chart)
+
+
+def frontier(found: Frontier) -> dict[str, Any]:
+    """Score against cost of every offer."""
+    families = list(dict.fromkeys(offer.family for offer in found.offers))
+    rows = [
+        {
+            "what": o.name, "family": o.family, "score": o.score.value, "cost": o.cost.value,
+            "score from": finite(o.score.lower), "score to": finite(o.score.upper),
+            "dominated": o.dominated_by is not None, "cost per solved": finite(o.cost_per_solved),
+        }
+        for o in found.offers
+    ]  # fmt: skip
+    base: Any = alt.Chart(inline(rows)).encode(
+        x=alt.X(
+            "cost:Q", title="cost per task", scale=alt.Scale(type="log", nice=False, padding=20),
+            axis=alt.Axis(format="~g", tickCount=5, grid=False),
+        ),
+        tooltip=[
+            alt.Tooltip("what:N"), alt.Tooltip("score:Q", format=".4~g"), alt.Tooltip("score from:Q", format=".4~g"),
+            alt.Tooltip("score to:Q", format=".4~g"), alt.Tooltip("cost:Q", format=".4~g"),
+            alt.Tooltip("cost per solved:Q", format=".4~g"),
+        ],
+    )  # fmt: skip
+    opacity = alt.condition(alt.datum.dominated, alt.value(0.35), alt.value(1))
+    score = alt.Y("score:Q", title="score", scale=alt.Scale(zero=False), axis=alt.Axis(format="~g"))
+    bars = base.mark_rule(strokeWidth=1.5, color=INK, aria=False).encode(
+        y=alt.Y("score from:Q"),
+        y2="score to:Q",
+        opacity=alt.condition(alt.datum.dominated, alt.value(0.12), alt.value(0.4)),
+    )
+    dots = base.mark_point(filled=True, size=80).encode(
+        y=score,
+        opacity=opacity,
+        color=alt.Color(
+            "family:N", sort=families, scale=alt.Scale(domain=families, range=palette(len(families))),
+            legend=alt.Legend(orient="top", columns=4, title=None, symbolOpacity=1),
+        ),
+        shape=alt.Shape("family:N", sort=families, scale=alt.Scale(domain=families, range=SHAPES)),
+    )  # fmt: skip
+    chart = (bars + dots).properties(
+        width="container", height=340, description="Score and cost per task of every offer"
+    )
+    return spec(chart)
+
+
+def _by_arm(arms: list[str]) -> Any:
+    return alt.Color(
+        "arm:N", sort=arms, scale=alt.Scale(domain=arms, range=palette(len(arms))),
+        legend=alt.Legend(
+            orient="top", columns=2, title=None, labelLimit=260,
+            symbolType="stroke", symbolSize=900, symbolStrokeWidth=3, symbolOpacity=1,
+        ),
+    )  # fmt: skip
+
+
+def finite(value: float) -> float | None:
+    """JSON has no infinities."""
+    return value if math.isfinite(value) else None

@@ -1,0 +1,124 @@
+"""The command ``maxatk attempts``: arguments in, a study out; no logic of its own."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from maxatk import attempts as at
+from maxatk.base import archive
+from maxatk.show.console import Console
+from maxatk.show.page import require
+
+
+class _Numbers(click.Command):
+    """A command whose ``-k`` takes all numbers that follow: ``-k 1 2 4 8``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        gathered: list[str] = []
+        for word in args:
+            if (
+                gathered
+                and re.fullmatch(r"\d+", word)
+                and (gathered[-1] == "-k" or re.fullmatch(r"-k[\d,]*", gathered[-1]))
+            ):
+                gathered[-1] += word if gathered[-1] == "-k" else f",{word}"
+            else:
+                gathered.append(word)
+        return super().parse_args(ctx, gathered)
+
+
+def _several(ctx: click.Context, param: click.Parameter, given: str | None) -> list[int] | None:
+    if given is None:
+        return None
+    try:
+        return [int(word) for word in given.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"{given!r} is not a list of whole numbers", ctx, param) from None
+
+
+def _column(name: str, what: str) -> Any:
+    return click.option(f"--{name}", metavar="COLUMN", help=what)
+
+
+@click.command(
+    cls=_Numbers,
+    epilog="\n".join(
+        [
+            "\b",
+            "Examples:",
+            "  maxatk attempts",
+            "  maxatk attempts runs.csv -k 1 2 4 8 --price 0.5 --page runs.html",
+            "  maxatk attempts runs.jsonl --task question --arm model --score points --budget 0.25",
+            "  maxatk attempts logs/ --score includes        # a folder of Inspect or of lm_eval",
+        ]
+    ),
+)
+@click.argument("log", required=False, nargs=-1, metavar="[LOG...]", type=click.Path(path_type=Path))
+@click.option("-k", "ks", callback=_several, metavar="K ...", help="Numbers of attempts; 1, 2, 4, ... unless given.")
+@click.option("--price", type=float, metavar="P", help="What one unit of cost is worth, in score.")
+@click.option("--budget", type=float, metavar="B", help="Instead of a price: what a task may cost on average.")
+@click.option("--reach", type=float, metavar="S", help="Instead of both: the mean score to reach, at the least cost.")
+@click.option(
+    "--passed", type=float, metavar="S", help="The score from which on an attempt passes; the greatest unless given."
+)
+@click.option("--stop-at", type=float, metavar="S", help="The score at which to stop; chosen unless given.")
+@click.option("--least", type=int, default=0, metavar="N", help="Leave out tasks with fewer attempts of an arm.")
+@click.option("--arms", metavar="A,B", help="Only these arms, separated by commas.")
+@_column("task", "The column of tasks [task].")
+@_column("arm", "The column of arms [arm].")
+@_column("score", "The column of scores, a scorer of Inspect, a metric of lm_eval [score].")
+@_column("cost", "The column of costs [cost].")
+@_column("seconds", "The column of durations [seconds].")
+@click.option("--unscored", type=float, metavar="S", help="What an attempt without a score counts as.")
+@click.option("--level", type=float, default=0.95, show_default=True, metavar="L", help="Of the intervals.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of the folds of cross-validation.")
+@click.option("--all", "every", is_flag=True, help="Show all offers and pairs.")
+@click.option("--page", type=Path, metavar="HTML", help="Write all of it as a web page of one file (extra page).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def attempts(
+    log: tuple[Path, ...], ks: list[int] | None, price: float | None, budget: float | None, reach: float | None,
+    passed: float | None, stop_at: float | None, least: int, arms: str | None, task: str | None, arm: str | None,
+    score: str | None, cost: str | None, seconds: str | None, unscored: float | None, level: float, seed: int,
+    every: bool, page: Path | None, as_json: bool,
+) -> int:  # fmt: skip
+    """What a log of attempts says, and what to try next.
+
+    LOG is CSV, JSON lines, a log of Inspect or samples of lm_eval, with a task, an arm, a score and a cost for every
+    attempt. Printed are curves of the best of k with intervals over tasks, differences between arms, what can be had
+    for what cost, and which arm to try next until when: with what that earned on held-out tasks.
+
+    Without a LOG it is one that comes with the library: restarts of five solvers on 120 functions, cost in seconds.
+    """
+    if page is not None:
+        require()
+        archive.check_target(page)
+        if page.resolve() in {path.resolve() for path in log}:
+            raise click.UsageError(f"--page {page} would overwrite the log")
+    columns: dict[str, Any] = {"task": task, "arm": arm, "score": score, "cost": cost, "seconds": seconds}
+    given = {name: column for name, column in columns.items() if column is not None}
+    found = at.read_log(list(log), unscored=unscored, **given) if log else at.recorded()
+    if arms is not None or least:
+        found = found.select(arms=None if arms is None else [name.strip() for name in arms.split(",")], least=least)
+    study = at.study(
+        found,
+        ks,
+        price=price,
+        budget=budget,
+        reach=reach,
+        passed=passed,
+        stop_at=stop_at,
+        level=level,
+        rng=seed,
+        progress=True,
+    )
+    if as_json:
+        print(json.dumps(study.data(), allow_nan=False))
+    else:
+        Console().print(study.show(every))
+    if page is not None:
+        title = "Restarts of five solvers" if not log else ", ".join(path.name for path in log)
+        study.page(page, title=title)
+    return 0

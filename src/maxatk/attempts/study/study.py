@@ -1,0 +1,294 @@
+"""All that a log says, in one go: what ``maxatk attempts`` prints, writes as JSON and shows on a page."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from maxatk.attempts.estimates.counted import Difficulty, difficulty
+from maxatk.attempts.estimates.curves import Curve
+from maxatk.attempts.estimates.estimators import numbers_of_attempts
+from maxatk.attempts.estimates.extrapolation import FARTHEST, PassRange
+from maxatk.attempts.estimates.pairing import Differences, differences
+from maxatk.attempts.sequences.offers import Frontier, frontier
+from maxatk.attempts.sequences.plans import AttemptsWarning, SequencePlan
+from maxatk.attempts.sequences.replay import Replay, cross_replay
+from maxatk.attempts.sequences.sequence import FEWEST_TASKS, Goal, sequence
+from maxatk.attempts.study import tables
+from maxatk.attempts.study.tables import short
+from maxatk.base.errors import InputError
+from maxatk.show.progress import reporter
+
+if TYPE_CHECKING:
+    from maxatk.attempts.logs.log import Log
+
+MOST_UNKNOWN = 0.1  # of an arm's costs: with more it is left out of all that concerns costs
+USUAL_GAIN = 0.05  # of the range of scores, that an average attempt must bring where no price is given
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a log says, and what to do. Made by :func:`study`."""
+
+    log: Log  # the log
+    curves: tuple[Curve, ...]  # what k attempts are worth, by arm
+    ranges: tuple[tuple[str, PassRange], ...]  # pass@k for k beyond the attempts made, by arm
+    difficulty: tuple[Difficulty, ...]  # how much attempts at one task have in common
+    differences: Differences | None  # between arms; None if there is one only
+    k: int  # the number of attempts that differences are about
+    frontier: Frontier | None  # what can be had for what; None where there are too few tasks
+    plan: SequencePlan | None  # the sequence for the price or budget, from all tasks
+    replay: Replay | None  # what such sequences earn on held-out tasks
+    notes: tuple[str, ...]  # what a reader should know
+
+    @property
+    def advice(self) -> tuple[str, str]:
+        """What to do, in two sentences."""
+        plan, replay = self.plan, self.replay
+        if plan is None or replay is None:
+            return "There is too little in the log to say what to do.", "Log scores and costs of thirty tasks or more."
+        if not plan.steps:
+            return (
+                f"Try nothing: no attempt brings {short(plan.price)} per unit of cost.",
+                "Give a lower price if attempts are worth making.",
+            )
+        tried = f"On {replay.tasks} tasks, each held out from the plan that was tried on it, that scores"
+        level, (low, _, high) = f"{100 * replay.gain.level:g} %", tables.ends(replay.gain)
+        if replay.gain.lower > 0 and not replay.same:
+            mine = f"{_with(replay.score)} for {_with(replay.cost)}"
+            other = f"{short(replay.single_score.value)} for {short(replay.single_cost.value)}"
+            return (
+                f"Try {plan.words}",
+                f"{tried} {mine}, where the best single arm, {plan.single.words}, scores {other}: better by {low} to "
+                f"{high}, score less cost at {short(replay.price)} ({level}).",
+            )
+        one = plan.single
+        stop = f"and stop as soon as one scores at least {short(one.stop_at)}"
+        because = "nothing that switches arms is clearly better" if len(self.log.arms) > 1 else "there is one arm only"
+        first = f"Try {one}, {stop}: {because}." if one.cap else "Try nothing."
+        more = "" if replay.same else f"; a sequence gains between {low} and {high} over it ({level})"
+        more += "" if replay.tasks >= FEWEST_TASKS else f"; {replay.tasks} tasks are too few to be sure of much"
+        return first, f"{tried} {_with(replay.single_score)} for {_with(replay.single_cost)}{more}."
+
+    def show(self, every: bool = False) -> RenderableType:
+        """All of it for the terminal.
+
+        Args:
+            every: show all offers and pairs, not only those that matter.
+        """
+        parts: list[RenderableType] = [Text.assemble((repr(self.log), "bold"))]
+        parts += [f"Note: {note}." for note in self.notes]
+
+        def section(title: str, *what: RenderableType) -> None:
+            parts.extend(["", Text(title, "bold"), *what])
+
+        for curve in self.curves:
+            section(f"{curve.name}, with {100 * curve[0].level:g} % intervals over tasks", curve.table())
+        if self.ranges:
+            section(
+                "Beyond the attempts that were made, only a range is known",
+                *(f"{arm}: {found}" for arm, found in self.ranges),
+            )
+        if self.differences is not None:
+            of = f"the best of {self.k}" if self.k > 1 else "one attempt"
+            hidden = 0 if every else len(self.differences) - len(self.differences.of_the_best)
+            pairs = f" for all {len(self.differences)} pairs together" if len(self.differences) > 1 else ""
+            surely = f"{100 * self.differences.level:g} %{pairs}"
+            section(
+                f"Differences in {of}, task by task ({surely})",
+                self.differences.table(every),
+                *([f"{_count(hidden, 'more pair')}, of the other arms (--all)."] if hidden else []),
+            )
+        shared = sorted((d for d in self.difficulty if d.k > 1), key=lambda d: d.measured - d.pooled)
+        if shared:
+            section("Attempts at one task share its difficulty", *(f"{d}." for d in (shared if every else shared[:3])))
+        if self.frontier is not None:
+            hidden = len(self.frontier.offers) - len(self.frontier.efficient)
+            note = (
+                [f"Left out: {_count(hidden, 'offer')} that cost no less and score no more than one of these (--all)."]
+                if hidden and not every
+                else []
+            )
+            section("What can be had for what", self.frontier.table(every), *note, self.frontier.verdict)
+            if self.frontier.savings:
+                section("What a sequence costs at the score of one arm with a cap", self.frontier.savings_table())
+        if self.plan is not None and self.replay is not None:
+            section(
+                f"The sequence at {short(self.plan.price)} per unit of cost ({self.plan.method}: {self.plan.why})",
+                self.plan.table(),
+            )
+            section(
+                f"Replayed on {self.replay.tasks} tasks, each held out from the plan that was tried on it",
+                self.replay.table(),
+            )
+        section("What to do", *self.advice)
+        return Group(*parts)
+
+    def __str__(self) -> str:
+        return tables.as_text(self.show())
+
+    def data(self) -> dict[str, Any]:
+        """All of it as plain data, for JSON."""
+        from maxatk.attempts.study import data as study_data
+
+        return study_data.data(self)
+
+    def page(self, path: str | os.PathLike[str], title: str | None = None) -> None:
+        """Write it as a web page of one file, which needs no network (extra ``page``).
+
+        Args:
+            path: the file.
+            title: the heading.
+        """
+        from maxatk.attempts.study import page
+
+        page.write(self, path, title)
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+def _with(found: Any) -> str:
+    low, value, high = tables.ends(found)
+    return f"{value} ({low} to {high})"
+
+
+def study(
+    log: Log,
+    k: int | Sequence[int] | None = None,
+    *,
+    price: float | None = None,
+    budget: float | None = None,
+    reach: float | None = None,
+    passed: float | None = None,
+    stop_at: float | None = None,
+    level: float = 0.95,
+    rng: Any = 0,
+    progress: bool | Callable[[str], None] = False,
+) -> Study:
+    """All that a log says: curves, differences, the frontier, a sequence and its replay, and what to do.
+
+    Args:
+        log: the log.
+        k: numbers of attempts for the curves; 1, 2, 4, ... as far as every task goes unless given.
+        price: what one unit of cost is worth in score. Without a price or budget an attempt of average cost must bring
+            a twentieth of the range of scores.
+        budget: instead of a price, what may be spent per task on average.
+        reach: instead of both, the mean score to reach.
+        passed: the score from which on an attempt passes; the greatest of the log unless given.
+        stop_at: the score at which to stop; chosen among the scores of the log unless given.
+        level: of the intervals.
+        rng: a seed or a ``Generator`` for the folds of cross-validation.
+        progress: a function to be told what is at work, or true for a line on standard error.
+
+    >>> from maxatk import attempts as at
+    >>> log = at.recorded().select(arms=["L-BFGS-B", "annealing"])
+    >>> found = at.study(log, price=0.5)
+    >>> found.plan.arms[:9]
+    ['L-BFGS-B', 'L-BFGS-B', 'L-BFGS-B', 'L-BFGS-B', 'L-BFGS-B', 'L-BFGS-B', 'annealing', 'annealing', 'annealing']
+    >>> found.advice[0].startswith("Try L-BFGS-B × 6, then annealing × 3")
+    True
+    """
+    goal: dict[str, Any] = {"price": price, "budget": budget, "reach": reach}
+    if any(x is not None for x in goal.values()):
+        Goal.of(price, budget, reach)  # refused before any work
+    with reporter(progress, "reading", lambda part: f"at work: {part}") as tell, warnings.catch_warnings():
+        warnings.simplefilter("ignore", AttemptsWarning)  # they are among the notes
+        return _study(log, k, goal, passed, stop_at, level, rng, tell or (lambda part: None))
+
+
+def _study(
+    log: Log, k: Any, goal: dict[str, Any], passed: float | None, stop_at: float | None, level: float, rng: Any,
+    tell: Callable[[str], None],
+) -> Study:  # fmt: skip
+    tell("curves")
+    notes = list(log.notes)
+    least = int(log.counts[log.counts > 0].min())
+    wanted = [2**i for i in range(least.bit_length())] if k is None else numbers_of_attempts(k)
+    within, beyond = [one for one in wanted if one <= least], [one for one in wanted if one > least]
+    if far := [one for one in beyond if one > FARTHEST * least]:
+        raise InputError(
+            f"k = {far[0]} is more than {FARTHEST} times the {least} attempts that every task has: the log does not say"
+        )
+    graded = len(np.unique(log.score)) > 2
+    curves: list[Curve] = []
+    if within and graded:
+        curves.append(log.max_at_k(within, level=level))
+    if within and (passed is not None or not graded):
+        curves.append(log.pass_at_k(within, passed, level=level))
+    tell("what lies beyond")
+    ranges = tuple((arm, log.pass_range(one, passed, arm, level)) for arm in log.arms for one in beyond)
+    if beyond and graded and passed is None:
+        notes.append(f"pass@k is about reaching {short(log.top)}, the greatest score of the log")
+    tell("differences")
+    most = max(within, default=1)
+    pairs = differences(log, most, level) if len(log.arms) > 1 and _share_tasks(log) else None
+    tell("costs")
+    priced = _priced(log, notes)
+    offers = plan = replay = None
+    if priced is not None:
+        if all(x is None for x in goal.values()):
+            goal = {"price": _usual_price(priced)}
+            notes.append(
+                f"no price or budget was given: an attempt of average cost must bring {100 * USUAL_GAIN:g} % of the "
+                f"range of scores, that is {short(goal['price'])} per unit of cost"
+            )
+        tell("the frontier")
+        offers = frontier(priced, stop_at=stop_at, passed=passed, level=level, rng=rng)
+        tell("a sequence")
+        plan = sequence(priced, **goal, stop_at=stop_at, rng=rng)
+        if plan.method == "portfolio":
+            notes.append(plan.why)
+        tell("its replay")
+        replay = cross_replay(priced, **goal, stop_at=stop_at, passed=passed, level=level, rng=rng)
+    return Study(
+        log, tuple(curves), ranges, tuple(difficulty(log)), pairs, most, offers, plan, replay, tuple(notes)
+    )  # fmt: skip
+
+
+def _share_tasks(log: Log) -> bool:
+    """Whether every two arms have a task in common."""
+    tried = (log.counts > 0).astype(np.int64)
+    return bool((tried.T @ tried > 0).all())
+
+
+def _priced(log: Log, notes: list[str]) -> Log | None:
+    """The part of a log with which costs can be weighed: arms whose costs are known, tasks that all of them tried."""
+    unknown = np.array([np.isnan(log.cost[log.arm == number]).mean() for number in range(len(log.arms))])
+    if (unknown > MOST_UNKNOWN).all():
+        notes.append("too few costs are known to weigh scores against them")
+        return None
+    left_out = [arm for arm, share in zip(log.arms, unknown.tolist(), strict=True) if share > MOST_UNKNOWN]
+    if left_out:
+        notes.append(f"left out of all that concerns costs, for want of them: {', '.join(left_out)}")
+    kept = log.select(arms=[arm for arm in log.arms if arm not in left_out])
+    if np.isnan(kept.cost).any():
+        notes.append("costs that are not known count as the mean of their arm")
+        kept = kept.fill_costs()
+    complete = (kept.counts > 0).all(axis=1)
+    if complete.sum() < 2:
+        notes.append("fewer than two tasks were tried by all arms: nothing can be said of sequences")
+        return None
+    if not complete.all():
+        notes.append(f"what concerns costs is about the {int(complete.sum())} tasks that all arms tried")
+        kept = kept.select(least=1)
+    if not kept.cost.any():
+        notes.append("all attempts cost nothing: there is nothing to weigh scores against")
+        return None
+    if len(np.unique(kept.score)) < 2:
+        notes.append("all attempts score the same: there is nothing to choose")
+        return None
+    return kept
+
+
+def _usual_price(log: Log) -> float:
+    low = log.score_range[0] if log.score_range is not None else float(log.score.min())
+    return USUAL_GAIN * (log.top - low) / float(log.cost.mean())

@@ -1,0 +1,63 @@
+"""Tables of numbers with intervals, as they are printed: rounded outward, in as many decimals as the width asks for."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+
+from maxatk.attempts.estimates.intervals import Estimate, digits
+from maxatk.show.bounds import at_least, at_most
+
+Side: TypeAlias = Literal["left", "right"]
+
+
+def plain_table(*columns: tuple[str, Side]) -> Table:
+    """A table without lines, of columns with a heading and a side."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading, side in columns:
+        table.add_column(heading, justify=side, overflow="fold")  # a narrow terminal cuts nothing off
+    return table
+
+
+def as_text(*parts: RenderableType, width: int = 110) -> str:
+    """What would be printed, as plain text."""
+    console = Console(width=width, color_system=None, highlight=False, markup=False, emoji=False)
+    with console.capture() as captured:
+        for part in parts:
+            console.print(part)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def ends(found: Estimate) -> tuple[str, str, str]:
+    """The lower end, the value and the upper end in decimals; the ends are rounded outward."""
+    places = digits(found)
+    return at_least(found.lower, places), f"{found.value:.{places}f}", at_most(found.upper, places)
+
+
+def data(found: Estimate) -> dict[str, Any]:
+    """An estimate for JSON, which has no infinities."""
+    return {
+        "value": found.value,
+        "lower": found.lower if math.isfinite(found.lower) else None,
+        "upper": found.upper if math.isfinite(found.upper) else None,
+        "tasks": found.tasks,
+        "level": found.level,
+        "how": found.how,
+    }
+
+
+def short(x: float) -> str:
+    """A number to three digits, without an exponent where it is not needed."""
+    if not math.isfinite(x) or x == 0:
+        return f"{x:g}" if x else "0"
+    places = max(2 - math.floor(math.log10(abs(x))), 0)
+    return f"{x:.3g}" if places > 6 else f"{x:.{places}f}"
+
+
+def spelled(arms: Sequence[str], then: str = ", ") -> str:
+    """A sequence of arms in words, repetitions counted."""
+    runs = [(arm, len(list(same))) for arm, same in itertools.groupby(arms)]
+    return then.join(arm if n == 1 else f"{arm} × {n}" for arm, n in runs) or "nothing"

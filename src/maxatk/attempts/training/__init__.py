@@ -1,0 +1,1 @@
+"""Weights that train a model for the best of its samples."""

@@ -1,0 +1,159 @@
+"""Weights for samples of another policy than the one that is trained.
+
+Samples come from ``mu``, ratios are ``rho = p / mu``. A set of ``k`` samples counts with the product of its ratios.
+With rewards sorted, let ``p_j`` be the mean of ``rho_{i_1} ... rho_{i_{k-1}}`` over all sets of ``k - 1`` of the first
+``j`` samples. A gap between rewards then counts ``p_j`` times what it counts on-policy, and a sample ``rho_i`` times.
+The means come from a recursion in ``O(n k)``, an average at every step, so that only what is truly large is large.
+"""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from maxatk.attempts.training.arrays import Array, Library, like, refuse
+from maxatk.attempts.training.groups import by_group
+from maxatk.attempts.training.on_policy import BASELINES, chosen, in_order, known, of_groups
+from maxatk.attempts.training.subsets import chances
+from maxatk.base import checks
+from maxatk.base.errors import InputError
+
+METHODS = ("auto", "product", "plug-in")
+MOST_TRIES = 10**15
+CELLS = 2**22  # how many numbers of a table are held at once
+
+
+def off_policy_weights(
+    rewards: Any, ratios: Any, k: int, baseline: str = "auto", *, method: str = "auto", index: Any = None
+) -> Any:
+    """The weights of :func:`weights` for samples that another policy drew.
+
+    Args:
+        rewards: as for :func:`weights`.
+        ratios: of the same shape: the probability of each sample under the policy that is trained, divided by that
+            under the policy that drew it. For a text, that is the product over its tokens.
+        k: how many tries the policy will get.
+        baseline: as for :func:`weights`; for ``"product"`` only.
+        method: ``"product"`` is unbiased, for ``k <= n``. Its variance grows with ``k`` and with the spread of the
+            ratios. ``"plug-in"`` differentiates the max@k of the samples' law, weighted by ratio: less variance, a
+            bias of the order ``1 / n``, any ``k``. ``"auto"`` takes the product where ``k <= n``, and else the plug-in.
+        index: as for :func:`weights`.
+
+    >>> from maxatk import attempts as at
+    >>> at.off_policy_weights([0.0, 1.0, 1.0, 4.0], [1.0, 1.0, 1.0, 1.0], k=2, baseline="others").round(12).tolist()
+    [-0.5, -0.5, -0.5, 1.5]
+    >>> at.off_policy_weights([0.0, 1.0, 4.0], [2.0, 1.0, 0.5], k=2).tolist()
+    [0.0, 0.6666666666666666, 1.8333333333333333]
+    >>> at.off_policy_weights([0.0, 1.0], [1.0, 1.0], k=3).tolist()              # fewer samples than tries
+    [-0.1875, 0.1875]
+    """
+    k, baseline = checks.integer(k, "k", least=1, most=MOST_TRIES), known(baseline, "baseline", BASELINES)
+    method = known(method, "method", METHODS)
+
+    def rule(xp: Library, name: str, rows: tuple[Array, ...]) -> Array:
+        return _of_groups(xp, name, *rows, k=k, baseline=baseline, method=method)
+
+    return by_group({"rewards": rewards, "ratios": ratios}, index, rule, nonnegative="ratios")
+
+
+def _of_groups(xp: Library, name: str, rewards: Array, ratios: Array, *, k: int, baseline: str, method: str) -> Array:
+    """The weights of groups [G, n]."""
+    n = rewards.shape[-1]
+    if method == "plug-in" or (method == "auto" and k > n):
+        if baseline != "auto":
+            raise InputError(f"baseline {baseline!r} is for method 'product'; 'plug-in' is centred by itself")
+        return _plug_in(xp, name, rewards, ratios, k)
+    baseline = chosen(baseline, n, k, name)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused below
+        if k == 1:  # what a sample is worth does not depend on others
+            found = ratios * of_groups(xp, name, rewards, k, baseline)
+        else:
+            G, some = rewards.shape[0], max(CELLS // (n * k), 1)
+            cuts = [*range(0, G, some), G] if G else [0, 0]
+            parts = [(rewards[i:j, :], ratios[i:j, :]) for i, j in pairwise(cuts)]
+            found = xp.concat([_product(xp, name, *part, k, baseline) for part in parts])
+
+    def message(where: str, _: float) -> str:
+        return f"products of {k} ratios of {name} are too large for {ratios.dtype}: method 'plug-in' takes no products"
+
+    refuse(xp, ~xp.isfinite(found), found, message)
+    return found
+
+
+def _product(xp: Library, name: str, rewards: Array, ratios: Array, k: int, baseline: str) -> Array:
+    """Unbiased weights of groups [G, n], by products of ratios over subsets; ``2 <= k <= n``."""
+    n = rewards.shape[-1]
+    rising, gaps, order, place = in_order(xp, name, rewards)
+    rho = xp.take_along_axis(ratios, order, axis=-1)
+    d, j = np.arange(k, dtype=np.float64), np.arange(n, dtype=np.float64).reshape(n, 1)
+    shares = like(xp, d / np.maximum(j, 1.0), rho)  # of all sets of d of j samples, those with the j-th
+    table = _mean_products(xp, rho, shares)
+    w = like(xp, chances(n, k), rewards)
+    mean = xp.stack([row[:, k - 1] for row in table], axis=-1)  # [G, n] of k - 1 among the first 0..n-1 samples
+    rises = w[1:] * mean[:, 1:] * gaps
+    reached = xp.cumulative_sum(rises, axis=-1, include_initial=True)
+    if baseline == "none":
+        value = w * rising
+        found = rho * (value * mean + _summed(xp, value * rho, table, rho, shares, holding=True))
+    elif baseline == "others":
+        # A sample's contribution less what those of the others would be on average without it: contributions of
+        # samples below it, of gaps below it to samples above it, and of gaps above it.
+        above = xp.flip(xp.cumulative_sum(xp.flip(rho, axis=-1), axis=-1), axis=-1)[:, 1:]  # ratios above each gap
+        nothing = xp.zeros_like(rho[:, :1])
+        below = xp.cumulative_sum((rho * reached)[:, :-1], axis=-1, include_initial=True)
+        across = reached * xp.concat([above, nothing], axis=-1)
+        parts = xp.concat([nothing, w[1:] * gaps * above], axis=-1)
+        without = below + across + _summed(xp, parts, table, rho, shares, holding=False)
+        found = rho * (reached - without / (n - k))
+    else:
+        found = rho * reached
+    return xp.take_along_axis(found, place, axis=-1)
+
+
+def _mean_products(xp: Library, rho: Array, shares: Array) -> list[Array]:
+    """For ``j = 0..n-1``: the mean products of ``0..k-1`` of the first ``j`` ratios [G, k].
+
+    They are elementary symmetric polynomials over their numbers of terms.
+    """
+    empty = xp.zeros_like(rho[:, :1])
+    table = [xp.concat([empty + 1, *[empty] * (shares.shape[-1] - 1)], axis=-1)]
+    for j in range(1, rho.shape[-1]):
+        without, fewer = table[-1], xp.concat([empty, table[-1][:, :-1]], axis=-1)
+        table.append((1 - shares[j, :]) * without + shares[j, :] * rho[:, j - 1 : j] * fewer)
+    return table
+
+
+def _summed(xp: Library, parts: Array, table: list[Array], rho: Array, shares: Array, *, holding: bool) -> Array:
+    """``sum_j parts_j mean_j`` over the sets that hold each sample, less its ratio, or that do not hold it [G, n].
+
+    ``mean_j`` is the last entry of row ``j = 0..n-1`` of the table. Its recursion is followed back, as in reverse
+    differentiation; nothing is subtracted.
+    """
+    nothing = xp.zeros_like(rho[:, :1])
+    behind = xp.zeros_like(table[0])  # what the entries of row j count for in the sum, from row j on
+    found = [nothing]  # no row has the best sample
+    for j in range(rho.shape[-1] - 1, 0, -1):
+        behind = xp.concat([behind[:, :-1], behind[:, -1:] + parts[:, j : j + 1]], axis=-1)
+        held, left = (shares[j, :] * behind)[:, 1:], (1 - shares[j, :]) * behind
+        counted = held * table[j - 1][:, :-1] if holding else left * table[j - 1]
+        found.append(xp.sum(counted, axis=-1, keepdims=True))
+        behind = left + rho[:, j - 1 : j] * xp.concat([held, nothing], axis=-1)
+    return xp.concat(found[::-1], axis=-1)
+
+
+def _plug_in(xp: Library, name: str, rewards: Array, ratios: Array, k: int) -> Array:
+    """Weights by the law of the samples, each weighted by its ratio: biased, for any ``k``.
+
+    With ``q = rho / sum rho`` and ``F`` its distribution function, a reward ``x`` is worth ``u(x)`` beside ``k - 1``
+    draws, ``u' = F^(k-1)``; the weights are ``k q_i (u_i - sum q u)``.
+    """
+    largest = xp.max(ratios, axis=-1, keepdims=True)
+    refuse(xp, largest <= 0, largest, lambda where, _: f"all ratios of {name} are 0")
+    _, gaps, order, place = in_order(xp, name, rewards)
+    share = ratios / largest
+    share = share / xp.sum(share, axis=-1, keepdims=True)
+    q = xp.take_along_axis(share, order, axis=-1)
+    below = xp.cumulative_sum(q, axis=-1)[:, :-1]
+    worth = xp.cumulative_sum(below ** (k - 1) * gaps, axis=-1, include_initial=True)
+    found = k * q * (worth - xp.sum(q * worth, axis=-1, keepdims=True))
+    return xp.take_along_axis(found, place, axis=-1)

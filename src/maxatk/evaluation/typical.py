@@ -1,0 +1,63 @@
+"""What a policy typically does, for figures and contrasts: the likeliest histories, and no bound is claimed."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from maxatk.base.types import Floats, Ints, Number
+from maxatk.evaluation.law import Law
+from maxatk.evaluation.propagation import Atoms, Propagation
+from maxatk.evaluation.units import Units
+from maxatk.policies import CompressedPolicy, check_policy
+from maxatk.problem.mdp import MDP
+
+FEW_ATOMS = 20_000  # that are followed
+
+
+def visits(mdp: MDP, policy: CompressedPolicy, rollout: int, best: Number) -> Floats:
+    """How often each action is expected to be taken in each state of one rollout, ``[S, A]``, with ``best`` in hand."""
+    return single_rollout(mdp, policy, rollout, best)[1]
+
+
+def single_rollout(
+    mdp: MDP, policy: CompressedPolicy, rollout: int, best: Number, worth_counting: Number = -math.inf
+) -> tuple[Law, Floats]:
+    """The law of the return of one rollout, with ``best`` in hand, and how often it takes each action where [S, A].
+
+    What is too unlikely to be followed is counted at its least return. Actions count while the return may still exceed
+    ``worth_counting``.
+    """
+    walk = _Typical(mdp, policy, best, worth_counting)
+    nothing = np.array([walk.units.true.units(-math.inf)])  # only the policy knows what is in hand
+    own = replace(walk.first(best), value=nothing)
+    return walk.laws(walk.rollout(policy, rollout, own, later=False)).low, walk.visits
+
+
+def best_after(mdp: MDP, policy: CompressedPolicy, rollouts: int) -> Law:
+    """The law of the best return after so many rollouts, one at least."""
+    walk = _Typical(mdp, policy, policy.best_so_far)
+    bests = walk.first(policy.best_so_far)
+    for i in range(rollouts):
+        if not len(bests.prob):  # nothing is left to follow
+            break
+        bests = walk.rollout(policy, i, bests, later=True)
+    return walk.laws(bests).low
+
+
+class _Typical(Propagation):
+    """Follows the likeliest histories, and counts what is done in them."""
+
+    def __init__(self, mdp: MDP, policy: CompressedPolicy, best: Number, worth_counting: Number = -math.inf) -> None:
+        check_policy(policy, None, mdp.horizon)
+        share = 1e-6 * (mdp.return_range[1] - mdp.return_range[0]) / mdp.horizon
+        super().__init__(mdp, Units.of(mdp, policy, best), share, FEW_ATOMS)
+        self.visits: Floats = np.zeros((mdp.n_states, mdp.n_actions))  # [S, A] how often actions are taken
+        self._worth_counting = float(worth_counting)  # a return must still be able to exceed it for a visit to count
+
+    def acted(self, h: int, atoms: Atoms, action: Ints) -> None:
+        """Count the actions."""
+        S, A = self.visits.shape
+        state = atoms.place[1]
+        open_still = self.nearest(atoms.value) + self.mdp.most[h, state] > self._worth_counting
+        self.visits += np.bincount(state * A + action, atoms.prob * open_still, S * A).reshape(S, A)

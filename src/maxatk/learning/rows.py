@@ -1,0 +1,85 @@
+"""Rows of a generative model: each sampled as often as a learner asks for, or along the trials of a policy."""
+
+from typing import Any, TypeVar
+
+import numpy as np
+
+from maxatk.base import checks
+from maxatk.base.archive import Archive
+from maxatk.base.errors import InputError
+from maxatk.base.types import Floats, Ints
+from maxatk.learning.data import Data
+from maxatk.learning.ledger import Ledger
+from maxatk.learning.models import CheckedModel
+from maxatk.planning import Plan, Solver, Status
+from maxatk.problem.objective import Objective
+
+PlanT = TypeVar("PlanT", bound=Plan)
+
+CHUNK = 2**18  # samples in one call of the model
+
+
+class RowLedger(Ledger):
+    """What was drawn from the rows of a model; the arguments are those of :class:`Ledger`."""
+
+    def __init__(self, model: CheckedModel, rng: np.random.Generator, **arguments: Any) -> None:
+        super().__init__(model.signature(), rng, **arguments)
+        self.model = model
+        self.data = Data(model)  # what the model of the problem is built from
+        self.trials = Data(model)  # what the trials of the present policy drew
+        self.returns: Floats = np.zeros(0)  # [T] the best returns of these trials
+        self.round = 0
+        self.target: Ints = np.zeros(model.n_rows, np.int64)  # [N] how many samples each row is to have
+        self.open()
+
+    @property
+    def samples(self) -> int:
+        """All samples drawn so far."""
+        return self.data.samples + self.trials.samples
+
+    def fill(self) -> None:
+        """Sample every row up to its target."""
+        while (behind := np.flatnonzero(self.data.counts < self.target)).size:
+            row = int(behind[0])
+            n = min(int(self.target[row] - self.data.counts[row]), CHUNK)
+            self.data.add(row, *self._draw(row, n))
+            self.settle()
+
+    def try_out(self, row: int, n: int) -> tuple[Ints, Floats]:
+        """Samples for a trial of a policy; :meth:`settle` must follow when the trial is over."""
+        outcomes = self._draw(row, n)
+        self.trials.add(row, *outcomes)
+        return outcomes
+
+    def _draw(self, row: int, n: int) -> tuple[Ints, Floats]:
+        self.about_to_draw(n)
+        return self.model.sample(row, n, self.rng)
+
+    def plan(self, solver: Solver[PlanT], k: int) -> PlanT:
+        """A plan for the empirical problem."""
+        plan = solver.solve(self.data.mdp(), Objective(k))
+        if plan.status is Status.INTERRUPTED:  # it has caught what was meant for the whole run
+            raise KeyboardInterrupt
+        return plan
+
+    def next_round(self, target: Ints) -> None:
+        """Begin another round: the trials of the last policy count as samples of their rows."""
+        self._settled = False
+        self.data.merge(self.trials)
+        self.trials, self.returns = Data(self.model), np.zeros(0)
+        self.target = target
+        self.round += 1
+        self.settle()
+
+    def members(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Counts of both kinds, returns, round and target."""
+        arrays = {**self.data.arrays("data"), **self.trials.arrays("trials")}
+        return {"round": self.round}, {**arrays, "returns": self.returns, "target": self.target}
+
+    def take_up(self, file: Archive) -> None:
+        """Read what :meth:`members` wrote, or raise :class:`InputError`."""
+        self.round = checks.integer(file.header.get("round"), "round")
+        self.data, self.trials = Data.read(file, "data", self.model), Data.read(file, "trials", self.model)
+        self.returns, self.target = file.array("returns", "<f8"), file.array("target", "<i8")
+        if len(self.target) != self.model.n_rows or not np.isfinite(self.returns).all():
+            raise InputError("its arrays make no sense")

@@ -1,0 +1,47 @@
+"""Acting: what to do, given all that was seen, or the part of it that a class of policies may remember.
+
+The classes of the paper, from the largest to the smallest, and what a policy of each is a function of:
+
+========================  ==========================================================  =========
+:class:`HistoryPolicy`    everything seen: all rollouts so far, step by step          ``Π_H``
+:class:`AdaptivePolicy`   rollout, step, state, best return so far M, return so far G  ``Π_C``
+:class:`NoBestPolicy`     rollout, step, state, G
+:class:`NoReturnPolicy`   rollout, step, state, M
+:class:`MarkovPolicy`     rollout, step, state (or step and state alone)              ``Π_M``
+========================  ==========================================================  =========
+
+By Proposition 2 an adaptive policy can be as good as any. Every policy can :meth:`~Policy.begin` a :class:`Trial`,
+which keeps count for a caller who only has states and rewards; all but history policies can also be asked directly,
+with :meth:`~CompressedPolicy.action`. Rollouts, steps, states and actions count from 0.
+
+Where rollouts cost something, a policy may stop before one (:meth:`~Policy.stops`), and give one up (``ABANDON``).
+"""
+
+from maxatk.policies.functions import AdaptivePolicy, NoBestPolicy, NoReturnPolicy, RoundingPolicy
+from maxatk.policies.history import History, HistoryPolicy, HistoryTrial, Seen
+from maxatk.policies.mixed import MixedPolicy, MixedTrial
+from maxatk.policies.policy import ABANDON, CompressedPolicy, CompressedTrial, Lot, Policy, Rule, Trial, check_policy
+from maxatk.policies.tables import ByBestPolicy, MarkovPolicy
+
+__all__ = [
+    "ABANDON",
+    "AdaptivePolicy",
+    "ByBestPolicy",
+    "CompressedPolicy",
+    "CompressedTrial",
+    "History",
+    "HistoryPolicy",
+    "HistoryTrial",
+    "Lot",
+    "MarkovPolicy",
+    "MixedPolicy",
+    "MixedTrial",
+    "NoBestPolicy",
+    "NoReturnPolicy",
+    "Policy",
+    "RoundingPolicy",
+    "Rule",
+    "Seen",
+    "Trial",
+    "check_policy",
+]

@@ -1,0 +1,323 @@
+"""``maxatk attempts``: what it prints, its JSON, its page in a real browser."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import maxatk as mk
+from attempt_worlds import ladder, specialists, twins
+from maxatk import attempts as at
+from maxatk.cli import main
+
+DATA = Path(__file__).parent / "data"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+
+
+def written(log, path):
+    """A log as a CSV file."""
+    rows = [
+        f"{log.tasks[t]},{log.arms[a]},{s!r},{c!r}"
+        for t, a, s, c in zip(log.task.tolist(), log.arm.tolist(), log.score.tolist(), log.cost.tolist(), strict=True)
+    ]
+    path.write_text("\n".join(["task,arm,score,cost", *rows]) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    return written(specialists(50, 3, 1), tmp_path_factory.mktemp("log") / "runs.csv")
+
+
+@pytest.fixture(scope="module")
+def study(runs):
+    return at.study(at.read_log(runs), price=0.02)
+
+
+def test_without_a_log_it_reads_the_recorded_one(capsys):
+    assert main(["attempts"]) == 0
+    out = capsys.readouterr().out
+    places = [
+        out.index(part)
+        for part in (
+            "Log(120 tasks, 5 arms, 6000 attempts)", "max@k, with 95 % intervals", "Differences in the best of 8",
+            "share its difficulty", "What can be had for what", "The sequence at", "Replayed on 120", "What to do",
+        )
+    ]  # fmt: skip
+    assert places == sorted(places)
+    assert len(out.split("What to do\n")[1].strip().splitlines()) == 2  # two sentences
+    assert "Try L-BFGS-B" in out
+
+
+def test_what_it_prints_is_what_the_library_says(runs, study, capsys):
+    assert main(["attempts", str(runs), "-k", "1", "2", "--price", "0.02"]) == 0
+    out = capsys.readouterr().out
+    log = at.read_log(runs)
+    for point in log.max_at_k([1, 2]):
+        assert str(point) in out
+    assert study.advice[0] in out
+    assert study.advice[1] in out
+    assert str(study.frontier.verdict) in out
+    for step in study.plan.steps:
+        assert step.arm in out
+    replay = at.cross_replay(log, price=0.02)
+    assert study.replay == replay
+    assert study.plan == at.sequence(log, price=0.02)
+
+
+def test_json_holds_it_all(runs, study, capsys):
+    assert main(["attempts", str(runs), "--price", "0.02", "--json"]) == 0
+    printed = capsys.readouterr().out
+    data = json.loads(printed)
+    assert data == json.loads(json.dumps(study.data()))
+    assert data["log"] == {"tasks": 50, "arms": ["algebra", "search", "general"], "attempts": 450}
+    assert data["advice"] == list(study.advice)
+    assert {(c["arm"], c["k"]) for c in data["curves"]} == {(a, k) for a in study.log.arms for k in (1, 2)}
+    assert data["plan"]["arms"] == study.plan.arms
+    assert data["replay"]["gain"]["value"] == study.replay.gain.value
+    assert data["replay"]["verdict"] == study.replay.verdict
+    assert len(data["frontier"]["offers"]) == len(study.frontier.offers)
+    assert len(data["differences"]) == 3
+    assert set(data) == {
+        "log", "advice", "notes", "curves", "ranges", "difficulty", "differences", "frontier", "plan", "replay"
+    }  # fmt: skip
+
+
+def test_numbers_of_attempts_in_every_spelling(capsys):
+    log, found = str(DATA / "tau_airline_gpt4o.csv"), []
+    for words in (["-k", "1", "3", log], [log, "-k", "1,3"], ["-k1,3", log], ["-k", "1", "3", "--price", "1", log]):
+        assert main(["attempts", *words, "--json"]) == 0
+        found.append([c["k"] for c in json.loads(capsys.readouterr().out)["curves"]])
+    assert found == [[1, 3]] * 4
+
+
+def test_beyond_the_attempts_there_is_a_range_and_no_number(tmp_path, capsys):
+    path = written(ladder(60, 4, 1), tmp_path / "x.csv")
+    assert main(["attempts", str(path), "-k", "4", "8", "--price", "0.01"]) == 0
+    out = capsys.readouterr().out
+    assert "Beyond the attempts that were made, only a range is known" in out
+    found = at.read_log(path).pass_range(8, arm="big")
+    assert f"big: {found}" in out
+    assert "pass@8  " not in out
+    assert main(["attempts", str(path), "-k", "17"]) == 2
+    assert capsys.readouterr().err == (
+        "maxatk: k = 17 is more than 4 times the 4 attempts that every task has: the log does not say\n"
+    )
+
+
+def test_pass_or_fail_and_thresholds(tmp_path, runs, capsys):
+    path = written(ladder(60, 4, 1), tmp_path / "x.csv")
+    assert main(["attempts", str(path), "--price", "0.01"]) == 0
+    out = capsys.readouterr().out
+    assert "pass@k" in out
+    assert "max@k" not in out
+    assert main(["attempts", str(runs), "--price", "0.01", "--passed", "0.5"]) == 0
+    out = capsys.readouterr().out
+    assert "pass@k" in out
+    assert "max@k" in out
+
+
+def test_what_to_do_can_be_one_arm(tmp_path, capsys):
+    path = written(twins(80, 8, 2), tmp_path / "x.csv")
+    assert main(["attempts", str(path), "--price", "0.2"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"Try (left|right) × \d, and stop as soon as one scores at least 1.00: nothing that switches", out)
+    assert main(["attempts", str(path), "--price", "50"]) == 0
+    assert "Try nothing: no attempt brings 50.0 per unit of cost." in capsys.readouterr().out
+    assert main(["attempts", str(DATA / "tau_airline_gpt4o.csv")]) == 0
+    out = capsys.readouterr().out
+    assert "there is one arm only" in out
+    assert "0.72 [0.59, 0.85]" in out or "0.72  0.59 to 0.85" in out
+
+
+def test_a_gain_that_may_be_chance_is_no_advice(study):
+    doubtful = replace(study.replay, gain=at.Estimate(0.01, -0.001, 0.02, 50, 0.95, "t"))
+    first, second = replace(study, replay=doubtful).advice
+    assert first.startswith(f"Try {study.plan.single}, and stop as soon as one scores")
+    assert "a sequence gains between -0.00" in second
+    clear = replace(study.replay, gain=at.Estimate(0.01, 0.001, 0.02, 50, 0.95, "t"))
+    first, second = replace(study, replay=clear).advice
+    assert first == f"Try {study.plan.words}"
+    assert "better by 0.00" in second
+
+
+def test_budgets_scores_and_parts(tmp_path, capsys):
+    runs = written(specialists(30, 2, 1), tmp_path / "x.csv")
+    for words in (["--budget", "4"], ["--reach", "0.5"], ["--arms", "search, algebra"], ["--least", "2"], ["--all"]):
+        assert (
+            main(["attempts", str(runs), *words, "--price", "0.02"][: 4 if words[0] in ("--budget", "--reach") else 9])
+            == 0
+        )
+        out = capsys.readouterr().out
+        assert "What to do" in out
+        if words[0] == "--arms":
+            assert "general" not in out
+        if words[0] == "--all":
+            assert "(--all)" not in out
+        elif words[0] == "--least":
+            assert "that cost no less and score no more than one of these (--all)." in out
+
+
+def test_few_tasks_costs_that_are_missing_and_other_notes(tmp_path, capsys):
+    rows = ["task,arm,score,cost"]
+    rng = np.random.default_rng(0)
+    for t in range(20):
+        for arm in ("a", "b", "free"):
+            cost = "" if arm == "free" or (arm == "b" and t == 3) else "1.5"
+            rows += [f"{t},{arm},{rng.integers(0, 3) / 2},{cost}" for _ in range(2)]
+    rows.append("99,a,1,1")
+    (tmp_path / "x.csv").write_text("\n".join(rows))
+    assert main(["attempts", str(tmp_path / "x.csv")]) == 0
+    out = capsys.readouterr().out
+    assert "Note: task '99' has a single attempt of arm 'a'" in out
+    assert "Note: left out of all that concerns costs, for want of them: free." in out
+    assert "Note: costs that are not known count as the mean of their arm." in out
+    assert "Note: what concerns costs is about the 20 tasks that all arms tried." in out
+    assert "one attempt of each arm at most, since 20 tasks are too few" in out
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("a,x,1,2", "There is too little in the log"),
+        ("a,x,1,0\nb,x,0,0", "all attempts cost nothing"),
+        ("a,x,1,1\nb,x,1,1", "all attempts score the same"),
+        ("a,x,1,\nb,x,0,", "too few costs are known"),
+        ("a,x,1,1\nb,y,0,1", "fewer than two tasks were tried by all arms"),
+    ],
+)
+def test_logs_with_little_in_them(tmp_path, content, said, capsys):
+    (tmp_path / "x.csv").write_text(f"task,arm,score,cost\n{content}\n")
+    assert main(["attempts", str(tmp_path / "x.csv")]) == 0
+    assert said in capsys.readouterr().out
+    assert main(["attempts", str(tmp_path / "x.csv"), "--json", "--page", str(tmp_path / "x.html")]) == 0
+    assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["no.csv"], "no.csv: cannot be read: No such file or directory"),
+        (["{runs}", "--score", "points"], "{runs}: there is no column 'points' for the score: there are task, arm, "),
+        (["{runs}", "--price", "1", "--budget", "2"], "give one of a price per unit of cost, a budget per task and"),
+        (["{runs}", "--price", "-1"], "price must not be negative, but is -1"),
+        (["{runs}", "--reach", "7"], "no sequence scores 7 on these tasks: the best has "),
+        (["{runs}", "--level", "1"], "level must lie between 0 and 1, not 1.0"),
+        (["{runs}", "-k", "x"], "Invalid value for '-k': 'x' is not a list of whole numbers"),
+        (["{runs}", "-k", "0"], "k[0] must be at least 1, not 0"),
+        (["{runs}", "--arms", "a"], "there is no arm 'a': "),
+        (["{runs}", "--page", "{runs}"], "--page {runs} would overwrite the log"),
+        (["{runs}", "--page", "/no/x.html"], "/no/x.html: cannot be written: No such file or directory"),
+        (["{runs}", "{runs}", "--task", "tsk"], "{runs}: there is no column 'tsk' for the task: did you mean 'task'?"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(runs, words, message, capsys):
+    before = runs.read_text()
+    assert main(["attempts", *(word.format(runs=runs) for word in words)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"maxatk: {message.format(runs=runs)}")
+    assert captured.err.count("\n") == 1
+    assert runs.read_text() == before
+
+
+def test_progress_is_told(runs):
+    told = []
+    at.study(at.read_log(runs), price=0.02, progress=told.append)
+    assert told == ["curves", "what lies beyond", "differences", "costs", "the frontier", "a sequence", "its replay"]
+
+
+def test_in_a_narrow_terminal(runs, study):
+    """Nothing is cut off: long lines wrap, and every arm is there."""
+    script = "import sys; from maxatk.cli import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "attempts", str(runs), "--price", "0.02"],
+        env={"COLUMNS": "60", "PATH": "/usr/bin", "FORCE_COLOR": "1", "TERM": "xterm"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
+    assert max(map(len, plain.splitlines())) <= 60
+    assert "…" not in plain
+    for arm in study.log.arms:
+        assert arm in plain
+
+
+# The page.
+
+
+def test_a_page_is_one_file(study, tmp_path):
+    pytest.importorskip("altair", reason="pages need the extra page")
+    study.page(tmp_path / "x.html", title="Runs <&>")
+    text = (tmp_path / "x.html").read_text()
+    assert len(text) < 3e6
+    assert "default-src 'none'" in text
+    shown = re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
+    assert "http" not in shown.replace("http-equiv", "")
+    assert not re.search(r"<(link|img|iframe)|@import|url\(", shown)
+    assert "<h1>Runs &lt;&amp;&gt;</h1>" in shown
+    assert shown.count("<tr>") > 20
+
+
+def test_names_in_a_page_are_only_names(tmp_path):
+    pytest.importorskip("altair", reason="pages need the extra page")
+    evil = "</script><script>alert(1)</script>"
+    rows = [
+        {"task": t, "arm": a, "score": float(t % 2), "cost": 1.0}
+        for t in range(40)
+        for a in (evil, "b")
+        for _ in range(2)
+    ]
+    at.study(at.Log.from_records(rows), price=0.1).page(tmp_path / "x.html")
+    text = (tmp_path / "x.html").read_text()
+    assert evil not in text
+    assert "&lt;/script&gt;" in text
+
+
+def test_a_page_that_cannot_be_made(study, tmp_path, monkeypatch):
+    pytest.importorskip("altair", reason="pages need the extra page")
+    with pytest.raises(mk.InputError, match="cannot be written"):
+        study.page(tmp_path / "no" / "x.html")
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(mk.MissingExtraError, match=r"pip install 'maxatk\[page\]'"):
+        study.page(tmp_path / "x.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the path: apt-get install chromium")
+@pytest.mark.parametrize(
+    "options",
+    [{"viewport": {"width": 1400, "height": 900}}, {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"}],
+)
+def test_in_a_browser(study, tmp_path, options):
+    pytest.importorskip("altair", reason="pages need the extra page")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed (extra dev)")
+    path = tmp_path / "x.html"
+    study.page(path)
+    faults = []
+    with sync_api.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_context(**options).new_page()
+        page.on("console", lambda message: faults.append(message.text))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("request", lambda request: faults.append(request.url) if request.url != path.as_uri() else None)
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-ready=yes]", state="attached")
+        assert page.inner_text("#advice").startswith("Try ")
+        assert page.eval_on_selector_all(".chart svg", "all => all.length") == 2
+        dots = page.eval_on_selector_all("#frontier svg .mark-symbol path", "all => all.length")
+        assert dots >= len(study.frontier.offers)
+        assert page.evaluate("document.documentElement.scrollWidth") <= options["viewport"]["width"]
+        page.click("text=What each attempt adds and costs")
+        rows = page.eval_on_selector_all("#steps tbody tr", "all => all.map(row => row.cells[1].innerText)")
+        assert rows == study.plan.arms
+        assert page.is_visible("#steps")
+        chosen = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (chosen == "rgb(255, 255, 255)") == ("color_scheme" not in options)
+        browser.close()
+    assert faults == []

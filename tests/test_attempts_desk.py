@@ -1,0 +1,472 @@
+"""The desk: what it says, what it remembers, and that nothing is lost."""
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import maxatk as mk
+from attempt_worlds import specialists
+from maxatk import attempts as at
+from maxatk.attempts.sequences.ladder import Climb, Ladder, learned
+
+
+def plan_of(*steps, length=None, stop_at=1.0, price=0.1, budget=None, tasks=100):
+    """A plan with steps (arm, reached, gain, cost), the first ``length`` of which are to be made."""
+    made = tuple(at.Step(*step) for step in steps)
+    length = len(made) if length is None else length
+    dearest = {step.arm: 3 * step.cost for step in made}
+    single = at.Capped(made[0].arm, 1, stop_at)
+    return at.SequencePlan(
+        steps=made[:length], further=made[length:], stop_at=stop_at, price=price, budget=budget, reach=None,
+        method="greedy", why="as asked for", single=single, nothing=0.0, tasks=tasks, seen=frozenset(), dearest=dearest,
+    )  # fmt: skip
+
+
+THREE = (("small", 1.0, 0.4, 1.0), ("small", 0.6, 0.3, 1.0), ("big", 0.4, 0.5, 4.0))
+
+
+def test_a_task_from_the_first_attempt_to_the_last():
+    desk = plan_of(*THREE, ("big", 0.2, 0.2, 4.0), length=3).desk()
+    first = desk.ask("t")
+    assert (first.arm, first.stop, first.wait) == ("small", False, False)
+    assert first.why.startswith(
+        "attempt 1 of at most 3: nothing is in hand; to the tasks that get here small adds 0.400"
+    )
+    desk.tell("t", arm="small", score=0.2, cost=1.5)
+    assert desk.ask("t").arm == "small"
+    desk.tell("t", arm="small", score=0.1, cost=0.5)
+    third = desk.ask("t")
+    assert third.arm == "big"
+    assert "the best of 2 so far is 0.200, below 1.00" in third.why
+    desk.tell("t", arm="big", score=0.7, cost=4.0)
+    end = desk.ask("t")
+    assert (end.arm, end.stop) == (None, True)
+    assert end.why.startswith("the best score is 0.700, and one more attempt, big, would bring 0.0500 per unit of cost")
+    assert end.why.endswith("while the price is 0.100")
+    assert desk.spent == 6.0
+    state = desk.state("t")
+    assert (state.best, state.spent, state.over, len(state.told)) == (0.7, 6.0, True, 3)
+    assert desk.ask("t").stop  # and it stays so
+    assert str(end).startswith("stop: the best score is 0.700")
+    assert desk.records()[2] == {"task": "t", "arm": "big", "score": 0.7, "cost": 4.0}
+
+
+def test_a_score_that_is_good_enough_ends_a_task():
+    desk = plan_of(*THREE, stop_at=0.9).desk()
+    desk.ask(7)
+    desk.tell(7, arm="small", score=0.9, cost=1.0)
+    assert desk.ask(7).stop
+    assert desk.ask("7").why == "the best score of 1 attempt is 0.900, which reaches 0.900"
+    assert desk.known == ["7"]
+    nothing = plan_of(*THREE, length=0).desk()
+    assert nothing.ask("t").stop
+    assert "one more attempt, small, would bring 0.400 per unit" in nothing.ask("t").why
+
+
+def test_several_attempts_in_flight_count_as_if_they_fell_short():
+    desk = plan_of(*THREE).desk()
+    asked = [desk.ask("t") for _ in range(4)]
+    assert [ask.arm for ask in asked] == ["small", "small", "big", None]
+    assert "2 in flight, counted as if they fell short" in asked[2].why
+    assert asked[3].wait
+    assert not asked[3].stop
+    assert str(asked[3]).startswith("wait: ")
+    desk.tell("t", arm="big", score=0.5, cost=4.0)
+    assert desk.ask("t").wait
+    desk.drop("t", arm="small")  # it crashed, and may be made again
+    assert desk.ask("t").arm == "small"
+    desk.tell("t", arm="small", score=0.1, cost=1.0)
+    desk.tell("t", arm="small", score=0.3, cost=1.0)
+    assert desk.ask("t").stop
+    assert desk.state("t").best == 0.5
+    with pytest.raises(mk.InputError, match="no attempt of arm 'small' at task 't' is in flight"):
+        desk.drop("t", arm="small")
+
+
+def test_attempts_that_nobody_asked_for_count_too():
+    desk = plan_of(*THREE).desk()
+    desk.tell("t", arm="big", score=0.5, cost=4.0)
+    desk.tell("t", arm="other", score=0.6)
+    assert [desk.ask("t").arm for _ in range(3)] == ["small", "small", None]
+    assert desk.state("t").best == 0.6
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda d: d.ask(None), "a task must be named by a word or a whole number, not None"),
+        (lambda d: d.ask(""), "a task must be named by"),
+        (lambda d: d.ask(True), "a task must be named by"),
+        (lambda d: d.ask(1.5), "a task must be named by"),
+        (lambda d: d.tell("t", arm="", score=1), "arm must be the name of an arm"),
+        (lambda d: d.tell("t", arm=3, score=1), "arm must be the name of an arm"),
+        (lambda d: d.tell("t", arm="a", score=float("nan")), "score must be finite, not nan"),
+        (lambda d: d.tell("t", arm="a", score="1"), "score must be a real number, not '1'"),
+        (lambda d: d.tell("t", arm="a", score=1, cost=-1), "cost must not be negative, but is -1"),
+        (lambda d: d.tell("t", arm="a", score=1, cost=float("inf")), "cost must be finite"),
+        (lambda d: d.state("u"), "nothing is known of task 'u'"),
+        (lambda d: d.drop("u", arm="a"), "no attempt of arm 'a' at task 'u' is in flight"),
+        (lambda d: d.plan.desk(pot=5), "a pot needs the number of tasks that it must last for"),
+        (lambda d: d.plan.desk(tasks=5), "a pot needs the number of tasks"),
+        (lambda d: d.plan.desk(pot=-1, tasks=5), "pot must not be negative"),
+        (lambda d: d.plan.desk(pot=1, tasks=0), "tasks must be at least 1"),
+        (lambda d: d.plan.desk(pot=1, tasks=2).tell("t", arm="a", score=1), "cost of an attempt must be told"),
+        (lambda d: at.load_desk("/nowhere/x"), "/nowhere/x: cannot be read"),
+        (lambda d: d.save("/nowhere/x"), "/nowhere/x: cannot be written"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(call, message):
+    desk = plan_of(*THREE).desk()
+    desk.ask("t")
+    before = desk.state("t")
+    with pytest.raises(mk.InputError, match=message) as caught:
+        call(desk)
+    assert "\n" not in str(caught.value)
+    assert desk.state("t") == before
+
+
+# The ladder.
+
+
+steps = st.lists(
+    st.tuples(st.sampled_from(["a", "b"]), st.floats(0.05, 1), st.floats(0, 1), st.floats(0.1, 5)),
+    min_size=1,
+    max_size=6,
+).map(lambda found: [at.Step(arm, r, g, c) for arm, r, g, c in sorted(found, key=lambda s: -s[1])])
+
+
+@given(steps, st.floats(0, 3))
+def test_the_ladder_is_cut_at_the_best_place(found, price):
+    ladder = Ladder(found)
+
+    def net(start, stop):
+        return sum(s.reached * (s.gain - price * s.cost) for s in found[start:stop])
+
+    for start in range(len(found) + 1):
+        best = max(net(start, stop) for stop in range(start, len(found) + 1))
+        assert net(start, ladder.cut(price, start)) == pytest.approx(best, abs=1e-9)
+        stop = ladder.cut(price, start)
+        if start < len(found):
+            expected = sum(s.reached * s.cost for s in found[start:stop]) / found[start].reached
+            assert ladder.cost(start, stop) == pytest.approx(expected)
+
+
+@given(steps, st.dictionaries(st.integers(0, 5), st.integers(1, 5), max_size=3), st.floats(0, 60))
+def test_the_shadow_price_is_the_least_that_can_be_paid(found, waiting, money):
+    ladder = Ladder(found)
+    waiting = {start: n for start, n in waiting.items() if start <= len(found)}
+
+    def spent(price):
+        return sum(n * ladder.cost(start, ladder.cut(price, start)) for start, n in waiting.items())
+
+    price = ladder.shadow_price(waiting, money)
+    assert spent(price) <= money
+    lower = [0.0, *(x for x in ladder.index if 0 < x < price)]
+    assert price == 0 or all(spent(x) > money for x in lower)
+
+
+def test_an_attempt_that_is_just_worth_its_price_is_not_made():
+    ladder = Ladder([at.Step("a", 1.0, 0.5, 1.0), at.Step("a", 0.5, 0.25, 1.0)])
+    assert (ladder.cut(0.25), ladder.cut(0.2499), ladder.cut(0.5), ladder.cut(0.4999)) == (1, 2, 0, 1)
+
+
+def test_what_was_learned_is_the_mean_of_old_and_new():
+    old = (at.Step("a", 1.0, 0.5, 2.0), at.Step("b", 0.5, 0.2, 4.0), at.Step("b", 0.25, 0.1, 4.0))
+    climbs = [
+        Climb((0.7,), (3.0,), 2),  # reached the threshold at once, and would have been given two
+        Climb((0.1, 0.4), (1.0, 6.0), 2),
+        Climb((0.2,), (2.0,), 1),  # was given one attempt: says nothing of the second
+    ]
+    first, second, third = learned(old, 10, climbs)
+    assert (first.reached, first.gain, first.cost) == (1.0, pytest.approx((5 + 1.0) / 13), pytest.approx((20 + 6) / 13))
+    assert second.reached == pytest.approx((5 + 1) / 12)
+    assert second.gain == pytest.approx((5 * 0.2 + 0.4) / 6)
+    assert second.cost == pytest.approx((5 * 4 + 6) / 6)
+    assert third == old[2]
+
+
+def test_a_desk_learns_where_to_give_up():
+    """What the sequence's own attempts are worth is learned without bias, although it stops at successes."""
+    rng = np.random.default_rng(0)
+    plan = plan_of(("a", 1.0, 0.2, 1.0), ("a", 0.8, 0.2, 1.0), ("a", 0.64, 0.2, 1.0), price=0.1, tasks=30)
+    desk = plan.desk()
+    truth = (0.6, 0.3, 0.02)  # the chance of a pass at each attempt, for tasks that get there
+    for task in range(4000):
+        for chance in itertools.chain(truth, itertools.repeat(0)):
+            ask = desk.ask(task)
+            if ask.stop:
+                break
+            desk.tell(task, arm=ask.arm, score=float(rng.random() < chance), cost=2.0)
+    new = desk.learn()
+    assert desk.plan == new
+    assert len(new.steps) == 2  # the third attempt brings 0.01 per unit of cost
+    every = [*new.steps, *new.further]
+    assert [s.gain for s in every] == pytest.approx(truth, abs=0.03)
+    assert [s.reached for s in every] == pytest.approx([1, 0.4, 0.28], abs=0.03)
+    assert new.tasks == 4030
+    assert desk.learn().tasks == 4030  # nothing is counted twice
+    assert "the price is 0.100" in desk.ask("next").why
+
+
+def test_a_budget_is_kept_when_the_desk_learns():
+    desk = plan_of(("a", 1.0, 0.5, 1.0), ("a", 0.5, 0.5, 1.0), price=0.5, budget=1.6, tasks=10).desk()
+    for task in range(90):
+        desk.ask(task)
+        desk.tell(task, arm="a", score=1.0, cost=2.0)
+    new = desk.learn()
+    assert new.steps == ()  # an attempt costs 1.9 now
+    assert Ladder([*new.steps, *new.further]).cost(0, 1) == pytest.approx(1.9)
+
+
+def test_attempts_that_came_back_out_of_order_are_learned_from():
+    desk = plan_of(("a", 1.0, 0.5, 1.0), ("b", 0.5, 0.2, 1.0), tasks=1).desk()
+    assert [desk.ask("t").arm, desk.ask("t").arm] == ["a", "b"]
+    desk.tell("t", arm="b", score=0.6, cost=3.0)
+    desk.tell("t", arm="a", score=0.2, cost=1.0)
+    assert desk.ask("t").stop
+    first, second = desk.learn().steps
+    assert first.gain == pytest.approx((0.5 + 0.2) / 2)
+    assert second.gain == pytest.approx((0.5 * 0.2 + 0.4) / 1.5)
+    desk.tell("u", arm="b", score=0.6, cost=3.0)  # another way round: says nothing
+    assert desk.learn().tasks == 2
+
+
+# One pot for all tasks.
+
+
+def run(desk, tasks, world, rng, width=1):
+    """Play tasks, some at a time; returns the best scores."""
+    best = {}
+    waiting, open_tasks = list(tasks), []
+    while waiting or open_tasks:
+        while waiting and len(open_tasks) < width:
+            open_tasks.append(waiting.pop(0))
+        for task in list(open_tasks):
+            ask = desk.ask(task)
+            if ask.arm is None:
+                open_tasks.remove(task)
+                continue
+            score, cost = world(task, ask.arm, rng)
+            desk.tell(task, arm=ask.arm, score=score, cost=cost)
+            best[task] = max(best.get(task, 0.0), score)
+    return best
+
+
+@pytest.mark.parametrize("pot", [0.0, 5.0, 60.0, 400.0, 10_000.0])
+def test_a_pot_is_never_overdrawn_and_lasts(pot):
+    log = specialists(80, 4, 1)
+    plan = at.sequence(log, price=0.001, method="greedy")
+    rng = np.random.default_rng(0)
+    cells = {}
+    for t, a, s, c in zip(log.task, log.arm, log.score, log.cost, strict=True):
+        cells.setdefault((log.tasks[t], log.arms[a]), []).append((s, c))
+
+    def world(task, arm, rng):
+        found = cells[log.tasks[task % 80], arm]
+        return found[rng.integers(len(found))]
+
+    desk = plan.desk(pot=pot, tasks=60)
+    best = run(desk, range(60), world, rng, width=5)
+    assert desk.spent <= pot
+    if pot == 0:
+        assert desk.known
+        assert not best
+    elif pot == 60:  # all tasks get something, rather than the first ones all
+        assert len(best) >= 45
+        assert desk.spent > 0.9 * pot
+    elif pot == 10_000:  # more than can be spent at the plan's price
+        free = run(plan.desk(), range(60), world, np.random.default_rng(0), width=5)
+        assert np.mean([*best.values()]) == pytest.approx(np.mean([*free.values()]), abs=0.1)
+        assert desk.price == plan.price
+
+
+def test_a_pot_raises_the_price_and_says_so():
+    plan = plan_of(*THREE, ("big", 0.2, 0.2, 4.0), price=0.01)
+    rich, poor = plan.desk(pot=1000, tasks=10), plan.desk(pot=14.0, tasks=10)
+    assert rich.price == 0.01
+    assert poor.price > 0.01
+    first = [poor.ask(t).arm for t in range(10)]
+    assert first.count("small") >= 3
+    last = poor.ask("one more")
+    assert last.arm is None
+    empty = plan.desk(pot=0.5, tasks=10)
+    assert empty.ask("t").arm is None
+    tight = plan.desk(pot=2.0, tasks=1)
+    assert "2.00 is left in the pot, and small may cost 3.00" in tight.ask("t").why
+
+
+# Keeping.
+
+
+def test_a_desk_is_saved_and_loaded(tmp_path):
+    desk = at.sequence(specialists(40, 3, 1), price=0.01).desk(pot=500, tasks=50)
+    rng = np.random.default_rng(3)
+    for task in range(20):
+        for _ in range(int(rng.integers(1, 4))):
+            ask = desk.ask(task)
+            if ask.arm and rng.random() < 0.8:
+                desk.tell(task, arm=ask.arm, score=rng.random(), cost=rng.random())
+            elif ask.arm and rng.random() < 0.5:
+                desk.drop(task, arm=ask.arm)
+        if task == 10:
+            desk.learn()
+    desk.save(tmp_path / "x.desk")
+    again = at.load_desk(tmp_path / "x.desk")
+    assert again.plan == desk.plan
+    assert (again.pot, again.tasks, again.spent, again.price) == (desk.pot, desk.tasks, desk.spent, desk.price)
+    assert again.known == desk.known
+    for task in desk.known:
+        assert again.state(task) == desk.state(task)
+        assert again.ask(task) == desk.ask(task)
+    again.save(tmp_path / "y.desk")
+    desk.save(tmp_path / "x.desk")
+    assert (tmp_path / "y.desk").read_text() == (tmp_path / "x.desk").read_text()
+
+
+def test_everything_is_kept_as_it_comes(tmp_path):
+    path = tmp_path / "kept.desk"
+    with plan_of(*THREE).desk(path) as desk:
+        desk.ask("t")
+        desk.tell("t", arm="small", score=0.5, cost=1.0)
+        assert at.load_desk(path).state("t").best == 0.5  # at once
+        with pytest.raises(mk.InputError, match="another desk is keeping itself in this file"):
+            at.load_desk(path, keep=True)
+        with pytest.raises(mk.InputError, match=r"it exists already: at\.load_desk goes on with"):
+            plan_of(*THREE).desk(path)
+    with path.open("ab") as file:
+        file.write(b'{"tell": ["t", "small", 0.9')  # half a line
+    with at.load_desk(path, keep=True) as desk:
+        assert desk.state("t").best == 0.5
+        desk.tell("t", arm="small", score=0.6, cost=1.0)
+    assert at.load_desk(path).state("t").best == 0.6
+    assert len(path.read_text().splitlines()) == 4
+
+
+CHILD = """
+import sys
+from maxatk import attempts as at
+desk = at.load_desk(sys.argv[1], keep=True)
+for task in range(10**9):
+    ask = desk.ask(task)
+    desk.tell(task, arm=ask.arm, score=0.25, cost=1.0)
+    print(task, flush=True)
+"""
+
+
+def test_a_killed_process_loses_nothing_that_it_was_told(tmp_path):
+    path = tmp_path / "kept.desk"
+    plan_of(*THREE).desk(path).close()
+    child = subprocess.Popen([sys.executable, "-c", CHILD, str(path)], stdout=subprocess.PIPE, text=True)
+    for line in child.stdout:
+        if int(line) >= 200:
+            break
+    os.kill(child.pid, signal.SIGKILL)
+    told = int((child.communicate()[0].split() or [line])[-1])
+    desk = at.load_desk(path, keep=True)
+    assert len(desk.known) >= told
+    assert desk.spent >= told
+    for task in range(told):
+        assert desk.state(task).told == [("small", 0.25, 1.0)]
+        assert not desk.state(task).in_flight
+    assert desk.ask(0).arm == "small"
+    desk.close()
+
+
+def test_many_threads_share_a_desk(tmp_path):
+    desk = plan_of(*THREE, stop_at=0.99).desk(tmp_path / "x.desk", pot=1e9, tasks=400)
+    made, faults = Counter(), []
+
+    def work(number):
+        rng = np.random.default_rng(number)
+        try:
+            for _ in range(150):
+                task = int(rng.integers(40))
+                ask = desk.ask(task)
+                if ask.arm:
+                    time.sleep(0)
+                    desk.tell(task, arm=ask.arm, score=0.5 * rng.random(), cost=1.0)
+                    made[number] += 1
+        except Exception as error:
+            faults.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    assert desk.spent == sum(made.values())
+    for task in desk.known:
+        arms = Counter(arm for arm, _, _ in desk.state(task).told)
+        assert arms["small"] <= 2
+        assert arms["big"] <= 1
+    desk.close()
+    assert at.load_desk(tmp_path / "x.desk").spent == desk.spent
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_files_of_desks_that_were_tampered_with(tmp_path_factory, data):
+    """Whatever is done to the bytes of a file, it is read or refused in one line."""
+    folder = tmp_path_factory.mktemp("desk")
+    desk = plan_of(*THREE).desk(pot=50, tasks=9)
+    for task in range(3):
+        ask = desk.ask(task)
+        desk.tell(task, arm=ask.arm, score=0.5, cost=1.0)
+    desk.learn()
+    desk.save(folder / "x.desk")
+    content = bytearray((folder / "x.desk").read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        place = data.draw(st.integers(0, len(content) - 1))
+        kind = data.draw(st.sampled_from(["change", "cut", "insert"]))
+        if kind == "change":
+            content[place] = data.draw(st.integers(0, 255))
+        elif kind == "cut":
+            del content[place : place + data.draw(st.integers(1, 200))]
+        else:
+            content[place:place] = data.draw(
+                st.sampled_from([b"NaN", b"1e999", b"-1", b"[]", b'"', b"\n", b"null", b"{}"])
+            )
+        content = content or bytearray(b"x")
+    (folder / "y.desk").write_bytes(content)
+    try:
+        found = at.load_desk(folder / "y.desk")
+        found.ask("new")
+        found.learn()
+    except mk.InputError as error:
+        refused = str(error)
+    else:
+        refused = ""
+    assert "\n" not in refused
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ({"boo": ["t"]}, "line 2: 'boo'|line 2: boo|line 2"),
+        ({"ask": ["t"]}, "line 2"),
+        ({"tell": ["t", "small", "x", 1]}, "line 2: 'x' stands where a number should be"),
+        ({"tell": [5, "small", 1, 1]}, "line 2: 5 stands where a task should be"),
+        ({"learn": {}}, "line 2"),
+        ([1, 2], "line 2"),
+        ({"ask": ["t", "small", -5]}, "line 2: allowed must be at least 0"),
+        ({"a": 1, "b": 2}, "line 2"),
+    ],
+)
+def test_lines_that_make_no_sense(tmp_path, line, message):
+    plan_of(*THREE).desk().save(tmp_path / "x.desk")
+    with (tmp_path / "x.desk").open("a") as file:
+        file.write(json.dumps(line) + "\n")
+    with pytest.raises(mk.InputError, match=message):
+        at.load_desk(tmp_path / "x.desk")

@@ -1,0 +1,639 @@
+"""Differences, sequences, replay and the frontier: what they choose, and what they claim."""
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import maxatk as mk
+from attempt_worlds import ladder, specialists, twins
+from maxatk import attempts as at
+from maxatk.attempts.sequences import equal, offers, paths, sequence, walk
+from maxatk.attempts.sequences.sequence import Goal
+
+# Curves and differences.
+
+
+def test_a_curve_by_hand():
+    rows = [
+        {"task": t, "arm": "x", "score": s, "cost": 1}
+        for t, scores in ((1, (0, 1)), (2, (0, 0)), (3, (1, 1)))
+        for s in scores
+    ]
+    rows += [{"task": t, "arm": "y", "score": 1, "cost": 1} for t in (1, 2, 3) for _ in range(2)]
+    log = at.Log.from_records(rows)
+    curve = log.max_at_k([1, 2], arm="x")
+    assert [(p.arm, p.k, p.value, p.tasks) for p in curve] == [("x", 1, 0.5, 3), ("x", 2, pytest.approx(2 / 3), 3)]
+    assert curve.value == [0.5, pytest.approx(2 / 3)]
+    assert (curve.k, curve.tasks, curve.arm) == ([1, 2], [3, 3], ["x", "x"])
+    assert all(low <= value <= high for low, value, high in zip(curve.lower, curve.value, curve.upper, strict=True))
+    one = log.pass_at_k(2, passed=1.0, arm="x")
+    assert (one.k, one.tasks, one.value) == (2, 3, pytest.approx(2 / 3))
+    assert log.pass_hat_k(2, arm="x").value == pytest.approx(1 / 3)
+    assert [p.arm for p in log.max_at_k(1)] == ["x", "y"]
+    assert log.max_at_k(1).value == [0.5, 1.0]
+    assert str(curve).splitlines()[0].split() == ["k", "max@k", "interval", "tasks", "by"]
+    assert str(log.max_at_k([1, 2])).splitlines()[0].split() == ["arm", "max@1", "max@2", "tasks", "by"]
+    assert repr(curve) == "Curve(max@k, 2 rows)"
+    assert curve[-1].k == 2
+
+
+def test_differences_are_paired_by_task():
+    """A difference that is the same at every task is seen however much tasks differ."""
+    rng = np.random.default_rng(0)
+    level = rng.uniform(0, 0.8, 60)
+    rows = [
+        {"task": t, "arm": arm, "score": level[t] + more + 0.01 * rng.random(), "cost": c}
+        for t in range(60)
+        for arm, more, c in (("a", 0.1, 2.0), ("b", 0.0, 3.0))
+        for _ in range(2)
+    ]
+    log = at.Log.from_records(rows)
+    found = at.difference(log, "a", "b", k=2)
+    assert found.value == pytest.approx(0.1, abs=0.005)
+    assert found.upper - found.lower < 0.01
+    assert found.verdict.startswith("a is better than b in the best of 2: by 0.09")
+    assert at.difference(log, "b", "a").verdict.startswith("b is worse than a in one attempt: by 0.09")
+    apart = [log.max_at_k(2, arm=arm) for arm in "ab"]
+    assert max(apart[0].lower, apart[1].lower) < min(apart[0].upper, apart[1].upper)  # unpaired, nothing would be seen
+    cost = at.difference(log, "a", "b", of="cost")
+    assert cost.value == -1
+    assert "a costs less than b an attempt" in cost.verdict
+    assert cost.ratio == pytest.approx((2 / 3, 2 / 3))
+    passes = at.difference(log, "a", "b", passed=0.5)
+    by_hand = np.mean([level[t] + 0.1 >= 0.5 for t in range(60)]) - np.mean(level >= 0.5)
+    assert passes.value == pytest.approx(by_hand, abs=0.03)
+
+
+def test_power_of_pairing():
+    """A difference of about 0.07 at 200 tasks is found far more often paired than not."""
+    rng = np.random.default_rng(1)
+    paired = unpaired = 0
+    for _ in range(40):
+        difficulty = rng.beta(0.6, 0.8, 200)
+        a, b = (rng.random((200, 4)) < share * difficulty[:, None] for share in (0.9, 0.7))
+        rows = [
+            {"task": t, "arm": arm, "score": float(x), "cost": 1}
+            for arm, d in (("a", a), ("b", b))
+            for t in range(200)
+            for x in d[t]
+        ]
+        log = at.Log.from_records(rows)
+        paired += at.difference(log, "a", "b", k=4).lower > 0
+        x, y = log.max_at_k(4, arm="a"), log.max_at_k(4, arm="b")
+        reach = math.hypot(x.upper - x.value, y.upper - y.value)
+        unpaired += x.value - y.value > reach
+    assert paired >= unpaired + 10
+
+
+def test_several_differences_at_once_pay_for_it():
+    log = specialists(60, 3, 4)
+    together = at.differences(log, k=2)
+    assert len(together) == 3
+    for row in together:
+        alone = at.difference(log, row.first, row.second, k=2, level=1 - 0.05 / 3)
+        assert (row.value, row.lower, row.upper) == (alone.value, alone.lower, alone.upper)
+        single = at.difference(log, row.first, row.second, k=2)
+        assert row.lower < single.lower
+        assert row.value >= 0
+    best = together[0].first
+    assert {row.first for row in together.of_the_best} == {best}
+    assert len(together.of_the_best) == 2
+    assert str(together).count("\n") == 3
+    assert [row.value for row in together] == sorted((row.value for row in together), reverse=True)
+
+
+def test_no_difference_says_how_many_tasks_it_would_take():
+    log = twins(60, 2, 1)
+    found = at.difference(log, "left", "right")
+    assert "no difference between left and right in one attempt can be told" in found.verdict
+    spread = np.std([a - b for a, b in zip(*(_means(log, arm) for arm in ("left", "right")), strict=True)], ddof=1)
+    needed = ((1.959964 + 0.841621) * spread / found.value) ** 2
+    assert found.tasks_needed == math.ceil(needed)
+
+
+def _means(log, arm):
+    number = log.arms.index(arm)
+    return [log.score[(log.task == t) & (log.arm == number)].mean() for t in range(len(log.tasks))]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda log: at.difference(log, "small", "small"), "'small' cannot be compared with itself"),
+        (lambda log: at.difference(log, "smal", "big"), "there is no arm 'smal': did you mean 'small'?"),
+        (lambda log: at.difference(log, "small", "big", k=9), "k = 9 is more than the 2 attempts of arm 'small' at"),
+        (lambda log: at.difference(log, "small", "big", of="luck"), "of must be score, cost or seconds, not 'luck'"),
+        (lambda log: at.difference(log, "small", "big", k=2, of="cost"), "cost is compared for one attempt"),
+        (lambda log: at.difference(log, "small", "big", of="seconds"), "does not say of every attempt"),
+        (lambda log: at.differences(log.select(arms=["big"])), "there is one arm only"),
+        (lambda log: at.sequence(log), "give one of a price per unit of cost, a budget per task and a score to reach"),
+        (lambda log: at.sequence(log, price=1, budget=1), "give one of a price"),
+        (lambda log: at.sequence(log, price=-1), "price must not be negative, but is -1"),
+        (lambda log: at.sequence(log, price=float("nan")), "price must be finite"),
+        (lambda log: at.sequence(log, price="a"), "price must be a real number, not 'a'"),
+        (lambda log: at.sequence(log, budget=0), "budget must be positive, but is 0"),
+        (lambda log: at.sequence(log, budget=1e-9), "a budget of 1e-09 per task does not pay for one attempt"),
+        (lambda log: at.sequence(log, reach=1.5), "no sequence scores 1.5 on these tasks: the best has 0."),
+        (lambda log: at.sequence(log, price=1, method="magic"), "method must be one of auto, greedy, exact, portfolio"),
+        (lambda log: at.sequence(log, price=1, most=0), "most must be at least 1, not 0"),
+        (lambda log: at.sequence(log, price=1, stop_at="x"), "stop_at must be a real number"),
+        (lambda log: at.frontier(log.select(tasks=["1"])), "a frontier takes at least two tasks"),
+        (lambda log: at.frontier(log, most=0), "most must be at least 1"),
+        (lambda log: at.load_sequence("/nowhere"), "/nowhere: cannot be read: No such file"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(call, message):
+    with pytest.raises(mk.InputError, match=message) as caught:
+        call(ladder(40, 2, 0))
+    assert "\n" not in str(caught.value)
+
+
+# Goals: brute force over everything that could have been chosen.
+
+
+@pytest.fixture(scope="module")
+def small_log():
+    return specialists(40, 2, 3).select(arms=["algebra", "search"])
+
+
+def _every(log, thresholds, monkeypatch):
+    """(score, cost) of every sequence at every threshold."""
+    monkeypatch.setattr(paths, "FEWEST", 0.0)
+    found = []
+    for stop_at in thresholds:
+        board = walk.Board(log, stop_at, 0.0)
+        for length in range(5):
+            for one in itertools.product(range(2), repeat=length):
+                if all(one.count(arm) <= 2 for arm in range(2)):
+                    path = paths.along(board, one)
+                    found.append((path.score[-1], path.cost[-1]))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("price", [0.0, 0.01, 0.05, 0.2, 5.0])
+def test_exact_is_the_best_for_a_price(small_log, price, monkeypatch):
+    every = _every(small_log, [0.8], monkeypatch)
+    plan = at.sequence(small_log, price=price, method="exact", stop_at=0.8)
+    assert plan.score - price * plan.cost == pytest.approx((every[:, 0] - price * every[:, 1]).max(), abs=1e-10)
+    net = plan.score - price * plan.cost
+    for method in ("greedy", "single", "portfolio"):
+        other = at.sequence(small_log, price=price, method=method, stop_at=0.8)
+        assert other.score - price * other.cost <= net + 1e-10
+    if price == 5.0:
+        assert plan.arms == []
+        assert plan.words.startswith("Try nothing: at 5.00 per unit of cost no attempt pays")
+
+
+@pytest.mark.parametrize("budget", [1.5, 2.5, 4.0, 100.0])
+def test_a_budget_is_kept(small_log, budget):
+    for method in ("greedy", "single", "portfolio", "exact"):
+        plan = at.sequence(small_log, budget=budget, method=method, stop_at=0.8)
+        assert plan.cost <= budget
+        assert plan.budget == budget
+        assert plan.single.cap >= 1
+    whole = at.sequence(small_log, budget=budget, method="greedy", stop_at=0.8)
+    if whole.further:  # the next attempt would not have been paid, and its worth is the price
+        assert whole.cost + whole.further[0].reached * whole.further[0].cost > budget
+        assert whole.price == pytest.approx(whole.further[0].worth)
+    else:
+        assert whole.price == 0
+
+
+def test_a_score_is_reached_for_as_little_as_possible(small_log):
+    board = walk.Board(small_log, 0.8, 0.0)
+    path = paths.greedy(board, walk.caps(small_log))
+    for length in range(1, len(path.arms) + 1):
+        plan = at.sequence(small_log, reach=path.score[length], method="greedy", stop_at=0.8)
+        assert plan.score >= path.score[length] - 1e-12
+        assert plan.cost <= path.cost[length] + 1e-12
+        assert plan.reach == path.score[length]
+        assert plan.price == pytest.approx(plan.steps[-1].worth)
+    assert at.sequence(small_log, reach=0.0, method="greedy").arms == []
+
+
+def test_of_equal_beginnings_the_cheapest_is_taken():
+    def path(*points):
+        return paths.Path(1.0, tuple(range(len(points) - 1)), (1.0,) * (len(points) - 1), *zip(*points, strict=True))
+
+    candidates = [path((0.0, 0.0), (0.5, 1.0), (0.6, 2.0)), path((0.0, 0.0), (0.5, 0.5), (0.6, 3.0))]
+    assert Goal(price=0.1).best(candidates) == (candidates[1], 1)
+    assert Goal(budget=2.5).best(candidates) == (candidates[0], 2)
+    assert Goal(reach=0.55).best(candidates) == (candidates[0], 2)
+    assert Goal(reach=0.4).best(candidates) == (candidates[1], 1)
+    assert Goal(price=10.0).best(candidates)[1] == 0
+
+
+def test_what_the_steps_say_is_what_the_tasks_say(small_log):
+    plan = at.sequence(small_log, price=0.02, method="greedy")
+    for length, step in enumerate(plan.steps):
+        before = walk.follow(small_log, plan.arms[:length], plan.stop_at, plan.nothing, plan.stop_at)
+        after = walk.follow(small_log, plan.arms[: length + 1], plan.stop_at, plan.nothing, plan.stop_at)
+        alive = 1 - before.solved
+        assert step.reached == pytest.approx(alive.mean())
+        assert step.gain * step.reached == pytest.approx((after.score - before.score).mean())
+        assert step.cost * step.reached == pytest.approx((after.cost - before.cost).mean())
+    out = walk.follow(small_log, plan.arms, plan.stop_at, plan.nothing, 1.0)
+    assert (plan.score, plan.cost) == pytest.approx((out.score.mean(), out.cost.mean()))
+    assert "stop as soon as one scores at least" in str(plan)
+
+
+def test_the_single_rival_is_the_best_capped_arm():
+    log = specialists(60, 4, 7)
+    for price in (0.005, 0.03, 0.1):
+        plan = at.sequence(log, price=price)
+        best = -np.inf
+        for stop_at in paths.thresholds(log, None):
+            for arm in log.arms:
+                for cap in range(5):
+                    out = walk.follow(log, [arm] * cap, stop_at, 0.0, 1.0)
+                    best = max(best, out.score.mean() - price * out.cost.mean())
+        one = walk.follow(log, plan.single.arms, plan.single.stop_at, 0.0, 1.0)
+        assert one.score.mean() - price * one.cost.mean() == pytest.approx(best, abs=2e-3)  # paths stop at two tasks
+
+
+def test_few_tasks_make_a_portfolio_and_a_warning():
+    log = specialists(29, 3, 0)
+    with pytest.warns(
+        at.AttemptsWarning, match="29 tasks are few to build a sequence from: below 30 it is a portfolio"
+    ):
+        plan = at.sequence(log, price=0.02)
+    assert plan.method == "portfolio"
+    assert len(set(plan.arms)) == len(plan.arms)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert at.sequence(log, price=0.02, method="greedy").method == "greedy"
+        assert at.sequence(specialists(30, 3, 0), price=0.02).method != "portfolio"
+        assert at.sequence(log.select(arms=["general"]), price=0.02).method == "single"
+
+
+def test_richer_methods_need_a_standard_error(monkeypatch):
+    """Against greedy's 0 the others have ±0.1, task by task, and a shift: a standard error is 0.1/√40, about 0.016."""
+    log, shift = specialists(40, 3, 2), {}
+
+    def told(plan, held_out, price):
+        noise = 0.1 * (-1.0) ** np.arange(len(held_out.tasks))
+        return np.zeros(len(held_out.tasks)) if plan.method == "greedy" else shift[plan.method] + noise
+
+    monkeypatch.setattr(sequence, "_net", told)
+    for single, exact, chosen in (
+        (-0.5, -0.5, "greedy"), (0.010, 0.0, "greedy"), (0.022, 0.0, "single"), (0.022, 0.03, "exact"),
+    ):  # fmt: skip
+        shift.update(single=single, exact=exact)
+        plan = at.sequence(log, price=0.02)
+        assert plan.method == chosen
+        if chosen == "single":
+            assert "one arm with a cap was better than a greedy sequence by 1.4 standard errors" in plan.why
+            assert plan.arms == plan.single.arms
+
+
+def test_too_many_combinations_for_the_best_sequence(monkeypatch):
+    monkeypatch.setattr(paths, "MOST_STATES", 50)
+    with pytest.raises(mk.TooLargeError, match="64 combinations of attempts are too many to find the best sequence"):
+        at.sequence(specialists(40, 3, 2), price=0.02, method="exact")
+
+
+def test_thresholds():
+    log = at.Log.from_records([{"task": t, "score": s, "cost": 1} for t in range(3) for s in (0, 1)])
+    assert paths.thresholds(log, None) == [1.0]
+    assert paths.thresholds(log, 0.5) == [0.5]
+    graded = specialists(40, 4, 0)
+    found = paths.thresholds(graded, None)
+    assert found[-1] == graded.top
+    assert len(found) <= paths.THRESHOLDS + 1
+    assert set(found) <= set(graded.score)
+    assert min(found) > graded.score.min()
+
+
+# Replay.
+
+
+def test_a_replay_is_what_follows_say():
+    train, held = specialists(60, 3, 1), specialists(50, 3, 2, first=100)
+    plan = at.sequence(train, price=0.03, method="greedy")
+    found = plan.replay(held)
+    mine = walk.follow(held, plan.arms, plan.stop_at, 0.0, held.top)
+    one = walk.follow(held, plan.single.arms, plan.single.stop_at, 0.0, held.top)
+    assert found.score.value == pytest.approx(mine.score.mean())
+    assert found.cost.value == pytest.approx(mine.cost.mean())
+    assert found.net.value == pytest.approx((mine.score - 0.03 * mine.cost).mean())
+    assert found.gain.value == pytest.approx((mine.score - one.score - 0.03 * (mine.cost - one.cost)).mean())
+    assert found.score_gain.value == pytest.approx((mine.score - one.score).mean())
+    assert found.solved == pytest.approx(mine.solved.mean())
+    assert (found.tasks, found.exhausted, found.same) == (50, 0, False)
+    assert found.score.proved  # the range of scores is known
+    assert found.cost.how == "betting, on the range seen"
+    limited = at.Log.from_records(_records(held), cost_limit=100.0)
+    assert plan.replay(limited).gain.proved
+    assert plan.replay(limited).gain.lower <= found.gain.value <= plan.replay(limited).gain.upper
+    usual = plan.replay(held, proved=False)
+    assert usual.gain == found.usual_gain
+    assert usual.gain.how in ("t", "betting, on the range seen")
+    assert found.net.lower <= found.net.value <= found.net.upper
+    assert "50 held-out tasks" in str(found)
+
+
+def _records(log):
+    return [
+        {"task": log.tasks[t], "arm": log.arms[a], "score": s, "cost": c}
+        for t, a, s, c in zip(log.task, log.arm, log.score, log.cost, strict=True)
+    ]
+
+
+def _plan(arms, stop_at=1.0, price=1.0, single=("x", 1), cost=1.0):
+    steps = tuple(at.Step(arm, 1.0, 0.1, cost) for arm in arms)
+    capped = at.Capped(*single, stop_at)
+    return at.SequencePlan(
+        steps, (), stop_at, price, None, None, "greedy", "", capped, 0.0, 50, frozenset(), {"x": cost, "y": cost}
+    )
+
+
+def test_where_a_log_runs_out_the_interval_allows_for_everything():
+    """R14: two draws, score 0, cost 1, one of them logged: between -2 and what a success would bring; cut, it is -1."""
+    log = at.Log.from_records(
+        [{"task": t, "arm": "x", "score": 0.0, "cost": 1.0} for t in range(60)], score_range=(0, 1), cost_limit=1.0
+    )
+    found = _plan(["x", "x"]).replay(log)
+    assert found.exhausted == 60
+    assert found.net.value == -1
+    assert found.net.lower <= -2 + 1e-9
+    assert found.net.upper >= 0 - 1e-9  # had the second attempt reached 1, for nothing
+    assert found.score.lower == pytest.approx(0, abs=0.1)
+    assert found.score.upper == pytest.approx(1, abs=1e-6)
+    assert (found.cost.value, found.cost.lower < 1.1, found.cost.upper) == (1, True, pytest.approx(2, abs=1e-6))
+    assert "too few attempts in the log" in str(found)
+    whole = _plan(["x"]).replay(log)
+    assert whole.exhausted == 0
+    assert whole.same
+    assert whole.verdict == "the sequence is x × 1 itself"
+    assert (whole.gain.lower, whole.gain.upper) == (0, 0)
+
+
+def test_runs_out_only_where_the_threshold_was_not_reached():
+    rows = [{"task": t, "arm": "x", "score": float(t % 2), "cost": 1.0} for t in range(60)]
+    found = _plan(["x", "x"]).replay(at.Log.from_records(rows, cost_limit=1.0))
+    assert found.exhausted == 30
+    assert found.score.value == 0.5
+    assert found.cost.value == 1
+
+
+def test_verdicts():
+    rows = [
+        {"task": t, "arm": arm, "score": float((t * 7 + i) % n == 0), "cost": c}
+        for t in range(300)
+        for arm, n, c in (("x", 10, 1.0), ("y", 2, 1.0))
+        for i in range(2)
+    ]
+    log = at.Log.from_records(rows, cost_limit=1.0)
+    better = _plan(["y", "y"], price=0.1, single=("x", 2)).replay(log)
+    assert better.verdict.startswith("better than x × 2: by 0.")
+    worse = _plan(["x", "x"], price=0.1, single=("y", 2)).replay(log)
+    assert worse.verdict.startswith("worse than y × 2: by 0.")
+    level = _plan(["y", "y"], price=0.1, single=("y", 1)).replay(log.select(tasks=log.tasks[:6]))
+    assert level.verdict.startswith("no better than y × 1, as far as 6 tasks can tell: the gain is between -")
+    dear = at.Log.from_records(rows[:320], cost_limit=60.0)  # attempts that were never seen may be dear
+    middling = _plan(["y", "x"], price=0.1, single=("x", 2)).replay(dear)
+    assert middling.verdict.startswith("better than x × 2 by t: by 0.")
+    assert "proved is only that the gain lies between" in middling.verdict
+    nothing = _plan([], single=("x", 0)).replay(log)
+    assert (nothing.score.value, nothing.cost.value, nothing.same) == (0, 0, True)
+
+
+def test_cross_replay_never_sees_the_tasks_that_it_judges(monkeypatch):
+    log, seen = specialists(40, 3, 5), []
+    build, follow = sequence.Builder.plan, walk.follow
+
+    def watched(self, method, why=""):
+        plan = build(self, method, why)
+        seen.append((plan, set(self._log.tasks)))
+        return plan
+
+    checked = []
+
+    def judged(held, arms, stop_at, nothing, solved):
+        if len(held.tasks) == 8:  # a fold of the five
+            sources = [tasks for plan, tasks in seen if (plan.arms == list(arms) or plan.single.arms == list(arms))]
+            assert any(not tasks & set(held.tasks) and len(tasks) == 32 for tasks in sources)
+            checked.append(1)
+        return follow(held, arms, stop_at, nothing, solved)
+
+    monkeypatch.setattr(sequence.Builder, "plan", watched)
+    monkeypatch.setattr(walk, "follow", judged)
+    found = at.cross_replay(log, price=0.03, method="greedy")
+    assert len(checked) == 10
+    assert found.tasks == 40
+    assert at.cross_replay(log, price=0.03, method="greedy", rng=0) == found
+
+
+def test_parts_of_a_log_are_built_from_like_the_log():
+    """Of 32 tasks a fold leaves 25: they are too few to be planned from alone, but the log is not."""
+    log = specialists(32, 3, 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = at.cross_replay(log, price=0.01)
+    assert found.attempts > 3 or not found.same
+    few = specialists(20, 3, 5)
+    with pytest.warns(at.AttemptsWarning, match="20 tasks are few"):
+        found = at.cross_replay(few, price=0.001)
+    assert found.attempts <= 3
+
+
+def test_a_sequence_beats_one_arm_where_arms_differ_and_not_where_they_are_twins():
+    different = at.cross_replay(specialists(150, 6, 1), price=0.02)
+    assert different.gain.lower > 0
+    assert different.verdict.startswith("better than")
+    equal_arms = at.cross_replay(twins(150, 8, 1), price=0.2)
+    assert not equal_arms.cut
+    assert equal_arms.gain.lower <= 0
+    assert "no better than" in equal_arms.verdict or equal_arms.same
+
+
+def test_a_log_that_cuts_one_arm_short_is_no_proof_against_it():
+    """With two equal arms of six attempts each, a sequence has twelve; that is no merit of switching."""
+    log = twins(120, 6, 1)
+    plan = at.sequence(log, price=0.001, method="greedy")
+    assert plan.single.cut
+    assert plan.single.cap == 6
+    assert plan.single.words == f"{plan.single.arm} × 6 (all that were logged; more might pay)"
+    found = at.cross_replay(log, price=0.001)
+    assert found.cut
+    assert "mind that the log has no more attempts of that arm" in found.verdict or found.gain.lower <= 0
+    assert not at.sequence(log, price=0.5).single.cut
+    cheap = at.sequence(log, budget=1.0)
+    assert not cheap.single.cut
+    assert at.sequence(log, budget=1000.0).single.cut
+    assert at.sequence(log, reach=at.sequence(log, budget=1000.0).score).single.cut
+
+
+# The frontier.
+
+
+@pytest.fixture(scope="module")
+def offered():
+    log = specialists(60, 4, 1)
+    return log, at.frontier(log)
+
+
+def test_the_frontier_has_every_arm_and_cap(offered):
+    log, found = offered
+    names = {offer.name for offer in found.offers}
+    for arm in log.arms:
+        for cap in range(1, 5):
+            assert (arm if cap == 1 else f"{arm} × {cap}") in names
+    for offer in found.offers:
+        if offer.family == "one arm":
+            arm, _, cap = offer.name.partition(" × ")
+            out = walk.follow(log, [arm] * int(cap or 1), log.top, 0.0, log.top)
+            assert offer.score.value == pytest.approx(out.score.mean())
+            assert offer.cost.value == pytest.approx(out.cost.mean())
+            assert offer.solved == pytest.approx(out.solved.mean())
+            assert offer.cost_per_solved == pytest.approx(out.cost.mean() / out.solved.mean())
+            low, high = offer.cost_per_solved_range
+            assert low <= offer.cost_per_solved <= high
+    assert {offer.family for offer in found.offers} == {"one arm", "pair", "portfolio", "sequence"}
+    assert [offer.cost.value for offer in found.offers] == sorted(offer.cost.value for offer in found.offers)
+
+
+def test_what_dominates_what(offered):
+    _, found = offered
+    by_name = {offer.name: offer for offer in found.offers}
+    for offer in found.offers:
+        above = [
+            o for o in found.offers
+            if o is not offer and o.score.value >= offer.score.value and o.cost.value <= offer.cost.value
+            and (o.score.value, o.cost.value) != (offer.score.value, offer.cost.value)
+        ]  # fmt: skip
+        assert (offer.dominated_by is None) == (not above)
+        if above:
+            assert by_name[offer.dominated_by] in above
+    assert found.efficient == [offer for offer in found.offers if offer.dominated_by is None]
+    assert found.verdict.startswith("Sequences are better than one arm with a cap")
+    assert "that cost no less and score no more than one of these" in str(found)
+
+
+def test_one_arm_is_enough_where_arms_are_twins():
+    found = at.frontier(twins(80, 4, 3))
+    assert found.verdict.startswith("One arm with a cap is as good as anything here (")
+
+
+def test_prices_at_which_the_log_cuts_one_arm_short_do_not_count(monkeypatch):
+    log = twins(80, 4, 3)
+    found = at.frontier(log)
+    assert 0 < found.fair < len(found.prices)
+    assert len(found.savings) <= found.fair
+    monkeypatch.setattr(Goal, "cut", lambda *given: False)
+    every = at.frontier(log)
+    assert every.fair == len(every.prices)
+    assert every.gain.value != found.gain.value
+    monkeypatch.setattr(Goal, "cut", lambda *given: True)
+    assert at.frontier(log).verdict.startswith("The log has too few attempts of each arm to say whether one arm alone")
+
+
+def test_one_arm_alone_has_a_frontier():
+    found = at.frontier(twins(40, 3, 3).select(arms=["left"]))
+    assert {offer.family for offer in found.offers} <= {"one arm", "sequence"}
+    assert found.gain.value == pytest.approx(0, abs=1e-9)
+    with pytest.raises(mk.InputError, match="all attempts of the log cost nothing"):
+        at.frontier(at.Log.from_records([{"task": t, "score": t % 2, "cost": 0} for t in range(9)]))
+
+
+def test_seconds_are_counted_where_they_are_logged():
+    rows = [
+        {"task": t, "arm": "x", "score": float(i == t % 2), "cost": 1, "seconds": 10.0}
+        for t in range(40)
+        for i in range(2)
+    ]
+    log = at.Log.from_records(rows)
+    found = at.frontier(log)
+    by_name = {offer.name: offer for offer in found.offers}
+    assert by_name["x"].seconds.value == 10
+    assert by_name["x × 2"].seconds.value == 15
+    assert "seconds" in str(found)
+    gaps = at.Log.from_records([{**row, "seconds": None if row["task"] == 3 else 10.0} for row in rows])
+    assert at.frontier(gaps).offers[0].seconds is None  # not known of all
+    with pytest.warns(
+        at.AttemptsWarning, match="40 of the 40 tasks have the names of tasks that the sequence was built"
+    ):
+        replay = at.sequence(log, price=0.01).replay(log)
+    assert replay.seconds.value == 15
+
+
+def test_cost_at_equal_score_by_hand():
+    one = np.ones((1, 30))
+    mine = np.concatenate([0.2 * one, 0.6 * one, 0.8 * one]), np.concatenate([1 * one, 2 * one, 4 * one])
+    other = np.concatenate([0.4 * one, 0.7 * one, 0.9 * one]), np.concatenate([3 * one, 4 * one, 5 * one])
+    found = list(equal.savings(mine, other, [3.0, 2.0, 1.0], level=0.95))
+    assert [(s.score, s.cost) for s in found] == [
+        (pytest.approx(0.4), 3),
+        (pytest.approx(0.7), 4),
+    ]  # 0.9 is out of reach
+    assert [s.ratio for s in found] == pytest.approx([1.5 / 3, 3 / 4])
+    assert [s.price for s in found] == [3.0, 2.0]
+    assert [(s.lower, s.upper) for s in found] == [(pytest.approx(0.5),) * 2, (pytest.approx(0.75),) * 2]
+
+
+def test_cost_at_equal_score_resamples_tasks():
+    rng = np.random.default_rng(0)
+    score = np.stack([np.full(50, 0.2), np.full(50, 0.8)])
+    cost = np.stack([rng.exponential(1, 50), rng.exponential(3, 50)])
+    (low, high) = equal.savings((score, cost / 2), (score, cost), [2.0, 1.0], level=0.95)
+    assert (low.ratio, high.ratio) == pytest.approx((0.5, 0.5))
+    assert (high.lower, high.upper) == pytest.approx((0.5, 0.5))  # the same tasks on both sides
+    other = rng.exponential(3, (2, 50))
+    (*_, found) = equal.savings((score, cost), (score, np.sort(other, axis=0)), [2.0, 1.0], level=0.95)
+    assert found.lower < found.ratio < found.upper
+
+
+# Keeping plans.
+
+
+def test_plans_are_kept(tmp_path):
+    for goal in ({"price": 0.02}, {"budget": 4.0}, {"reach": 0.4}):
+        plan = at.sequence(specialists(40, 3, 5), **goal)
+        plan.save(tmp_path / "x.sequence")
+        assert at.load_sequence(tmp_path / "x.sequence") == plan
+    text = (tmp_path / "x.sequence").read_text()
+    for old, new, message in (
+        ("maxatk sequence", "maxatk desk", "its first line is not that of a maxatk sequence"),
+        ('"version": 1', '"version": 9', "it has format version 9, and this maxatk reads 1"),
+        ('"stop_at": ', '"stop_at": "a", "x": ', "'a' stands where a number should be"),
+        ('"tasks": 40', '"tasks": -1', "tasks must be at least 1"),
+        ('"plan": {', '"plan": 5, "x": {', "it holds no plan"),
+        ('"steps": [[', '"steps": [[1, 2], [', "not enough values|too many|stands where"),
+        ("\n", "", "it has no whole line"),
+        ("{", "[", "line 1 is not JSON"),
+    ):
+        (tmp_path / "y.sequence").write_text(text.replace(old, new, 1))
+        with pytest.raises(mk.InputError, match=message) as caught:
+            at.load_sequence(tmp_path / "y.sequence")
+        assert "\n" not in str(caught.value)
+    with pytest.raises(mk.InputError, match="cannot be written"):
+        plan.save(tmp_path)
+    assert offers.PRICES == 10
+
+
+def test_costs_with_a_heavy_tail_are_bet_on():
+    """A mean of them may hang on tasks that the log does not have; Student's t would be too sure."""
+    rng = np.random.default_rng(0)
+
+    def log_of(costs):
+        rows = [
+            {"task": t, "arm": arm, "score": float(rng.random() < 0.4), "cost": float(costs[t, i])}
+            for t in range(100)
+            for i, arm in enumerate("aabb")
+        ]
+        return at.Log.from_records(rows)
+
+    heavy, light = log_of(rng.lognormal(0, 1.2, (100, 4))), log_of(rng.gamma(4, 1, (100, 4)))
+    assert heavy.heavy_costs
+    assert not light.heavy_costs
+    assert not at.Log.from_records([{"task": t, "score": 1} for t in range(9)]).heavy_costs
+    for log, how in ((heavy, "betting, on the range seen"), (light, "t")):
+        found = at.cross_replay(log, price=0.05, method="single")
+        assert found.single_cost.how == how
+        assert found.net.how == how
+        assert at.difference(log, "a", "b", of="cost").how == how
+        assert found.score.how == "t"
+        assert at.frontier(log).offers[0].cost.how == how
