@@ -31,7 +31,7 @@ def single_rollout(
     walk = _Typical(mdp, policy, best, worth_counting)
     nothing = np.array([walk.units.true.units(-math.inf)])  # only the policy knows what is in hand
     own = replace(walk.first(best), value=nothing)
-    return walk.laws(walk.rollout(policy, rollout, own, later=False)).low, walk.visits
+    return walk.laws(walk.rollout(policy, rollout, own, later=0)).low, walk.visits
 
 
 def best_after(mdp: MDP, policy: CompressedPolicy, rollouts: int) -> Law:
@@ -41,7 +41,7 @@ def best_after(mdp: MDP, policy: CompressedPolicy, rollouts: int) -> Law:
     for i in range(rollouts):
         if not len(bests.prob):  # nothing is left to follow
             break
-        bests = walk.rollout(policy, i, bests, later=True)
+        bests = walk.rollout(policy, i, bests, later=policy.k - 1 - i)
     return walk.laws(bests).low
 
 

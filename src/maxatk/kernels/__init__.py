@@ -3,7 +3,7 @@
 from maxatk.kernels.acting import best_planes, draw_outcomes, greedy_rows, rows_of_actions
 from maxatk.kernels.fixed import carry_forward, choose_by_state, choose_greedily, improve_rows
 from maxatk.kernels.optimism import SampledRows, optimistic_slice
-from maxatk.kernels.passes import best_means, most_ahead
+from maxatk.kernels.passes import best_means, least_costs, most_ahead
 from maxatk.kernels.slices import (
     NEVER,
     WIDEST,
@@ -32,6 +32,7 @@ __all__ = [
     "exact_layers",
     "greedy_rows",
     "improve_rows",
+    "least_costs",
     "most_ahead",
     "optimistic_slice",
     "places",

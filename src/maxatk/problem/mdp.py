@@ -398,21 +398,39 @@ class MDP:
 
     @cached_property
     def mean_optimal(self) -> tuple[Ints32, float]:
-        """The rows ``[H, S]`` that maximise the mean return of one rollout, and that mean."""
+        """The rows ``[H, S]`` that maximise the mean return of one rollout, less what its rows cost; and that mean."""
         return self._mean_optimal(0.0)
 
     def _mean_optimal(self, noise: float) -> tuple[Ints32, float]:
         rows, values = stopping.run(
             *(kernels.best_means, self.step_layer, self.pair_start, self.outcome_start),
-            *(self.row_prob, self.next_state, self.reward, noise),
+            *(self.row_prob, self.next_state, self.reward, self.cost, noise),
         )
         return rows, float(values[self.start_state] @ self.reset_prob)
 
     @cached_property
     def mean_optimal_actions(self) -> Ints:
         """The actions ``[H, S]`` that maximise the mean of one rollout; of equals, but for rounding, the first."""
-        rows, _ = self._mean_optimal(2.0**-45 * self.horizon * float(np.abs(self.reward).max()))
+        size = float(np.abs(self.reward).max()) + float(self.cost.max())
+        rows, _ = self._mean_optimal(2.0**-45 * self.horizon * size)
         return self.action[rows].astype(np.int64)
+
+    @cached_property
+    def least_costs(self) -> tuple[Floats, Ints32]:
+        """The least expected cost of finishing from each step and state ``[H + 1, S]``, and the rows that have it
+        ``[H, S]``, counted from each state's first."""
+        return self._costs_ahead(self.cost)
+
+    @cached_property
+    def greatest_costs(self) -> Floats:
+        """The greatest expected cost of finishing from each step and state, ``[H + 1, S]``."""
+        return 0.0 - self._costs_ahead(-self.cost)[0]
+
+    def _costs_ahead(self, cost: Floats) -> tuple[Floats, Ints32]:
+        return stopping.run(
+            *(kernels.least_costs, self.step_layer, self.pair_start, self.outcome_start),
+            *(self.row_prob, self.next_state, cost),
+        )
 
     def _most_ahead(self, sign: int) -> Floats:
         """The most that rewards times ``sign`` can still add up to, rounded up, [H + 1, S]."""
