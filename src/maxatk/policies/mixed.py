@@ -60,12 +60,12 @@ class MixedPolicy(Policy):
         return [Lot([(part, 0) for part in self._parts], w, self.k // len(self.weights)) for w in self.weights]
 
     def shared_out(self, rollout: int, trials: int, stream: np.random.Generator) -> list[tuple[int, int, Ints]]:
-        """Which part each of so many trials draws: (part, which of its rollouts, trials)."""
+        """Which part each of ``trials`` trials draws from ``stream`` in ``rollout``."""
         drawn = stream.choice(len(self._parts), trials, p=self.chances(rollout))
         return [(j, 0, np.flatnonzero(drawn == j)) for j in range(len(self._parts)) if (drawn == j).any()]
 
     def chances(self, rollout: int) -> list[float]:
-        """With what probability each part is drawn."""
+        """With what probability each part is drawn in ``rollout``."""
         return [float(w) for w in self.weights[0 if self.repeated else rollout]]
 
     def begin(self, rng: np.random.Generator | None = None) -> "MixedTrial":

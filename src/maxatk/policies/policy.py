@@ -74,7 +74,10 @@ class Policy(ABC):
         return ()
 
     def shared_out(self, rollout: int, trials: int, stream: np.random.Generator) -> list[tuple[int, int, Ints]]:
-        """Which part each of so many trials follows in a rollout: (part, which of its rollouts, trials)."""
+        """Which part each of ``trials`` trials follows in ``rollout``, drawn from ``stream``.
+
+        By part: its number, which of its rollouts it is, and the trials.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no parts")
 
     def lots(self) -> Sequence[Lot] | None:
@@ -236,7 +239,7 @@ class CompressedPolicy(Policy):
         return [Lot([(self, i)], None, self.k // different) for i in range(different)]
 
     def shared_out(self, rollout: int, trials: int, stream: np.random.Generator) -> list[tuple[int, int, Ints]]:
-        """Which part each of so many trials follows: (part, which of its rollouts, trials), here all the only one."""
+        """All ``trials`` follow the only part in its own ``rollout``; nothing is drawn from ``stream``."""
         return [(0, rollout, np.arange(trials))]
 
     def begin(self) -> "CompressedTrial":
