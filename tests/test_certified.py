@@ -136,8 +136,8 @@ def test_what_the_policy_promises_never_falls(seed, S, H, points, share):
     policy = plan.policy
 
     def check(h: int, s: int, G: float) -> float:
-        found = policy._slice(0, plan.start)
-        promised = float(policy._planes(found, h, *(np.array([x]) for x in (s, M, G)))[0][0])
+        planes = policy._acting(0, plan.start).planes
+        promised = float(planes(h, *(np.array([x]) for x in (s, M, G)))[0][0])
         action = policy.action(rollout=0, step=h, state=s, best=M, so_far=G)
         follows = 0.0
         for p, t, r in mdp.outcomes(h, s, action):

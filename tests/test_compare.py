@@ -208,7 +208,7 @@ def test_real_rewards():
     mdp = mk.instances.random_sparse(8, 3, 5, successors=3, rng=3)
     mdp = mdp.with_rewards(np.random.default_rng(3).random(len(mdp.reward)))
     found = mk.compare(mdp, 3)
-    assert not found.plan.lattice.exact
+    assert not found.plan.lattice.whole
     assert [row.name for row in found.rows] == [MEAN, SINGLE, MARKOV, NO_BEST, NO_RETURN, ADAPTIVE]
     for row in found.rows:
         low, high = mk.simulate(mdp, row.policy, trials=20_000, rng=0).interval(0.9997)

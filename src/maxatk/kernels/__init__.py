@@ -1,25 +1,30 @@
 """Compiled loops: arrays in, arrays out, nothing of ours imported. ``reference`` has a plain twin of each sweep."""
 
-from maxatk.kernels.acting import best_planes, draw_outcomes, greedy_rows, rows_of_actions
+from maxatk.kernels.acting import best_planes, draw_outcomes, rows_of_actions
 from maxatk.kernels.fixed import carry_forward, choose_by_state, choose_greedily, improve_rows
 from maxatk.kernels.optimism import SampledRows, optimistic_slice
-from maxatk.kernels.passes import best_means, least_costs, most_ahead
+from maxatk.kernels.passes import best_means, least_costs, merge_outcomes, most_ahead
 from maxatk.kernels.slices import (
     NEVER,
     WIDEST,
+    Ends,
     Layout,
+    Planes,
     Tables,
     bound_layers,
-    exact_layers,
+    decide_layers,
     places,
     reachable,
+    whole_layers,
     windows,
 )
 
 __all__ = [
     "NEVER",
     "WIDEST",
+    "Ends",
     "Layout",
+    "Planes",
     "SampledRows",
     "Tables",
     "best_means",
@@ -28,15 +33,16 @@ __all__ = [
     "carry_forward",
     "choose_by_state",
     "choose_greedily",
+    "decide_layers",
     "draw_outcomes",
-    "exact_layers",
-    "greedy_rows",
     "improve_rows",
     "least_costs",
+    "merge_outcomes",
     "most_ahead",
     "optimistic_slice",
     "places",
     "reachable",
     "rows_of_actions",
+    "whole_layers",
     "windows",
 ]

@@ -1,4 +1,4 @@
-"""One pass over a problem, from the last step to the first, that knows nothing of best returns.
+"""Passes over a problem that know nothing of best returns: all steps from the last to the first, or one forward.
 
 As sweeps do, each looks at ``stop`` [1] between two states and ends early where it is not 0.
 """
@@ -112,3 +112,38 @@ def least_costs(
                     rows[h, s] = row - pair_start[node + s]
             least[h, s] = best
     return least, rows
+
+
+@compiled
+def merge_outcomes(
+    outcome_start: Any,
+    prob: Any,
+    next_state: Any,
+    reward: Any,
+    rows: Any,
+    so_far: Any,
+    mass: Any,
+    low: float,
+    per_bin: float,
+    bins: int,
+    S: int,
+    stop: Any,
+) -> Any:
+    """What follows atoms that take ``rows`` [n], by next state and bin of the return: [(S + 1) * bins] each.
+
+    The mass that comes there, the sum of mass times return, and of how many outcomes. Bins start at ``low``.
+    """
+    total = np.zeros((S + 1) * bins)
+    moment = np.zeros((S + 1) * bins)
+    count = np.zeros((S + 1) * bins, np.int32)
+    for k in range(rows.shape[0]):
+        if stop[0] != 0:
+            break
+        for o in range(outcome_start[rows[k]], outcome_start[rows[k] + 1]):
+            x = so_far[k] + reward[o]
+            p = mass[k] * prob[o]
+            to = next_state[o] * bins + min(int((x - low) * per_bin), bins - 1)
+            total[to] += p
+            moment[to] += p * x
+            count[to] += 1
+    return total, moment, count

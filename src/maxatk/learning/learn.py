@@ -86,7 +86,7 @@ def learn(
     from maxatk.learning.adaptive import Adaptive
 
     checked = CheckedModel(model)
-    k = checks.integer(k, "k", least=1)
+    k = checks.rollouts(k)
     error = float(checks.exact_number(epsilon, "epsilon"))
     if error <= 0:
         raise InputError(f"epsilon must be above 0, not {shown(epsilon)}")

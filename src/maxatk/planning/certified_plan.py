@@ -17,9 +17,10 @@ from maxatk.base.errors import InputError
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
 from maxatk.planning.curves import Curve, Curves
-from maxatk.planning.lattice import Lattice, Slice
+from maxatk.planning.lattice import Lattice, RealLattice, WholeLattice
 from maxatk.planning.plan import Plan, Status
 from maxatk.planning.slice_policy import SlicePolicy
+from maxatk.planning.sweeper import Cores, solve_slices
 from maxatk.problem import formats
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
@@ -74,9 +75,10 @@ class CertifiedPlan(Plan):
             return lower - rounding, min(upper + rounding, most)
         after = self.curves[1]
         start = min(max(x, after.flat_to), most)
-        upper, lower, _ = Slice(self.lattice, self.lattice.tables, after, start).at_start()[:, 0].tolist()
-        if self.lattice.exact:  # the next rollout meets lattice points, whose gap is known, and m itself
-            upper = lower + max(self.certificate.gap_after_first, float(after.upper(start) - after.lower(start)))
+        # On a whole lattice the next rollout meets lattice points, whose gap is known, and m itself.
+        gap = max(self.certificate.gap_after_first, float(after.upper(start) - after.lower(start)))
+        bounds = solve_slices(Cores(math.inf), self.lattice, after, gap, [start])
+        lower, upper = float(bounds.lower[0]), float(bounds.upper[0])
         same = best == self.best_so_far or max(best, self.best_so_far) <= least
         return self._as_planned(x, same, lower - rounding, min(upper + rounding, most))
 
@@ -113,7 +115,7 @@ class CertifiedPlan(Plan):
             "status": str(self.status),
             "stats": dict(self.stats),
             "kappa": self.lattice.kappa,
-            "exact": self.lattice.exact,
+            "exact": self.lattice.whole,
             "start": self.start,
             "certificate": dataclasses.asdict(self.certificate),
         }
@@ -149,7 +151,7 @@ def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPla
         least, most = mdp.return_range
         if kappa <= 0 or lower > upper or not least <= start <= most:
             raise InputError("its numbers make no sense")
-        lattice = Lattice(mdp, kappa, _bool(numbers, "exact"))
+        lattice = (WholeLattice if _bool(numbers, "exact") else RealLattice)(mdp, kappa)
         tail = tuple(
             Curve(float(floor[i]), **{name: file.array(f"{name}{i}", "<f8") for name in Curve.arrays()})
             for i in range(len(floor))

@@ -363,6 +363,11 @@ class MDP:
 
     # What planners derive from it: computed on demand, once.
 
+    def step(self, h: int) -> "Step":
+        """The rows in force at step ``h``."""
+        node = int(self.step_layer[h]) * self.n_states
+        return Step(self, self.pair_start[node : node + self.n_states + 1])
+
     @cached_property
     def row_prob(self) -> Floats:
         """``[T]`` :attr:`prob` with every row divided by its sum, in floats."""
@@ -447,8 +452,8 @@ class MDP:
     def _rows_of(self, step: int, state: int) -> tuple[int, int]:
         step = checks.integer(step, "step", most=self.horizon - 1)
         state = checks.integer(state, "state", most=self.n_states - 1)
-        node = int(self.step_layer[step]) * self.n_states + state
-        return int(self.pair_start[node]), int(self.pair_start[node + 1])
+        first, last = self.step(step).first_row[state : state + 2].tolist()
+        return first, last
 
     def _outcomes_of(self, step: int, state: int, action: int) -> slice:
         row = self._row(step, state, action)
@@ -500,6 +505,41 @@ class MDP:
             sizes.append(f"{self.n_layers} different steps")
         sizes.append(count(len(self.prob), "outcome"))
         return f"MDP({', '.join(sizes)}{', with costs' if self.has_costs else ''})"
+
+
+@dataclass(frozen=True)
+class Step:
+    """The rows in force at one step of a problem.
+
+    >>> import maxatk as mk
+    >>> step = mk.instances.figure1().step(0)
+    >>> step.backup(np.zeros(2))  # what each action pays on average, with nothing to come
+    array([0.375, 0.25 ])
+    """
+
+    mdp: MDP
+    first_row: Ints  # [S + 1] the rows of state s are first_row[s] : first_row[s + 1]
+
+    @property
+    def rows(self) -> slice:
+        """All of them."""
+        return slice(int(self.first_row[0]), int(self.first_row[-1]))
+
+    @property
+    def first_outcome(self) -> Ints:
+        """``[S + 1]`` the outcomes of state s, whatever is done, are ``first_outcome[s] : first_outcome[s + 1]``."""
+        return self.mdp.outcome_start[self.first_row]
+
+    def row_of(self, state: Ints, action: Ints) -> Ints:
+        """The row of each state's action [n], or -1 where the state does not offer it."""
+        return kernels.rows_of_actions(self.first_row, self.mdp.action, state, action)
+
+    def backup(self, values: Floats) -> Floats:
+        """What each row brings on average, [rows], if states are worth ``values`` [S + 1] afterwards, the end last."""
+        mdp, start = self.mdp, self.mdp.outcome_start[self.rows.start : self.rows.stop + 1]
+        span = slice(int(start[0]), int(start[-1]))
+        worth = mdp.row_prob[span] * (mdp.reward[span] + values[mdp.next_state[span]])
+        return np.add.reduceat(worth, start[:-1] - start[0])
 
 
 def load_mdp(path: str | PathLike[str]) -> MDP:
