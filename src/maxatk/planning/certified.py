@@ -9,11 +9,14 @@ lattice points, too, and the lattice is refined until the interval is as narrow 
 Whatever is known at any moment is kept in one place, so that a search that is stopped has something to give back: the
 best policy of those that a pass over a lattice found, those that an unfinished pass leaves, and the one that maximises
 the mean in every rollout.
+
+Where rollouts cost something, curves are those of docs/theory/costs.md: one may stop, and from the threshold on each
+curve is ``m`` itself.
 """
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -27,7 +30,17 @@ from maxatk.base.returns import floats_around
 from maxatk.base.stopping import StoppedError
 from maxatk.base.workers import Workers
 from maxatk.planning.certified_plan import Certificate, CertifiedPlan
-from maxatk.planning.curves import Bounds, Curve, Curves, build, distance, from_knots, identity
+from maxatk.planning.curves import (
+    Bounds,
+    Curve,
+    Curves,
+    at_least,
+    build,
+    distance,
+    from_knots,
+    identity,
+    lowered,
+)
 from maxatk.planning.floor import repeated_mean
 from maxatk.planning.lattice import Lattice, RealLattice, WholeLattice, common_step, returns_apart
 from maxatk.planning.plan import Progress, Reporter, Status
@@ -39,6 +52,7 @@ EXACT_POINTS = 50_000  # a lattice of at most so many points is swept exactly, w
 TABLE_POINTS = 2**22  # of a table that holds the last curve at all lattice points
 FIRST_KNOTS = 7  # with the floor, two sweeps of four
 COARSE_POINTS = 128  # of the first lattice for rewards without a common step
+MOST_STEPS = 20  # of Newton's method for the threshold at which to stop
 
 
 @dataclass(frozen=True)
@@ -84,8 +98,17 @@ class _Pass:
     upper: float
     lattice: Lattice
     curves: Curves
-    start: float  # the best return that stands for the incumbent in the first rollout
+    start: float  # the best return that stands for the incumbent in the first rollout; -inf to maximise the mean
     gap: float  # the largest between the bounds of the curve after the first rollout
+    stop_at: float = math.inf  # the best return at which to stop
+
+
+@dataclass(frozen=True)
+class _Stop:
+    """When a rollout is no longer worth its costs."""
+
+    at: float  # the best return at which the policy stops
+    top: float  # from here on every curve is m itself
 
 
 class _Search:
@@ -105,15 +128,24 @@ class _Search:
         self._began, self._slices = time.perf_counter(), 0
         # What takes one pass over the problem is not part of the search: without it nothing could be said.
         self.least, self.most = mdp.return_range
-        self.mean = mdp.mean_optimal[1]
-        self.incumbent = max(float(self.best_so_far), self.least)  # below the least return it is as good as none
+        self._priced = objective.stops(mdp)
+        self.mean = mdp.mean_optimal[1] - float(objective.cost)
+        # For a rollout that is made, what is in hand is as good as none below the least return; or, where it may be
+        # given up, below that less the most that it takes to finish.
+        self._gives_up = objective.gives_up(mdp)
+        finishing = float(mdp.least_costs[0].max()) if self._gives_up and mdp.has_costs else 0.0
+        self.incumbent = max(float(self.best_so_far), self.least - finishing)
         self._most_outcomes = int(np.diff(mdp.outcome_start).max())
         self.tol = 1e-3 * max(self.most - self.mean, 0.0) if tol is None else float(tol)
         # What is known: the best pass, the least upper bound, and what repeating the mean-optimal policy earns.
-        self._best = self._unfinished(self._first_lattice(), Curves(self.k, (identity(self.least, self.most),)))
+        lattice = self._first_lattice()
+        mean = self.mean - self.rounding(lattice)
+        if self._priced:
+            self._best, self._repeated = self._until_the_mean(lattice, self.most), -math.inf
+        else:
+            self._best = self._unfinished(lattice, self._no_curves(lattice), _Stop(math.inf, self.most))
+            self._repeated = max(self._floats_of_best[0], self.least, mean)
         self._upper = self._best.upper
-        mean = self.mean - self.rounding(self._best.lattice)
-        self._repeated = max(self._floats_of_best[0], self.least, mean)
 
     @property
     def seconds(self) -> float:
@@ -165,7 +197,7 @@ class _Search:
             lattice=best.lattice,
             curves=best.curves,
             start=best.start,
-            certificate=Certificate(self.tol, rounding, best.gap, self._repeats),
+            certificate=Certificate(self.tol, rounding, best.gap, self._repeats, best.stop_at),
         )
 
     @property
@@ -181,7 +213,8 @@ class _Search:
     def _keep(self, new: _Pass) -> None:
         """Lower bound and policy come from one pass, and the better one is kept; upper bounds may be of any."""
         self._upper = min(self._upper, new.upper)
-        if new.lower > self._best.lower:
+        slack = self.rounding(new.lattice) if self._best.start == -math.inf else 0.0  # a pass says more than the mean
+        if new.lower > self._best.lower - slack:
             self._best = new
 
     def _tell(self, rollout: int) -> None:
@@ -203,9 +236,15 @@ class _Search:
     def _first_lattice(self) -> Lattice:
         """The lattice of a common step if that has few points, else a coarse one."""
         if self._step is not None and returns_apart(self.mdp) <= EXACT_POINTS * self._step:
-            return WholeLattice(self.mdp, float(self._step))
+            return self._whole_lattice(self._step)
         span, size = self.most - self.least, float(np.abs(self.mdp.reward).max())
-        return RealLattice(self.mdp, max(max(span, 1e-3 * size, 1e-300) / COARSE_POINTS, self._finest))
+        return self._real_lattice(max(max(span, 1e-3 * size, 1e-300) / COARSE_POINTS, self._finest))
+
+    def _whole_lattice(self, step: Fraction) -> Lattice:
+        return WholeLattice(self.mdp, float(step), float(self.objective.cost), self._gives_up)
+
+    def _real_lattice(self, kappa: float) -> Lattice:
+        return RealLattice(self.mdp, kappa, float(self.objective.cost), self._gives_up)
 
     @cached_property
     def _step(self) -> Fraction | None:
@@ -220,15 +259,24 @@ class _Search:
     def _search(self) -> None:
         """Passes over finer and finer lattices, until the interval is narrow enough, or as narrow as can be."""
         lattice = self._best.lattice
-        if self.incumbent >= self.most:  # nothing can be improved
-            return
-        if self.k == 1 and self.incumbent <= self.least:  # all that counts is the mean
-            self._upper = min(self._upper, self.mean + self.rounding(lattice))
-            return
-        self._repeated = max(self._repeated, repeated_mean(self.mdp, self.k, self.best_so_far))
-        self._tell(self.k)
+        if self._priced:
+            if self.mean <= lattice.floor:  # one rollout at most: whatever it returns, another is not worth its costs
+                self._keep(self._until_the_mean(lattice, self.mean))
+                return
+            self._pass(lattice)  # at least one, to know when to stop
+        else:
+            if self.incumbent >= self.most:  # nothing can be improved
+                return
+            if self.k == 1 and self.incumbent <= self.least:  # all that counts is the mean
+                self._upper = min(self._upper, self.mean + self.rounding(lattice))
+                return
+            self._repeated = max(self._repeated, repeated_mean(self.mdp, self.k, self.best_so_far))
+            self._tell(self.k)
+        passed = self._priced
         while self._width > self.tol:
-            self._pass(lattice)
+            if not passed:
+                self._pass(lattice)
+            passed = False
             if lattice.whole or lattice.kappa <= self._finest:
                 return
             # Where time may run out, what is half done is lost: smaller strides.
@@ -236,9 +284,9 @@ class _Search:
             stride = min(max((0.7 * self.tol / max(self._width, 1e-300)) ** 0.6, least), 1 / 2)
             kappa = max(lattice.kappa * stride, self._finest)
             if self._step is not None and kappa <= self._step:
-                lattice = WholeLattice(self.mdp, float(self._step))
+                lattice = self._whole_lattice(self._step)
             else:
-                lattice = RealLattice(self.mdp, kappa)
+                lattice = self._real_lattice(kappa)
 
     @property
     def _width(self) -> float:
@@ -246,75 +294,123 @@ class _Search:
 
     def _pass(self, lattice: Lattice) -> None:
         """All curves from the last to the first, on one lattice. Each is finished before the next one is begun."""
-        curves = Curves(self.k, (identity(self.least, self.most),))
+        curves = self._no_curves(lattice)
         gap = 0.0  # the largest between the bounds of the curve at hand
         tol = max(self.tol - 2 * self.rounding(lattice), 0.0)
+        stop = _Stop(math.inf, self.most)
+        if self._priced and self.k == 1:  # for the threshold alone
+            *_, stop = self._last_curve(lattice, curves[1], lattice.share(tol, 0.0, 0, 1))
         for i in range(self.k - 1, 0, -1):
-            after = curves[i + 1]
-            curve, gap = self._curve(lattice, i, after, gap, lattice.share(tol, gap, i, self.k))
+            after, share = curves[i + 1], lattice.share(tol, gap, i, self.k)
+            if i == self.k - 1:
+                curve, gap, stop = self._last_curve(lattice, after, share)
+            else:
+                curve, gap = self._curve(lattice, after, gap, share, stop)
             curves = curves.with_earlier(curve)
-            self._keep(self._unfinished(lattice, curves))
+            self._keep(self._unfinished(lattice, curves, stop))
             self._tell(i)
             # A curve that is the next one's equal, but for rounding, is the equal of all before it, too: what the
             # sweep does to a curve is monotone and expands no difference.
             if i < self.k - 1 and distance(curve, after) <= self._rounding_of_one(lattice):
                 break
-        start, lower, upper = self._first_rollout(lattice, curves[1], gap)
-        rounding = self.rounding(lattice)
-        self._keep(_Pass(lower - rounding, upper + rounding, lattice, curves, start, gap))
+        start, lower, upper = self._first_rollout(lattice, curves[1], gap, stop)
+        self._keep(self._passed(lattice, curves, start, gap, stop, lower, upper))
         self._tell(0)
 
-    def _first_rollout(self, lattice: Lattice, after: Curve, gap: float) -> tuple[float, float, float]:
+    def _passed(
+        self, lattice: Lattice, curves: Curves, start: float, gap: float, stop: _Stop, lower: float, upper: float
+    ) -> _Pass:
+        """A pass, from bounds on what the first rollout is worth."""
+        rounding, stop_at = self.rounding(lattice), stop.at
+        lower, upper = lower - rounding, upper + rounding
+        if self._priced and self.best_so_far > -math.inf:
+            # Unless more is sure to come of it, the first rollout is not made.
+            at_least, at_most = self._floats_of_best
+            lower, upper = max(lower if self.best_so_far < stop_at else at_least, at_least), max(upper, at_most)
+            stop_at = min(stop_at, float(self.best_so_far)) if lower == at_least else stop_at
+        return _Pass(lower, upper, lattice, curves, start, gap, stop_at)
+
+    def _no_curves(self, lattice: Lattice) -> Curves:
+        """With no rollouts to come, a best return is worth itself."""
+        return Curves(self.k, (identity(lattice.floor, self.most),))
+
+    def _first_rollout(self, lattice: Lattice, after: Curve, gap: float, stop: _Stop) -> tuple[float, float, float]:
         """The first rollout needs one slice, that of the incumbent: its best return, and bounds."""
-        start = max(self.incumbent, self._floor(lattice, after))
-        if start >= self.most:
-            return self.most, float(after.lower(self.incumbent)), self.most
+        start = max(self.incumbent, self._floor(lattice, after, stop))
+        if start >= stop.top:
+            return stop.top, float(after.lower(self._in_hand)), stop.top
         self._slices += 1
         bounds = solve_slices(self._sweeper, lattice, after, gap, [start])
-        return start, float(bounds.lower[0]), min(float(bounds.upper[0]), self.most)
+        return start, float(bounds.lower[0]), min(float(bounds.upper[0]), stop.top)
 
-    def _unfinished(self, lattice: Lattice, curves: Curves) -> _Pass:
+    @property
+    def _in_hand(self) -> float:
+        """What curves are asked at: where nothing costs anything, what is below every return is as good as none."""
+        return float(self.best_so_far) if self._priced else self.incumbent
+
+    def _unfinished(self, lattice: Lattice, curves: Curves, stop: _Stop) -> _Pass:
         """What curves say that do not reach the first rollout (planner.md, 9).
 
         More rollouts never lower the value, whatever is done in them, and no return exceeds the most.
         """
-        after = curves.tail[0]
-        points = np.unique([self.least, self.most])
-        flat = replace(after, floor=self.least, point=points, point_value=np.full(len(points), self.most))
-        lower = float(after.lower(self.incumbent)) - self.rounding(lattice)
-        gap = self.most - float(after.lower(self.least))
-        upper = max(self.most, self._floats_of_best[1])
-        return _Pass(lower, upper, lattice, curves.with_earlier(flat), min(self.incumbent, self.most), gap)
+        after, top = curves.tail[0], stop.top
+        points = np.unique([min(self.least, top), top])
+        flat = replace(after, floor=float(points[0]), point=points, point_value=np.full(len(points), top))
+        lower = float(after.lower(self._in_hand)) - self.rounding(lattice)
+        gap = top - float(after.lower(-math.inf if self._priced else self.least))
+        upper = max(top, self._floats_of_best[1])
+        start = min(self.incumbent, self.most)
+        return _Pass(lower, upper, lattice, curves.with_earlier(flat), start, gap, stop.at)
 
-    def _floor(self, lattice: Lattice, after: Curve) -> float:
+    def _until_the_mean(self, lattice: Lattice, upper: float) -> _Pass:
+        """Maximising the mean of a rollout, less its costs, until at least that is in hand (costs.md, 5).
+
+        No curve is more than ``upper``, but for what is in hand.
+        """
+        curve = at_least(self.mean, upper, self.most)
+        curves = self._no_curves(lattice).with_earlier(curve)
+        stop = _Stop(self.mean, upper)
+        return self._passed(lattice, curves, -math.inf, upper - self.mean, stop, self.mean, upper)
+
+    def _floor(self, lattice: Lattice, after: Curve, stop: _Stop) -> float:
         """A best return that is as good as none under the next curve's lower bound: where that stops being flat."""
-        flat = min(after.flat_to, self.most)
-        if flat <= self.least:
-            return self.least
+        flat = min(after.flat_to, stop.top)
+        if flat <= (self.least if not self._priced else -math.inf):
+            return lattice.floor
         return lattice.knot(flat)
 
     # One curve.
 
-    def _curve(self, lattice: Lattice, i: int, after: Curve, gap: float, share: float) -> tuple[Curve, float]:
-        """Curve ``i`` and the largest gap between its bounds."""
-        if i == self.k - 1:
-            return self._last_curve(lattice, after, share)
-        floor = self._floor(lattice, after)
-        if floor >= self.most:  # the largest return is as good as certain: more rollouts change nothing
-            hull = np.array([self.most])
-            flat = replace(after, floor=self.most, point=hull, point_value=hull)
-            return flat, self.most - float(after.lower(-math.inf))
+    def _curve(self, lattice: Lattice, after: Curve, gap: float, share: float, stop: _Stop) -> tuple[Curve, float]:
+        """A curve before the last, and the largest gap between its bounds."""
+        floor = self._floor(lattice, after, stop)
+        if floor >= stop.top:  # the largest return is as good as certain: more rollouts change nothing
+            hull = np.array([stop.top])
+            flat = replace(after, floor=stop.top, point=hull, point_value=hull)
+            return flat, stop.top - float(after.lower(-math.inf))
         # Where the next curve turns this one will, too: some of its knots to begin with, so that threads have work.
-        inner = after.line_knot[(after.line_knot > floor) & (after.line_knot < self.most)]
+        inner = after.line_knot[(after.line_knot > floor) & (after.line_knot < stop.top)]
         useful = inner[:: max(len(inner) // FIRST_KNOTS, 1)].tolist()
-        knots = [floor, *self._incumbent_above(floor), *useful]
+        knots = [floor, *self._incumbent_above(floor, stop.top), *useful]
         by_slices = partial(self._by_slices, lattice, after, gap)
-        return build(by_slices, knots, self.most, partial(self._enough, lattice, share), lattice.knot_step)
+        curve, gap = build(by_slices, knots, stop.top, partial(self._enough, lattice, share), lattice.knot_step)
+        return self._that_stops(curve, gap, stop.at)
+
+    def _that_stops(self, curve: Curve, gap: float, stop_at: float) -> tuple[Curve, float]:
+        """A curve that promises no more than ``m`` from ``stop_at`` on; and its gap, which that may widen."""
+        if not self._priced:
+            return curve, gap
+        curve, by = lowered(curve, stop_at)
+        return curve, gap + by
 
     def _by_slices(self, lattice: Lattice, after: Curve, gap: float, knots: Sequence[float]) -> Bounds:
         """Bounds of a curve at some knots, by a slice for each."""
         self._slices += len(knots)
-        return solve_slices(self._sweeper, lattice, after, gap, knots)
+        return self._or_stopping(knots, solve_slices(self._sweeper, lattice, after, gap, knots))
+
+    def _or_stopping(self, knots: Sequence[float], bounds: Bounds) -> Bounds:
+        """Bounds on what a rollout is worth, or ``m`` where it need not be made; that is a line of every curve."""
+        return bounds._replace(upper=np.maximum(bounds.upper, knots)) if self._priced else bounds
 
     def _enough(self, lattice: Lattice, share: float, gap: float) -> float:
         """How exact knots are to make a curve, if they themselves are uncertain by ``gap`` at most.
@@ -324,43 +420,74 @@ class _Search:
         noise = 2.0**-48 * (lattice.largest + abs(self.incumbent))  # no knot is worth less than this
         return max(share, noise, gap / (8 * self.k))
 
-    def _last_curve(self, lattice: Lattice, after: Curve, share: float) -> tuple[Curve, float]:
+    def _last_curve(self, lattice: Lattice, after: Curve, share: float) -> tuple[Curve, float, _Stop]:
         """The last rollout's curve: one sweep holds it at all lattice points, and only some are kept as knots.
 
         Far down it is at least the mean, which a policy earns that maximises the mean, and at most what it is at the
-        lowest point of the table (docs/theory/planner.md, 4).
+        lowest point of the table (docs/theory/planner.md, 4). It says when to stop, too.
         """
         enough = partial(self._enough, lattice, share)
         by_slices = partial(self._by_slices, lattice, after, 0.0)
-        end, top = lattice.index(self.least), lattice.last_index(self.most)
+        end, top = lattice.index(lattice.floor), lattice.last_index(self.most)
         bottom = max(end, lattice.index(self.mean - 2 * (self.most - self.mean)))
         while True:
             if top - bottom > TABLE_POINTS:  # most of the points would be empty
-                knots = [self.least, *self._incumbent_above(self.least)]
-                return build(by_slices, knots, self.most, enough, lattice.knot_step, self.mean)
+                knots = [lattice.floor, *self._incumbent_above(lattice.floor, self.most)]
+                return self._stopping(lattice, by_slices, by_slices, knots, self.most, enough, lattice.knot_step)
             self._slices += 1
             table = last_rollout(self._sweeper, lattice, bottom, top, after)
             if bottom == end or table.upper[0] - self.mean <= share / 2:
                 break
             bottom = max(end, top - 4 * (top - bottom) - 1)
         floor = lattice.kappa * bottom
-        if floor >= self.most:  # the largest return is as good as certain
+        points = lattice.kappa * np.arange(bottom, top + 1)
+        not_worth_it = points[table.upper <= points] if self._priced else points[:0]
+        most = min(float(not_worth_it[0]) if len(not_worth_it) else self.most, self.most)
+        if floor >= most:  # the largest return is as good as certain
             none = np.zeros(0)
-            return from_knots(self.most, self.most, none, none, none, none, self.mean), self.most - self.mean
-        incumbent = self._incumbent_above(floor)
+            flat = from_knots(self.most, self.most, none, none, none, none, self.mean)
+            return flat, self.most - self.mean, _Stop(self.mean if self._priced else math.inf, self.most)
+        incumbent = self._incumbent_above(floor, most)
 
         def look_up(m: float) -> tuple[float, float, float]:
-            if m in incumbent:
+            at = round(m / lattice.kappa) - bottom
+            if m in incumbent or m != points[at]:
                 (bounds,) = zip(*solve_slices(self._sweeper, lattice, after, 0.0, [m]), strict=True)
                 return bounds
-            at = round(m / lattice.kappa) - bottom
             return table.upper[at], table.lower[at], table.slope[at]
 
         def from_table(knots: Sequence[float]) -> Bounds:
-            return Bounds(*np.array([look_up(m) for m in knots]).T)
+            return self._or_stopping(knots, Bounds(*np.array([look_up(m) for m in knots]).T))
 
-        return build(from_table, [floor, *incumbent], self.most, enough, lattice.kappa, self.mean)
+        return self._stopping(lattice, from_table, by_slices, [floor, *incumbent], most, enough, lattice.kappa)
 
-    def _incumbent_above(self, floor: float) -> list[float]:
+    def _stopping(
+        self,
+        lattice: Lattice,
+        solve: Callable[[Sequence[float]], Bounds],
+        by_slices: Callable[[Sequence[float]], Bounds],
+        knots: list[float],
+        top: float,
+        enough: Callable[[float], float],
+        step: float | None,
+    ) -> tuple[Curve, float, _Stop]:
+        """The last curve from its first knots, and when to stop: where its lower bound comes down to ``m``.
+
+        Slices are added there until they no longer rise above it, which is Newton's method (costs.md, 5).
+        """
+        curve, gap = build(solve, knots, top, enough, step, self.mean)
+        if not self._priced:
+            return curve, gap, _Stop(math.inf, self.most)
+        noise = self._rounding_of_one(lattice)
+        for _ in range(MOST_STEPS):
+            at = float(curve.line_end[-1])
+            if not knots[0] < at < top or float(by_slices([at]).lower[0]) <= at + noise:
+                break
+            knots = [*knots, at]
+            curve, gap = build(solve, knots, top, enough, step, self.mean)
+        at = lattice.nearby_point(float(curve.line_end[-1]), noise)
+        return *self._that_stops(curve, gap, at), _Stop(at, max(at, top))
+
+    def _incumbent_above(self, floor: float, top: float) -> list[float]:
         """The incumbent is a knot of every curve, since it may stay the best return for long."""
-        return [self.incumbent] if floor < self.incumbent < self.most else []
+        return [self.incumbent] if floor < self.incumbent < top else []
