@@ -152,7 +152,7 @@ def _evaluate(mdp: MDP, policy: Policy, price: Fraction, tol: float | None, max_
         else:
             return _exact(known, price)
     assert carried is not None
-    best, tries, paid = _parts(carried, policy, price)
+    best, tries, paid = _parts(carried, policy, price, priced)
     lower, upper = best.lower, best.upper
     if priced:
         lower, upper = _down(lower - paid.upper), _up(upper - paid.lower)
@@ -179,16 +179,14 @@ def _evaluate(mdp: MDP, policy: Policy, price: Fraction, tol: float | None, max_
     )
 
 
-def _parts(carried: Carried, policy: Policy, price: Fraction) -> tuple[Interval, Interval, Interval]:
+def _parts(carried: Carried, policy: Policy, price: Fraction, priced: bool) -> tuple[Interval, Interval, Interval]:
     """What floats say of the best return, of the number of rollouts, and of what they cost."""
     (fewest, most), (least_rows, most_rows) = carried.paid()
     k = float(policy.k)
     tries = Interval(min(max(fewest, 0.0), k), min(most, k)) if policy.may_stop else Interval(k, k, Fraction(policy.k))
     low, high = floats_around(price)
-    paid = Interval(_down(tries.lower * low + least_rows), _up(_up(tries.upper * high) + most_rows))
-    if paid.upper <= 5e-324:  # nothing costs anything
-        paid = Interval.of(Fraction(0))
-    return Interval(*carried.bounds()), tries, Interval(max(paid.lower, 0.0), paid.upper, paid.exact)
+    paid = Interval(max(_down(tries.lower * low + least_rows), 0.0), _up(_up(tries.upper * high) + most_rows))
+    return Interval(*carried.bounds()), tries, paid if priced else Interval.of(Fraction(0))
 
 
 def _exact(known: Exactly, price: Fraction) -> Evaluation:

@@ -18,8 +18,9 @@ from maxatk.base.returns import NONE, Amounts
 from maxatk.base.types import Floats, Ints, Number
 from maxatk.evaluation.propagation import rows_taken
 from maxatk.evaluation.units import Units
-from maxatk.policies import CompressedPolicy, Policy, check_policy
+from maxatk.policies import ABANDON, CompressedPolicy, Policy, check_policy
 from maxatk.problem.mdp import MDP
+from maxatk.problem.objective import try_cost
 from maxatk.show.progress import reporter
 
 BLOCK = 32_768  # trials that share a stream of random numbers, whatever the number of threads
@@ -29,24 +30,31 @@ BLOCK = 32_768  # trials that share a stream of random numbers, whatever the num
 class Simulation:
     """Trials of a policy."""
 
-    returns: Floats = field(repr=False)  # [trials, k] the return of every rollout
+    returns: Floats = field(repr=False)  # [trials, k] of every rollout; -inf for those given up, or not made
     best: Floats = field(repr=False)  # [trials] the best of each trial, the incumbent included
     steps: int  # taken in all
     seconds: float  # that it took
+    cost: Floats = field(kw_only=True, repr=False)  # [trials] what each trial cost
+    tries: Ints = field(kw_only=True, repr=False)  # [trials] how many rollouts each made
+
+    @property
+    def net(self) -> Floats:
+        """``[trials]`` the best return of each trial, less what it cost."""
+        return self.best - self.cost
 
     @property
     def mean(self) -> float:
-        """The mean best return."""
-        return float(self.best.mean())
+        """The mean best return, less costs."""
+        return float(self.net.mean())
 
     @property
     def stderr(self) -> float:
         """The standard error of the mean; infinite for a single trial."""
         n = len(self.best)
-        return float(self.best.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
+        return float(self.net.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """A confidence interval for the expected best return (Student's t)."""
+        """A confidence interval for the expected best return, less costs (Student's t)."""
         from scipy.stats import t
 
         if not 0 < float(checks.exact_number(level, "level")) < 1:
@@ -70,6 +78,7 @@ def simulate(
     policy: Policy,
     k: int | None = None,
     *,
+    cost: Number | None = None,
     trials: int = 10_000,
     rng: Any = None,
     threads: int | None = None,
@@ -81,6 +90,8 @@ def simulate(
         problem: an :class:`maxatk.MDP`, or a Gymnasium environment, which is reset before every rollout.
         policy: the policy.
         k: the number of rollouts; it must be the policy's, which it is by default.
+        cost: what each rollout costs beside its rows; by default what the policy was planned for, or nothing. In an
+            environment a step costs what its ``info["cost"]`` says, if the policy was planned for rows that cost.
         trials: the number of trials.
         rng: a seed or a NumPy Generator. The same seed gives the same trials for any number of threads.
         threads: how many to use for a table; as many as there are cores by default.
@@ -102,17 +113,31 @@ def simulate(
     except (TypeError, ValueError):
         raise InputError(f"rng must be a seed or a NumPy Generator, not {shown(rng)}") from None
     workers = checks.integer(threads, "threads", least=1) if threads is not None else os.cpu_count() or 1
-    checks.fits_in_memory(8 * trials * (policy.k + 1), f"the returns of {trials} trials of {policy.k} rollouts")
+    checks.fits_in_memory(8 * trials * (policy.k + 3), f"the returns of {trials} trials of {policy.k} rollouts")
+    price = float(policy.cost if cost is None else try_cost(cost))
     began = time.perf_counter()
-    returns = np.empty((trials, policy.k))
+    sheet = _Sheet(np.full((trials, policy.k), -math.inf), np.zeros(trials), np.zeros(trials, np.int64))
     steps = 0
     with reporter(progress, "simulating", _line) as report:
-        for done, taken in _blocks(problem, policy, generator, workers, returns):
+        for done, taken in _blocks(problem, policy, generator, workers, sheet):
             steps += taken
             if report:
                 report(Simulated(done, trials, time.perf_counter() - began))
-    best = np.maximum(returns.max(axis=1), float(policy.best_so_far))
-    return Simulation(returns, best, steps, time.perf_counter() - began)
+    best = np.maximum(sheet.returns.max(axis=1), float(policy.best_so_far))
+    paid, seconds = sheet.rows + price * sheet.tries, time.perf_counter() - began
+    return Simulation(sheet.returns, best, steps, seconds, cost=paid, tries=sheet.tries)
+
+
+class _Sheet(NamedTuple):
+    """What is written down of trials."""
+
+    returns: Floats  # [n, k]
+    rows: Floats  # [n] what their rows cost
+    tries: Ints  # [n] how many rollouts were made
+
+    def at(self, span: slice) -> "_Sheet":
+        """Some of them."""
+        return _Sheet(self.returns[span], self.rows[span], self.tries[span])
 
 
 def _line(at: Simulated) -> str:
@@ -120,32 +145,27 @@ def _line(at: Simulated) -> str:
 
 
 def _blocks(
-    problem: Any, policy: Policy, generator: np.random.Generator, workers: int, returns: Floats
+    problem: Any, policy: Policy, generator: np.random.Generator, workers: int, sheet: _Sheet
 ) -> Iterator[tuple[int, int]]:
-    """Fill ``returns`` block by block; how many trials are done, and how many steps the last block took."""
+    """Fill the sheet block by block; how many trials are done, and how many steps the last block took."""
     if not isinstance(problem, MDP):
         _check_environment(problem, policy)
-        yield from _in_environment(problem, policy, generator, returns)
+        yield from _in_environment(problem, policy, generator, sheet)
         return
+    returns = sheet.returns
     spans = [slice(i, i + BLOCK) for i in range(0, len(returns), BLOCK)]
     jobs = list(zip(spans, generator.spawn(len(spans)), strict=True))
     walk = _Walk(problem, policy) if policy.parts else None  # or trial by trial
     if walk is None or workers == 1 or len(jobs) == 1:
         for span, stream in jobs:
-            if walk is None:
-                steps = 0
-                for row in returns[span]:
-                    for step in trial_in_table(problem, policy, stream):
-                        steps += 1
-                        if step.over:
-                            row[step.rollout] = float(step.so_far) + step.reward
-            else:
-                steps = walk(stream, returns[span])
+            steps = (
+                _one_by_one(problem, policy, stream, sheet.at(span)) if walk is None else walk(stream, sheet.at(span))
+            )
             yield min(span.stop, len(returns)), steps
         return
     with ThreadPoolExecutor(workers) as pool:
         try:
-            taken = pool.map(walk, [stream for _, stream in jobs], [returns[span] for span in spans])
+            taken = pool.map(walk, [stream for _, stream in jobs], [sheet.at(span) for span in spans])
             for (span, _), steps in zip(jobs, taken, strict=True):
                 yield min(span.stop, len(returns)), steps
         except BaseException:
@@ -153,36 +173,64 @@ def _blocks(
             raise
 
 
+def _one_by_one(mdp: MDP, policy: Policy, stream: np.random.Generator, sheet: _Sheet) -> int:
+    """Fill in a sheet trial by trial; how many steps they took."""
+    steps = 0
+    for n, row in enumerate(sheet.returns):
+        for step in trial_in_table(mdp, policy, stream):
+            sheet.tries[n] = step.rollout + 1
+            if step.action == ABANDON:
+                continue
+            steps += 1
+            sheet.rows[n] += float(mdp.exact_cost_of(step.step, step.state, step.action)) if mdp.has_costs else 0.0
+            if step.over:
+                row[step.rollout] = float(step.so_far) + step.reward
+    return steps
+
+
 class _Walk:
-    """Runs blocks of trials of a policy that remembers M and G at most, and fills in their returns."""
+    """Runs blocks of trials of a policy that remembers M and G at most, and writes down what comes of them."""
 
     def __init__(self, mdp: MDP, policy: Policy) -> None:
         self._mdp, self._policy = mdp, policy
         self._units = [Units.of(mdp, part) for part in policy.parts]
         self._first = np.cumsum(mdp.reset_prob)
 
-    def __call__(self, stream: np.random.Generator, returns: Floats) -> int:
-        """Fill in the returns [n, k] of a block of trials; how many steps they took."""
-        steps, best = 0, np.full(len(returns), NONE)
+    def __call__(self, stream: np.random.Generator, sheet: _Sheet) -> int:
+        """Fill in a block of trials; how many steps they took."""
+        steps, n = 0, len(sheet.tries)
+        best, true_best = np.full(n, NONE), np.full(n, self._units[0].true.units(self._policy.best_so_far))
+        going = np.arange(n)
         for i in range(self._policy.k):
-            for j, own, these in self._policy.shared_out(i, len(returns), stream):
-                units, part = self._units[j], self._policy.parts[j]
+            if self._policy.may_stop:
+                stopped = self._policy.stopped(i, Amounts(true_best[going], self._units[0].true))
+                going = going[~stopped]
+                if not len(going):
+                    break
+            for j, own, places in self._policy.shared_out(i, len(going), stream):
+                these, units, part = going[places], self._units[j], self._policy.parts[j]
                 if own == 0:  # a part begins with what it has in hand, whatever came before
                     best[these] = units.memory.units(part.best_so_far)
-                true, remembered, taken = self._rollout(part, units, own, best[these], stream)
-                returns[these, i] = units.true.floats(true)
+                true, remembered, paid, taken = self._rollout(part, units, own, best[these], stream)
+                sheet.returns[these, i] = np.where(true == NONE, -math.inf, units.true.floats(true))
+                sheet.rows[these] += paid
+                sheet.tries[these] += 1
                 best[these] = np.maximum(best[these], remembered)
+                true_best[these] = np.maximum(true_best[these], true)
                 steps += taken
         return steps
 
     def _rollout(self, part: CompressedPolicy, units: Units, i: int, best: Ints, stream: np.random.Generator) -> Any:
-        """The returns of one rollout [n], true and remembered, and the number of steps taken."""
+        """The returns of one rollout [n], true and remembered, what its rows cost, and the number of steps taken.
+
+        A return is ``NONE`` where the rollout is given up.
+        """
         mdp, n = self._mdp, len(best)
         some, tag = np.unique(best, return_inverse=True)
         rule = part.rule(i, Amounts(some, units.memory))
         place = np.searchsorted(self._first, stream.random(n), side="right")
         state = mdp.start_state[np.minimum(place, len(self._first) - 1)].astype(np.int64)
-        true = np.zeros(n, np.int64)
+        true, paid = np.zeros(n, np.int64), np.zeros(n)
         remembered = np.zeros(n, np.int64) if units.rounds else true
         # Trials with the same best return side by side: a rule may look them up together.
         going = np.argsort(tag, kind="stable")
@@ -190,7 +238,13 @@ class _Walk:
         for h in range(mdp.horizon):
             here = state[going]
             action = rule(h, tag[going], here, Amounts(remembered[going], units.memory))
+            given_up = action == ABANDON
+            if given_up.any():
+                true[going[given_up]] = remembered[going[given_up]] = NONE
+                going, here, action = going[~given_up], here[~given_up], action[~given_up]
             row = rows_taken(mdp, i, h, here, action)
+            if mdp.has_costs:
+                paid[going] += mdp.cost[row]
             o = kernels.draw_outcomes(mdp.outcome_start, mdp.row_prob, row, stream.random(len(going)))
             steps += len(going)
             true[going] += units.reward[o]
@@ -201,7 +255,7 @@ class _Walk:
             going = going[after < mdp.n_states]
             if not len(going):
                 break
-        return true, remembered, steps
+        return true, remembered, paid, steps
 
 
 class Taken(NamedTuple):
@@ -222,10 +276,16 @@ def trial_in_table(mdp: MDP, policy: Policy, stream: np.random.Generator) -> Ite
     """One trial, step by step."""
     trial = policy.begin_from(stream)
     for i in range(policy.k):
+        if trial.finished:  # it has stopped
+            return
         state = int(stream.choice(mdp.start_state, p=mdp.reset_prob))
         while trial.rollout == i:
             h, best, so_far, remembered = trial.step, trial.best, trial.so_far, trial.remembered
             action = trial.act(state)
+            if action == ABANDON:
+                trial.observe(0, True)
+                yield Taken(i, h, state, best, so_far, remembered, action, 0.0, True)
+                break
             outcomes = mdp.outcomes(h, state, action)
             drawn = outcomes[int(stream.choice(len(outcomes), p=[o.prob for o in outcomes]))]
             trial.observe(drawn.reward, drawn.next_state is None)
@@ -248,11 +308,13 @@ def _check_environment(env: Any, policy: Policy) -> None:
 
 
 def _in_environment(
-    env: Any, policy: Policy, generator: np.random.Generator, returns: Floats
+    env: Any, policy: Policy, generator: np.random.Generator, sheet: _Sheet
 ) -> Iterator[tuple[int, int]]:
-    """Fill ``returns`` trial by trial, in an environment that is seeded once, at its first reset."""
+    """Fill in a sheet trial by trial, in an environment that is seeded once, at its first reset."""
     seed: int | None = int(generator.integers(2**31))
-    for n, row in enumerate(returns):
+    planned: MDP | None = getattr(policy, "mdp", None)
+    priced = planned is not None and planned.has_costs
+    for n, row in enumerate(sheet.returns):
         trial = policy.begin_from(generator)
         steps = 0
         while not trial.finished:
@@ -265,11 +327,17 @@ def _in_environment(
                     "u",
                 )
                 action = trial.act(int(observation) if whole else observation)
+                if action == ABANDON:
+                    trial.observe(0, True)
+                    total = -math.inf
+                    break
                 if not env.action_space.contains(action):
                     raise InputError(f"the policy's action {shown(action)} is none of {env.action_space}")
-                observation, reward, terminated, truncated, _ = env.step(action)
+                observation, reward, terminated, truncated, info = env.step(action)
+                sheet.rows[n] += float(info.get("cost", 0.0)) if priced else 0.0
                 trial.observe(reward, bool(terminated or truncated))
                 total += float(reward)
                 steps += 1
             row[i] = total
+            sheet.tries[n] = i + 1
         yield n + 1, steps
