@@ -20,7 +20,7 @@ import maxatk as mk
 from maxatk.attempts.study.command import attempts
 from maxatk.base import archive, checks, stopping
 from maxatk.base.stopping import Reason, StoppedError
-from maxatk.comparison.compare import Row
+from maxatk.comparison.rows import Row
 from maxatk.planning import CertifiedPlan
 from maxatk.problem import find as problems
 from maxatk.show import report

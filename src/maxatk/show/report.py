@@ -12,8 +12,9 @@ from rich.text import Text
 
 from maxatk.base.checks import name_of
 from maxatk.base.types import Number
-from maxatk.comparison.compare import SINGLE, Comparison, Row
+from maxatk.comparison.compare import SINGLE, Comparison
 from maxatk.comparison.contrast import Contrast
+from maxatk.comparison.rows import Row
 from maxatk.evaluation.simulate import Simulation
 from maxatk.learning.learn import Learned
 from maxatk.planning import CertifiedPlan, ExactPlan, Plan
