@@ -23,6 +23,7 @@ from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.curves import Curves, identity
 from maxatk.planning.slice_policy import SlicePolicy
 from maxatk.policies import CompressedPolicy, MarkovPolicy, Policy, Rule
+from maxatk.problem.mdp import MDP
 
 MEAN_FIXED, ONE_FIXED, ONE_UNTIL, ADAPTIVE = PRICED_CLASSES = (
     "mean-optimal, fixed number",
@@ -150,12 +151,17 @@ class PricedClasses:
         return [self._candidate(FixedBest(policy, m)) for policy, m in zip(policies, places, strict=True)]
 
     def _candidate(self, policy: CompressedPolicy) -> Candidate:
-        earned = evaluate(self._mdp, policy, cost=self._plan.objective.cost)
-        return Candidate(policy, earned.law.values, earned.law.probs, earned.cost.value)
+        return candidate_of(self._mdp, policy, self._plan.objective.cost)
 
     def _repeated(self, policy: CompressedPolicy, k: int, stop_at: float) -> CompressedPolicy:
         """A policy of one rollout, made ``k`` times, or until so much is in hand."""
         return Repeated(policy, k, self._plan.best_so_far, stop_at)
+
+
+def candidate_of(mdp: MDP, policy: CompressedPolicy, cost: Number) -> Candidate:
+    """A policy of one rollout, with the law of its return and what it costs."""
+    earned = evaluate(mdp, policy, cost=cost)
+    return Candidate(policy, earned.law.values, earned.law.probs, earned.cost.value)
 
 
 def _best_number(candidate: Candidate, k: int, best: float) -> int:

@@ -221,10 +221,20 @@ class _Table:
         """
         if not self._may_stop:
             return math.inf
-        z: Number = self._try_value(self.k - 1, -math.inf)
-        while (found := _worth_its_cost(*self._last_try(z))) > z:
-            z = found
-        return z * self._unit
+        return self.threshold()[0]
+
+    def threshold(self) -> tuple[Number, Fraction, Number]:
+        """``z``, the chance to reach it in a try of a policy whose own threshold it is, and ``W_{K-1}(-inf)``."""
+        law, paid = self._last_try(-math.inf)
+        first = sum((value * p for value, p in law.items()), -paid)
+        z = _worth_its_cost(law, paid)
+        while True:
+            better, paid = self._last_try(z)
+            if (found := _worth_its_cost(better, paid)) <= z:
+                break
+            z, law = found, better
+        chance = sum((p for value, p in law.items() if value >= z), Fraction(0))
+        return z * self._unit, chance, first * self._unit
 
     def _try_value(self, i: int, best: Number) -> Fraction:
         """``W_i(m)`` in units."""
@@ -398,10 +408,12 @@ class _Table:
 
 def _worth_its_cost(law: dict[Number, Fraction], cost: Fraction) -> Number:
     """The least ``x`` with ``E (R - x)+ <= cost`` for a return with this law: above it, the try is not worth making."""
+    if not law:  # it is always given up
+        return -math.inf
     total = mass = Fraction(0)
     values = sorted(law, reverse=True)
     for value, below in zip(values, [*values[1:], -math.inf], strict=True):
         total, mass = total + value * law[value], mass + law[value]
         if (total - cost) / mass >= below:
             return min((total - cost) / mass, Fraction(value))
-    return -math.inf  # it never ends with a return
+    raise AssertionError("nothing is below all returns")

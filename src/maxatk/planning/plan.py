@@ -66,6 +66,19 @@ class Plan(ABC):
         """
         return math.inf
 
+    def enough(self, tol: float) -> int | None:
+        """How many tries are worth paying for: all beyond that many are worth at most ``tol`` together.
+
+        None where nothing costs anything, or where the plan is too coarse to say (docs/theory/costs.md, Theorem 3).
+
+        >>> import maxatk as mk
+        >>> mk.solve(mk.instances.windy_cliff(), k=20, cost=0.5).enough(0.01)
+        31
+        """
+        from maxatk.comparison.enough import enough
+
+        return enough(self, tol)
+
     @property
     def gap(self) -> float:
         """``upper - lower``."""

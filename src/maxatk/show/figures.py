@@ -19,7 +19,7 @@ from maxatk.comparison.compare import Comparison
 from maxatk.evaluation.propagation import Units
 from maxatk.evaluation.typical import best_after, visits
 from maxatk.planning.plan import Plan
-from maxatk.policies import CompressedPolicy
+from maxatk.policies import ABANDON, CompressedPolicy
 from maxatk.problem.mdp import MDP
 from maxatk.show.grid import find_grid
 from maxatk.show.reach import Reach
@@ -66,7 +66,9 @@ def curves(plan: Plan, points: int = 300) -> Any:
         ax.fill_between(m, lower, upper, color=colour, alpha=0.35, linewidth=0)
         ax.plot(m, (lower + upper) / 2, color=colour, label=name, linewidth=1.6, linestyle="--" if not left else "-")
     ax.set_xlabel("best return so far, M")
-    ax.set_ylabel("expected final best")
+    ax.set_ylabel("expected final best" + (", less costs to come" if plan.stop_at < math.inf else ""))
+    if plan.stop_at < math.inf:
+        ax.axvline(float(plan.stop_at), color=COLOURS[0], linewidth=1, linestyle=":", label="stop from here on")
     ax.legend(title="rollouts", frameon=False)
     return figure
 
@@ -101,7 +103,7 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
     so_far = np.array([g for g in so_far if g + left > low] or so_far[-1:])
     bests = np.linspace(low, max(min(high, float(so_far[-1]) + left + 0.1 * (high - low)), low), points)
     bests = np.unique(np.floor(bests) if (mdp.reward == np.rint(mdp.reward)).all() else bests)
-    offered = mdp.actions(h, s)
+    offered = [*mdp.actions(h, s), *([ABANDON] if plan.objective.gives_up(mdp) else [])]
     taken = [
         [
             len(offered)  # nothing matters any more
@@ -112,7 +114,7 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
         for g in so_far
     ]
     colours = [COLOURS[1 + a % 7] for a in range(len(offered))] + ["#eeeeee"]
-    names = [name_of(mdp.action_names, a) for a in offered] + ["M cannot be beaten"]
+    names = ["give up" if a == ABANDON else name_of(mdp.action_names, a) for a in offered] + ["M cannot be beaten"]
     height = min(1.5 + 0.3 * len(so_far), 4)
     figure, axes = _figure(6.5, height)
     from matplotlib.colors import ListedColormap

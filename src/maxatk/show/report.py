@@ -14,11 +14,13 @@ from maxatk.base.checks import name_of
 from maxatk.base.types import Number
 from maxatk.comparison.compare import SINGLE, Comparison
 from maxatk.comparison.contrast import Contrast
+from maxatk.comparison.enough import stopping_words
 from maxatk.comparison.rows import Row
 from maxatk.evaluation.simulate import Simulation
 from maxatk.learning.learn import Learned
 from maxatk.planning import CertifiedPlan, ExactPlan, Plan
 from maxatk.planning.exact import Decision
+from maxatk.policies import ABANDON
 from maxatk.problem.mdp import MDP
 from maxatk.show.bounds import at_least, at_most, decimals_of
 
@@ -59,17 +61,26 @@ def certified_plan(plan: CertifiedPlan, title: str) -> RenderableType:
     return Group(
         Text.assemble((title, "bold"), f": {plan.mdp!r}"),
         Text.assemble(
-            f"best of {plan.k}: between ",
+            f"{goal(plan)}: between ",
             (lowest, "bold green"),
             " and ",
             (highest, "bold green"),
             f" ({plan.status}: width {plan.gap:.2g}, asked for {stats['tol']:.2g})\n",
+            *([(stopping_words(plan), "bold"), "\n"] if plan.stop_at < math.inf else []),
         ),
         table,
         f"\n{int(stats['slices'])} slices, {int(stats['knots'])} knots, lattice step {stats['lattice_step']:g}"
         f"{' (exact)' if stats['exact_lattice'] else ''}, {stats['seconds']:.2f} s. "
         "The plan's policy earns at least the lower number; no policy earns more than the upper.",
     )
+
+
+def goal(plan: Plan) -> str:
+    """What a plan is for, in words."""
+    if plan.stop_at == math.inf:
+        return f"best of {plan.k}"
+    giving_up = ", which may be given up" if plan.objective.abandon else ""
+    return f"best of up to {plan.k}{giving_up}, less costs"
 
 
 def exact_plan(plan: ExactPlan, title: str, most_rows: int = 30) -> RenderableType:
@@ -83,21 +94,24 @@ def exact_plan(plan: ExactPlan, title: str, most_rows: int = 30) -> RenderableTy
     for d in itertools.islice(decisions, most_rows):
         table.add_row(
             *(str(d.rollout), str(d.step), name_of(plan.mdp.state_names, d.state), _number(d.best), _number(d.so_far)),
-            *(name_of(plan.mdp.action_names, d.action), f"{float(d.prob):.3g}", _number(d.value)),
+            "give up" if d.action == ABANDON else name_of(plan.mdp.action_names, d.action),
+            *(f"{float(d.prob):.3g}", _number(d.value)),
         )
     hidden = sum(1 for _ in decisions)
     return Group(
         Text.assemble((title, "bold"), f": {plan.mdp!r}"),
         Text.assemble(
-            f"best of {plan.k}: ",
+            f"{goal(plan)}: ",
             (f"{float(plan.exact):.8g}", "bold green"),
             f" (exactly {_fraction(plan.exact)}); one rollout alone: {alone}\n",
+            *([(stopping_words(plan), "bold"), "\n"] if plan.stop_at < math.inf else []),
         ),
         "What the optimal policy does, wherever its choice matters:\n" if table.rows else "No choice matters here.",
         *([table] if table.rows else []),
         *([f"... and {hidden} more choices."] if hidden else []),
         "\nbest: the best return of earlier rollouts; so far: the return of this one; chance: that of coming to "
-        "this choice; worth: the expected final best from there. Rollouts and steps count from 0.",
+        f"this choice; worth: the expected final best from there{', less costs' if plan.stop_at < math.inf else ''}. "
+        "Rollouts and steps count from 0.",
     )
 
 
@@ -125,7 +139,7 @@ def _fraction(value: Fraction) -> str:
 def comparison(found: Comparison) -> RenderableType:
     """Classes of policies side by side."""
     return Group(
-        Text.assemble((f"best of {found.plan.k}", "bold"), f": {found.mdp!r}\n"),
+        Text.assemble((goal(found.plan), "bold"), f": {found.mdp!r}\n"),
         comparison_rows(found, found.rows, heading=True),
         f"\n{COMPARISON_NOTE}",
     )
@@ -140,9 +154,11 @@ def comparison_rows(found: Comparison, rows: Sequence[Row], heading: bool = Fals
     spread = max(found.plan.upper - found.rows[0].lower, 1e-9 * abs(found.plan.upper), 1e-300)
     digits = min(max(4 - math.floor(math.log10(spread)), 0), 12)
     number = max(len(at_least(x, digits)) for x in (found.rows[0].lower, found.plan.upper, -10.0))
-    for name, width in zip(("policy", "earns", "at most", "of the gain", "obtained by"), _WIDTHS, strict=True):
+    priced = found.plan.stop_at < math.inf
+    for name, width in zip(("policy", "earns", "at most", "of the gain", "tries", "obtained by"), _WIDTHS, strict=True):
         left = name in ("policy", "obtained by")
-        table.add_column(name, justify="left" if left else "right", min_width=width or number, no_wrap=width != 1)
+        if name != "tries" or priced:
+            table.add_column(name, justify="left" if left else "right", min_width=width or number, no_wrap=width != 1)
     for row in rows:
         share = found.share(row)
         lower, upper = (row.lower, row.upper) if row.exact is None else (row.exact, row.exact)
@@ -151,12 +167,25 @@ def comparison_rows(found: Comparison, rows: Sequence[Row], heading: bool = Fals
             at_least(lower, digits),
             at_most(upper, digits),
             "" if share is None else f"{100 * share:.1f} %",
+            *([] if not priced else [tries_of(row)]),
             row.how if row.exact is None else f"{row.how}: {_number(row.exact)}",
         )
     return table
 
 
-_WIDTHS = (len(SINGLE), 0, 0, len("of the gain"), 1)  # of the columns; 0 for those of numbers, 1 for one that may wrap
+def tries_of(row: Row) -> str:
+    """How many tries the policy of a row makes on average, where that is known."""
+    return "" if row.evaluation is None else f"{row.evaluation.tries.value:.3g}"
+
+
+_WIDTHS = (
+    len(SINGLE),
+    0,
+    0,
+    len("of the gain"),
+    len("tries"),
+    1,
+)  # of the columns; 0 for those of numbers, 1 for one that may wrap
 
 
 def simulation(plan: CertifiedPlan, found: Simulation, level: float = 0.95) -> RenderableType:
@@ -165,13 +194,19 @@ def simulation(plan: CertifiedPlan, found: Simulation, level: float = 0.95) -> R
     lowest, highest = interval(plan)
     return Group(
         Text.assemble(
-            f"best of {plan.k} in {_count(len(found.best), 'trial')}: ",
+            f"{goal(plan)} in {_count(len(found.best), 'trial')}: ",
             (f"{found.mean:.6g}", "bold green"),
             f" on average, {100 * level:g} % interval {low:.6g} to {high:.6g}",
         ),
+        *([_paid(found)] if plan.stop_at < math.inf else []),
         f"certified for this policy: {lowest} to {highest}, "
         f"{_verdict(plan, found, level)}; {_count(found.steps, 'step')} in {found.seconds:.1f} s",
     )
+
+
+def _paid(found: Simulation) -> str:
+    best, cost, tries = (float(x.mean()) for x in (found.best, found.cost, found.tries))
+    return f"best return {best:.6g} for {cost:.6g}, in {tries:.3g} tries on average"
 
 
 def _verdict(plan: CertifiedPlan, found: Simulation, level: float) -> str:
@@ -221,8 +256,18 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "gap": plan.gap,
         "status": str(plan.status),
         **({"exact": str(plan.exact)} if isinstance(plan, ExactPlan) else {}),
+        **stopping_data(plan),
         "stats": {name: _finite(value) for name, value in plan.stats.items()},
     }
+
+
+def stopping_data(plan: Plan) -> dict[str, Any]:
+    """When to stop, where anything costs anything."""
+    if plan.stop_at == math.inf:
+        return {}
+    objective = plan.objective
+    words = stopping_words(plan)
+    return {"cost": float(objective.cost), "abandon": objective.abandon, "stop_at": float(plan.stop_at), "says": words}
 
 
 def problem_data(mdp: MDP) -> dict[str, Any]:
@@ -246,6 +291,7 @@ def comparison_data(found: Comparison) -> list[dict[str, Any]]:
             "exact": None if row.exact is None else str(row.exact),
             "share": found.share(row),
             "how": row.how,
+            **({} if found.plan.stop_at == math.inf else {"tries": tries_of(row)}),
         }
         for row in found.rows
     ]
@@ -258,9 +304,10 @@ def contrast_data(found: Contrast) -> list[dict[str, Any]]:
             "rollout": one.rollout,
             "best": _finite(one.best),
             "beats": one.beats,
-            "mean": one.mean,
-            "low": one.low,
-            "high": one.high,
+            "mean": _known(one.mean),
+            "low": _known(one.low),
+            "high": _known(one.high),
+            **({"stops": one.stops, "given_up": one.given_up} if one.stops or one.given_up else {}),
             "differences": [difference._asdict() for difference in found.first.differences(one)],
         }
         for one in (found.first, *found.last)
@@ -276,6 +323,8 @@ def simulation_data(plan: CertifiedPlan, found: Simulation, level: float = 0.95)
         "level": level,
         "interval": [_finite(end) for end in found.interval(level)],
         "certificate": [plan.lower, plan.upper],
+        **({} if plan.stop_at == math.inf else {"best": float(found.best.mean()), "cost": float(found.cost.mean())}),
+        **({} if plan.stop_at == math.inf else {"tries": float(found.tries.mean())}),
         "steps": found.steps,
         "seconds": found.seconds,
     }
@@ -292,6 +341,10 @@ def learned_data(found: Learned) -> dict[str, Any]:
         "plan": plan_data(found.plan),
         "stats": {name: _finite(value) for name, value in found.stats.items()},
     }
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def _finite(value: float) -> float | None:
