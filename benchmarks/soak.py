@@ -111,6 +111,14 @@ def smaller(problem: Problem) -> Iterator[Problem]:
         yield replace(problem, k=problem.k - 1)
     if problem.horizon > 1:
         yield replace(problem, horizon=problem.horizon - 1, steps=problem.steps[: max(problem.horizon - 1, 1)])
+    if problem.costs:
+        yield replace(problem, costs={})
+        for pair in problem.costs:
+            yield replace(problem, costs={other: cost for other, cost in problem.costs.items() if other != pair})
+    if problem.price:
+        yield replace(problem, price=0)
+    if problem.abandon:
+        yield replace(problem, abandon=False)
     if problem.incumbent != -np.inf:
         yield replace(problem, incumbent=-np.inf)
     for n, table in enumerate(problem.steps):

@@ -323,6 +323,8 @@ class _Search:
         """A pass, from bounds on what the first rollout is worth."""
         rounding, stop_at = self.rounding(lattice), stop.at
         lower, upper = lower - rounding, upper + rounding
+        if self._priced:
+            upper = min(upper, self.most)
         if self._priced and self.best_so_far > -math.inf:
             # Unless more is sure to come of it, the first rollout is not made.
             at_least, at_most = self._floats_of_best

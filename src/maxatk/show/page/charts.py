@@ -79,7 +79,7 @@ def comparison(found: Comparison) -> dict[str, Any]:
     wide = max(max(ends) - min(ends), least, 1e-300)
     middle = (max(ends) + min(ends)) / 2
     x = alt.X(
-        "earns:Q", title="expected best return",
+        "earns:Q", title="expected best return" + (", less costs" if found.plan.stop_at < math.inf else ""),
         scale=alt.Scale(zero=False, nice=False, domain=[middle - 0.55 * wide, middle + 0.55 * wide]),
         axis=alt.Axis(tickCount=4, format=".9~g", labelOverlap="greedy", labelBound=True),
     )  # fmt: skip
