@@ -215,10 +215,10 @@ def test_a_comparison_that_is_stopped_at_any_moment_is_true(make):
     for moment in [*range(0, 300, 29), *range(300, 3000, 150)]:
         with pytest.MonkeyPatch.context() as patch:
             stop_at(patch, moment, Reason.INTERRUPTED)
-            found = mk.compare(mdp, 2, plan=whole.plan)
-        stopped += found.stopped is Reason.INTERRUPTED
-        assert [row.name for row in found] == [row.name for row in whole]
-        for row, best in zip(found, whole, strict=True):
+            compared = mk.compare(mdp, 2, plan=whole.plan)
+        stopped += compared.stopped is Reason.INTERRUPTED
+        assert [row.name for row in compared] == [row.name for row in whole]
+        for row, best in zip(compared, whole, strict=True):
             assert row.lower <= best.upper + 1e-9
             assert best.lower <= row.upper + 1e-9
             if row.how.startswith("not searched"):

@@ -197,6 +197,8 @@ class Archive:
 
 def read(path: str | os.PathLike[str], kind: str, version: int | tuple[int, ...], reader: Callable[[Archive], T]) -> T:
     """What ``reader`` makes of the file; whatever is wrong with it comes out as one line."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"a maxatk {kind} is read from a path, not from {shown(path)}")
     versions = version if isinstance(version, tuple) else (version,)
     try:
         if not stat.S_ISREG(Path(path).stat().st_mode):

@@ -70,7 +70,7 @@ class Search:
             self._lattice = WholeLattice(plan.mdp.with_rewards(np.rint(plan.mdp.reward / self._unit)), 1.0)
         self._mdp, tables, step = self._lattice.mdp, self._lattice.tables, self._lattice.kappa
         low, high = self._mdp.return_range
-        incumbent = math.ceil(max(float(plan.best_so_far) / self._unit, low) / step - 1e-9)
+        incumbent = math.ceil(min(max(float(plan.best_so_far) / self._unit, low), high) / step - 1e-9)
         first = max(self._lattice.index(floor / self._unit), incumbent)
         self._first = min(first, self._lattice.index(high) - 1)
         if self._lattice.index(high) - self._first > MOST_POINTS:

@@ -1,7 +1,7 @@
 """What a policy earns, without sampling."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from maxatk.base import checks, stopping
@@ -153,6 +153,8 @@ def _evaluate(mdp: MDP, policy: Policy, price: Fraction, tol: float | None, max_
             return _exact(known, price)
     assert carried is not None
     best, tries, paid = _parts(carried, policy, price, priced)
+    if policy.best_so_far < most:  # no return is more, and what is in hand is less
+        best = replace(best, upper=min(best.upper, most))
     lower, upper = best.lower, best.upper
     if priced:
         lower, upper = _down(lower - paid.upper), _up(upper - paid.lower)

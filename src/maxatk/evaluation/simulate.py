@@ -45,23 +45,28 @@ class Simulation:
     @property
     def mean(self) -> float:
         """The mean best return, less costs."""
-        return float(self.net.mean())
+        largest = float(np.abs(self.net).max()) or 1.0  # a sum of returns might overflow
+        return largest * float((self.net / largest).mean())
 
     @property
     def stderr(self) -> float:
         """The standard error of the mean; infinite for a single trial."""
         n = len(self.best)
-        return float(self.net.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
+        if n == 1:
+            return math.inf
+        largest = float(np.abs(self.net).max()) or 1.0
+        return largest * (float((self.net / largest).std(ddof=1)) / math.sqrt(n))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """A confidence interval for the expected best return, less costs (Student's t)."""
         from scipy.stats import t
 
-        if not 0 < float(checks.exact_number(level, "level")) < 1:
+        share = float(checks.exact_number(level, "level"))
+        if not 0 < share < 1:
             raise InputError(f"level must be between 0 and 1, not {shown(level)}")
         if len(self.best) == 1:
             return -math.inf, math.inf
-        half = float(t.ppf((1 + level) / 2, len(self.best) - 1)) * self.stderr
+        half = float(t.ppf((1 + share) / 2, len(self.best) - 1)) * self.stderr
         return self.mean - half, self.mean + half
 
 
@@ -108,10 +113,7 @@ def simulate(
     """
     trials = checks.integer(trials, "trials", least=1)
     check_policy(policy, k, problem.horizon if isinstance(problem, MDP) else None)
-    try:
-        generator = np.random.default_rng(rng).spawn(1)[0]
-    except (TypeError, ValueError):
-        raise InputError(f"rng must be a seed or a NumPy Generator, not {shown(rng)}") from None
+    generator = checks.generator(rng).spawn(1)[0]
     workers = checks.integer(threads, "threads", least=1) if threads is not None else os.cpu_count() or 1
     checks.fits_in_memory(8 * trials * (policy.k + 3), f"the returns of {trials} trials of {policy.k} rollouts")
     price = float(policy.cost if cost is None else try_cost(cost))
@@ -155,13 +157,14 @@ def _blocks(
     returns = sheet.returns
     spans = [slice(i, i + BLOCK) for i in range(0, len(returns), BLOCK)]
     jobs = list(zip(spans, generator.spawn(len(spans)), strict=True))
-    walk = _Walk(problem, policy) if policy.parts else None  # or trial by trial
-    if walk is None or workers == 1 or len(jobs) == 1:
+    walk = _Walk(problem, policy)
+    if not walk.in_bulk:
         for span, stream in jobs:
-            steps = (
-                _one_by_one(problem, policy, stream, sheet.at(span)) if walk is None else walk(stream, sheet.at(span))
-            )
-            yield min(span.stop, len(returns)), steps
+            yield min(span.stop, len(returns)), _one_by_one(problem, policy, stream, sheet.at(span))
+        return
+    if workers == 1 or len(jobs) == 1:
+        for span, stream in jobs:
+            yield min(span.stop, len(returns)), walk(stream, sheet.at(span))
         return
     with ThreadPoolExecutor(workers) as pool:
         try:
@@ -196,6 +199,12 @@ class _Walk:
         self._units = [Units.of(mdp, part) for part in policy.parts]
         self._first = np.cumsum(mdp.reset_prob)
 
+    @property
+    def in_bulk(self) -> bool:
+        """Whether all that the policy remembers can be counted in 64 bits: it may ask whether M is *exactly* 0.2."""
+        whole = all(units.whole_memory and (units.whole or not self._policy.may_stop) for units in self._units)
+        return bool(self._units) and whole
+
     def __call__(self, stream: np.random.Generator, sheet: _Sheet) -> int:
         """Fill in a block of trials; how many steps they took."""
         steps, n = 0, len(sheet.tries)
@@ -212,25 +221,31 @@ class _Walk:
                 if own == 0:  # a part begins with what it has in hand, whatever came before
                     best[these] = units.memory.units(part.best_so_far)
                 true, remembered, paid, taken = self._rollout(part, units, own, best[these], stream)
-                sheet.returns[these, i] = np.where(true == NONE, -math.inf, units.true.floats(true))
+                given_up = true == NONE
+                sheet.returns[these, i] = np.where(
+                    given_up, -math.inf, units.true.floats(true) if units.whole else true
+                )
                 sheet.rows[these] += paid
                 sheet.tries[these] += 1
+                if units.whole:
+                    true_best[these] = np.maximum(true_best[these], true)
                 best[these] = np.maximum(best[these], remembered)
-                true_best[these] = np.maximum(true_best[these], true)
                 steps += taken
         return steps
 
     def _rollout(self, part: CompressedPolicy, units: Units, i: int, best: Ints, stream: np.random.Generator) -> Any:
         """The returns of one rollout [n], true and remembered, what its rows cost, and the number of steps taken.
 
-        A return is ``NONE`` where the rollout is given up.
+        True returns are in units where they are whole, and else floats; ``NONE`` where the rollout is given up.
         """
         mdp, n = self._mdp, len(best)
         some, tag = np.unique(best, return_inverse=True)
         rule = part.rule(i, Amounts(some, units.memory))
         place = np.searchsorted(self._first, stream.random(n), side="right")
         state = mdp.start_state[np.minimum(place, len(self._first) - 1)].astype(np.int64)
-        true, paid = np.zeros(n, np.int64), np.zeros(n)
+        reward: Any = units.reward if units.whole else mdp.reward
+        true: Any = np.zeros(n, reward.dtype)
+        paid = np.zeros(n)
         remembered = np.zeros(n, np.int64) if units.rounds else true
         # Trials with the same best return side by side: a rule may look them up together.
         going = np.argsort(tag, kind="stable")
@@ -247,7 +262,7 @@ class _Walk:
                 paid[going] += mdp.cost[row]
             o = kernels.draw_outcomes(mdp.outcome_start, mdp.row_prob, row, stream.random(len(going)))
             steps += len(going)
-            true[going] += units.reward[o]
+            true[going] += reward[o]
             if units.rounds:
                 remembered[going] += units.remembered[o]
             after = mdp.next_state[o]

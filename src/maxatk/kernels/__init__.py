@@ -1,4 +1,7 @@
-"""Compiled loops: arrays in, arrays out, nothing of ours imported. ``reference`` has a plain twin of each sweep."""
+"""Compiled loops: arrays in, arrays out, nothing of ours imported.
+
+``tests/reference_kernels.py`` has a plain twin of each sweep.
+"""
 
 from maxatk.kernels.acting import best_planes, draw_outcomes, rows_of_actions
 from maxatk.kernels.fixed import carry_forward, choose_by_state, choose_greedily, improve_rows

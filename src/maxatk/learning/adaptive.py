@@ -15,8 +15,8 @@ import numpy as np
 
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.types import Bools, Ints
+from maxatk.learning.betting import betting_bound
 from maxatk.learning.learn import Learned
-from maxatk.learning.lemmas import betting_bound
 from maxatk.learning.optimism import upper_bound
 from maxatk.learning.risk import Risk, series
 from maxatk.learning.rows import RowLedger

@@ -9,7 +9,7 @@ import numpy as np
 
 from maxatk.base import archive, checks
 from maxatk.base.checks import shown
-from maxatk.base.errors import InputError
+from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.types import Ints, Number
 from maxatk.learning.ledger import LearningProgress, LearningReporter
 from maxatk.learning.models import CheckedModel, Model
@@ -17,6 +17,8 @@ from maxatk.learning.rows import RowLedger
 from maxatk.learning.sample_size import probability
 from maxatk.planning import Plan
 from maxatk.show.progress import reporter
+
+MOST_ROLLOUTS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +88,8 @@ def learn(
     from maxatk.learning.adaptive import Adaptive
 
     checked = CheckedModel(model)
+    if checks.rollouts(k) > MOST_ROLLOUTS:
+        raise TooLargeError(f"learn takes at most {MOST_ROLLOUTS} rollouts, not {k}: each is bounded by itself")
     k = checks.rollouts(k)
     error = float(checks.exact_number(epsilon, "epsilon"))
     if error <= 0:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maxatk.base.checks import shown
+from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.learning.learn import Learned
 from maxatk.learning.models import CheckedModel
@@ -38,8 +38,7 @@ class Uniform:
 
     def __post_init__(self) -> None:
         for name, options in (("constants", CONSTANTS), ("planner", PLANNERS)):
-            if getattr(self, name) not in options:
-                raise InputError(f"{name} must be one of {', '.join(options)}, not {shown(getattr(self, name))}")
+            checks.one_of(getattr(self, name), options, name)
 
     def settings(self) -> dict[str, Any]:
         """What a checkpoint of this learner belongs to."""

@@ -121,6 +121,7 @@ class CertifiedPlan(Plan):
             path: the file, which is whole or not there: it is written beside ``path`` and then moved.
             with_problem: whether the file holds the problem, too, so that it can be read without it.
         """
+        checks.boolean(with_problem, "with_problem")
         tail = self.curves.tail
         arrays = {f"{name}{i}": getattr(curve, name) for i, curve in enumerate(tail) for name in Curve.arrays()}
         arrays["floor"] = np.array([curve.floor for curve in tail])
@@ -168,6 +169,8 @@ def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPla
     True
     """
     given = mdp
+    if given is not None and not isinstance(given, MDP):
+        raise InputError(f"mdp must be a maxatk.MDP, not {checks.shown(given)}")
 
     def plan(file: Archive) -> CertifiedPlan:
         numbers = file.header
@@ -179,7 +182,8 @@ def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPla
         if not 1 <= len(floor) <= k + 1:
             raise InputError(f"it has {len(floor)} curves, but {k} rollouts")
         kappa, lower, upper = (_number(numbers, name) for name in ("kappa", "lower", "upper"))
-        if kappa <= 0 or lower > upper:
+        widest = max(*map(abs, mdp.return_range), mdp.return_range[1] - mdp.return_range[0])
+        if not widest <= 2**52 * kappa or lower > upper:
             raise InputError("its numbers make no sense")
         objective = _objective(k, numbers)
         kind = WholeLattice if _bool(numbers, "exact") else RealLattice

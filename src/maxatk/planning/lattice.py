@@ -45,13 +45,16 @@ def common_step(mdp: MDP) -> Fraction | None:
         rewards = [simplest(r) for r in floats.tolist()]
     if any(_is_float(r) and r.denominator > LARGEST_DENOMINATOR for r in rewards):
         return None
-    scale = math.lcm(*(r.denominator for r in rewards))
-    step = Fraction(math.gcd(*(int(r * scale) for r in rewards)), scale)
+    largest = max(map(abs, rewards)) * mdp.horizon
+    step = Fraction(0)
+    for r in rewards:
+        step = Fraction(math.gcd(step.numerator, r.numerator), math.lcm(step.denominator, r.denominator))
+        if largest > 2**52 * step > 0:  # it will only become less
+            return None
     if step == 0:
         return Fraction(1)
-    largest = max(map(abs, rewards)) * mdp.horizon
     spread = (max(rewards) - min(rewards)) * mdp.horizon  # states that no rollout reaches count, too
-    if returns_apart(mdp) > MOST_POINTS * step or spread > kernels.WIDEST // 2 * step or largest > 2**52 * step:
+    if returns_apart(mdp) > MOST_POINTS * step or spread > kernels.WIDEST // 2 * step:
         return None
     return step
 

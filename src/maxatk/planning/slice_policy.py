@@ -217,6 +217,7 @@ class SlicePolicy(CompressedPolicy):
             acting = Cores(memory / 2).decisions(self._lattice, task)
             while self._slices and self._held + acting.size > memory / 4:  # the oldest goes first
                 self._held -= self._slices.pop(next(iter(self._slices))).size
+            before = self._slices.get(key)  # of another thread
             self._slices[key] = acting
-            self._held += acting.size
+            self._held += acting.size - (before.size if before is not None else 0)
         return acting

@@ -18,7 +18,7 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from maxatk import kernels
 from maxatk.base import checks, stopping
@@ -271,7 +271,7 @@ class MDP:
 
     def with_rewards(self, reward: ArrayLike) -> "MDP":
         """The same problem with another reward for each outcome, in the order of :attr:`reward`."""
-        return self._with(reward=real_column(array(reward, "reward")))
+        return self._with(reward=real_column(self._column(reward)))
 
     def with_costs(self, cost: ArrayLike) -> "MDP":
         """The same problem with another cost for each row, in the order of :attr:`cost`; or one number for all.
@@ -306,6 +306,12 @@ class MDP:
         start[self.start_state] = self.exact_start_prob or self.start_prob
         changed = dataclasses.replace(rows, **columns)
         return MDP(changed, start=start, state_names=self.state_names, action_names=self.action_names)
+
+    def _column(self, reward: ArrayLike) -> NDArray[Any]:
+        column = array(reward, "reward")
+        if column.shape != self.reward.shape:
+            raise InputError(f"reward must have {len(self.reward)} entries, one for each outcome, not {shown(reward)}")
+        return column
 
     # What is in it.
 

@@ -68,8 +68,8 @@ def bound_cells(
             return idle[0], idle[1], 0.0, idle[2]
         if (h, s, g) not in known:
             options = [option(h, row, g) for row in rows_of(tables, h, s)]
-            upper = max(found[0] for found in options)
-            best = max([(idle[0], idle[1], 0.0, idle[2]), *options], key=lambda found: found[1])
+            upper = max(four[0] for four in options)
+            best = max([(idle[0], idle[1], 0.0, idle[2]), *options], key=lambda four: four[1])
             known[h, s, g] = (upper, *best[1:])
         return known[h, s, g]
 
