@@ -440,3 +440,21 @@ def test_a_comparison_of_large_integers_with_early_ends():
     mdp = mk.MDP.from_table(table, horizon=2)
     row = mk.compare(mdp, 2)["adaptive"]
     assert Fraction(row.lower) <= mk.solve(mdp, 2, solver=mk.Exact()).exact <= Fraction(row.upper)
+
+
+def test_acting_breaks_ties_as_the_bounds_did(monkeypatch):
+    """At M = 5 both actions are worth 7, but only one of them gains with M: the line promises what that one earns."""
+    monkeypatch.setattr("maxatk.planning.slice_policy.SMALL_SLICE", -1)
+    third = 1 / 3
+    lottery = [(third, 0, -2, True), (third, 0, 7, True), (third, 0, 2, False)]
+    for horizon, k in ((2, 2), (3, 2), (3, 3)):
+        mdp = mk.MDP.from_table({0: {0: lottery, 1: [(0.9999999999999999, 0, 7, True)]}}, horizon=horizon)
+        plan = mk.solve(mdp, k)
+        assert policy_value(mdp, plan.policy, k) >= Fraction(plan.lower)
+
+
+def test_learning_where_squares_are_no_floats():
+    tiny = [(0.42309596876830785, 0, -3.1e-286, False), (0.3156655716250086, 0, -3.1e-286, True)]
+    mdp = mk.MDP.from_table({0: {0: [*tiny, (0.26123845960668357, 0, 6e-287, False)]}}, horizon=2)
+    learned = mk.learn(mk.TabularModel(mdp), 1, epsilon=5e-286, delta=0.5, budget=3000, rng=0)
+    assert 0 <= learned.epsilon <= 8e-286

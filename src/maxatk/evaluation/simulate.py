@@ -1,10 +1,11 @@
 """What a policy earns in trials: many at once for tables, step by step in any Gymnasium environment."""
 
+import copy
 import math
 import os
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,13 +17,15 @@ from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.returns import NONE, Amounts
 from maxatk.base.types import Floats, Ints, Number
+from maxatk.engines.crew import Crew
 from maxatk.evaluation.propagation import rows_taken
 from maxatk.evaluation.units import Units
-from maxatk.policies import ABANDON, CompressedPolicy, Policy, check_policy
+from maxatk.policies import ABANDON, CompressedPolicy, Policy, Rule, check_policy
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import try_cost
 from maxatk.show.progress import reporter
 
+BLOCKS_AT_ONCE = 256  # that an executor is given
 BLOCK = 32_768  # trials that share a stream of random numbers, whatever the number of threads
 
 
@@ -87,6 +90,7 @@ def simulate(
     trials: int = 10_000,
     rng: Any = None,
     threads: int | None = None,
+    executor: Executor | None = None,
     progress: bool | Callable[[Simulated], None] = False,
 ) -> Simulation:
     """Run ``policy`` in ``trials`` trials of ``k`` rollouts each.
@@ -100,6 +104,7 @@ def simulate(
         trials: the number of trials.
         rng: a seed or a NumPy Generator. The same seed gives the same trials for any number of threads.
         threads: how many to use for a table; as many as there are cores by default.
+        executor: any :class:`concurrent.futures.Executor` whose workers run the trials of a table in place of threads.
         progress: a function that is told where the simulation stands, or True for lines on standard error.
 
     >>> import maxatk as mk
@@ -114,14 +119,16 @@ def simulate(
     trials = checks.integer(trials, "trials", least=1)
     check_policy(policy, k, problem.horizon if isinstance(problem, MDP) else None)
     generator = checks.generator(rng).spawn(1)[0]
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise InputError(f"executor must be a concurrent.futures.Executor, not {shown(executor)}")
     workers = checks.integer(threads, "threads", least=1) if threads is not None else os.cpu_count() or 1
     checks.fits_in_memory(8 * trials * (policy.k + 3), f"the returns of {trials} trials of {policy.k} rollouts")
     price = float(policy.cost if cost is None else try_cost(cost))
     began = time.perf_counter()
-    sheet = _Sheet(np.full((trials, policy.k), -math.inf), np.zeros(trials), np.zeros(trials, np.int64))
+    sheet = _Sheet.of(trials, policy.k)
     steps = 0
     with reporter(progress, "simulating", _line) as report:
-        for done, taken in _blocks(problem, policy, generator, workers, sheet):
+        for done, taken in _blocks(problem, policy, generator, workers, executor, sheet):
             steps += taken
             if report:
                 report(Simulated(done, trials, time.perf_counter() - began))
@@ -137,6 +144,16 @@ class _Sheet(NamedTuple):
     rows: Floats  # [n] what their rows cost
     tries: Ints  # [n] how many rollouts were made
 
+    @classmethod
+    def of(cls, trials: int, k: int) -> "_Sheet":
+        """Nothing yet."""
+        return cls(np.full((trials, k), -math.inf), np.zeros(trials), np.zeros(trials, np.int64))
+
+    def fill(self, span: slice, other: "_Sheet") -> None:
+        """Write down what another has."""
+        for mine, theirs in zip(self, other, strict=True):
+            mine[span] = theirs
+
     def at(self, span: slice) -> "_Sheet":
         """Some of them."""
         return _Sheet(self.returns[span], self.rows[span], self.tries[span])
@@ -147,7 +164,12 @@ def _line(at: Simulated) -> str:
 
 
 def _blocks(
-    problem: Any, policy: Policy, generator: np.random.Generator, workers: int, sheet: _Sheet
+    problem: Any,
+    policy: Policy,
+    generator: np.random.Generator,
+    workers: int,
+    executor: Executor | None,
+    sheet: _Sheet,
 ) -> Iterator[tuple[int, int]]:
     """Fill the sheet block by block; how many trials are done, and how many steps the last block took."""
     if not isinstance(problem, MDP):
@@ -158,6 +180,9 @@ def _blocks(
     spans = [slice(i, i + BLOCK) for i in range(0, len(returns), BLOCK)]
     jobs = list(zip(spans, generator.spawn(len(spans)), strict=True))
     walk = _Walk(problem, policy)
+    if walk.in_bulk and executor is not None:
+        yield from _by_crew(walk, Crew(executor, (problem, policy)), jobs, sheet)
+        return
     if not walk.in_bulk:
         for span, stream in jobs:
             yield min(span.stop, len(returns)), _one_by_one(problem, policy, stream, sheet.at(span))
@@ -191,6 +216,24 @@ def _one_by_one(mdp: MDP, policy: Policy, stream: np.random.Generator, sheet: _S
     return steps
 
 
+def _by_crew(
+    walk: "_Walk", crew: Crew, jobs: list[tuple[slice, np.random.Generator]], sheet: _Sheet
+) -> Iterator[tuple[int, int]]:
+    """The same by workers elsewhere, some blocks at a time; those that are lost are run here."""
+    for first in range(0, len(jobs), BLOCKS_AT_ONCE):
+        some = jobs[first : first + BLOCKS_AT_ONCE]
+        items = [(stream, len(sheet.tries[span])) for span, stream in some]
+        answers = crew.map(_block, items, lambda left, items=items: [walk.block(*items[i]) for i in left])
+        for (span, _), (block, _) in zip(some, answers, strict=True):
+            sheet.fill(span, block)
+        yield min(some[-1][0].stop, len(sheet.tries)), sum(steps for _, steps in answers)
+
+
+def _block(known: tuple[MDP, Policy], stream: np.random.Generator, trials: int) -> tuple[_Sheet, int]:
+    """On a worker: a block of trials, and the steps they took."""
+    return _Walk(*known).block(stream, trials)
+
+
 class _Walk:
     """Runs blocks of trials of a policy that remembers M and G at most, and writes down what comes of them."""
 
@@ -204,6 +247,11 @@ class _Walk:
         """Whether all that the policy remembers can be counted in 64 bits: it may ask whether M is *exactly* 0.2."""
         whole = all(units.whole_memory and (units.whole or not self._policy.may_stop) for units in self._units)
         return bool(self._units) and whole
+
+    def block(self, stream: np.random.Generator, trials: int) -> tuple[_Sheet, int]:
+        """A block of trials, and how many steps they took."""
+        sheet = _Sheet.of(trials, self._policy.k)
+        return sheet, self(copy.deepcopy(stream), sheet)  # the stream itself is as it was, should this be lost
 
     def __call__(self, stream: np.random.Generator, sheet: _Sheet) -> int:
         """Fill in a block of trials; how many steps they took."""
@@ -240,16 +288,38 @@ class _Walk:
         """
         mdp, n = self._mdp, len(best)
         some, tag = np.unique(best, return_inverse=True)
-        rule = part.rule(i, Amounts(some, units.memory))
+        bests = Amounts(some, units.memory)
+        rule = part.rule(i, bests)
         place = np.searchsorted(self._first, stream.random(n), side="right")
         state = mdp.start_state[np.minimum(place, len(self._first) - 1)].astype(np.int64)
-        reward: Any = units.reward if units.whole else mdp.reward
-        true: Any = np.zeros(n, reward.dtype)
+        true: Any = np.zeros(n, np.int64 if units.whole else np.float64)
         paid = np.zeros(n)
         remembered = np.zeros(n, np.int64) if units.rounds else true
         # Trials with the same best return side by side: a rule may look them up together.
-        going = np.argsort(tag, kind="stable")
+        order = np.argsort(tag, kind="stable")
+        group = part.apart(i, bests)[tag[order]]
+        groups = [order[group == number] for number in np.unique(group)]
         steps = 0
+        for going in groups:
+            steps += self._steps(rule, units, i, going, tag, state, true, remembered, paid, stream)
+        return true, remembered, paid, steps
+
+    def _steps(
+        self,
+        rule: Rule,
+        units: Units,
+        i: int,
+        going: Ints,
+        tag: Ints,
+        state: Ints,
+        true: Any,
+        remembered: Ints,
+        paid: Floats,
+        stream: np.random.Generator,
+    ) -> int:
+        """Take the trials ``going`` through one rollout, adding to returns and bills [n]; how many steps it took."""
+        mdp, steps = self._mdp, 0
+        reward: Any = units.reward if units.whole else mdp.reward
         for h in range(mdp.horizon):
             here = state[going]
             action = rule(h, tag[going], here, Amounts(remembered[going], units.memory))
@@ -270,7 +340,7 @@ class _Walk:
             going = going[after < mdp.n_states]
             if not len(going):
                 break
-        return true, remembered, paid, steps
+        return steps
 
 
 class Taken(NamedTuple):

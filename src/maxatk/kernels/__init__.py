@@ -6,21 +6,25 @@
 from maxatk.kernels.acting import best_planes, draw_outcomes, rows_of_actions
 from maxatk.kernels.fixed import carry_forward, choose_by_state, choose_greedily, improve_rows
 from maxatk.kernels.optimism import SampledRows, optimistic_slice
-from maxatk.kernels.passes import best_means, least_costs, merge_outcomes, most_ahead
-from maxatk.kernels.slices import (
-    NEVER,
-    WIDEST,
-    Ends,
-    Layout,
-    Planes,
-    Tables,
-    bound_layers,
-    decide_layers,
-    places,
-    reachable,
-    whole_layers,
-    windows,
+from maxatk.kernels.passes import (
+    best_means,
+    best_means_layer,
+    least_costs,
+    merge_outcomes,
+    most_ahead,
+    most_ahead_layer,
 )
+from maxatk.kernels.slices import (
+    Ends,
+    Planes,
+    bound_layer,
+    bound_layers,
+    decide_layer,
+    decide_layers,
+    whole_layer,
+    whole_layers,
+)
+from maxatk.kernels.windows import NEVER, WIDEST, Layout, Reach, Tables, places, reachable, windows
 
 __all__ = [
     "NEVER",
@@ -28,24 +32,30 @@ __all__ = [
     "Ends",
     "Layout",
     "Planes",
+    "Reach",
     "SampledRows",
     "Tables",
     "best_means",
+    "best_means_layer",
     "best_planes",
+    "bound_layer",
     "bound_layers",
     "carry_forward",
     "choose_by_state",
     "choose_greedily",
+    "decide_layer",
     "decide_layers",
     "draw_outcomes",
     "improve_rows",
     "least_costs",
     "merge_outcomes",
     "most_ahead",
+    "most_ahead_layer",
     "optimistic_slice",
     "places",
     "reachable",
     "rows_of_actions",
+    "whole_layer",
     "whole_layers",
     "windows",
 ]

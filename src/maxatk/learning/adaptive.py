@@ -120,7 +120,7 @@ class Adaptive:
                 mean, variance = float(ledger.returns.mean()), float(ledger.returns.var())
                 hope = min(mean + 2 * math.sqrt(variance / n), plan.upper)  # few trials say little about the mean
                 slack = epsilon - (upper - hope)
-                if slack <= 0 or log * (2 * variance / slack**2 + (hope - least) / slack) - n > room:
+                if slack <= 0 or log * (2 * variance / slack / slack + (hope - least) / slack) - n > room:
                     return lower
             more_returns = policy.best_returns(int(min(max(BATCH, n // 2), room)))
             ledger.returns = np.append(ledger.returns, more_returns)

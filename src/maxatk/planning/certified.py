@@ -17,6 +17,7 @@ curve is ``m`` itself.
 import math
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -29,6 +30,7 @@ from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.returns import floats_around
 from maxatk.base.stopping import StoppedError
 from maxatk.base.workers import Workers
+from maxatk.engines.crew import Crew
 from maxatk.planning.certified_plan import Certificate, CertifiedPlan
 from maxatk.planning.curves import (
     Bounds,
@@ -41,10 +43,11 @@ from maxatk.planning.curves import (
     identity,
     lowered,
 )
+from maxatk.planning.elsewhere import Elsewhere
 from maxatk.planning.floor import repeated_mean
 from maxatk.planning.lattice import Lattice, RealLattice, WholeLattice, common_step, returns_apart
 from maxatk.planning.plan import Progress, Reporter, Status
-from maxatk.planning.sweeper import Cores, Sweeper, last_rollout, solve_slices
+from maxatk.planning.sweeper import DEVICES, Sweeper, last_rollout, solve_slices, sweeper_on
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
 
@@ -64,13 +67,19 @@ class Certified:
             possible return and the value of a single rollout.
         time_limit: seconds after which the best interval so far is returned.
         max_memory: bytes that the tables of slices may take together; by default half of the memory that there is.
-        threads: how many slices are swept at once; by default one per core. Results do not depend on it.
+        threads: how many threads sweep; by default one per core. Results do not depend on it.
+        device: ``"cpu"``, ``"gpu"`` for the first CUDA device (extra ``gpu``), or ``"auto"`` for a GPU if there is one.
+            On a GPU ``max_memory`` is that of the device, by default nine tenths of what is free.
+        executor: any :class:`concurrent.futures.Executor`, such as :class:`maxatk.engines.Ray`: slices are swept by its
+            workers, each on the device. What workers lose is swept here. Results do not depend on it.
     """
 
     tol: float | None = None
     time_limit: float | None = None
     max_memory: float | None = None
     threads: int | None = None
+    device: str = "cpu"
+    executor: Executor | None = None
 
     def __post_init__(self) -> None:
         for name in ("tol", "time_limit", "max_memory"):
@@ -79,13 +88,25 @@ class Certified:
                 raise InputError(f"{name} must not be negative, but is {value}")
         if self.threads is not None:
             checks.integer(self.threads, "threads", least=1)
+        if self.device not in DEVICES:
+            raise InputError(f"device must be one of {', '.join(map(repr, DEVICES))}, not {checks.shown(self.device)}")
+        if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
+            raise InputError(f"executor must be a concurrent.futures.Executor, not {checks.shown(self.executor)}")
 
     def solve(self, mdp: MDP, objective: Objective, progress: Reporter | None = None) -> CertifiedPlan:
         """Plan ``mdp`` for ``objective``; ``progress`` is as :func:`maxatk.solve` hands it."""
-        memory = float(checks.memory() / 2 if self.max_memory is None else self.max_memory)
+        memory = None if self.max_memory is None else float(self.max_memory)
+        device = self.device
+        if device != "cpu" and objective.stops(mdp):
+            if device == "gpu":
+                raise InputError("device='gpu' knows of no costs: plan with device='cpu' where anything costs anything")
+            device = "cpu"
         with Workers(self.threads) as workers:
+            sweeper = sweeper_on(device, memory, workers)
+            if self.executor is not None:
+                sweeper = Elsewhere(Crew(self.executor, mdp), sweeper, device)
             with stopping.scope(patient=True):
-                search = _Search(mdp, objective, self.tol, Cores(memory, workers), progress)
+                search = _Search(mdp, objective, self.tol, sweeper, device, progress)
             with stopping.scope(None if self.time_limit is None else self.time_limit - search.seconds):
                 return search.run()
 
@@ -120,11 +141,12 @@ class _Search:
         objective: Objective,
         tol: float | None,
         sweeper: Sweeper,
+        device: str,
         report: Reporter | None,
     ) -> None:
         self.mdp, self.objective = mdp, objective
         self.k, self.best_so_far = objective.k, objective.best_so_far
-        self._sweeper, self._report = sweeper, report
+        self._sweeper, self._device, self._report = sweeper, device, report
         self._began, self._slices = time.perf_counter(), 0
         # What takes one pass over the problem is not part of the search: without it nothing could be said.
         self.least, self.most = mdp.return_range
@@ -197,6 +219,7 @@ class _Search:
             lattice=best.lattice,
             curves=best.curves,
             start=best.start,
+            device=self._device,
             certificate=Certificate(self.tol, rounding, best.gap, self._repeats, best.stop_at),
         )
 
@@ -357,7 +380,8 @@ class _Search:
         """
         after, top = curves.tail[0], stop.top
         points = np.unique([min(self.least, top), top])
-        flat = replace(after, floor=float(points[0]), point=points, point_value=np.full(len(points), top))
+        values = np.full(len(points), top)
+        flat = replace(after, floor=float(points[0]), tabled=False, point=points, point_value=values)
         lower = float(after.lower(self._in_hand)) - self.rounding(lattice)
         gap = top - float(after.lower(-math.inf if self._priced else self.least))
         upper = max(top, self._floats_of_best[1])
@@ -388,7 +412,7 @@ class _Search:
         floor = self._floor(lattice, after, stop)
         if floor >= stop.top:  # the largest return is as good as certain: more rollouts change nothing
             hull = np.array([stop.top])
-            flat = replace(after, floor=stop.top, point=hull, point_value=hull)
+            flat = replace(after, floor=stop.top, tabled=False, point=hull, point_value=hull)
             return flat, stop.top - float(after.lower(-math.inf))
         # Where the next curve turns this one will, too: some of its knots to begin with, so that threads have work.
         inner = after.line_knot[(after.line_knot > floor) & (after.line_knot < stop.top)]
@@ -461,7 +485,9 @@ class _Search:
         def from_table(knots: Sequence[float]) -> Bounds:
             return self._or_stopping(knots, Bounds(*np.array([look_up(m) for m in knots]).T))
 
-        return self._stopping(lattice, from_table, by_slices, [floor, *incumbent], most, enough, lattice.kappa)
+        knots = [floor, *incumbent]
+        curve, gap, stop = self._stopping(lattice, from_table, by_slices, knots, most, enough, lattice.kappa)
+        return replace(curve, tabled=True), gap, stop
 
     def _stopping(
         self,

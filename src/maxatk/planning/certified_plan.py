@@ -17,17 +17,18 @@ from maxatk.base.archive import Archive
 from maxatk.base.errors import InputError
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
+from maxatk.base.workers import Workers
 from maxatk.planning.curves import Curve, Curves
 from maxatk.planning.lattice import Lattice, RealLattice, WholeLattice
 from maxatk.planning.plan import Plan, Status
 from maxatk.planning.slice_policy import SlicePolicy
-from maxatk.planning.sweeper import Cores, solve_slices
+from maxatk.planning.sweeper import solve_slices, sweeper_on
 from maxatk.problem import formats
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
 from maxatk.problem.rows import exact_text
 
-VERSION, WITH_COSTS = 2, 3
+VERSION, WITH_COSTS = 3, 4
 PROBLEM = "problem_"  # what the members of a problem within a plan are named with
 
 
@@ -53,6 +54,7 @@ class CertifiedPlan(Plan):
     curves: Curves = field(repr=False)  # U_0 to U_K
     start: float  # the best return that stands for the incumbent in the first rollout; -inf to maximise the mean
     certificate: Certificate = field(repr=False)  # what the bounds rest on
+    device: str = "cpu"  # where slices are swept that the policy needs
 
     @property
     def policy(self) -> "CertifiedPolicy":
@@ -97,7 +99,8 @@ class CertifiedPlan(Plan):
             return self._as_planned(best, best == self.best_so_far, float(after.lower(best)) - rounding, top + rounding)
         # On a whole lattice the next rollout meets lattice points, whose gap is known, and m itself.
         gap = max(self.certificate.gap_after_first, float(after.upper(start) - after.lower(start)))
-        bounds = solve_slices(Cores(math.inf), self.lattice, after, gap, [start])
+        with Workers() as workers:
+            bounds = solve_slices(sweeper_on(self.device, None, workers), self.lattice, after, gap, [start])
         lower, upper = float(bounds.lower[0]), float(bounds.upper[0])
         same = best == self.best_so_far or (max(best, self.best_so_far) <= least and self.stop_at == math.inf)
         return self._as_planned(best, same, lower - rounding, min(upper + rounding, most))
@@ -143,6 +146,7 @@ class CertifiedPlan(Plan):
             "kappa": self.lattice.kappa,
             "exact": self.lattice.whole,
             "start": self.start if self.start > -math.inf else None,
+            "tabled": [curve.tabled for curve in self.curves.tail],
             "certificate": {name: x for name, x in dataclasses.asdict(self.certificate).items() if x != math.inf},
             **self._costs(),
         }
@@ -192,9 +196,12 @@ def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPla
         start = -math.inf if numbers.get("start") is None else _number(numbers, "start")
         if not (least <= start <= most or (start == -math.inf and objective.stops(mdp))):
             raise InputError("its numbers make no sense")
+        tabled = numbers.get("tabled")
+        if not checks.is_list(tabled) or len(tabled) != len(floor) or not {*map(type, tabled)} <= {bool}:
+            raise InputError("it does not say where its curves are from")
         tail = tuple(
-            Curve(float(floor[i]), **{name: file.array(f"{name}{i}", "<f8") for name in Curve.arrays()})
-            for i in range(len(floor))
+            Curve(float(floor[i]), **{name: file.array(f"{name}{i}", "<f8") for name in Curve.arrays()}, tabled=made)
+            for i, made in enumerate(tabled)
         )
         for curve in tail:
             curve.check(least - kappa, most)
@@ -254,12 +261,9 @@ class CertifiedPolicy(SlicePolicy):
     """Acts on the slices of a plan's curves, as its certificate demands: it earns at least the plan's ``lower``."""
 
     def __init__(self, plan: CertifiedPlan) -> None:
-        repeats_mean = plan.certificate.repeats_mean
-        super().__init__(
-            *(plan.lattice, plan.curves, plan.start, plan.best_so_far),
-            repeats_mean=repeats_mean,
-            stop_at=plan.stop_at,
-        )
+        repeats_mean, device = plan.certificate.repeats_mean, plan.device
+        planned = (plan.lattice, plan.curves, plan.start, plan.best_so_far)
+        super().__init__(*planned, repeats_mean=repeats_mean, stop_at=plan.stop_at, device=device)
         self._plan, self.cost = plan, plan.objective.cost
 
     def certificate(self, mdp: MDP) -> tuple[float, float] | None:

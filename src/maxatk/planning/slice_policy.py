@@ -6,19 +6,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxatk import kernels
-from maxatk.base import checks, stopping
+from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.returns import Amounts
 from maxatk.base.types import Bools, Floats, Ints, Number
+from maxatk.base.workers import Workers
 from maxatk.planning.curves import Curves
 from maxatk.planning.lattice import Lattice
-from maxatk.planning.slices import Acting, Task
-from maxatk.planning.sweeper import Cores
+from maxatk.planning.slices import Acting, Task, Windows
+from maxatk.planning.sweeper import sweeper_on, table_at
 from maxatk.policies import ABANDON, CompressedPolicy, Rule
 from maxatk.problem.mdp import MDP
 
-SMALL_SLICE = 2**23  # bytes
+SMALL_SLICE = 2**23  # bytes of values
+HELD = 2**29  # bytes of decisions that a policy keeps
+FEW = 16  # slices that are kept for sure, so that trials on them may go side by side
 
 
 class _Tags(NamedTuple):
@@ -48,6 +50,7 @@ class SlicePolicy(CompressedPolicy):
         best_so_far: the incumbent, or ``-inf``.
         repeats_mean: whether to maximise the mean in every rollout, and nothing else.
         stop_at: the best return at which to stop.
+        device: where slices are swept.
     """
 
     def __init__(
@@ -59,12 +62,14 @@ class SlicePolicy(CompressedPolicy):
         *,
         repeats_mean: bool = False,
         stop_at: float = math.inf,
+        device: str = "cpu",
     ) -> None:
         super().__init__(curves.k, lattice.mdp.horizon, best_so_far, stop_at=stop_at)
         self._lattice, self._curves, self._start = lattice, curves, start
         self.independent = self.repeated = repeats_mean
+        self._device = device
         self._slices: dict[tuple[Any, ...], Acting] = {}
-        self._held = 0  # bytes of what is kept of them
+        self._held, self._latest = 0, 0  # bytes of what is kept of them, and of the latest
 
     @property
     def mdp(self) -> MDP:
@@ -72,7 +77,7 @@ class SlicePolicy(CompressedPolicy):
         return self._lattice.mdp
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_slices": {}, "_held": 0}  # a copy solves its own slices
+        return {**vars(self), "_slices": {}, "_held": 0, "_latest": 0}  # a copy solves its own slices
 
     def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
         """The action to take at the true best return and the true return so far."""
@@ -100,6 +105,14 @@ class SlicePolicy(CompressedPolicy):
     def _actions(self, rows: Ints) -> Ints:
         """The actions of rows [n], where -1 is to give up."""
         return np.where(rows < 0, ABANDON, self.mdp.action[rows]).astype(np.int64)
+
+    def apart(self, rollout: int, best: Amounts) -> Ints:
+        """The slice of each best return, where slices are too large for several of them to be kept."""
+        each = self._cells * (1 if self._lattice.whole else 25)
+        if self.repeated or each * FEW <= HELD:
+            return super().apart(rollout, best)
+        tags = self._tags(max(rollout, self._first_that_matters), best.floats())
+        return np.unique(np.stack([tags.rollout, tags.knot]), axis=1, return_inverse=True)[1].ravel()
 
     # Best returns.
 
@@ -155,11 +168,13 @@ class SlicePolicy(CompressedPolicy):
 
     @cached_property
     def _acts_on_true_best(self) -> bool:
-        if not self._lattice.whole:
-            return False
-        least = self._lattice.index(self._as_good_as_none(0))
-        low, _, high, *_ = stopping.run(kernels.windows, self._lattice.tables, 0, 0, least)
-        return 8 * int(np.maximum(high.astype(np.int64) - low + 1, 0).sum()) <= SMALL_SLICE
+        return self._lattice.whole and 8 * self._cells <= SMALL_SLICE
+
+    @cached_property
+    def _cells(self) -> int:
+        """The cells of the slice of no return at all, which has the most."""
+        windows = Windows.of(self._lattice, Task(self._curves[1], (self._as_good_as_none(0),)))
+        return int(np.maximum(windows.high.astype(np.int64) - windows.low + 1, 0).sum())
 
     # Rows.
 
@@ -185,12 +200,28 @@ class SlicePolicy(CompressedPolicy):
         cuts = np.searchsorted(group[order], np.arange(int(shared.shape[1]) + 1))
         for j in np.flatnonzero(np.diff(cuts)).tolist():
             these = order[cuts[j] : cuts[j + 1]]
-            acting = self._acting(int(shared[0, j]), float(shared[1, j]))
-            rows[these] = acting.rows(h, s[these], g[these], M[these], G[these])
+            i, m = int(shared[0, j]), float(shared[1, j])
+            shift = self._shift(i, m)
+            away = self._lattice.kappa * shift
+            acting = self._acting(i, m)
+            rows[these] = acting.rows(h, s[these], g[these] + shift, M[these] + away, G[these] + away)
         if self._lattice.abandon:  # with nothing in hand the last rollout must count
             must = (rows < 0) & tags.none[tag] & (tags.rollout[tag] == self.k - 1)
             rows[must] = self.mdp.mean_optimal[0][h, s[must]]
         return rows
+
+    def _shift(self, i: int, m: float) -> int:
+        """How many lattice steps from returns to those of the slice that the line of knot ``m`` was taken from.
+
+        Where two rows are equally good, or nearly so, rounding decides which of them a slice takes, and the line has
+        that one's slope: so act on the very numbers. The last rollout's curve is taken from one table, in which only
+        G - M counts (docs/theory/planner.md, 4); all the others, and what is in hand, from slices of their own.
+        """
+        curve, point = self._curves[i], self._lattice.kappa * round(m / self._lattice.kappa)
+        in_hand = curve.floor < m == float(self.best_so_far)
+        if i == 0 or not curve.tabled or self._acts_on_true_best or in_hand or m != point:
+            return 0
+        return table_at(self._lattice) - round(m / self._lattice.kappa)
 
     def _unusual_row(self, i: int, h: int, s: int, M: float, G: float) -> int:
         """The row at a return that no rollout comes there with."""
@@ -210,14 +241,17 @@ class SlicePolicy(CompressedPolicy):
         if acting is None:
             after, memory = self._curves[i + 1], checks.memory()
             if start is None:
-                task = Task(after, (m,))
+                shift = self._shift(i, m)
+                there = self._lattice.kappa * table_at(self._lattice) if shift else m
+                task = Task(after, (there,), shifts=(shift, shift))
             else:
                 h, s, g, phase = start
                 task = Task(after, (m,), shifts=(g, g), phase=phase, start=(h, s))
-            acting = Cores(memory / 2).decisions(self._lattice, task)
-            while self._slices and self._held + acting.size > memory / 4:  # the oldest goes first
+            while self._slices and self._held + self._latest > min(memory / 4, HELD):  # the oldest goes first
                 self._held -= self._slices.pop(next(iter(self._slices))).size
+            with Workers() as workers:
+                acting = sweeper_on(self._device, None, workers).decisions(self._lattice, task)
             before = self._slices.get(key)  # of another thread
-            self._slices[key] = acting
+            self._slices[key], self._latest = acting, acting.size
             self._held += acting.size - (before.size if before is not None else 0)
         return acting
