@@ -10,14 +10,10 @@ from hypothesis import strategies as st
 
 import maxatk as mk
 from cost_oracles import earned, net_optimum
-from problems import REPRESENTATIONS, costs_of, specs, table_of
+from problems import REPRESENTATIONS, costs_of, problem, specs, table_of
 
 F = Fraction
 COIN = {0: {0: [(0.5, 0, 0, True), (0.5, 0, 1, True)], 1: [(1, 0, 0.25, True)]}}
-
-
-def problem(spec) -> mk.MDP:
-    return mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start, cost=costs_of(spec))
 
 
 # In problems.
@@ -140,7 +136,7 @@ prices = st.sampled_from([F(0), F(1, 3), F(1), F(5, 2)])
 hands = st.sampled_from([-math.inf, F(-3), F(-1, 2), F(0), F(3, 4), F(2)])
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(
     spec=specs(max_states=2, max_horizon=2, costs=True),
     k=st.integers(1, 2),
@@ -156,8 +152,8 @@ def test_the_optimum_is_that_of_all_histories(spec, k, cost, abandon, m):
     assert plan.lower <= plan.exact <= plan.upper
 
 
-@settings(max_examples=60)
-@given(spec=specs(costs=True), k=st.integers(1, 4), cost=prices, abandon=st.booleans())
+@settings(max_examples=40)
+@given(spec=specs(max_horizon=2, costs=True), k=st.integers(1, 3), cost=prices, abandon=st.booleans())
 def test_one_threshold_for_all_tries(spec, k, cost, abandon):
     """Theorem 2 of docs/theory/costs.md, and that it does not depend on K."""
     mdp = problem(spec)
@@ -177,7 +173,8 @@ def test_one_threshold_for_all_tries(spec, k, cost, abandon):
             assert m - 1e-12 <= lower <= max(m, z)
 
 
-@given(spec=specs(), k=st.integers(1, 3), abandon=st.booleans(), m=hands)
+@settings(max_examples=30)
+@given(spec=specs(max_horizon=2), k=st.integers(1, 3), abandon=st.booleans(), m=hands)
 def test_without_costs_nothing_changes(spec, k, abandon, m):
     mdp = problem(spec)
     plan = mk.solve(mdp, k, solver=mk.Exact(), best_so_far=m)

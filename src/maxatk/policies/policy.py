@@ -53,7 +53,7 @@ class Policy(ABC):
         return self.stop_at < math.inf or type(self).stops is not Policy.stops
 
     def stopped(self, rollout: int, best: Amounts) -> Bools:
-        """Whether trials with these best returns [n] are over before ``rollout``."""
+        """Whether trials whose best returns are ``best`` [n] are over before ``rollout``."""
         if not self.may_stop:
             return np.zeros(len(best.units), np.bool_)
         some, places = np.unique(best.units, return_inverse=True)
