@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import pickle
 import sys
 from fractions import Fraction
 
@@ -95,8 +96,10 @@ def test_saved_plans_stop_as_before(tmp_path):
         plan.lower, plan.upper, plan.stop_at, plan.objective,
     )  # fmt: skip
     asked = {"rollout": 1, "step": 6, "state": 28, "best": -20, "so_far": -9}
-    assert again.policy.action(**asked) == plan.policy.action(**asked)
-    assert again.curve(2, -20) == plan.curve(2, -20)
+    for other in (again, pickle.loads(pickle.dumps(plan))):
+        assert other.policy.action(**asked) == plan.policy.action(**asked)
+        assert [other.curve(i, -20) for i in (0, 2)] == [plan.curve(i, -20) for i in (0, 2)]
+        assert mk.evaluate(mdp, other.policy).value == mk.evaluate(mdp, plan.policy).value
 
 
 # Closed forms.

@@ -70,7 +70,7 @@ class Certified:
         threads: how many threads sweep; by default one per core. Results do not depend on it.
         device: ``"cpu"``, ``"gpu"`` for the first CUDA device (extra ``gpu``), or ``"auto"`` for a GPU if there is one.
             On a GPU ``max_memory`` is that of the device, by default nine tenths of what is free.
-        executor: any :class:`concurrent.futures.Executor`, such as :class:`maxatk.engines.Ray`: slices are swept by its
+        executor: any ``concurrent.futures.Executor``, such as :class:`maxatk.engines.Ray`: slices are swept by its
             workers, each on the device. What workers lose is swept here. Results do not depend on it.
     """
 
@@ -381,7 +381,7 @@ class _Search:
         after, top = curves.tail[0], stop.top
         points = np.unique([min(self.least, top), top])
         values = np.full(len(points), top)
-        flat = replace(after, floor=float(points[0]), tabled=False, point=points, point_value=values)
+        flat = replace(after, floor=float(points[0]), point=points, point_value=values)
         lower = float(after.lower(self._in_hand)) - self.rounding(lattice)
         gap = top - float(after.lower(-math.inf if self._priced else self.least))
         upper = max(top, self._floats_of_best[1])
@@ -412,7 +412,7 @@ class _Search:
         floor = self._floor(lattice, after, stop)
         if floor >= stop.top:  # the largest return is as good as certain: more rollouts change nothing
             hull = np.array([stop.top])
-            flat = replace(after, floor=stop.top, tabled=False, point=hull, point_value=hull)
+            flat = replace(after, floor=stop.top, point=hull, point_value=hull)
             return flat, stop.top - float(after.lower(-math.inf))
         # Where the next curve turns this one will, too: some of its knots to begin with, so that threads have work.
         inner = after.line_knot[(after.line_knot > floor) & (after.line_knot < stop.top)]
@@ -486,8 +486,7 @@ class _Search:
             return self._or_stopping(knots, Bounds(*np.array([look_up(m) for m in knots]).T))
 
         knots = [floor, *incumbent]
-        curve, gap, stop = self._stopping(lattice, from_table, by_slices, knots, most, enough, lattice.kappa)
-        return replace(curve, tabled=True), gap, stop
+        return self._stopping(lattice, from_table, by_slices, knots, most, enough, lattice.kappa)
 
     def _stopping(
         self,

@@ -28,7 +28,7 @@ from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
 from maxatk.problem.rows import exact_text
 
-VERSION, WITH_COSTS = 3, 4
+VERSION, WITH_COSTS = 2, 3
 PROBLEM = "problem_"  # what the members of a problem within a plan are named with
 
 
@@ -146,7 +146,6 @@ class CertifiedPlan(Plan):
             "kappa": self.lattice.kappa,
             "exact": self.lattice.whole,
             "start": self.start if self.start > -math.inf else None,
-            "tabled": [curve.tabled for curve in self.curves.tail],
             "certificate": {name: x for name, x in dataclasses.asdict(self.certificate).items() if x != math.inf},
             **self._costs(),
         }
@@ -196,12 +195,9 @@ def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPla
         start = -math.inf if numbers.get("start") is None else _number(numbers, "start")
         if not (least <= start <= most or (start == -math.inf and objective.stops(mdp))):
             raise InputError("its numbers make no sense")
-        tabled = numbers.get("tabled")
-        if not checks.is_list(tabled) or len(tabled) != len(floor) or not {*map(type, tabled)} <= {bool}:
-            raise InputError("it does not say where its curves are from")
         tail = tuple(
-            Curve(float(floor[i]), **{name: file.array(f"{name}{i}", "<f8") for name in Curve.arrays()}, tabled=made)
-            for i, made in enumerate(tabled)
+            Curve(float(floor[i]), **{name: file.array(f"{name}{i}", "<f8") for name in Curve.arrays()})
+            for i in range(len(floor))
         )
         for curve in tail:
             curve.check(least - kappa, most)

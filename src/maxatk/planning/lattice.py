@@ -95,7 +95,8 @@ class Lattice(ABC):
     whole: ClassVar[bool]  # whether all rewards are multiples of the step
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"mdp": self.mdp, "kappa": self.kappa}  # a copy derives the rest itself
+        # a copy derives the rest itself
+        return {"mdp": self.mdp, "kappa": self.kappa, "price": self.price, "abandon": self.abandon}
 
     @cached_property
     def moves(self) -> Moves:
