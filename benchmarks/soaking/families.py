@@ -220,7 +220,12 @@ FAMILIES = (
 )
 
 
+def family_of(seed: int) -> Callable[[Random], Problem]:
+    """The family of a seed: they take turns."""
+    return FAMILIES[seed % len(FAMILIES)]
+
+
 def draw(seed: int) -> Problem:
-    """The problem of a seed: families take turns."""
-    family = FAMILIES[seed % len(FAMILIES)]
+    """The problem of a seed."""
+    family = family_of(seed)
     return replace(family(np.random.default_rng(seed)), family=family.__name__)

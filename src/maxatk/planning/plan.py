@@ -73,7 +73,7 @@ class Plan(ABC):
 
         >>> import maxatk as mk
         >>> mk.solve(mk.instances.windy_cliff(), k=20, cost=0.5).enough(0.01)
-        31
+        24
         """
         from maxatk.comparison.enough import enough
 

@@ -71,9 +71,9 @@ def solve(
     -15.96 -15.96 within tol
     >>> str(mk.solve(mk.instances.proposition3(), k=2, solver=mk.Exact()).exact)
     '21/16'
-    >>> plan = mk.solve(mdp, k=20, cost=0.5)
+    >>> plan = mk.solve(mdp, k=5, cost=0.5)
     >>> print(f"{plan.lower:.2f}: stop as soon as you have {plan.stop_at:.2f}")
-    -15.83: stop as soon as you have -14.35
+    -17.85: stop as soon as you have -17.12
     """
     if not isinstance(mdp, MDP):
         raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
