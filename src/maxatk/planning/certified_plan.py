@@ -204,6 +204,9 @@ def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPla
         certificate, stats = numbers.get("certificate"), numbers.get("stats")
         if not checks.is_dict(certificate) or not checks.is_dict(stats):
             raise InputError("it has no certificate")
+        stop_at = _number(certificate, "stop_at") if objective.stops(mdp) else math.inf
+        if math.isfinite(stop_at) and not abs(stop_at) <= 2 * lattice.largest:
+            raise InputError("it stops where no return is")
         return CertifiedPlan(
             mdp=mdp,
             objective=objective,
@@ -219,7 +222,7 @@ def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPla
                 rounding=_number(certificate, "rounding"),
                 gap_after_first=_number(certificate, "gap_after_first"),
                 repeats_mean=_bool(certificate, "repeats_mean"),
-                stop_at=_number(certificate, "stop_at") if objective.stops(mdp) else math.inf,
+                stop_at=stop_at,
             ),
         )
 

@@ -290,6 +290,7 @@ class WholeLattice(Lattice):
 
     def index(self, m: float, phase: float = 0.0) -> int:
         """The greatest lattice point up to ``m``; ``m`` itself where it is one, but for rounding."""
+        m = _counted(m, self.kappa)
         if self.are_points(np.array([m - phase]))[0]:
             return round((m - phase) / self.kappa)
         return _index_below(m, phase, self.kappa)
@@ -414,7 +415,14 @@ class RealLattice(Lattice):
         return 0.5 * tol / (20 if i == k - 1 else k - 1)
 
 
+def _counted(m: float, kappa: float) -> float:
+    """``m``, or as much as can be counted in lattice steps: what is in hand may lie anywhere."""
+    far = kappa * FAR / 2
+    return min(max(m, -far), far)
+
+
 def _index_below(m: float, phase: float, kappa: float) -> int:
+    m = _counted(m, kappa)
     below = math.floor((m - phase) / kappa)
     return below if below * kappa + phase <= m else below - 1
 

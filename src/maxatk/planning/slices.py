@@ -20,7 +20,6 @@ from maxatk.planning.lattice import Lattice
 from maxatk.problem.mdp import MDP
 
 WORTH_A_PART = 2**16  # products of a layer that are worth a thread of their own
-FARTHEST = 2.0**61  # lattice steps that are counted; beyond all returns in any case
 
 
 @dataclass(frozen=True)
@@ -57,8 +56,7 @@ class Windows:
         """The windows of a task, the least of its ``m`` deciding."""
         check_shifts(lattice, task)
         tables = lattice.tables if task.start is None else lattice.tables_from(*task.start)
-        far = lattice.kappa * FARTHEST  # what is in hand may lie anywhere
-        m = lattice.index(min(max(min(task.ms), -far), far), task.phase)
+        m = lattice.index(min(task.ms), task.phase)
         low, pad, high, sizes, ends = stopping.run(kernels.windows, tables, *task.shifts, m)
         return cls(tables, low, pad, high, sizes, *finished(ends))
 

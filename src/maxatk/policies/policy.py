@@ -4,6 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
+from numbers import Real
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -41,7 +42,8 @@ class Policy(ABC):
         self.k = checks.rollouts(k)
         self.horizon = checks.horizon(horizon)
         self.best_so_far = checks.incumbent(best_so_far)
-        self.stop_at: Number = stop_at if stop_at == math.inf else checks.exact_number(stop_at, "stop_at")
+        never = isinstance(stop_at, Real) and stop_at == math.inf
+        self.stop_at: Number = math.inf if never else checks.exact_number(stop_at, "stop_at")
 
     def stops(self, *, rollout: int, best: Number) -> bool:
         """Whether the trial is over before ``rollout``, with ``best`` in hand."""
