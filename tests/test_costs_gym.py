@@ -68,6 +68,16 @@ def test_what_stopping_needs():
         env(k=2, cost=-1)
 
 
+@pytest.mark.parametrize("cost", [math.nan, -1, "1", None, 10**400])
+def test_environments_that_say_no_cost(cost, monkeypatch):
+    trial = env(k=1, row_costs=True)
+    trial.reset(seed=0)
+    step = trial.unwrapped.step
+    monkeypatch.setattr(trial.unwrapped, "step", lambda a: (*step(a)[:4], {"cost": cost}))
+    with pytest.raises(mk.InputError, match=r'^info\["cost"\] '):
+        trial.step(0)
+
+
 def test_a_trial_without_costs_is_as_it_was():
     trial = mk.BestOfK(gymnasium.make(LAKE, is_slippery=False), k=2)
     trial.reset(seed=0)

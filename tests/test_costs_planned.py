@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import maxatk as mk
 from cost_oracles import Follow, earned
+from maxatk.comparison.enough import stopping_words
 from maxatk.planning import slice_policy
 from problems import problem, specs
 
@@ -105,10 +106,13 @@ def test_saved_plans_stop_as_before(tmp_path):
 # Closed forms.
 
 
+def pass_or_fail(p) -> mk.MDP:
+    return mk.MDP.from_table({0: {0: [(p, 0, 1, True), (1 - p, 0, 0, True)]}}, horizon=1)
+
+
 @pytest.mark.parametrize(("p", "c"), [(0.5, 0.1), (0.1, 0.05), (1.0, 0.3), (0.3, 0.3)])
 def test_pass_or_fail(p, c):
-    mdp = mk.MDP.from_table({0: {0: [(p, 0, 1, True), (1 - p, 0, 0, True)]}}, horizon=1)
-    plan = mk.solve(mdp, k=4, cost=c, best_so_far=0)
+    plan = mk.solve(pass_or_fail(p), k=4, cost=c, best_so_far=0)
     assert plan.stop_at == pytest.approx(1 - c / p, abs=1e-12)
     assert plan.lower == pytest.approx((1 - c / p) * (1 - (1 - p) ** 4), abs=1e-9)
 
@@ -166,6 +170,28 @@ def test_more_tries_than_enough_are_worth_no_more(spec, cost, abandon, m, tol):
     few = mk.solve(mdp, max(n, 1), solver=mk.Exact(), cost=cost, abandon=abandon, best_so_far=m)
     assert max(plan.stop_at, m) - few.exact <= F(tol) + F(1, 10**9)
     assert mk.solve(mdp, 1, cost=cost, abandon=abandon, best_so_far=m).enough(tol) in (None, n, n + 1)
+
+
+@pytest.mark.parametrize("cost", [1e-300, 0.5, 1e3, 1e100, 1e300])
+@pytest.mark.parametrize("k", [1, 2, 10**4])
+def test_costs_of_any_size(cost, k):
+    plan = mk.solve(pass_or_fail(0.5), k, cost=cost)
+    assert plan.stop_at == (1.0 if cost < 1e-16 else 0.5 - cost)
+    earned = mk.evaluate(plan.mdp, plan.policy)
+    assert plan.lower <= earned.value <= plan.upper
+    assert plan.enough(2.0**-9) == (10 if cost < 1e-16 else 1)
+    assert "e+" in stopping_words(plan) or cost < 1e9
+
+
+def test_no_number_of_tries_is_enough_where_rounding_hides_the_threshold():
+    """One try in 10^15 passes, at a third of what that is worth: with unlimited tries there are 2/3 to be had."""
+    p = F(1, 10**15)
+    plan, known = (
+        mk.solve(pass_or_fail(p), 5, cost=p / 3, best_so_far=0, solver=solver) for solver in (None, mk.Exact())
+    )
+    assert plan.enough(0.01) is None
+    assert known.stop_at == F(2, 3)
+    assert known.enough(0.01) == pytest.approx(1e15 * math.log(2 / 3 / 0.01))
 
 
 # Evaluation, simulation, comparison.
@@ -248,6 +274,12 @@ def test_rows_of_a_comparison_are_true(spec, k, cost, abandon, m):
     assert "tries" in str(table)
 
 
+def test_a_threshold_must_be_one_number():
+    for wrong in (math.nan, -math.inf, "1", np.array([1.0, 2.0])):
+        with pytest.raises(mk.InputError, match="stop_at must be"):
+            mk.MarkovPolicy([[0]], k=2, stop_at=wrong)
+
+
 def test_what_is_refused():
     mdp = mk.instances.figure1()
     with pytest.raises(mk.InputError, match="Midpoint knows of no costs"):
@@ -279,8 +311,6 @@ def test_costs_make_fewer_slices():
 
 def test_words_and_numbers():
     plan = mk.solve(mk.instances.windy_cliff(), k=9, cost=0.5)
-    from maxatk.comparison.enough import stopping_words
-
     assert stopping_words(plan) == (
         "stop as soon as you have -17.12; on average 3.5 tries; more than 24 tries are worth less than 0.01."
     )

@@ -156,7 +156,7 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         paid = self._cost if self._step == 0 else 0.0
         self._last, reward, terminated, truncated, info = self.env.step(action)
         if self._row_costs:
-            paid += float(info.get("cost", 0.0))
+            paid += float(try_cost(info.get("cost", 0.0), 'info["cost"]'))
         self._paid += paid
         self._so_far += float(reward)
         self._step += 1

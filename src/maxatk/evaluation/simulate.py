@@ -427,7 +427,7 @@ def _in_environment(
                 if not env.action_space.contains(action):
                     raise InputError(f"the policy's action {shown(action)} is none of {env.action_space}")
                 observation, reward, terminated, truncated, info = env.step(action)
-                sheet.rows[n] += float(info.get("cost", 0.0)) if priced else 0.0
+                sheet.rows[n] += float(try_cost(info.get("cost", 0.0), 'info["cost"]')) if priced else 0.0
                 trial.observe(reward, bool(terminated or truncated))
                 total += float(reward)
                 steps += 1

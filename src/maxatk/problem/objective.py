@@ -57,11 +57,11 @@ class Objective:
             raise InputError(f"costs of up to {dearest:g} in each of {self.k} rollouts are too large for floats")
 
 
-def try_cost(cost: Number) -> Fraction:
-    """What a rollout costs, as a fraction: finite and not negative."""
-    exact = checks.exact_number(cost, "cost")
+def try_cost(cost: Number, name: str = "cost") -> Fraction:
+    """What a rollout costs, or a step of it, as a fraction: finite and not negative."""
+    exact = checks.exact_number(cost, name)
     if exact < 0:
-        raise InputError(f"cost must not be negative, but is {checks.shown(cost)}")
+        raise InputError(f"{name} must not be negative, but is {checks.shown(cost)}")
     if 0 < exact < LEAST_SIZE:
-        raise InputError(f"cost must be 0 or at least {LEAST_SIZE:g}, not {checks.shown(cost)}")
+        raise InputError(f"{name} must be 0 or at least {LEAST_SIZE:g}, not {checks.shown(cost)}")
     return exact
