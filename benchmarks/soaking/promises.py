@@ -26,7 +26,7 @@ BRANCHES: dict[str, tuple[Any, ...]] = {  # settings that lead small problems wh
     "planning.slice_policy.SMALL_SLICE": (2**23, -1),
     "planning.certified.COARSE_POINTS": (128, 5, 17),
     "planning.certified.EXACT_POINTS": (50_000, 50_000, 1),
-    "planning.certified.TABLE_POINTS": (2**22, 1, 30),
+    "planning.curve_maker.TABLE_POINTS": (2**22, 1, 30),
     "evaluation.evaluate.MOST_OUTCOMES": (100_000, -1),
     "evaluation.evaluate.FEW_OUTCOMES": (3_000, -1, -1),
 }

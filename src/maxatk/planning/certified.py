@@ -16,11 +16,10 @@ curve is ``m`` itself.
 
 import math
 import time
-from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -32,30 +31,18 @@ from maxatk.base.stopping import StoppedError
 from maxatk.base.workers import Workers
 from maxatk.engines.crew import Crew
 from maxatk.planning.certified_plan import Certificate, CertifiedPlan
-from maxatk.planning.curves import (
-    Bounds,
-    Curve,
-    Curves,
-    at_least,
-    build,
-    distance,
-    from_knots,
-    identity,
-    lowered,
-)
+from maxatk.planning.curve_maker import CurveMaker, Stop
+from maxatk.planning.curves import Curve, Curves, at_least, distance, identity
 from maxatk.planning.elsewhere import Elsewhere
 from maxatk.planning.floor import repeated_mean
 from maxatk.planning.lattice import Lattice, RealLattice, WholeLattice, common_step, returns_apart
 from maxatk.planning.plan import Progress, Reporter, Status
-from maxatk.planning.sweeper import DEVICES, Sweeper, last_rollout, solve_slices, sweeper_on
+from maxatk.planning.sweeper import DEVICES, Sweeper, sweeper_on
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
 
 EXACT_POINTS = 50_000  # a lattice of at most so many points is swept exactly, whatever the tolerance
-TABLE_POINTS = 2**22  # of a table that holds the last curve at all lattice points
-FIRST_KNOTS = 7  # with the floor, two sweeps of four
 COARSE_POINTS = 128  # of the first lattice for rewards without a common step
-MOST_STEPS = 20  # of Newton's method for the threshold at which to stop
 
 
 @dataclass(frozen=True)
@@ -124,14 +111,6 @@ class _Pass:
     stop_at: float = math.inf  # the best return at which to stop
 
 
-@dataclass(frozen=True)
-class _Stop:
-    """When a rollout is no longer worth its costs."""
-
-    at: float  # the best return at which the policy stops
-    top: float  # from here on every curve is m itself
-
-
 class _Search:
     """One search for a plan, and all that is known so far."""
 
@@ -146,18 +125,11 @@ class _Search:
     ) -> None:
         self.mdp, self.objective = mdp, objective
         self.k, self.best_so_far = objective.k, objective.best_so_far
-        self._sweeper, self._device, self._report = sweeper, device, report
-        self._began, self._slices = time.perf_counter(), 0
+        self._device, self._report, self._began = device, report, time.perf_counter()
         # What takes one pass over the problem is not part of the search: without it nothing could be said.
-        self.least, self.most = mdp.return_range
-        self._priced = objective.stops(mdp)
-        self.mean = mdp.mean_optimal[1] - float(objective.cost)
-        # For a rollout that is made, what is in hand is as good as none below the least return; or, where it may be
-        # given up, below that less the most that it takes to finish.
-        self._gives_up = objective.gives_up(mdp)
-        finishing = float(mdp.least_costs[0].max()) if self._gives_up and mdp.has_costs else 0.0
-        self.incumbent = max(float(self.best_so_far), self.least - finishing)
-        self._most_outcomes = int(np.diff(mdp.outcome_start).max())
+        self._maker = maker = CurveMaker(mdp, objective, sweeper)
+        self.least, self.most, self.mean, self.incumbent = maker.least, maker.most, maker.mean, maker.incumbent
+        self._priced, self._gives_up = maker.priced, objective.gives_up(mdp)
         self.tol = 1e-3 * max(self.most - self.mean, 0.0) if tol is None else float(tol)
         # What is known: the best pass, the least upper bound, and what repeating the mean-optimal policy earns.
         lattice = self._first_lattice()
@@ -165,7 +137,7 @@ class _Search:
         if self._priced:
             self._best, self._repeated = self._until_the_mean(lattice, self.most), -math.inf
         else:
-            self._best = self._unfinished(lattice, self._no_curves(lattice), _Stop(math.inf, self.most))
+            self._best = self._unfinished(lattice, self._no_curves(lattice), Stop(math.inf, self.most))
             self._repeated = max(self._floats_of_best[0], self.least, mean)
         self._upper = self._best.upper
 
@@ -208,7 +180,7 @@ class _Search:
             upper=upper,
             status=status,
             stats={
-                "slices": self._slices,
+                "slices": self._maker.slices,
                 "lattice_step": best.lattice.kappa,
                 "exact_lattice": float(best.lattice.whole),
                 "knots": sum(len(curve.line_slope) for curve in best.curves.tail[:-1]),
@@ -243,16 +215,11 @@ class _Search:
     def _tell(self, rollout: int) -> None:
         if self._report is not None:
             upper = max(self._upper, self._lower)
-            self._report(Progress(self._lower, upper, rollout, self._slices, self.seconds, self.tol))
+            self._report(Progress(self._lower, upper, rollout, self._maker.slices, self.seconds, self.tol))
 
     def rounding(self, lattice: Lattice) -> float:
         """What floating point may have added up to: bounded by magnitude, rollout by rollout (planner.md, 10)."""
-        return self.k * self._rounding_of_one(lattice)
-
-    def _rounding_of_one(self, lattice: Lattice) -> float:
-        H = self.mdp.horizon
-        size = lattice.largest + abs(self.incumbent) + lattice.blur
-        return (H * (4 * self._most_outcomes + 16) + 32) * 2.0**-53 * size + H * lattice.error
+        return self.k * self._maker.rounding(lattice)
 
     # The search: finer and finer lattices.
 
@@ -320,28 +287,28 @@ class _Search:
         curves = self._no_curves(lattice)
         gap = 0.0  # the largest between the bounds of the curve at hand
         tol = max(self.tol - 2 * self.rounding(lattice), 0.0)
-        stop = _Stop(math.inf, self.most)
+        stop = Stop(math.inf, self.most)
         if self._priced and self.k == 1:  # for the threshold alone
-            *_, stop = self._last_curve(lattice, curves[1], lattice.share(tol, 0.0, 0, 1))
+            *_, stop = self._maker.last_curve(lattice, curves[1], lattice.share(tol, 0.0, 0, 1))
         for i in range(self.k - 1, 0, -1):
             after, share = curves[i + 1], lattice.share(tol, gap, i, self.k)
             if i == self.k - 1:
-                curve, gap, stop = self._last_curve(lattice, after, share)
+                curve, gap, stop = self._maker.last_curve(lattice, after, share)
             else:
-                curve, gap = self._curve(lattice, after, gap, share, stop)
+                curve, gap = self._maker.curve(lattice, after, gap, share, stop)
             curves = curves.with_earlier(curve)
             self._keep(self._unfinished(lattice, curves, stop))
             self._tell(i)
             # A curve that is the next one's equal, but for rounding, is the equal of all before it, too: what the
             # sweep does to a curve is monotone and expands no difference.
-            if i < self.k - 1 and distance(curve, after) <= self._rounding_of_one(lattice):
+            if i < self.k - 1 and distance(curve, after) <= self._maker.rounding(lattice):
                 break
         start, lower, upper = self._first_rollout(lattice, curves[1], gap, stop)
         self._keep(self._passed(lattice, curves, start, gap, stop, lower, upper))
         self._tell(0)
 
     def _passed(
-        self, lattice: Lattice, curves: Curves, start: float, gap: float, stop: _Stop, lower: float, upper: float
+        self, lattice: Lattice, curves: Curves, start: float, gap: float, stop: Stop, lower: float, upper: float
     ) -> _Pass:
         """A pass, from bounds on what the first rollout is worth."""
         rounding, stop_at = self.rounding(lattice), stop.at
@@ -359,21 +326,20 @@ class _Search:
         """With no rollouts to come, a best return is worth itself."""
         return Curves(self.k, (identity(lattice.floor, self.most),))
 
-    def _first_rollout(self, lattice: Lattice, after: Curve, gap: float, stop: _Stop) -> tuple[float, float, float]:
+    def _first_rollout(self, lattice: Lattice, after: Curve, gap: float, stop: Stop) -> tuple[float, float, float]:
         """The first rollout needs one slice, that of the incumbent: its best return, and bounds."""
-        start = max(self.incumbent, self._floor(lattice, after, stop))
+        start = max(self.incumbent, self._maker.floor(lattice, after, stop))
         if start >= stop.top:
             return stop.top, float(after.lower(self._in_hand)), stop.top
-        self._slices += 1
-        bounds = solve_slices(self._sweeper, lattice, after, gap, [start])
-        return start, float(bounds.lower[0]), min(float(bounds.upper[0]), stop.top)
+        lower, upper = self._maker.worth(lattice, after, gap, start)
+        return start, lower, min(upper, stop.top)
 
     @property
     def _in_hand(self) -> float:
         """What curves are asked at: where nothing costs anything, what is below every return is as good as none."""
         return float(self.best_so_far) if self._priced else self.incumbent
 
-    def _unfinished(self, lattice: Lattice, curves: Curves, stop: _Stop) -> _Pass:
+    def _unfinished(self, lattice: Lattice, curves: Curves, stop: Stop) -> _Pass:
         """What curves say that do not reach the first rollout (planner.md, 9).
 
         More rollouts never lower the value, whatever is done in them, and no return exceeds the most.
@@ -395,126 +361,5 @@ class _Search:
         """
         curve = at_least(self.mean, upper, self.most)
         curves = self._no_curves(lattice).with_earlier(curve)
-        stop = _Stop(self.mean, upper)
+        stop = Stop(self.mean, upper)
         return self._passed(lattice, curves, -math.inf, upper - self.mean, stop, self.mean, upper)
-
-    def _floor(self, lattice: Lattice, after: Curve, stop: _Stop) -> float:
-        """A best return that is as good as none under the next curve's lower bound: where that stops being flat."""
-        flat = min(after.flat_to, stop.top)
-        if flat <= (self.least if not self._priced else -math.inf):
-            return lattice.floor
-        return lattice.knot(flat)
-
-    # One curve.
-
-    def _curve(self, lattice: Lattice, after: Curve, gap: float, share: float, stop: _Stop) -> tuple[Curve, float]:
-        """A curve before the last, and the largest gap between its bounds."""
-        floor = self._floor(lattice, after, stop)
-        if floor >= stop.top:  # the largest return is as good as certain: more rollouts change nothing
-            hull = np.array([stop.top])
-            flat = replace(after, floor=stop.top, point=hull, point_value=hull)
-            return flat, stop.top - float(after.lower(-math.inf))
-        # Where the next curve turns this one will, too: some of its knots to begin with, so that threads have work.
-        inner = after.line_knot[(after.line_knot > floor) & (after.line_knot < stop.top)]
-        useful = inner[:: max(len(inner) // FIRST_KNOTS, 1)].tolist()
-        knots = [floor, *self._incumbent_above(floor, stop.top), *useful]
-        by_slices = partial(self._by_slices, lattice, after, gap)
-        curve, gap = build(by_slices, knots, stop.top, partial(self._enough, lattice, share), lattice.knot_step)
-        return self._that_stops(curve, gap, stop.at)
-
-    def _that_stops(self, curve: Curve, gap: float, stop_at: float) -> tuple[Curve, float]:
-        """A curve that promises no more than ``m`` from ``stop_at`` on; and its gap, which that may widen."""
-        if not self._priced:
-            return curve, gap
-        curve, by = lowered(curve, stop_at)
-        return curve, gap + by
-
-    def _by_slices(self, lattice: Lattice, after: Curve, gap: float, knots: Sequence[float]) -> Bounds:
-        """Bounds of a curve at some knots, by a slice for each."""
-        self._slices += len(knots)
-        return self._or_stopping(knots, solve_slices(self._sweeper, lattice, after, gap, knots))
-
-    def _or_stopping(self, knots: Sequence[float], bounds: Bounds) -> Bounds:
-        """Bounds on what a rollout is worth, or ``m`` where it need not be made; that is a line of every curve."""
-        return bounds._replace(upper=np.maximum(bounds.upper, knots)) if self._priced else bounds
-
-    def _enough(self, lattice: Lattice, share: float, gap: float) -> float:
-        """How exact knots are to make a curve, if they themselves are uncertain by ``gap`` at most.
-
-        Knots far more exact than the lattice would be wasted on it; all curves together lose an eighth.
-        """
-        noise = 2.0**-48 * (lattice.largest + abs(self.incumbent))  # no knot is worth less than this
-        return max(share, noise, gap / (8 * self.k))
-
-    def _last_curve(self, lattice: Lattice, after: Curve, share: float) -> tuple[Curve, float, _Stop]:
-        """The last rollout's curve: one sweep holds it at all lattice points, and only some are kept as knots.
-
-        Far down it is at least the mean, which a policy earns that maximises the mean, and at most what it is at the
-        lowest point of the table (docs/theory/planner.md, 4). It says when to stop, too.
-        """
-        enough = partial(self._enough, lattice, share)
-        by_slices = partial(self._by_slices, lattice, after, 0.0)
-        end, top = lattice.index(lattice.floor), lattice.last_index(self.most)
-        bottom = max(end, lattice.index(self.mean - 2 * (self.most - self.mean)))
-        while True:
-            if top - bottom > TABLE_POINTS:  # most of the points would be empty
-                knots = [lattice.floor, *self._incumbent_above(lattice.floor, self.most)]
-                return self._stopping(lattice, by_slices, by_slices, knots, self.most, enough, lattice.knot_step)
-            self._slices += 1
-            table = last_rollout(self._sweeper, lattice, bottom, top, after)
-            if bottom == end or table.upper[0] - self.mean <= share / 2:
-                break
-            bottom = max(end, top - 4 * (top - bottom) - 1)
-        floor = lattice.kappa * bottom
-        points = lattice.kappa * np.arange(bottom, top + 1)
-        not_worth_it = points[table.upper <= points] if self._priced else points[:0]
-        most = min(float(not_worth_it[0]) if len(not_worth_it) else self.most, self.most)
-        if floor >= most:  # the largest return is as good as certain
-            none = np.zeros(0)
-            flat = from_knots(self.most, self.most, none, none, none, none, self.mean)
-            return flat, self.most - self.mean, _Stop(self.mean if self._priced else math.inf, self.most)
-        incumbent = self._incumbent_above(floor, most)
-
-        def look_up(m: float) -> tuple[float, float, float]:
-            at = round(m / lattice.kappa) - bottom
-            if m in incumbent or m != points[at]:
-                (bounds,) = zip(*solve_slices(self._sweeper, lattice, after, 0.0, [m]), strict=True)
-                return bounds
-            return table.upper[at], table.lower[at], table.slope[at]
-
-        def from_table(knots: Sequence[float]) -> Bounds:
-            return self._or_stopping(knots, Bounds(*np.array([look_up(m) for m in knots]).T))
-
-        knots = [floor, *incumbent]
-        return self._stopping(lattice, from_table, by_slices, knots, most, enough, lattice.kappa)
-
-    def _stopping(
-        self,
-        lattice: Lattice,
-        solve: Callable[[Sequence[float]], Bounds],
-        by_slices: Callable[[Sequence[float]], Bounds],
-        knots: list[float],
-        top: float,
-        enough: Callable[[float], float],
-        step: float | None,
-    ) -> tuple[Curve, float, _Stop]:
-        """The last curve from its first knots, and when to stop: where its lower bound comes down to ``m``.
-
-        Slices are added there until they no longer rise above it, which is Newton's method (costs.md, 5).
-        """
-        curve, gap = build(solve, knots, top, enough, step, self.mean)
-        if not self._priced:
-            return curve, gap, _Stop(math.inf, self.most)
-        noise = self._rounding_of_one(lattice)
-        for _ in range(MOST_STEPS):
-            at = float(curve.line_end[-1])
-            if not knots[0] < at < top or float(by_slices([at]).lower[0]) <= at + noise:
-                break
-            knots = [*knots, at]
-            curve, gap = build(solve, knots, top, enough, step, self.mean)
-        at = lattice.nearby_point(float(curve.line_end[-1]), noise)
-        return *self._that_stops(curve, gap, at), _Stop(at, max(at, top))
-
-    def _incumbent_above(self, floor: float, top: float) -> list[float]:
-        """The incumbent is a knot of every curve, since it may stay the best return for long."""
-        return [self.incumbent] if floor < self.incumbent < top else []
