@@ -84,6 +84,31 @@ def test_gambler():
     assert mk.solve(mk.instances.gambler(), 1, solver=mk.Exact()).exact == 0  # a game that loses on average
 
 
+@pytest.mark.parametrize("resets", [False, True])
+def test_a_speedrun_by_plain_recursion(resets):
+    chances = [Fraction(x) for x in ("9/10", "4/5", "7/10", "1/2", "3/5")]
+    safe, failed, price, k = (2, 3, 4, 8, 6), (8, 9, 12, 18, 18), Fraction(1, 4), 3
+
+    @cache
+    def before(runs, m):  # m: the least time lost so far; None for nothing
+        go = within(runs, 0, 0, m) if runs < k else None
+        return go if m is None else max(x for x in (go, -m) if x is not None)
+
+    @cache
+    def within(runs, s, lost, m):
+        if s == 5:
+            return before(runs + 1, lost if m is None else min(m, lost))
+        p = chances[s]
+        go = max(
+            within(runs, s + 1, lost + safe[s], m),
+            p * within(runs, s + 1, lost, m) + (1 - p) * within(runs, s + 1, lost + failed[s], m),
+        )
+        reset = before(runs + 1, m) if resets and s and (m is not None or runs < k - 1) else None
+        return max(x for x in (go - price, reset) if x is not None)
+
+    assert mk.solve(mk.instances.speedrun(), k, solver=mk.Exact(), abandon=resets).exact == before(0, None)
+
+
 def test_drafts_are_those_of_the_guide():
     mdp = mk.instances.drafts()
     value = mk.solve(mdp, 4, solver=mk.Exact()).exact
@@ -158,6 +183,7 @@ def test_no_hand_of_blackjack_is_cut_short():
         ("gambler", {"chips": 30}, "target must be at least 30, not 20"),
         ("gambler", {"win": 2}, "win must be between 0 and 1, not 2"),
         ("gambler", {"bets": 0}, "horizon must be between 1 and"),
+        ("speedrun", {"price": -1}, "is negative"),
     ],
 )
 def test_what_cannot_be_made(name, arguments, message):

@@ -131,6 +131,18 @@ def test_attempts_that_cost_by_plain_recursion(script, seed):
     assert same[0] == pytest.approx(same[1], abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("name", "horizon", "k", "cost"), [("cliff", 40, 5, 0.5), ("cliff", 40, 10, 2), ("pits", 15, 4, 1)]
+)
+def test_walks_that_cost_are_worth_what_the_library_says(script, name, horizon, k, cost):
+    plan = mk.solve(walks(MAPS[name], 0.2, horizon), k, solver=mk.Certified(tol=0), cost=cost)
+    value = script.evaluate(
+        "([cells, horizon, k, cost]) => Planner.plan(Planner.cliff(cells, 0.2, horizon), k, cost).value",
+        [MAPS[name], horizon, k, cost],
+    )
+    assert value == pytest.approx((plan.lower + plan.upper) / 2, abs=1e-9)
+
+
 @pytest.mark.parametrize(("k", "cost"), [(2, 0.5), (4, 2.0)])
 def test_walks_that_cost_by_plain_recursion(script, k, cost):
     cells, slip, horizon = MAPS["short"], 0.3, 7

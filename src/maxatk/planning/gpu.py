@@ -5,7 +5,7 @@ what the cores compute, in the same order, so that bits are equal. The kernels a
 """
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import resources
 from typing import Any, NamedTuple, Protocol
 
@@ -305,7 +305,8 @@ class Gpu:
         def value(column: Any, cells: Ints) -> Floats:
             return self._device.to_host(column[self._device.xp.asarray(cells)])
 
-        return at_start(mdp, low, place, returns, idle, [lambda cells, c=column: value(c, cells) for column in columns])
+        values = [partial(value, column) for column in columns]
+        return at_start(mdp, low, place, returns, idle, values, np.zeros(len(low)))  # costs are not for this device
 
     # What is kept for acting.
 
@@ -329,7 +330,7 @@ class Gpu:
                 *(problem.next_state, problem.prob, problem.jump, frame.low[h], frame.pad[h], frame.high[h]),
                 *(frame.place[h], frame.place[h + 1], kept[h], idle, value, choice),
             )
-        return Decisions(mdp, self._layout(frame, kept), self._device.to_host(choice))
+        return Decisions(self._on, self._layout(frame, kept), self._device.to_host(choice))
 
     def _keep_planes(self, task: Task) -> PlaneDecisions:
         lattice, kind = self._on, kind_of_choice(self._on.mdp)
@@ -338,7 +339,7 @@ class Gpu:
         kept = [self._device.to_host(column) for column in planes[1:]]
         layout = self._layout(frame, frame.place)
         swept = BoundedSlice(task, lattice.tables, layout, ends, kernels.Planes(np.empty(0), *kept))
-        return PlaneDecisions(lattice.mdp, swept)
+        return PlaneDecisions(lattice, swept)
 
     def _layout(self, frame: _Frame, place: Any) -> kernels.Layout:
         low, pad, high, place = (self._device.to_host(array) for array in (frame.low, frame.pad, frame.high, place))

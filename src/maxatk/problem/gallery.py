@@ -1,4 +1,4 @@
-"""Problems that people know, where only the best of a few tries counts: laps, throws, evenings, hands, drafts.
+"""Problems that people know, where only the best of a few tries counts: laps, throws, evenings, hands, runs, drafts.
 
 They are small, and their numbers are made up but for blackjack's. What planning is worth differs: on some it pays to
 look at the best so far, on some all the gain is in aiming for the best, on some there is next to none.
@@ -120,6 +120,36 @@ def gambler(chips: int = 10, target: int = 20, bets: int = 6, win: Number = Frac
         start=least,
         state_names=[f"{have} chip{'' if have == 1 else 's'}" for have in range(most + 1)],
         action_names=("go home", "bet 1", "bet 2", "bet 5", "bet all"),
+    )
+
+
+def speedrun(price: Number = Fraction(1, 4)) -> MDP:
+    """A speedrun: five segments, each on a safe line or with a trick that may fail; playing one costs something.
+
+    The return is the time lost, in seconds, below a perfect run; the price of a segment is in seconds, too. Meant for
+    up to twenty runs that may be reset (``abandon=True``): a run that lost a trick early is not worth finishing.
+
+    Args:
+        price: what playing a segment costs.
+
+    >>> import maxatk as mk
+    >>> plan = mk.solve(mk.instances.speedrun(), k=20, abandon=True)
+    >>> print(f"{plan.lower:.2f}: stop as soon as you have {plan.stop_at:.2f}")
+    -5.96: stop as soon as you have -5.58
+    """
+    chances = (Fraction(9, 10), Fraction(4, 5), Fraction(7, 10), Fraction(1, 2), Fraction(3, 5))
+    tricks = list(zip(chances, (2, 3, 4, 8, 6), (8, 9, 12, 18, 18), strict=True))  # lost on the safe line; by a failure
+    last = len(tricks) - 1
+    table: list[dict[int, Any]] = []
+    for s, (chance, safe, failed) in enumerate(tricks):
+        after, over = min(s + 1, last), s == last
+        table.append({0: [(1, after, -safe, over)], 1: [(chance, after, 0, over), (1 - chance, after, -failed, over)]})
+    return MDP.from_table(
+        table,
+        horizon=len(tricks),
+        cost=checks.exact_number(price, "price"),
+        state_names=[f"segment {s + 1}" for s in range(len(tricks))],
+        action_names=("safe line", "trick"),
     )
 
 

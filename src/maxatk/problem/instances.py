@@ -17,7 +17,7 @@ from maxatk.base import checks
 from maxatk.base.checks import nearest, shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number
-from maxatk.problem.gallery import blackjack, drafts, gambler, javelin, qualifying_laps
+from maxatk.problem.gallery import blackjack, drafts, gambler, javelin, qualifying_laps, speedrun
 from maxatk.problem.mdp import MDP
 from maxatk.show.grid import cell_names
 
@@ -362,6 +362,7 @@ _INSTANCES: dict[str, Callable[..., MDP]] = {
         javelin,
         gambler,
         blackjack,
+        speedrun,
         drafts,
         figure1,
         proposition1,

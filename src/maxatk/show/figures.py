@@ -55,6 +55,8 @@ def curves(plan: Plan, points: int = 300) -> Any:
         ax.plot(view.best, middle, form, color=curve.colour, label=name, linewidth=1.6, marker="o" if few else "")
     if few:
         ax.set_xticks(view.best)
+    if view.stop_at < math.inf:
+        ax.axvline(view.stop_at, color=COLOURS[0], linewidth=1, linestyle=":", label="stop from here on")
     ax.set(xlabel=view.x, ylabel=view.y)
     ax.legend(title="rollouts", frameon=False)
     return figure

@@ -8,6 +8,7 @@ from maxatk.base.errors import TooLargeError
 from maxatk.base.returns import floats_around
 from maxatk.comparison.compare import ADAPTIVE, SINGLE, Comparison
 from maxatk.comparison.contrast import Contrast
+from maxatk.comparison.priced import ONE_UNTIL
 from maxatk.evaluation.evaluate import evaluate
 from maxatk.planning.plan import Plan
 from maxatk.policies import MarkovPolicy
@@ -22,13 +23,14 @@ NEARLY_ALL = 0.95  # of the gain
 def mean_repeated(plan: Plan, comparison: Comparison | None) -> tuple[float, float] | None:
     """Bounds on what repeating the policy of the best mean earns; None where that would take long to say."""
     if comparison is not None:
-        return comparison.rows[0].lower, comparison.rows[0].upper
+        row = comparison.rows[0]
+        return row.lower, row.lower if plan.stop_at < math.inf else row.upper  # with costs that bounds the class
     mdp = plan.mdp
     if len(mdp.prob) / mdp.n_layers * mdp.horizon * plan.k > MOST_WORK:
         return None
     try:
         policy = MarkovPolicy(mdp.mean_optimal_actions, k=plan.k, best_so_far=plan.best_so_far)
-        earned = evaluate(mdp, policy)
+        earned = evaluate(mdp, policy, cost=plan.objective.cost)
     except TooLargeError:
         return None
     return (earned.lower, earned.upper) if earned.exact is None else floats_around(earned.exact)
@@ -47,6 +49,14 @@ def sentences(plan: Plan, contrast: Contrast | None = None, comparison: Comparis
         return [
             f"Adapting gains nothing here{_why(plan.mdp)}: repeat the policy with the best mean.",
             f"It earns {_about(mean, 0.0)}, and no plan for the best of {k} earns {gain:.1e} more.",
+        ]
+    if plan.stop_at < math.inf:
+        return [
+            f"The best mean, {comparison.rows[0].how if comparison else f'{k} tries'} fixed beforehand, less what they "
+            f"cost: {_about(mean, gain)}.",
+            f"Planning, and stopping in time: {_at_least(plan.lower, gain)}.",
+            *_until(comparison),
+            *_last(contrast),
         ]
     return [
         f"Repeating the policy with the best mean: {_about(mean, gain)}.",
@@ -68,6 +78,15 @@ def _tuned(comparison: Comparison | None) -> list[str]:
     if share >= NEARLY_ALL:
         return [f"It is all in the tuning: {alone} {100 * share:.0f} % of the gain."]
     return [f"Without adapting, {alone} {100 * share:.0f} % of the gain."]
+
+
+def _until(comparison: Comparison | None) -> list[str]:
+    """How much of the gain one policy would have, repeated until enough is in hand."""
+    for row in comparison.rows if comparison else ():
+        share = comparison.share(row) if comparison and row.name == ONE_UNTIL else None
+        if share is not None:
+            return [f"One policy, repeated until enough is in hand, has {100 * share:.0f} % of the gain."]
+    return []
 
 
 def _last(contrast: Contrast | None) -> list[str]:

@@ -16,6 +16,7 @@ from maxatk.comparison.compare import Comparison
 from maxatk.comparison.contrast import SELDOM, Contrast
 from maxatk.evaluation.units import Units
 from maxatk.planning.plan import Plan
+from maxatk.policies import ABANDON
 from maxatk.show.reach import Reach
 
 # Okabe and Ito's colours: told apart with any kind of colour vision, and in print.
@@ -54,6 +55,7 @@ class Curves:
     curves: list[Curve]
     x: str = BEST
     y: str = "expected final best"
+    stop_at: float = math.inf  # from where on the plan stops
 
 
 def curves(plan: Plan, points: int) -> Curves:
@@ -72,6 +74,8 @@ def curves(plan: Plan, points: int) -> Curves:
             Curve(plan.k - i, lower, upper, colour)
             for i, (lower, upper), colour in zip(shown, bounds, palette(len(shown)), strict=True)
         ],
+        y="expected final best" + (", less costs to come" if plan.stop_at < math.inf else ""),
+        stop_at=float(plan.stop_at),
     )
 
 
@@ -120,7 +124,8 @@ def classes(comparison: Comparison) -> Classes:
             Earnings(row.name, row.lower, row.upper, row.how, comparison.share(row), colour)
             for colour, row in zip(COLOURS, comparison.rows, strict=False)
             if math.isfinite(row.lower)
-        ]
+        ],
+        x="expected best return" + (", less costs" if comparison.plan.stop_at < math.inf else ""),
     )
 
 
@@ -139,10 +144,9 @@ def panels(contrast: Contrast) -> list[Panel]:
     """The first try, the last with nothing in hand (or the incumbent), and the last with what there will be by then."""
     last = [f"the last, {in_hand(one.best)} in hand" for one in contrast.last]
     titles = ["the first try" if contrast.k > 1 else "the try", *last[::-1]]
-    nothing = " (nothing left to win)"
     return [
         Panel(
-            title if one.visits.any() else title + nothing,
+            title + (" (the plan stops)" if one.stops else "" if one.visits.any() else " (nothing left to win)"),
             one.rollout,
             one.best,
             np.where(one.visits.sum(axis=1) >= SELDOM, one.visits.argmax(axis=1), -1).tolist(),
@@ -183,7 +187,7 @@ def action_map(plan: Plan, i: int, h: int, s: int, points: int) -> ActionMap:
     so_far = np.array([g for g in so_far if g + left > low] or so_far[-1:])
     best = np.linspace(low, max(min(high, float(so_far[-1]) + left + 0.1 * (high - low)), low), points)
     best = np.unique(np.floor(best) if (mdp.reward == np.rint(mdp.reward)).all() else best)
-    offered = mdp.actions(h, s)
+    offered = [*mdp.actions(h, s), *([ABANDON] if plan.objective.gives_up(mdp) else [])]
     taken = [
         [
             len(offered)
@@ -198,6 +202,6 @@ def action_map(plan: Plan, i: int, h: int, s: int, points: int) -> ActionMap:
         best,
         so_far,
         taken,
-        [*(name_of(mdp.action_names, a) for a in offered), BEATEN],
-        [*(action_colours(mdp.n_actions)[a] for a in offered), "#eeeeee"],
+        [*("give up" if a == ABANDON else name_of(mdp.action_names, a) for a in offered), BEATEN],
+        [*(action_colours(mdp.n_actions + 1)[a] for a in offered), "#eeeeee"],
     )

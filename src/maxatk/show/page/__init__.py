@@ -29,6 +29,7 @@ from maxatk.comparison.contrast import Contrast, contrast, worth_winning
 from maxatk.evaluation.simulate import Taken
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan
+from maxatk.policies import ABANDON
 from maxatk.problem.mdp import MDP
 from maxatk.show import report, verdict, views
 from maxatk.show.bounds import at_least, at_most
@@ -115,8 +116,10 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
     tries, words = _words(plan)
     rows = listed(tries) if tries and not grid else []
     actions = [_action(plan.mdp, a, grid) for a in range(plan.mdp.n_actions)]
-    sizes = {"k": plan.k, "horizon": plan.mdp.horizon, "n_states": plan.mdp.n_states}
-    data: dict[str, Any] = {"problem": {**sizes, "actions": actions}, "charts": drawn}
+    actions += ["give up"] if plan.objective.gives_up(plan.mdp) else []
+    sizes = {"k": plan.k, "horizon": plan.mdp.horizon, "n_states": plan.mdp.n_states, "n_actions": plan.mdp.n_actions}
+    stop_at = float(plan.stop_at) if plan.stop_at < math.inf else None
+    data: dict[str, Any] = {"problem": {**sizes, "actions": actions, "stop_at": stop_at}, "charts": drawn}
     try:
         data |= _moments(plan, grid, drawn)
         drawing = None if grid else _graph(plan.mdp, data)
@@ -145,6 +148,9 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
         actions=actions,
         state_names=_names(plan.mdp, {row.state for row in rows}),
         drawn=drawn,
+        priced=plan.stop_at < math.inf,
+        stopping=report.stopping_words(plan),
+        tries_of=report.tries_of,
         grid="grid" in drawn,
         graph=drawing,
         trials=len(data.get("trials", [])),
@@ -168,14 +174,17 @@ def vega() -> str:
 def _compared(plan: Plan, given: Comparison | bool, tell: Callable[[str], None]) -> tuple[Comparison | None, str]:
     """Classes of policies beside the plan, or why there are none."""
     if isinstance(given, Comparison):
-        if given.mdp != plan.mdp or given.plan.k != plan.k or given.plan.best_so_far != plan.best_so_far:
-            raise InputError("the comparison is of another problem, or for another k or incumbent")
+        if given.mdp != plan.mdp or given.plan.objective != plan.objective:
+            raise InputError("the comparison is of another problem, or for another k, incumbent or cost")
         return given, ""
     if not isinstance(given, bool):
         raise InputError(f"comparison must be one of mk.compare, or true or false, not {shown(given)}")
     if not given:
         return None, "it was not asked for"
-    mine: dict[str, Any] = {"plan": plan} if isinstance(plan, CertifiedPlan) else {"best_so_far": plan.best_so_far}
+    mine: dict[str, Any] = {"plan": plan}
+    if not isinstance(plan, CertifiedPlan):
+        objective = plan.objective
+        mine = {"best_so_far": plan.best_so_far, "cost": objective.cost, "abandon": objective.abandon}
     try:
         with stopping.half():
             return compare(
@@ -209,7 +218,8 @@ def _moments(plan: Plan, grid: CellGrid | None, drawn: dict[str, Any]) -> dict[s
     count, trials = Count(plan), sample_trials(plan)
     asked = ask(plan, count, trials, views.range_of_interest(plan)[0])
     taken = np.concatenate([some.ravel() for some in asked.actions])
-    often = np.bincount(taken[taken != ANY], minlength=plan.mdp.n_actions)
+    gives_up = plan.objective.gives_up(plan.mdp)
+    often = np.bincount(taken[taken != ANY], minlength=plan.mdp.n_actions + gives_up)
     colours = charts.colours(often)
     drawn["map"] = charts.action_map(colours)
 
@@ -243,10 +253,11 @@ def _moments(plan: Plan, grid: CellGrid | None, drawn: dict[str, Any]) -> dict[s
     }
     if grid:
         drawn["grid"] = charts.grid(grid, plan.mdp.start_state.tolist(), colours)
+        towards = [*grid.towards.round(6).tolist(), *([[0.0, 0.0]] if gives_up else [])]
         data["grid"] = {
             "rows": grid.rows,
             "columns": grid.columns,
-            "towards": grid.towards.round(6).tolist(),
+            "towards": towards,
             "goals": sorted(grid.goals),
         }
     return data
@@ -269,7 +280,7 @@ def _packed(values: Any, kind: str) -> str:
 
 def _stepped(grid: CellGrid | None, taken: Taken, after: Taken | None) -> int | None:
     """Where a step led to a goal or a hazard, and not to the state after it: that cell."""
-    if grid is None:
+    if grid is None or taken.action == ABANDON:
         return None
     return grid.stepped_into(taken.state, taken.action, None if taken.over or after is None else after.state)
 

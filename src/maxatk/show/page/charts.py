@@ -4,6 +4,7 @@ Colours are those of the page (``currentColor``) or told apart with any kind of 
 Data that change with the sliders have names, by which the page's script replaces them.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -48,7 +49,12 @@ def curves(view: Curves) -> dict[str, Any]:
     band = base.mark_area(opacity=0.35, line=False, aria=False).encode(y=lower, y2="at most:Q")
     line = base.mark_line(strokeWidth=2).encode(y=lower, strokeDash=dashed("tries to come", names))
     points = [base.mark_point(filled=True, size=70, opacity=1).encode(y=lower)] if few else []
-    chart = alt.layer(band, line, *points).properties(
+    stop: list[Any] = []
+    if view.stop_at < math.inf:
+        where = {"stop": view.stop_at, "says": f"stop from {view.stop_at:.4g} on"}
+        rule: Any = alt.Chart(inline([where])).encode(x="stop:Q", tooltip=alt.Tooltip("says:N", title="the plan"))
+        stop = [rule.mark_rule(color=INK, strokeDash=[2, 3], strokeWidth=1.5)]
+    chart = alt.layer(band, line, *points, *stop).properties(
         width="container",
         height=300,
         description="What a best return is worth, one curve for each number of tries to come",

@@ -9,7 +9,7 @@ const NOTHING = "none";
 // --- numbers -----------------------------------------------------------------------------------------------------------
 
 const minus = (text) => text.replaceAll("-", "−");
-const shown = (x, digits = 6) => (x === null ? NOTHING : minus(String(Number(x.toPrecision(digits)))));
+const shown = (x, digits = 6) => (x === null ? NOTHING : typeof x === "string" ? x : minus(String(Number(x.toPrecision(digits)))));
 
 // Labels of some numbers, with as many digits as tell them apart.
 function labels(values) {

@@ -51,6 +51,7 @@ class Player {
         steps = [];
       }
     }
+    frames[frames.length - 1].stops = rollout < problem.k;
     return frames;
   }
 
