@@ -1,5 +1,7 @@
 """Verdicts: what they say is true, and says why."""
 
+import math
+
 import pytest
 
 import maxatk as mk
@@ -36,6 +38,25 @@ def test_where_adapting_gains_nothing():
     assert told[1].startswith("It earns 0.4863, and no plan for the best of 3 earns ")
     told = said("FrozenLake-v1", 3, horizon=20, is_slippery=False)
     assert told[0].startswith("Adapting gains nothing here (nothing is left to chance once a try has begun): repeat")
+
+
+def test_with_costs_the_rival_is_a_number_of_tries_fixed_beforehand():
+    plan = mk.solve(mk.instances.speedrun(), 8, abandon=True)
+    compared = mk.compare(plan.mdp, 8, plan=plan)
+    mean = mk.MarkovPolicy(plan.mdp.mean_optimal_actions, k=8)
+    told = sentences(plan, mk.contrast(plan), compared)
+    assert told[0] == f"The best mean, 3 tries fixed beforehand, less what they cost: {compared.rows[0].lower:.2f}."
+    assert told[1] == f"Planning, and stopping in time: at least {math.floor(1000 * plan.lower) / 1000:.3f}."
+    assert told[2].startswith("One policy, repeated until enough is in hand, has ")
+    worth = mk.evaluate(plan.mdp, mean).value
+    assert sentences(plan)[0] == f"The best mean, 8 tries fixed beforehand, less what they cost: {worth:.2f}."
+
+
+def test_with_costs_nothing_may_be_gained_either():
+    sure = mk.MDP.from_table({0: {0: [(1.0, 0, 1, True)], 1: [(1.0, 0, 0, True)]}}, horizon=1, cost=0.25)
+    plan = mk.solve(sure, 3)
+    told = sentences(plan, None, mk.compare(sure, 3, plan=plan))
+    assert told[0].endswith("once a try has begun): take the policy with the best mean, 1 try fixed beforehand.")
 
 
 def test_one_try():

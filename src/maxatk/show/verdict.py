@@ -45,15 +45,21 @@ def sentences(plan: Plan, contrast: Contrast | None = None, comparison: Comparis
     if mean is None:
         return [f"Planning for the best of {k}: {_at_least(plan.lower, 0.0)}.", *_last(contrast)]
     gain = plan.upper - mean[0]  # at most
+    priced = plan.stop_at < math.inf
+    beforehand = f"{comparison.rows[0].how if comparison and priced else f'{k} tries'} fixed beforehand"
     if gain <= max(2 * plan.gap, 1e-6 * max(map(abs, plan.mdp.return_range))):
         return [
-            f"Adapting gains nothing here{_why(plan.mdp)}: repeat the policy with the best mean.",
+            f"Adapting gains nothing here{_why(plan.mdp)}: "
+            + (
+                f"take the policy with the best mean, {beforehand}."
+                if priced
+                else "repeat the policy with the best mean."
+            ),
             f"It earns {_about(mean, 0.0)}, and no plan for the best of {k} earns {gain:.1e} more.",
         ]
-    if plan.stop_at < math.inf:
+    if priced:
         return [
-            f"The best mean, {comparison.rows[0].how if comparison else f'{k} tries'} fixed beforehand, less what they "
-            f"cost: {_about(mean, gain)}.",
+            f"The best mean, {beforehand}, less what they cost: {_about(mean, gain)}.",
             f"Planning, and stopping in time: {_at_least(plan.lower, gain)}.",
             *_until(comparison),
             *_last(contrast),
