@@ -83,17 +83,12 @@ class Certified:
     def solve(self, mdp: MDP, objective: Objective, progress: Reporter | None = None) -> CertifiedPlan:
         """Plan ``mdp`` for ``objective``; ``progress`` is as :func:`maxatk.solve` hands it."""
         memory = None if self.max_memory is None else float(self.max_memory)
-        device = self.device
-        if device != "cpu" and objective.stops(mdp):
-            if device == "gpu":
-                raise InputError("device='gpu' knows of no costs: plan with device='cpu' where anything costs anything")
-            device = "cpu"
         with Workers(self.threads) as workers:
-            sweeper = sweeper_on(device, memory, workers)
+            sweeper = sweeper_on(self.device, memory, workers)
             if self.executor is not None:
-                sweeper = Elsewhere(Crew(self.executor, mdp), sweeper, device)
+                sweeper = Elsewhere(Crew(self.executor, mdp), sweeper, self.device)
             with stopping.scope(patient=True):
-                search = _Search(mdp, objective, self.tol, sweeper, device, progress)
+                search = _Search(mdp, objective, self.tol, sweeper, self.device, progress)
             with stopping.scope(None if self.time_limit is None else self.time_limit - search.seconds):
                 return search.run()
 

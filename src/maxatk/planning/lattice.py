@@ -123,14 +123,15 @@ class Lattice(ABC):
             most_left=moves.most_left,
             reach=self._reachable(0, mdp.start_state),
             cost=mdp.cost,
-            cheap=np.zeros_like(mdp.least) if self.abandon else self._cheap,
+            cheap=np.zeros_like(mdp.least) if self.finishing is None else self.finishing,
             abandon=self.abandon,
         )
 
-    @cached_property
-    def _cheap(self) -> Floats:
-        """The least expected cost of finishing from each step and state, [H + 1, S]."""
-        return self.mdp.least_costs[0] if self.mdp.has_costs else np.zeros_like(self.mdp.least)
+    @property
+    def finishing(self) -> Floats | None:
+        """What a rollout costs at least from each step and state on, [H + 1, S]; None where it need not be finished or
+        rows cost nothing."""
+        return self.mdp.least_costs[0] if self.mdp.has_costs and not self.abandon else None
 
     @cached_property
     def floor(self) -> float:
@@ -139,7 +140,8 @@ class Lattice(ABC):
         least, _ = self.mdp.return_range
         if not self.abandon:
             return least
-        return self.kappa * (self.index(least - float(self._cheap.max())) - 1)
+        dearest = float(self.mdp.least_costs[0].max()) if self.mdp.has_costs else 0.0
+        return self.kappa * (self.index(least - dearest) - 1)
 
     def idle_rows(self, step: int, state: Ints) -> Ints:
         """The rows to take in states [n] where nothing can be improved: the cheapest; -1 where to give up."""
