@@ -323,7 +323,7 @@ class _Search:
 
     def _first_rollout(self, lattice: Lattice, after: Curve, gap: float, stop: Stop) -> tuple[float, float, float]:
         """The first rollout needs one slice, that of the incumbent: its best return, and bounds."""
-        start = max(self.incumbent, self._maker.floor(lattice, after, stop))
+        start = max(self._in_hand, self._maker.floor(lattice, after, stop))
         if start >= stop.top:
             return stop.top, float(after.lower(self._in_hand)), stop.top
         lower, upper = self._maker.worth(lattice, after, gap, start)
@@ -346,7 +346,7 @@ class _Search:
         lower = float(after.lower(self._in_hand)) - self.rounding(lattice)
         gap = top - float(after.lower(-math.inf if self._priced else self.least))
         upper = max(top, self._floats_of_best[1])
-        start = min(self.incumbent, self.most)
+        start = min(max(self._in_hand, lattice.floor), self.most)
         return _Pass(lower, upper, lattice, curves.with_earlier(flat), start, gap, stop.at)
 
     def _until_the_mean(self, lattice: Lattice, upper: float) -> _Pass:

@@ -137,11 +137,14 @@ class Lattice(ABC):
     def floor(self) -> float:
         """Up to here the last rollout's curve is flat (docs/theory/costs.md, 5): below, what is in hand is no better
         than nothing."""
+        return self.kappa * (self.index(self.worthless) - 1) if self.abandon else self.worthless
+
+    @cached_property
+    def worthless(self) -> float:
+        """With no more in hand than this the last rollout is best made for its mean: whatever is done, finishing it is
+        worth no less."""
         least, _ = self.mdp.return_range
-        if not self.abandon:
-            return least
-        dearest = float(self.mdp.least_costs[0].max()) if self.mdp.has_costs else 0.0
-        return self.kappa * (self.index(least - dearest) - 1)
+        return least - (float(self.mdp.least_costs[0].max()) if self.abandon and self.mdp.has_costs else 0.0)
 
     def idle_rows(self, step: int, state: Ints) -> Ints:
         """The rows to take in states [n] where nothing can be improved: the cheapest; -1 where to give up."""
