@@ -83,17 +83,12 @@ class Certified:
     def solve(self, mdp: MDP, objective: Objective, progress: Reporter | None = None) -> CertifiedPlan:
         """Plan ``mdp`` for ``objective``; ``progress`` is as :func:`maxatk.solve` hands it."""
         memory = None if self.max_memory is None else float(self.max_memory)
-        device = self.device
-        if device != "cpu" and objective.stops(mdp):
-            if device == "gpu":
-                raise InputError("device='gpu' knows of no costs: plan with device='cpu' where anything costs anything")
-            device = "cpu"
         with Workers(self.threads) as workers:
-            sweeper = sweeper_on(device, memory, workers)
+            sweeper = sweeper_on(self.device, memory, workers)
             if self.executor is not None:
-                sweeper = Elsewhere(Crew(self.executor, mdp), sweeper, device)
+                sweeper = Elsewhere(Crew(self.executor, mdp), sweeper, self.device)
             with stopping.scope(patient=True):
-                search = _Search(mdp, objective, self.tol, sweeper, device, progress)
+                search = _Search(mdp, objective, self.tol, sweeper, self.device, progress)
             with stopping.scope(None if self.time_limit is None else self.time_limit - search.seconds):
                 return search.run()
 
@@ -328,7 +323,7 @@ class _Search:
 
     def _first_rollout(self, lattice: Lattice, after: Curve, gap: float, stop: Stop) -> tuple[float, float, float]:
         """The first rollout needs one slice, that of the incumbent: its best return, and bounds."""
-        start = max(self.incumbent, self._maker.floor(lattice, after, stop))
+        start = max(self._in_hand, self._maker.floor(lattice, after, stop))
         if start >= stop.top:
             return stop.top, float(after.lower(self._in_hand)), stop.top
         lower, upper = self._maker.worth(lattice, after, gap, start)
@@ -351,7 +346,7 @@ class _Search:
         lower = float(after.lower(self._in_hand)) - self.rounding(lattice)
         gap = top - float(after.lower(-math.inf if self._priced else self.least))
         upper = max(top, self._floats_of_best[1])
-        start = min(self.incumbent, self.most)
+        start = min(max(self._in_hand, lattice.floor), self.most)
         return _Pass(lower, upper, lattice, curves.with_earlier(flat), start, gap, stop.at)
 
     def _until_the_mean(self, lattice: Lattice, upper: float) -> _Pass:

@@ -123,23 +123,28 @@ class Lattice(ABC):
             most_left=moves.most_left,
             reach=self._reachable(0, mdp.start_state),
             cost=mdp.cost,
-            cheap=np.zeros_like(mdp.least) if self.abandon else self._cheap,
+            cheap=np.zeros_like(mdp.least) if self.finishing is None else self.finishing,
             abandon=self.abandon,
         )
 
-    @cached_property
-    def _cheap(self) -> Floats:
-        """The least expected cost of finishing from each step and state, [H + 1, S]."""
-        return self.mdp.least_costs[0] if self.mdp.has_costs else np.zeros_like(self.mdp.least)
+    @property
+    def finishing(self) -> Floats | None:
+        """What a rollout costs at least from each step and state on, [H + 1, S]; None where it need not be finished or
+        rows cost nothing."""
+        return self.mdp.least_costs[0] if self.mdp.has_costs and not self.abandon else None
 
     @cached_property
     def floor(self) -> float:
         """Up to here the last rollout's curve is flat (docs/theory/costs.md, 5): below, what is in hand is no better
         than nothing."""
+        return self.kappa * (self.index(self.worthless) - 1) if self.abandon else self.worthless
+
+    @cached_property
+    def worthless(self) -> float:
+        """With no more in hand than this the last rollout is best made for its mean: whatever is done, finishing it is
+        worth no less."""
         least, _ = self.mdp.return_range
-        if not self.abandon:
-            return least
-        return self.kappa * (self.index(least - float(self._cheap.max())) - 1)
+        return least - (float(self.mdp.least_costs[0].max()) if self.abandon and self.mdp.has_costs else 0.0)
 
     def idle_rows(self, step: int, state: Ints) -> Ints:
         """The rows to take in states [n] where nothing can be improved: the cheapest; -1 where to give up."""

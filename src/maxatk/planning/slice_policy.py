@@ -9,7 +9,7 @@ import numpy as np
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.returns import Amounts
-from maxatk.base.types import Bools, Floats, Ints, Number
+from maxatk.base.types import Floats, Ints, Number
 from maxatk.base.workers import Workers
 from maxatk.planning.curves import Curves
 from maxatk.planning.lattice import Lattice
@@ -28,9 +28,8 @@ class _Tags(NamedTuple):
 
     beyond: Floats  # how far they lie beyond all returns: there only the difference to the return so far matters
     best: Floats  # the rest
-    knot: Floats  # the best return of the slice to act on
+    knot: Floats  # the best return of the slice to act on; -inf to maximise the mean
     rollout: Ints  # which to act as
-    none: Bools  # whether nothing is in hand
 
 
 class SlicePolicy(CompressedPolicy):
@@ -141,7 +140,9 @@ class SlicePolicy(CompressedPolicy):
             best[these] = np.minimum(raised, self.mdp.return_range[1])
             beyond[these] = raised - best[these]
             knots[these] = self._knots(j, best[these])
-        return _Tags(beyond, best, knots, rollout, np.isneginf(M))
+        if self._lattice.abandon:  # what is worth nothing must not be what a rollout is given up for
+            knots[(rollout == self.k - 1) & (M <= self._lattice.worthless)] = -math.inf
+        return _Tags(beyond, best, knots, rollout)
 
     def _as_good_as_none(self, i: int) -> float:
         """Up to here a best return is as good as none: below every return, or where the next curve is flat."""
@@ -204,9 +205,6 @@ class SlicePolicy(CompressedPolicy):
             these = order[cuts[j] : cuts[j + 1]]
             i, m = int(shared[0, j]), float(shared[1, j])
             rows[these] = self._acting(i, m).rows(h, s[these], g[these], M[these], G[these])
-        if self._lattice.abandon:  # with nothing in hand the last rollout must count
-            must = (rows < 0) & tags.none[tag] & (tags.rollout[tag] == self.k - 1)
-            rows[must] = self.mdp.mean_optimal[0][h, s[must]]
         return rows
 
     def _unusual_row(self, i: int, h: int, s: int, M: float, G: float) -> int:
