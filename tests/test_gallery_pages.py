@@ -36,7 +36,12 @@ def test_a_page_and_a_picture_of_one(tmp_path, monkeypatch):
     monkeypatch.setattr(gallery, "ENTRIES", [entry for entry in gallery.ENTRIES if entry.name == "drafts"])
     said = []
     gallery.draw(tmp_path, said.append)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["drafts.html", "drafts.svg", "restarts.html"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "drafts.html",
+        "drafts.svg",
+        "restarts.html",
+        "restarts.svg",
+    ]
     assert "Drafts and revisions of a model" in (tmp_path / "drafts.html").read_text()
     assert len(said) == 1
 

@@ -4,6 +4,7 @@ import math
 import re
 import sys
 from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -652,6 +653,25 @@ class TestInBrowser:
         shown.slider("best", len(shown.page.evaluate("page.moments.bests")) - 1)
         assert shown.text("#says") == "Try 6 of 6, best so far 0: stops, and makes no more tries."
         assert shown.page.locator("#curves svg line[stroke-dasharray='2,3']").count() == 1
+
+    def test_within_another_page_it_is_as_high_as_it_needs_and_as_dark(self, cliff_page, browser, tmp_path):
+        script = (Path(__file__).parents[1] / "docs" / "style" / "frames.js").read_text()
+        outer = tmp_path / "outer.html"
+        outer.write_text(
+            f"<body data-md-color-scheme=slate><iframe class=plan width=1000 src={cliff_page.as_uri()}></iframe>"
+            f"<script>{script}</script></body>"
+        )
+        page = browser.new_page(color_scheme="light")
+        page.goto(outer.as_uri())
+        page.wait_for_function("parseFloat(document.querySelector('iframe').style.height) > 1000")
+        inside = page.frames[1]
+        inside.wait_for_selector(READY, state="attached")
+        ground = "getComputedStyle(document.body).backgroundColor"
+        inside.wait_for_function(f"{ground} === 'rgb(23, 24, 28)'")
+        assert inside.evaluate("document.documentElement.scrollHeight <= innerHeight")
+        page.evaluate("document.body.setAttribute('data-md-color-scheme', 'default')")
+        inside.wait_for_function(f"{ground} === 'rgb(255, 255, 255)'")
+        page.close()
 
     def test_the_address_keeps_the_moment(self, cliff_page, open_page):
         page = open_page(cliff_page)

@@ -31,9 +31,13 @@ function keys(player) {
   });
 }
 
-// Within another page, say how high this one is, so that it need not scroll inside.
+// Within another page: say how high this one is, so that it need not scroll inside, and be as light or dark as that.
 if (window.parent !== window) {
   new ResizeObserver(() => window.parent.postMessage({ maxatkHeight: document.documentElement.offsetHeight }, "*")).observe(document.documentElement);
+  window.addEventListener("message", ({ data }) => {
+    const scheme = data && data.maxatkScheme;
+    if (scheme === "light" || scheme === "dark") document.documentElement.style.colorScheme = scheme;
+  });
 }
 
 start();
