@@ -9,11 +9,12 @@ pytest.importorskip("altair", reason="pages need the extra page")
 
 import gallery
 import maxatk as mk
+from maxatk import attempts as at
 from maxatk.comparison.compare import SINGLE
 from maxatk.show.verdict import NEARLY_ALL
 
 
-@pytest.mark.parametrize("entry", gallery.ENTRIES, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", gallery.ENTRIES[1:], ids=lambda entry: entry.name)  # the README has the first
 def test_where_the_gain_is(entry):
     plan = mk.solve(entry.mdp(), k=entry.k)
     compared = mk.compare(plan.mdp, k=entry.k, plan=plan)
@@ -31,6 +32,8 @@ def test_where_the_gain_is(entry):
 
 def test_a_page_and_a_picture_of_one(tmp_path, monkeypatch):
     monkeypatch.setattr(gallery, "ENTRIES", [entry for entry in gallery.ENTRIES if entry.name == "drafts"])
+    some, _ = at.recorded().split(0.3, rng=0)
+    monkeypatch.setattr(at, "recorded", lambda: some)
     said = []
     gallery.draw(tmp_path, said.append)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
