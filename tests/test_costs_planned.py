@@ -80,10 +80,14 @@ def test_plans_off_lattices(spec, k, cost, abandon, m, tol, seed):
 
 
 def test_a_threshold_is_known_but_for_rounding():
-    """The optimum is the float 0.5 and a little more: 0.1 + 0.2 and 0.7 are no tenths."""
-    table = {0: {0: [(1, 1, 0.1 + 0.2, False)]}, 1: {0: [(1, 1, 0.6 + 0.1, True)]}}
-    mdp = mk.MDP.from_table(table, horizon=2, cost={0: {0: F(1, 4)}})
+    """The optimum is the float 0.5 and a little more, since 3 * 0.1 and 7 * 0.1 are no tenths."""
+    table = {
+        0: {0: [(1, 1, 3 * 0.1, False)], 1: [(1, 0, -0.4, False)]},
+        1: {0: [(1, 1, 7 * 0.1, False)], 1: [(1, 0, -0.5, False)]},
+    }
+    mdp = mk.MDP.from_table(table, horizon=2, cost={0: {0: F(1, 4), 1: F(1, 4)}})
     known, plan = (mk.solve(mdp, 3, cost=F(1, 4), abandon=True, solver=solver) for solver in (mk.Exact(), None))
+    assert plan.lower <= F(1, 2) < known.exact
     holds(mdp, plan, known, F(1, 4))
 
 
