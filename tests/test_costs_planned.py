@@ -79,6 +79,18 @@ def test_plans_off_lattices(spec, k, cost, abandon, m, tol, seed):
     assert plan.stop_at <= float(known.stop_at) + 1e-9  # lower bounds cross m sooner
 
 
+def test_a_threshold_is_known_but_for_rounding():
+    """The optimum is the float 0.5 and a little more, since 3 * 0.1 and 7 * 0.1 are no tenths."""
+    table = {
+        0: {0: [(1, 1, 3 * 0.1, False)], 1: [(1, 0, -0.4, False)]},
+        1: {0: [(1, 1, 7 * 0.1, False)], 1: [(1, 0, -0.5, False)]},
+    }
+    mdp = mk.MDP.from_table(table, horizon=2, cost={0: {0: F(1, 4), 1: F(1, 4)}})
+    known, plan = (mk.solve(mdp, 3, cost=F(1, 4), abandon=True, solver=solver) for solver in (mk.Exact(), None))
+    assert plan.lower <= F(1, 2) < known.exact
+    holds(mdp, plan, known, F(1, 4))
+
+
 @pytest.mark.parametrize("reward", [2, 2.5418610070740226, -0.75])
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("m", [-9, 0, F(-3, 4)])

@@ -345,7 +345,8 @@ class _Search:
         flat = replace(after, floor=float(points[0]), point=points, point_value=values)
         lower = float(after.lower(self._in_hand)) - self.rounding(lattice)
         gap = top - float(after.lower(-math.inf if self._priced else self.least))
-        upper = max(top, self._floats_of_best[1])
+        # The greatest return is known exactly, a threshold below it is not.
+        upper = max(min(top + self.rounding(lattice), self.most) if self._priced else top, self._floats_of_best[1])
         start = min(max(self._in_hand, lattice.floor), self.most)
         return _Pass(lower, upper, lattice, curves.with_earlier(flat), start, gap, stop.at)
 
