@@ -53,7 +53,7 @@ def test_without_a_log_it_reads_the_recorded_one(capsys):
     ]  # fmt: skip
     assert places == sorted(places)
     assert len(out.split("What to do\n")[1].strip().splitlines()) == 2  # two sentences
-    assert "Try L-BFGS-B" in out
+    assert "Try annealing × 6, and stop as soon as one scores at least 1.00" in out
 
 
 def test_what_it_prints_is_what_the_library_says(runs, study, capsys):

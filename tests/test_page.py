@@ -641,17 +641,17 @@ class TestInBrowser:
         assert len(chips) >= len(set(colours))
 
     def test_tries_that_cost_are_given_up_and_stopped(self, tmp_path, open_page):
-        plan = mk.solve(mk.instances.speedrun(), 6, abandon=True)
+        plan = mk.solve(mk.instances.speedrun(), 4, abandon=True)
         plan.page(tmp_path / "x.html", comparison=False)
         shown = Shown(open_page(tmp_path / "x.html"), plan)
         assert shown.text("#stopping").startswith("Stop as soon as you have −5.")
         said = []
-        for _ in range(60):
+        for _ in range(20):
             said.append(shown.text("#says"))
             shown.page.evaluate("document.getElementById('forward').click()")
         assert any("is given up: " in one for one in said)  # the trial that tells most has one
         shown.slider("best", len(shown.page.evaluate("page.moments.bests")) - 1)
-        assert shown.text("#says") == "Try 6 of 6, best so far 0: stops, and makes no more tries."
+        assert shown.text("#says") == "Try 4 of 4, best so far 0: stops, and makes no more tries."
         assert shown.page.locator("#curves svg line[stroke-dasharray='2,3']").count() == 1
 
     def test_within_another_page_it_is_as_high_as_it_needs_and_as_dark(self, cliff_page, browser, tmp_path):
