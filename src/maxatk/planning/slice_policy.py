@@ -141,7 +141,7 @@ class SlicePolicy(CompressedPolicy):
             beyond[these] = raised - best[these]
             knots[these] = self._knots(j, best[these])
         if self._lattice.abandon:  # what is worth nothing must not be what a rollout is given up for
-            knots[(rollout == self.k - 1) & (M <= self._lattice.worthless)] = -math.inf
+            knots[(rollout == self.k - 1) & (self._lattice.worthless >= M)] = -math.inf
         return _Tags(beyond, best, knots, rollout)
 
     def _as_good_as_none(self, i: int) -> float:
