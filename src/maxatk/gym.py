@@ -14,6 +14,7 @@ from maxatk.base import checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, MissingExtraError
 from maxatk.base.types import Number
+from maxatk.problem import formats
 from maxatk.problem.mdp import MDP
 
 try:
@@ -307,3 +308,71 @@ def _range(returns: Any) -> tuple[float, float]:
     if low >= high:
         raise InputError(f"returns must be a pair (least, greatest), not {shown(returns)}")
     return low, high
+
+
+class Episodes:
+    """A Gymnasium environment with finitely many states and actions, to be learned from by playing alone.
+
+    It is reset before every rollout, with a seed of its own, so that a run that is continued from a checkpoint sees what
+    it would have seen. Truncation counts as the end of time: the horizon must not be longer than the environment's limit.
+
+    Args:
+        env: an environment or its id; ``make_arguments`` are those of ``gymnasium.make``.
+        horizon: the number of steps of a rollout; by default the environment's own time limit.
+        reward_range: bounds on a single reward.
+        return_range: bounds on the return of a rollout, if they are narrower than what rewards add up to.
+        best_so_far: a return in hand.
+        start: the state that rollouts start in, or a distribution over states; estimated if it is not known.
+        may_end: whether rollouts may end before the horizon.
+        support: a bound on the number of different outcomes of a state and action, if one is known.
+
+    >>> import maxatk as mk
+    >>> episodes = mk.gym.Episodes("FrozenLake-v1", horizon=30, return_range=(0, 1))
+    >>> episodes.n_states, episodes.n_actions
+    (16, 4)
+    """
+
+    homogeneous = True
+
+    def __init__(
+        self,
+        env: Any,
+        *,
+        horizon: int | None = None,
+        reward_range: tuple[Number, Number] = (0, 1),
+        return_range: tuple[Number, Number] | None = None,
+        best_so_far: Number = -math.inf,
+        start: Any = None,
+        may_end: bool = True,
+        support: int | None = None,
+        **make_arguments: Any,
+    ) -> None:
+        made, inner, name = formats.open_gymnasium(env, make_arguments)
+        for space, what in ((made.observation_space, "states"), (made.action_space, "actions")):
+            if not hasattr(space, "n"):
+                raise InputError(f"{name} has no finite number of {what}, so it has no rows to count")
+            if int(getattr(space, "start", 0)) != 0:
+                raise InputError(f"{name} counts its {what} from {space.start}, not from 0")
+        del inner
+        self.n_states, self.n_actions = int(made.observation_space.n), int(made.action_space.n)
+        self.horizon = formats.gymnasium_horizon(made, name, horizon)
+        self.reward_range, self.return_range, self.best_so_far = reward_range, return_range, best_so_far
+        self.start, self.may_end, self.support = start, may_end, support
+        self._env, self._name, self._step = made, name, 0
+
+    def reset(self, rng: np.random.Generator) -> int:
+        """Begin a rollout, with a seed drawn from ``rng``: its first state."""
+        observation, _ = self._env.reset(seed=int(rng.integers(2**31)))
+        self._step = 0
+        return int(observation)
+
+    def step(self, action: int) -> tuple[int, float, bool]:
+        """Take an ``action``: the next state, the reward, and whether the rollout has ended."""
+        observation, reward, terminated, truncated, _ = self._env.step(action)
+        self._step += 1
+        if truncated and not terminated and self._step < self.horizon:
+            raise InputError(
+                f"{self._name} cuts rollouts off after {self._step} steps, before the horizon of {self.horizon}: "
+                f"horizon={self._step} says so"
+            )
+        return int(observation), float(reward), bool(terminated)

@@ -15,6 +15,7 @@ from maxatk.kernels.slices import (
     reachable,
     windows,
 )
+from maxatk.kernels.uncertain import UncertainRows, uncertain_curve, uncertain_slice
 
 __all__ = [
     "NEVER",
@@ -22,6 +23,7 @@ __all__ = [
     "Layout",
     "SampledRows",
     "Tables",
+    "UncertainRows",
     "best_means",
     "best_planes",
     "bound_layers",
@@ -37,5 +39,7 @@ __all__ = [
     "places",
     "reachable",
     "rows_of_actions",
+    "uncertain_curve",
+    "uncertain_slice",
     "windows",
 ]
