@@ -313,8 +313,8 @@ def _range(returns: Any) -> tuple[float, float]:
 class Episodes:
     """A Gymnasium environment with finitely many states and actions, to be learned from by playing alone.
 
-    It is reset before every rollout, with a seed of its own, so that a run that is continued from a checkpoint sees what
-    it would have seen. Truncation counts as the end of time: the horizon must not be longer than the environment's limit.
+    It is reset before every rollout, with a seed of its own, so that a run that is continued from a checkpoint sees
+    what it would have seen. The horizon must not be longer than the environment's own time limit.
 
     Args:
         env: an environment or its id; ``make_arguments`` are those of ``gymnasium.make``.

@@ -28,6 +28,8 @@ class UncertainRows(NamedTuple):
     rise: int  # the greatest reward, in lattice steps
     may_end: bool  # whether a rollout may end before the last step
     highest: int  # what no return exceeds at any time
+    reached: Any  # [H + 1, width] which returns rollouts can come to with rewards that were seen, or the greatest
+    base: Any  # [H + 1] the return that the first of them stands for
 
 
 @compiled
@@ -80,7 +82,8 @@ def uncertain_slice(
     With ``follow`` they are taken from there: what a given policy is worth.
 
     ``end[j - m]`` is what a rollout that ends with return ``j >= m`` is worth, up to the greatest best return. Step
-    ``h`` has the cells ``low[h] .. high[h]`` [H + 1]. Of equal rows the one that was seen least is taken.
+    ``h`` has the cells ``low[h] .. high[h]`` [H + 1], of which those that cannot be reached are left out: -1. Of equal
+    rows the one that was seen least is taken.
     """
     pair_start, outcome_start, next_state, jump = rows.pair_start, rows.outcome_start, rows.next_state, rows.jump
     H = rows.step_layer.shape[0]
@@ -99,6 +102,10 @@ def uncertain_slice(
         for j in range(low[h], high[h] + 1):
             if stop[0] != 0:
                 return 0.0
+            if not rows.reached[h, j - rows.base[h]]:
+                for s in range(S):
+                    choice[h, s, j - low[h]] = -1
+                continue
             peak = min(j + rows.rise, rows.highest)
             most = idle
             if last or rows.may_end:
@@ -130,10 +137,11 @@ def uncertain_slice(
                 choice[h, s, j - low[h]] = taken
         here, after = after, here
         for j in range(low[h], high[h] + 1):
-            most = idle
-            for s in range(S):
-                most = max(most, after[s, j - low[h]])
-            best_after[j - low[h]] = most
+            if rows.reached[h, j - rows.base[h]]:
+                most = idle
+                for s in range(S):
+                    most = max(most, after[s, j - low[h]])
+                best_after[j - low[h]] = most
     most = idle
     for s in range(S):
         if low[0] <= 0:

@@ -92,7 +92,7 @@ def learn_from(
     ...     action = int(rng.integers(2))
     ...     return [(0, action, 0.5 if action == 0 else float(rng.random() < 0.25), None)]
     >>> out = mk.learn_from([rollout() for _ in range(4000)], 2, n_states=1, n_actions=2, horizon=1, support=2)
-    >>> out.lower < 0.5625 < out.upper, round(out.upper - out.lower, 2)
+    >>> out.lower < 0.625 < out.upper, round(out.upper - out.lower, 2)
     (True, 0.06)
     """
     if kept != "all":
@@ -125,12 +125,12 @@ def learn_from(
         swept = Swept(points, k, counted(whole, points, balls(whole, _above(whole))), BELOW)
         lower = swept.value
     else:
-        swept, lower = _by_halves(halves, points)
+        swept, lower = _by_halves(halves, points, counted(whole, points, np.ones(1)).jump)
     lower = max(lower - certificate.rounding(whole, swept), setting.least)
     decimals = decimals_of(lower, whole.upper)
     words = (
-        f"With probability at least {1 - risk:g} over the log, if nothing was left out of it because of how it went, the "
-        f"policy earns at least {at_least(lower, decimals)} and no policy earns more than "
+        f"With probability at least {1 - risk:g} over the log, if nothing was left out of it because of how it went, "
+        f"the policy earns at least {at_least(lower, decimals)} and no policy earns more than "
         f"{at_most(whole.upper, decimals)}. ({whole.steps} steps in {rollouts} rollouts.)"
     )
     return FromLog(lower, whole.upper, SweptPolicy(swept), risk, rollouts, whole.data.counts, words)
@@ -144,7 +144,7 @@ def _above(ledger: EpisodeLedger) -> Any:
     return ledger.risk.share("the optimum from above", HALF)
 
 
-def _by_halves(halves: list[EpisodeLedger], points: Points) -> tuple[Swept, float]:
+def _by_halves(halves: list[EpisodeLedger], points: Points, jumps: Ints) -> tuple[Swept, float]:
     """The policy that is best by one half of the log, and what it earns at least by the other.
 
     Given the policy, what it is worth from each cell on is a fixed function, and bets on it need no support.
@@ -152,8 +152,8 @@ def _by_halves(halves: list[EpisodeLedger], points: Points) -> tuple[Swept, floa
     first, second = halves
     claims = points.functions(first.k) * len(STAKES)
     log = second.risk.share("policies from below", HALF).share(points.name, points.share).log(claims)
-    planned = Swept(points, first.k, counted(first, points, np.ones(points.setting.n_rows + 1)), MEAN)
-    below = Swept(points, first.k, counted(second, points, np.full(points.setting.n_rows + 1, log)), BELOW)
+    planned = Swept(points, first.k, counted(first, points, np.ones(points.setting.n_rows + 1)), MEAN, jumps)
+    below = Swept(points, first.k, counted(second, points, np.full(points.setting.n_rows + 1, log)), BELOW, jumps)
     return planned, below.value_of(planned)
 
 
@@ -172,9 +172,7 @@ def _enter(rollout: Any, number: int, ledgers: Sequence[EpisodeLedger]) -> None:
         action = checks.integer(step[1], f"{name}: the action", most=setting.n_actions - 1)
         reward = checks.exact_number(step[2], f"{name}: the reward")
         if expected is not None and state != expected:
-            raise InputError(
-                f"{name} starts in state {state}, but the step before led to {expected}: was one left out?"
-            )
+            raise InputError(f"{name} starts in state {state}, but the one before led to {expected}: was one left out?")
         if not setting.least_reward <= reward <= setting.most_reward:
             low, high = setting.least_reward, setting.most_reward
             raise InputError(f"{name}: reward {float(reward):g} is outside the reward_range ({low:g}, {high:g})")

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from maxatk.base.types import Ints, Number
+from maxatk.base.types import Bools, Ints, Number
 from maxatk.learning.episodes import CheckedEpisodes
 from maxatk.learning.risk import series
 from maxatk.planning.lattice import LARGEST_DENOMINATOR, simplest
@@ -77,6 +77,21 @@ class Points:
     def width(self) -> int:
         """The cells of the widest step."""
         return max(int((self.high - self.low(self.first)).max()) + 1, 1)
+
+    def reached(self, jumps: Ints) -> Bools:
+        """Which partial returns rollouts can come to by step, with such rewards or the greatest: [H + 1, width].
+
+        The first of each step is the least that may beat what is in hand.
+        """
+        base, high = self.low(self.first), self.high
+        reached = np.zeros((len(base), self.width + 1), np.bool_)
+        present = np.array([0])
+        different = np.unique(np.append(jumps, self.rise))
+        for h in range(len(base)):
+            present = present[(present >= base[h]) & (present <= high[h])]
+            reached[h, present - base[h]] = True
+            present = np.unique(np.minimum(present[:, None] + different, self.highest))
+        return reached
 
     def knots(self) -> Ints:
         """The best returns at which curves are computed: all, or some of many."""

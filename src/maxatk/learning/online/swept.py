@@ -39,9 +39,10 @@ class Swept:
         k: the number of rollouts.
         belief: what is believed of the rows.
         way: how rows are judged.
+        jumps: the rewards that can occur as far as was seen, in lattice steps; those of the belief by default.
     """
 
-    def __init__(self, points: Points, k: int, belief: Belief, way: int) -> None:
+    def __init__(self, points: Points, k: int, belief: Belief, way: int, jumps: Ints | None = None) -> None:
         self.points, self.k, self.belief, self._way = points, k, belief, way
         setting = points.setting
         self._rows = kernels.UncertainRows(
@@ -57,6 +58,8 @@ class Swept:
             rise=points.rise,
             may_end=setting.may_end,
             highest=points.highest,
+            reached=points.reached(belief.jump if jumps is None else jumps),
+            base=points.low(points.first),
         )
         self._high = points.high
         span = points.kappa * (points.top - points.first)
