@@ -126,7 +126,7 @@ class CheckedEpisodes(Checked):
             self.start = states.astype(np.int64), probs / probs.sum()
         support = getattr(source, "support", None)
         self.support = None if support is None else checks.integer(support, "the episodes' support", least=1)
-        if self.least >= self.most:
+        if self.least >= self.most - 1e-12 * max(abs(self.least), abs(self.most)):  # ranges are rounded outward
             raise InputError(f"{float(self.best_so_far):g} is in hand, and no return can be better: nothing to learn")
 
     def _given_returns(self) -> tuple[float, float]:

@@ -119,7 +119,7 @@ class EpisodeLedger(Ledger):
         self.data = Data.read(file, "data", setting, slack)
         self.tested = Data.read(file, "tested", setting, slack)
         self.starts, self.tested_starts, self.seen = (
-            file.array(name, "<i8") for name in ("starts", "tested_starts", "seen")
+            file.array(name, "<i8").copy() for name in ("starts", "tested_starts", "seen")
         )
         self.returns, purposes = file.array("returns", "<f8").tolist(), file.array("purposes", "<i8")
         self.purposes, self.rewards = purposes.tolist(), set(file.array("rewards", "<f8").tolist())

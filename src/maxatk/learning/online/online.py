@@ -137,13 +137,16 @@ class Online:
             raise InputError(f"budget {ledger.budget} is less than two trials of up to {longest} steps")
         search = _Search(ledger, OnlineRun(ledger, self.explore), epsilon)
         while True:
+            ledger.about_to_draw(0)  # from here to the end of the trial nothing is saved
             if ledger.trials >= ledger.next_check and search.proved():
                 break
             if ledger.left is not None and ledger.left < longest:
                 search.proved(last=True)
                 break
             play(ledger, search.next_trial())
-        return search.learned(delta)
+        learned = search.learned(delta)
+        ledger.settle()
+        return learned
 
 
 class _Search:
