@@ -53,6 +53,7 @@ class Greedy(OnlineRun):
         return swept
 
     def trial(self) -> OnlineTrial:
+        """A trial some of whose steps are random."""
         trial = super().trial()
         usual = trial._choose
 
@@ -99,6 +100,7 @@ def regret_of(marks: list[int], losses: Any) -> Any:
 
 
 def regret(quick: bool) -> None:
+    """What learners lose while they learn."""
     rows = []
     for name, (mdp, k, floor, returns, trials) in problems().items():
         if quick:
@@ -149,6 +151,7 @@ def _stays(marks: list[int], losses: Any, near: float) -> float:
 
 
 def certified(quick: bool) -> None:
+    """Steps until a policy is proved good enough."""
     rows = []
     for name, mdp, k, epsilon in (
         ("figure1", mk.instances.figure1(), 2, 0.05),
@@ -181,6 +184,7 @@ def certified(quick: bool) -> None:
 
 
 def coverage(quick: bool) -> None:
+    """How often bounds fail."""
     rows = []
     small = mk.instances.random_sparse(5, 2, 3, successors=2, rewards=[0, 0.5, 1], rng=1)
     for name, mdp, k in (
@@ -248,6 +252,7 @@ def lost(mdp: mk.MDP, k: int, explore: str, seed: int, marks: list[int]) -> list
 
 
 def growth(quick: bool) -> None:
+    """Regret by the number of rollouts."""
     rows, trials = [], 300 if quick else 1000
     for k in (1, 2, 4, 8, 16, 32, 64):
         both = {
@@ -259,6 +264,7 @@ def growth(quick: bool) -> None:
 
 
 def gaps(quick: bool) -> None:
+    """Regret by the number of trials, where it is hardest."""
     rows = []
     for k, marks in ((1, [250, 1000, 4000]), (8, [250, 1000, 4000])):
         marks = marks[:2] if quick else marks

@@ -332,7 +332,7 @@ class Episodes:
     (16, 4)
     """
 
-    homogeneous = True
+    homogeneous = True  # all steps behave alike
 
     def __init__(
         self,
@@ -354,7 +354,8 @@ class Episodes:
             if int(getattr(space, "start", 0)) != 0:
                 raise InputError(f"{name} counts its {what} from {space.start}, not from 0")
         del inner
-        self.n_states, self.n_actions = int(made.observation_space.n), int(made.action_space.n)
+        self.n_states = int(made.observation_space.n)  # S
+        self.n_actions = int(made.action_space.n)  # A
         self.horizon = formats.gymnasium_horizon(made, name, horizon)
         self.reward_range, self.return_range, self.best_so_far = reward_range, return_range, best_so_far
         self.start, self.may_end, self.support = start, may_end, support

@@ -67,13 +67,15 @@ class TabularEpisodes:
     def __init__(self, mdp: MDP, *, return_range: tuple[float, float] | None = None, known_start: bool = True) -> None:
         if not isinstance(mdp, MDP):
             raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
-        self.n_states, self.n_actions, self.horizon = mdp.n_states, mdp.n_actions, mdp.horizon
-        self.homogeneous = mdp.homogeneous
-        self.reward_range = (float(mdp.reward.min()), float(mdp.reward.max()))
+        self.n_states = mdp.n_states  # S
+        self.n_actions = mdp.n_actions  # A
+        self.horizon = mdp.horizon  # H
+        self.homogeneous = mdp.homogeneous  # whether all steps behave alike
+        self.reward_range = (float(mdp.reward.min()), float(mdp.reward.max()))  # of a single reward
         self.return_range = mdp.return_range if return_range is None else return_range
-        self.may_end = bool((mdp.next_state == mdp.n_states).any())
-        self.support = int(np.diff(mdp.outcome_start).max())
-        self.start: Any = None
+        self.may_end = bool((mdp.next_state == mdp.n_states).any())  # before the horizon
+        self.support = int(np.diff(mdp.outcome_start).max())  # of a row
+        self.start: Any = None  # where rollouts start, if that is told
         if known_start:
             self.start = np.zeros(mdp.n_states)
             self.start[mdp.start_state] = mdp.start_prob

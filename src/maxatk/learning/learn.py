@@ -43,7 +43,7 @@ class Learner(Protocol):
         ...
 
     def ledger(self, source: Any, k: int, rng: np.random.Generator, **arguments: Any) -> Any:
-        """The ledger for ``source``, which is checked, and ``k`` rollouts; ``arguments`` are for the ledger."""
+        """The ledger for ``source``, which is checked, and ``k`` rollouts from ``rng``; ``arguments`` are its."""
         ...
 
     def learn(self, ledger: Any, k: int, epsilon: float, delta: float) -> Learned:

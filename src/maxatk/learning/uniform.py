@@ -46,7 +46,7 @@ class Uniform:
         return {"name": "uniform", "constants": self.constants, "planner": self.planner}
 
     def ledger(self, source: Any, k: int, rng: np.random.Generator, **arguments: Any) -> RowLedger:
-        """The rows of a generative model, ``source``, whatever ``k``; the rest is as :class:`Ledger` takes it."""
+        """Rows of a generative model, ``source``, drawn from ``rng``, whatever ``k``; ``arguments`` are the ledger's."""
         return RowLedger(CheckedModel(source), rng, **arguments)
 
     def learn(self, ledger: RowLedger, k: int, epsilon: float, delta: float) -> Learned:

@@ -121,7 +121,7 @@ class Online:
     # The closed loop of :func:`maxatk.learn`.
 
     def ledger(self, source: Any, k: int, rng: np.random.Generator, **arguments: Any) -> EpisodeLedger:
-        """The ledger of ``source``'s episodes; the rest is as :class:`Ledger` takes it."""
+        """The ledger of ``source``'s episodes, for ``k`` rollouts, from ``rng``; ``arguments`` are the ledger's."""
         for name in ("reset", "step"):
             if not callable(getattr(source, name, None)):
                 raise InputError(f"the episodes have no function {name}: see maxatk.Episodes for what is needed")

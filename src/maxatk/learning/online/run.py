@@ -25,6 +25,10 @@ GROWTH = 0.05  # of the trials, after which an unproved plan is made anew
 class OnlineRun:
     """A learner that plays trials, one after the other.
 
+    Args:
+        ledger: what was told so far.
+        explore: how to explore.
+
     >>> import maxatk as mk
     >>> online = mk.Online(explore="posterior").begin(k=2, n_states=1, n_actions=2, horizon=1)
     >>> for _ in range(100):
@@ -38,7 +42,7 @@ class OnlineRun:
     """
 
     def __init__(self, ledger: EpisodeLedger, explore: Explore) -> None:
-        self.ledger = ledger
+        self.ledger = ledger  # what was told so far
         self._asked: Explore = explore
         self._swept: Swept | None = None
         self._trial: OnlineTrial | None = None
@@ -198,6 +202,11 @@ class OnlineTrial(Trial):
 
     Rewards must lie in the range that was given, returns in theirs: otherwise no bound would hold, and the reward or
     return is refused by its name.
+
+    Args:
+        run: whose trial it is.
+        policy: what is played.
+        purpose: what the trial is for: to explore, or which test.
     """
 
     def __init__(self, run: OnlineRun, policy: CompressedPolicy, purpose: int) -> None:
