@@ -16,7 +16,7 @@ import numpy as np
 import maxatk as mk
 from common import report
 from maxatk.planning import CertifiedPlan
-from maxatk.planning.lattice import Slice
+from maxatk.planning.slices import Task, WholeSlice
 from peers import QuantEcon, full_table, seconds
 
 THREADS = 2
@@ -140,12 +140,12 @@ def sweep_rate(mdp: mk.MDP, plan: mk.Plan) -> tuple[float, float]:
     after = plan.curves[2]
     inner = after.line_knot[1:-1]
     knots = inner[np.linspace(0, len(inner) - 1, 4).astype(int)].tolist()
-    found = Slice(plan.lattice, plan.lattice.tables, after, *knots)
-    layout = found.layout
+    task = Task(after, tuple(knots))
+    layout = WholeSlice.sweep(plan.lattice, task, np.inf).layout
     cells = np.maximum(layout.high.astype(int) - layout.low + 1, 0)  # [H, S]
     outcomes = np.diff(mdp.outcome_start[mdp.pair_start])  # [S]
     products = 2 * len(knots) * float((cells * outcomes).sum())  # a value and a slope each
-    spent = seconds(lambda: Slice(plan.lattice, plan.lattice.tables, after, *knots), 2)
+    spent = seconds(lambda: WholeSlice.sweep(plan.lattice, task, np.inf), 2)
     return products / spent / 1e9, 8 * products / spent / 1e9
 
 

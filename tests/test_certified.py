@@ -14,13 +14,9 @@ import golden
 import maxatk as mk
 import maxatk.planning.certified as certified
 from oracles import best_of_independent_returns, policy_value
-from problems import REPRESENTATIONS, Spec, specs, table_of
+from problems import REPRESENTATIONS, problem, specs
 
 TOLERANCES = [1e-9, 1e-3, 0.3]
-
-
-def problem(spec: Spec) -> mk.MDP:
-    return mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
 
 
 @st.composite
@@ -136,8 +132,8 @@ def test_what_the_policy_promises_never_falls(seed, S, H, points, share):
     policy = plan.policy
 
     def check(h: int, s: int, G: float) -> float:
-        found = policy._slice(0, plan.start)
-        promised = float(policy._planes(found, h, *(np.array([x]) for x in (s, M, G)))[0][0])
+        planes = policy._acting(0, plan.start).planes
+        promised = float(planes(h, *(np.array([x]) for x in (s, M, G)))[0][0])
         action = policy.action(rollout=0, step=h, state=s, best=M, so_far=G)
         follows = 0.0
         for p, t, r in mdp.outcomes(h, s, action):

@@ -1,17 +1,20 @@
 """The compiled sweeps against their plain-Python twins, cell by cell."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
+import reference_kernels
 from maxatk import kernels
 from maxatk.comparison.search import Search
-from maxatk.kernels import reference
 from maxatk.planning.curves import from_knots, identity
-from maxatk.planning.lattice import Lattice, Slice
-from problems import specs, table_of
+from maxatk.planning.lattice import RealLattice, WholeLattice
+from maxatk.planning.slices import BoundedSlice, Decisions, Task, WholeSlice
+from problems import problem, specs, table_of
 
 GOING = np.zeros(1, np.int8)  # nobody asks to stop
 
@@ -30,7 +33,23 @@ def some_curve(mdp: mk.MDP, knots: int, random: np.random.Generator, gap: float)
     return from_knots(least, most, x, value + gap, value - gap, slope)
 
 
-def all_cells(found: Slice) -> list[tuple[int, int, int]]:
+def whole(lattice, curve, *ms, keep=True):
+    return WholeSlice.sweep(lattice, Task(curve, ms), math.inf, keep=keep)
+
+
+def bounded(lattice, curve, m):
+    return BoundedSlice.sweep(lattice, Task(curve, (m,)), math.inf, keep=True)
+
+
+def idle(curve, m):
+    return float(curve.upper(m)), float(curve.lower(m)), curve.slope(m)
+
+
+def at(layout, h, s, g):
+    return int(layout.place[h, s]) + g
+
+
+def all_cells(found) -> list[tuple[int, int, int]]:
     low, high = found.layout.low, found.layout.high
     return [
         (h, s, g)
@@ -46,37 +65,39 @@ def ends(curve):
 
 @pytest.mark.parametrize("drift", [0, 2**30])
 @settings(max_examples=60)
-@given(spec=specs(max_horizon=4), knots=st.integers(1, 4), at=st.floats(0, 1), seed=st.integers(0, 99))
-def test_exact_sweep(drift, spec, knots, at, seed):
+@given(spec=specs(max_horizon=4), knots=st.integers(1, 4), share=st.floats(0, 1), seed=st.integers(0, 99))
+def test_whole_sweep(drift, spec, knots, share, seed):
     table = table_of(spec, lambda x: x)
     mdp = mk.MDP.from_table(table, horizon=spec.H, start=spec.start)
     assume(not drift or not spec.terminal)  # early ends would be far apart
     mdp = mdp.with_rewards(mdp.reward + drift)
     random = np.random.default_rng(seed)
-    lattice = Lattice(mdp, 0.25, exact=True)
+    lattice = WholeLattice(mdp, 0.25)
     curve = some_curve(mdp, knots, random, 0.0)
     least, most = mdp.return_range
-    m = max(least, curve.floor) + at * (most - max(least, curve.floor))
+    m = max(least, curve.floor) + share * (most - max(least, curve.floor))
     m = 0.25 * round(m / 0.25) if seed % 2 else m
-    found = Slice(lattice, lattice.tables, curve, m, keep=True)
+    found = whole(lattice, curve, m)
     cells = all_cells(found)
-    expected = reference.exact_cells(lattice.tables, lattice.kappa, lattice.index(m), found.idle, ends(curve), cells)
+    expected = reference_kernels.exact_cells(
+        lattice.tables, lattice.kappa, lattice.index(m), idle(curve, m), ends(curve), cells
+    )
     size = 1e-13 * max(1.0, abs(most), abs(least))
     single = all(len(mdp.actions(h, s)) == 1 for h in range(mdp.horizon) for s in range(mdp.n_states))
     for cell, (value, slope) in expected.items():
         at_cell = found.cell(*cell)
-        assert found.lower[at_cell] == pytest.approx(value, abs=size)
+        assert found.value[at_cell, 0] == pytest.approx(value, abs=size)
         if single:  # with a choice, equal actions may differ in slope
-            assert found.slope_m[at_cell] == pytest.approx(slope, abs=1e-12)
-    two = Slice(lattice, lattice.tables, curve, m)  # two layers at a time give the same numbers at the start
-    assert two.at_start().tolist() == found.at_start().tolist()
+            assert found.slope[at_cell, 0] == pytest.approx(slope, abs=1e-12)
+    two = whole(lattice, curve, m, keep=False)  # two layers at a time give the same numbers at the start
+    assert two.bounds(mdp).tolist() == found.bounds(mdp).tolist()
     others = [
         m,
         least + 0.3 * (most - least),
         least + 0.9 * (most - least),
     ]  # several m at once: the same but for idle sums
-    together = Slice(lattice, lattice.tables, curve, *others).at_start()
-    alone = [Slice(lattice, lattice.tables, curve, x).at_start()[:, 0] for x in others]
+    together = whole(lattice, curve, *others, keep=False).bounds(mdp)
+    alone = [whole(lattice, curve, x, keep=False).bounds(mdp)[:, 0] for x in others]
     assert together == pytest.approx(np.array(alone).T, abs=size)
 
 
@@ -85,60 +106,65 @@ def test_exact_sweep(drift, spec, knots, at, seed):
     spec=specs(max_horizon=3),
     kappa=st.sampled_from([0.3, 0.5, 0.7, 1.5]),
     knots=st.integers(1, 4),
-    at=st.floats(0, 1),
+    share=st.floats(0, 1),
     seed=st.integers(0, 99),
 )
-def test_bounding_sweep(spec, kappa, knots, at, seed):
+def test_bounding_sweep(spec, kappa, knots, share, seed):
     mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
     random = np.random.default_rng(seed)
     mdp = mdp.with_rewards(mdp.reward + random.uniform(-0.1, 0.1, len(mdp.reward)))
     least, most = mdp.return_range
     assume(most - least > 1e-3)
-    lattice = Lattice(mdp, kappa, exact=False)
+    lattice = RealLattice(mdp, kappa)
     curve = some_curve(mdp, knots, random, 0.05)
-    m = least + at * (most - least)
-    found = Slice(lattice, lattice.tables, curve, m, keep=True)
+    m = least + share * (most - least)
+    found = bounded(lattice, curve, m)
     cells = all_cells(found)
-    expected = reference.bound_cells(lattice.tables, lattice.kappa, m, lattice.index(m), found.idle, ends(curve), cells)
+    expected = reference_kernels.bound_cells(
+        lattice.tables, lattice.kappa, m, lattice.index(m), idle(curve, m), ends(curve), cells
+    )
     for cell, (upper, lower, _, _) in expected.items():
-        at_cell = found.cell(*cell)
-        assert found.upper[at_cell] == pytest.approx(upper, abs=1e-12)
-        assert found.lower[at_cell] == pytest.approx(lower, abs=1e-12)
+        at_cell = at(found.layout, *cell)
+        assert found.planes.upper[at_cell] == pytest.approx(upper, abs=1e-12)
+        assert found.planes.lower[at_cell] == pytest.approx(lower, abs=1e-12)
 
 
 @settings(max_examples=60)
 @given(spec=specs(max_horizon=3), seed=st.integers(0, 99), kappa=st.sampled_from([0.3, 0.7]))
 def test_slopes_where_they_are_unique(spec, seed, kappa):
     """With one action nothing ties but kinks of the curve, which random rewards avoid: slopes must agree, too."""
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = problem(spec)
     random = np.random.default_rng(seed)
     assume(all(len(mdp.actions(h, s)) == 1 for h in range(mdp.horizon) for s in range(mdp.n_states)))
     mdp = mdp.with_rewards(mdp.reward + random.uniform(-0.1, 0.1, len(mdp.reward)))
     least, most = mdp.return_range
     assume(most - least > 1e-3)
-    lattice = Lattice(mdp, kappa, exact=False)
+    lattice = RealLattice(mdp, kappa)
     curve = some_curve(mdp, 3, random, 0.05)
     m = least + 0.6 * (most - least)
-    found = Slice(lattice, lattice.tables, curve, m, keep=True)
+    found = bounded(lattice, curve, m)
     cells = all_cells(found)
-    expected = reference.bound_cells(lattice.tables, lattice.kappa, m, lattice.index(m), found.idle, ends(curve), cells)
+    expected = reference_kernels.bound_cells(
+        lattice.tables, lattice.kappa, m, lattice.index(m), idle(curve, m), ends(curve), cells
+    )
     for cell, numbers in expected.items():
-        at_cell = found.cell(*cell)
-        got = (found.upper[at_cell], found.lower[at_cell], found.slope_g[at_cell], found.slope_m[at_cell])
+        got = [column[at(found.layout, *cell)] for column in found.planes[:4]]
         assert got == pytest.approx(numbers, abs=1e-12)
 
 
 @settings(max_examples=60)
-@given(spec=specs(max_horizon=3), knots=st.integers(1, 4), at=st.floats(0, 1), seed=st.integers(0, 99))
-def test_acting_and_walking_on_an_exact_slice(spec, knots, at, seed):
-    """Greedy rows by their definition, the same for single questions and for all cells; and where they lead to."""
+@given(spec=specs(max_horizon=3), knots=st.integers(1, 4), share=st.floats(0, 1), seed=st.integers(0, 99))
+def test_acting_and_walking_on_a_whole_slice(spec, knots, share, seed):
+    """Decisions are best rows by the values of the slice, and so are greedy ones; and where these lead to."""
     mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
-    lattice = Lattice(mdp, 0.25, exact=True)
+    lattice = WholeLattice(mdp, 0.25)
     tables = lattice.tables
     curve = some_curve(mdp, knots, np.random.default_rng(seed), 0.0)
     least, most = mdp.return_range
-    found = Slice(lattice, tables, curve, max(least, curve.floor) + at * (most - max(least, curve.floor)), keep=True)
-    place, value = found.layout.place, found.lower
+    m = max(least, curve.floor) + share * (most - max(least, curve.floor))
+    found, decided = whole(lattice, curve, m), Decisions.sweep(lattice, Task(curve, (m,)), math.inf)
+    assert decided.choice.dtype == np.uint8
+    place, value = found.layout.place, found.value[:, 0]
 
     def worth(row, h, g):
         outcomes = range(tables.outcome_start[row], tables.outcome_start[row + 1])
@@ -149,12 +175,14 @@ def test_acting_and_walking_on_an_exact_slice(spec, knots, at, seed):
     for h, s, g in all_cells(found):
         node = int(tables.step_layer[h]) * mdp.n_states + s
         rows = range(tables.pair_start[node], tables.pair_start[node + 1])
-        (row,) = kernels.greedy_rows(tables, found.layout, value, h, np.array([s]), np.array([g]))
+        asked = np.array([g, int(found.layout.low[h, s]) - 1])
+        row, when_idle = decided.rows(h, np.array([s, s]), asked, np.zeros(2), np.zeros(2)).tolist()
+        best = max(worth(r, h, g) for r in rows)
         assert row in rows
-        assert choice[found.cell(h, s, g)] == row
-        assert worth(row, h, g) == pytest.approx(max(worth(r, h, g) for r in rows), abs=1e-12)
-        idle = kernels.greedy_rows(tables, found.layout, value, h, np.array([s]), found.layout.low[h, [s]] - 1)
-        assert idle[0] == rows[0]
+        assert worth(row, h, g) == pytest.approx(best, abs=1e-12)
+        assert worth(choice[found.cell(h, s, g)], h, g) == pytest.approx(best, abs=1e-12)
+        assert all(worth(r, h, g) < best + 1e-12 for r in range(rows[0], row))  # of equals, the first
+        assert when_idle == rows[0]
     mass = np.zeros(len(value))
     law = {}  # (step, state, g) -> probability, walked in Python
     for p, s in zip(mdp.reset_prob, mdp.start_state.tolist(), strict=True):
@@ -185,35 +213,36 @@ def test_acting_and_walking_on_an_exact_slice(spec, knots, at, seed):
 @given(
     spec=specs(max_horizon=3),
     kappa=st.sampled_from([0.3, 0.7]),
-    at=st.floats(0, 1),
+    share=st.floats(0, 1),
     seed=st.integers(0, 99),
 )
-def test_best_planes(spec, kappa, at, seed):
+def test_best_planes(spec, kappa, share, seed):
     """At every cell, off the lattice in both directions, the best of all planes that a walk may have drifted to."""
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = problem(spec)
     random = np.random.default_rng(seed)
     mdp = mdp.with_rewards(mdp.reward + random.uniform(-0.1, 0.1, len(mdp.reward)))
     least, most = mdp.return_range
     assume(most - least > 1e-3)
-    lattice = Lattice(mdp, kappa, exact=False)
+    lattice = RealLattice(mdp, kappa)
     curve = some_curve(mdp, 3, random, 0.05)
-    found = Slice(lattice, lattice.tables, curve, least + at * (most - least), keep=True)
-    planes = (found.lower, found.slope_g, found.slope_m, found.choice)
+    m = least + share * (most - least)
+    found = bounded(lattice, curve, m)
+    planes, (_, idle_lower, idle_slope) = found.planes, idle(curve, m)
     for h, s, g in all_cells(found):
         off_m, G = random.uniform(-0.2, 0.2), kappa * (g + random.uniform(0, 1))
-        best, row = found.idle[1] + found.idle[2] * off_m, -1
+        best, row = idle_lower + idle_slope * off_m, -1
         for near in range(g - h, g + 1 + h + 1):
             if found.layout.low[h, s] <= near <= found.layout.high[h, s]:
-                cell = found.cell(h, s, near)
-                plane = found.lower[cell] + found.slope_g[cell] * (G - kappa * near) + found.slope_m[cell] * off_m
-                if found.choice[cell] >= 0 and plane > best:
-                    best, row = plane, int(found.choice[cell])
+                cell = at(found.layout, h, s, near)
+                plane = planes.lower[cell] + planes.slope_g[cell] * (G - kappa * near) + planes.slope_m[cell] * off_m
+                if planes.choice[cell] != 255 and plane > best:
+                    best, row = plane, int(planes.choice[cell])
         got, got_row = kernels.best_planes(
-            *(lattice.tables, found.layout, kappa, 0.0, found.idle[1], found.idle[2], planes),
+            *(lattice.tables, found.layout, found.ends, planes),
             *(h, np.array([s]), np.array([off_m]), np.array([G])),
         )
         assert got[0] == pytest.approx(best, abs=1e-12)
-        assert got_row[0] == row or got[0] == pytest.approx(found.idle[1] + found.idle[2] * off_m, abs=1e-12)
+        assert got_row[0] == row or got[0] == pytest.approx(idle_lower + idle_slope * off_m, abs=1e-12)
 
 
 def test_draws_are_the_inverse_of_the_distribution_function():
@@ -227,7 +256,7 @@ def test_draws_are_the_inverse_of_the_distribution_function():
 def test_rows_of_actions():
     pairs, action = np.array([0, 2, 3, 5]), np.array([0, 4, 1, 0, 2], np.int32)
     state, wanted = np.array([0, 0, 1, 2, 2, 1]), np.array([4, 1, 1, 0, 2, 0])
-    assert kernels.rows_of_actions(pairs, action, 0, state, wanted).tolist() == [1, -1, 2, 3, 4, -1]
+    assert kernels.rows_of_actions(pairs, action, state, wanted).tolist() == [1, -1, 2, 3, 4, -1]
 
 
 @settings(max_examples=60)
@@ -237,9 +266,9 @@ def test_bettered_rows(spec, seed, k):
 
     With one rollout every ascent ends at the mean-optimal value.
     """
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = problem(spec)
     plan = mk.solve(mdp, k)
-    assume(plan.lattice.exact)
+    assume(plan.lattice.whole)
     search = Search(plan, mdp.return_range[0])
     random = np.random.default_rng(seed)
     actions = np.array([[random.choice(mdp.actions(h, s)) for s in range(spec.S)] for h in range(spec.H)])
@@ -251,10 +280,10 @@ def test_bettered_rows(spec, seed, k):
         return search.value(others * search.markov_candidate(rows).below)
 
     for _ in range(20):
-        before, choice, value = paid(rows), np.zeros(len(found.lower), np.int64), found.lower.copy()
+        before, choice, value = paid(rows), np.zeros(len(found.value), np.int64), found.value[:, 0].copy()
         kernels.choose_by_state(found.layout, rows, choice)
         mass = search._mass(found, choice)
-        gained = kernels.improve_rows(found.tables, found.layout, found.idle[1], mass, value, rows, GOING)
+        gained = kernels.improve_rows(found.tables, found.layout, found.idle_value[0], mass, value, rows, GOING)
         assert paid(rows) - before == pytest.approx(gained, abs=1e-9)
         if gained <= 1e-12:
             break

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import lemmas
 import maxatk as mk
 from maxatk.kernels.uncertain import judged
 from maxatk.learning import ledger as ledger_module
+from maxatk.learning.betting import betting_bound
 from maxatk.learning.episodes import CheckedEpisodes
-from maxatk.learning.lemmas import betting_bound
 from maxatk.learning.online import certificate
+from maxatk.learning.online.explore import balls
 from maxatk.learning.online.online import play
 from maxatk.learning.online.points import points_for
 from maxatk.learning.online.run import OnlineRun
@@ -590,3 +592,11 @@ def test_frozen_lake_without_a_table():
     short = mk.gym.Episodes(gym.make("FrozenLake-v1", max_episode_steps=3), horizon=8)
     with pytest.raises(mk.InputError, match="cuts rollouts off after 3 steps, before the horizon of 8"):
         mk.learn(short, **arguments)
+
+
+def test_the_radius_is_that_of_the_lemma():
+    run = played(begun(mk.instances.figure1(), 2), 20)
+    above = run.ledger.risk.share("the optimum from above", Fraction(1, 2))
+    counts = [*run.ledger.data.counts.tolist(), 40]
+    radii = [n * lemmas.kl_radius(size, n, 0.1 / 4 / 3) for n, size in zip(counts, (2, 2, 1), strict=True)]
+    assert balls(run.ledger, above).tolist() == pytest.approx(radii, rel=1e-12)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import maxatk as mk
+from lemmas import bernoulli_kl
 from maxatk.kernels.uncertain import judged
 from maxatk.learning.adaptive import trials_bound
-from maxatk.learning.lemmas import bernoulli_kl
 from maxatk.learning.online.online import play
 from maxatk.learning.online.run import OnlineRun
 from maxatk.learning.online.swept import ABOVE

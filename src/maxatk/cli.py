@@ -222,7 +222,7 @@ def solve(
     The problem is a named instance (`maxatk instances`), a file of `MDP.save`, or the id of a Gymnasium environment
     with a table. Without one, a walk along a windy cliff is planned, compared with simpler policies, and explained.
     """
-    title = problem or DEFAULT
+    title = DEFAULT if problem is None else problem
     tour = problem is None and not exact and not as_json
     on_page = compare is not False  # unless --no-compare
     compare, explain = tour if compare is None else compare, tour if explain is None else explain
@@ -277,7 +277,7 @@ def compare(
 
     What is it worth to adapt to the best return so far, and to that of the present try?
     """
-    title = problem or DEFAULT
+    title = DEFAULT if problem is None else problem
     with stopping.scope(time_limit):
         with stopping.half():
             plan = _plan(title, settings, k, tol, best_so_far, save, as_json)
@@ -366,11 +366,10 @@ def learn(
     After Ctrl-C the same command goes on where it was, if it has a --checkpoint or a --save: the latter's is kept
     beside the plan, as PLAN.checkpoint, until the plan is there.
     """
-    title = problem or DEFAULT
+    title = DEFAULT if problem is None else problem
+    _check_outputs(title, save=save, checkpoint=checkpoint, figure=figure)
     kept = checkpoint or (save.with_name(f"{save.name}.checkpoint") if save else None)
-    for path in (save, kept):
-        if path is not None:
-            archive.check_target(path)
+    _check_outputs(title, checkpoint=kept)
     learner: Any = mk.Online(explore) if online else mk.Uniform() if uniform else mk.Adaptive()
     if online and uniform:
         raise mk.InputError("--online and --uniform are two ways to learn: choose one")

@@ -107,7 +107,7 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._returns = None if returns is None else _range(returns)
         self._flat, self._dense = bool(flat), bool(dense)
         self._inner, self._actions = env.observation_space, env.action_space
-        self.observation_space = self._space()
+        self.observation_space = self._space()  # the inner one, and what a trial adds
         self._options: dict[str, Any] | None = None
         self._last: Any = None  # the original observation
         self._open = False  # whether there is a trial to step in
@@ -242,8 +242,8 @@ class TabularEnv(gymnasium.Env[Any, Any]):
             raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
         self.mdp = mdp
         self.horizon = mdp.horizon  # the steps of a rollout at most
-        self.observation_space = spaces.Discrete(mdp.n_states)
-        self.action_space = spaces.Discrete(mdp.n_actions)
+        self.observation_space = spaces.Discrete(mdp.n_states)  # a state
+        self.action_space = spaces.Discrete(mdp.n_actions)  # an action, offered or not
         self._starts = np.cumsum(mdp.reset_prob)
         # For each row, as it is first met: where each outcome ends, its next state and its reward.
         self._rows: dict[tuple[int, int, int], tuple[list[float], list[int | None], list[float]]] = {}

@@ -196,6 +196,8 @@ class Archive:
 
 def read(path: str | os.PathLike[str], kind: str, version: int, reader: Callable[[Archive], T]) -> T:
     """What ``reader`` makes of the file; whatever is wrong with it comes out as one line."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"a maxatk {kind} is read from a path, not from {shown(path)}")
     try:
         if not stat.S_ISREG(Path(path).stat().st_mode):
             raise InputError(f"{path}: cannot be read: it is not a file")

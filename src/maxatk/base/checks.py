@@ -72,6 +72,26 @@ def incumbent(value: Any, name: str = "best_so_far") -> Number:
     return exact_number(value, name)
 
 
+def one_of(value: Any, options: Sequence[str], name: str) -> None:
+    """That ``value`` is one of some words."""
+    if not isinstance(value, str) or value not in options:
+        raise InputError(f"{name} must be one of {', '.join(options)}, not {shown(value)}")
+
+
+def boolean(value: Any, name: str) -> None:
+    """That ``value`` is true or false."""
+    if not isinstance(value, bool):
+        raise InputError(f"{name} must be true or false, not {shown(value)}")
+
+
+def generator(rng: Any) -> np.random.Generator:
+    """A stream of random numbers from a seed, or the one that is given."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise InputError(f"rng must be a seed or a NumPy Generator, not {shown(rng)}") from None
+
+
 def nearest(word: str, words: Iterable[str]) -> str | None:
     """The one of ``words`` that ``word`` may have been meant for, capitals aside; None where none is near."""
     by_lower = {known.lower(): known for known in words}

@@ -163,6 +163,8 @@ def scope(seconds: float | None = None, *, patient: bool = False) -> Generator[S
     try:
         with _listening(new):
             yield new
+            if patient:  # nothing can be given back yet, so that somebody must hear of it
+                new.check()
     except StoppedError as error:
         if error.reason is Reason.INTERRUPTED and outer is _ENDLESS:
             raise KeyboardInterrupt from None

@@ -142,6 +142,8 @@ def compare(
     if solver is not None and not isinstance(solver, Certified):
         raise InputError(f"solver must be mk.Certified(...), not {shown(solver)}")
     if plan is not None:
+        if not isinstance(plan, CertifiedPlan):
+            raise InputError(f"plan must be a plan of mk.Certified, not {shown(plan)}")
         if solver is not None or best_so_far != -math.inf:
             raise InputError("compare: a plan has its own solver and best_so_far, so neither can be given with it")
         if plan.mdp != mdp or plan.k != checks.integer(k, "k", least=1):

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxatk.base.checks import name_of
+from maxatk.base.checks import name_of, shown
+from maxatk.base.errors import InputError
 from maxatk.base.types import Floats
 from maxatk.evaluation.typical import best_after, single_rollout
 from maxatk.planning.plan import Plan
@@ -111,6 +112,8 @@ in four cases of five.
     On try 2 of 2 with nothing in hand, the policy returns 0.375 on average, and 0 to 0.5 in four cases of five.
       It acts as on the first try, wherever both come to.
     """
+    if not isinstance(plan, Plan):
+        raise InputError(f"contrast takes a plan such as mk.solve gives, not {shown(plan)}")
     start = float(plan.best_so_far)
     first = _try(plan, 0, start)
     if plan.k == 1:

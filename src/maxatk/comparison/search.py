@@ -22,8 +22,10 @@ from maxatk.base.errors import TooLargeError
 from maxatk.base.types import Floats, Ints
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.curves import Curve, Curves
-from maxatk.planning.lattice import Lattice, Slice
+from maxatk.planning.lattice import WholeLattice
 from maxatk.planning.slice_policy import SlicePolicy
+from maxatk.planning.slices import Task, WholeSlice
+from maxatk.planning.sweeper import Cores
 from maxatk.policies import ByBestPolicy, CompressedPolicy, MarkovPolicy, MixedPolicy, RoundingPolicy
 
 MOST_CELLS = 2**25  # of a slice that is searched
@@ -61,19 +63,21 @@ class Search:
 
     def __init__(self, plan: CertifiedPlan, floor: float) -> None:
         self._plan, self.k = plan, plan.k
-        self._lattice, self._unit = plan.lattice, 1.0
-        if not plan.lattice.exact:
+        if isinstance(plan.lattice, WholeLattice):
+            self._lattice, self._unit = plan.lattice, 1.0
+        else:
             self._unit = plan.lattice.kappa
-            self._lattice = Lattice(plan.mdp.with_rewards(np.rint(plan.mdp.reward / self._unit)), 1.0, exact=True)
+            self._lattice = WholeLattice(plan.mdp.with_rewards(np.rint(plan.mdp.reward / self._unit)), 1.0)
         self._mdp, tables, step = self._lattice.mdp, self._lattice.tables, self._lattice.kappa
         low, high = self._mdp.return_range
-        incumbent = math.ceil(max(float(plan.best_so_far) / self._unit, low) / step - 1e-9)
+        incumbent = math.ceil(min(max(float(plan.best_so_far) / self._unit, low), high) / step - 1e-9)
         first = max(self._lattice.index(floor / self._unit), incumbent)
         self._first = min(first, self._lattice.index(high) - 1)
         if self._lattice.index(high) - self._first > MOST_POINTS:
             raise TooLargeError(f"a search would tell {self._lattice.index(high) - self._first:.2g} returns apart")
         self.points: Floats = step * np.arange(self._first, self._lattice.index(high) + 1.0)  # [n] the floor first
-        cells = np.maximum(tables.last - np.maximum(tables.first, self._first - tables.most_left[:-1]) + 1, 0).sum()
+        least = np.maximum(tables.reach.first, self._first - tables.most_left[:-1])
+        cells = np.maximum(tables.reach.last - least + 1, 0).sum()
         if cells > MOST_CELLS:
             raise TooLargeError(f"a search would sweep {float(cells):.2g} cells at a time")
         self._base = self._slice(self._curve(self.points))  # for its cells: they are the same for all curves
@@ -105,13 +109,13 @@ class Search:
             point_value=np.append(u, unit * worth[-1]) if ends else u,
         )
 
-    def _slice(self, after: Curve, m: float | None = None) -> Slice:
-        m = float(self.points[0]) if m is None else m
-        return Slice(self._lattice, self._lattice.tables, after, m, keep=True, memory=checks.memory() / 4)
+    def _slice(self, after: Curve, m: float | None = None) -> WholeSlice:
+        task = Task(after, (float(self.points[0]) if m is None else m,))
+        return WholeSlice.sweep(self._lattice, task, checks.memory() / 4, keep=True)
 
-    def _mass(self, swept: Slice, choice: Ints) -> Floats:
+    def _mass(self, swept: WholeSlice, choice: Ints) -> Floats:
         """Where rollouts go that take these rows [cells]."""
-        mass = np.zeros(len(swept.lower))
+        mass = np.zeros(len(swept.value))
         for p, s in zip(self._mdp.reset_prob, self._mdp.start_state.tolist(), strict=True):
             cell = swept.cell(0, s, 0)
             if cell is not None:
@@ -119,7 +123,7 @@ class Search:
         stopping.run(kernels.carry_forward, swept.tables, swept.layout, choice, mass)
         return mass
 
-    def _law(self, swept: Slice, mass: Floats) -> Floats:
+    def _law(self, swept: WholeSlice, mass: Floats) -> Floats:
         """The law of the return, from where rollouts end."""
         law = np.zeros(len(self.points))
         place = swept.final - self._first
@@ -130,7 +134,7 @@ class Search:
 
     def _remembering(self, policy: CompressedPolicy) -> CompressedPolicy:
         """The policy for the true rewards: it remembers them as steps of the lattice."""
-        if self._plan.lattice.exact:
+        if self._plan.lattice.whole:
             return policy
         unit = self._unit
         return RoundingPolicy(policy, lambda r: Fraction(unit) * int(np.rint(float(r) / unit)), 1 / Fraction(unit))
@@ -139,38 +143,38 @@ class Search:
         """The best policy of one rollout that sees its return, and what it is paid."""
         curve = self._curve(worth)
         swept = self._slice(curve)
-        choice = np.zeros(len(swept.lower), np.int64)
-        stopping.run(kernels.choose_greedily, swept.tables, swept.layout, swept.lower, choice)
+        choice = np.zeros(len(swept.value), np.int64)
+        stopping.run(kernels.choose_greedily, swept.tables, swept.layout, swept.value[:, 0], choice)
         law = self._law(swept, self._mass(swept, choice))
         policy = SlicePolicy(self._lattice, Curves(1, (curve,)), float(self.points[0]))
-        return Candidate(self._remembering(policy), law), self._unit * float(swept.at_start()[1, 0])
+        return Candidate(self._remembering(policy), law), self._unit * float(swept.bounds(self._mdp)[1, 0])
 
-    def _best_markov(self, swept: Slice, starts: Sequence[Ints]) -> Candidate:
+    def _best_markov(self, swept: WholeSlice, starts: Sequence[Ints]) -> Candidate:
         """A good Markov policy for the payment at the end of a slice: the best that ascents from some rows lead to."""
-        choice = np.zeros(len(swept.lower), np.int64)
+        choice = np.zeros(len(swept.value), np.int64)
         best, best_rows = -math.inf, starts[0]
         for rows in (*starts, self._usual_rows(swept, starts[0])):
-            rows, value = rows.copy(), swept.lower.copy()
+            rows, value = rows.copy(), swept.value[:, 0].copy()
             for _ in range(ROUNDS):
                 kernels.choose_by_state(swept.layout, rows, choice)
                 mass = self._mass(swept, choice)
                 gained = stopping.run(
-                    kernels.improve_rows, swept.tables, swept.layout, swept.idle[1], mass, value, rows
+                    kernels.improve_rows, swept.tables, swept.layout, float(swept.idle_value[0]), mass, value, rows
                 )
-                if gained <= 1e-12 * (abs(swept.idle[1]) + self._lattice.kappa):
+                if gained <= 1e-12 * (abs(float(swept.idle_value[0])) + self._lattice.kappa):
                     break
             paid = sum(
-                float(p) * (swept.idle[1] if (cell := swept.cell(0, s, 0)) is None else float(value[cell]))
+                float(p) * (float(swept.idle_value[0]) if (cell := swept.cell(0, s, 0)) is None else float(value[cell]))
                 for p, s in zip(self._mdp.reset_prob, self._mdp.start_state.tolist(), strict=True)
             )
             if paid > best:
                 best, best_rows = paid, rows
         return self.markov_candidate(best_rows)
 
-    def _usual_rows(self, swept: Slice, default: Ints) -> Ints:
+    def _usual_rows(self, swept: WholeSlice, default: Ints) -> Ints:
         """What the best policy that sees its return does most often at each step and state."""
-        choice = np.zeros(len(swept.lower), np.int64)
-        stopping.run(kernels.choose_greedily, swept.tables, swept.layout, swept.lower, choice)
+        choice = np.zeros(len(swept.value), np.int64)
+        stopping.run(kernels.choose_greedily, swept.tables, swept.layout, swept.value[:, 0], choice)
         mass = self._mass(swept, choice)
         rows = default.copy()
         low, high, place = swept.layout.low, swept.layout.high, swept.layout.place
@@ -183,7 +187,7 @@ class Search:
 
     def markov_candidate(self, rows: Ints) -> Candidate:
         """The Markov policy that takes these rows [H, S], with its law."""
-        choice = np.zeros(len(self._base.lower), np.int64)
+        choice = np.zeros(len(self._base.value), np.int64)
         kernels.choose_by_state(self._base.layout, rows, choice)
         policy = MarkovPolicy(self._mdp.action[rows], k=1)
         return Candidate(policy, self._law(self._base, self._mass(self._base, choice)), rows)
@@ -191,11 +195,7 @@ class Search:
     def rows_of(self, actions: Ints) -> Ints:
         """The rows that a Markov policy's actions [H, S] take."""
         states = np.arange(self._mdp.n_states)
-        nodes = self._mdp.step_layer.astype(np.int64) * self._mdp.n_states
-        pairs, action = self._mdp.pair_start, self._mdp.action
-        return np.stack(
-            [kernels.rows_of_actions(pairs, action, int(n), states, a) for n, a in zip(nodes, actions, strict=True)]
-        )
+        return np.stack([self._mdp.step(h).row_of(states, a) for h, a in enumerate(actions)])
 
     # Classes of policies.
 
@@ -248,10 +248,10 @@ class Search:
     def _upper(self, value: float, worth: Floats, paid: float) -> float:
         """What no policy sampled ``k`` times exceeds, by any law's value and the best that its ``u`` pays."""
         lattice, mdp = self._plan.lattice, self._plan.mdp
-        if not lattice.exact:  # the true rewards: bounded from above on the same lattice
+        if not lattice.whole:  # the true rewards: bounded from above on the same lattice
             curve = self._curve(worth, self._unit)
-            swept = Slice(lattice, lattice.tables, curve, curve.floor, memory=checks.memory() / 4)
-            paid = float(swept.at_start()[0, 0])
+            (bounds,) = Cores(checks.memory() / 4).bounds(lattice, [Task(curve, (curve.floor,))])
+            paid = float(bounds[0, 0])
         b, n = int(np.diff(mdp.outcome_start).max()), len(worth)
         size = lattice.largest + self._unit * float(np.abs(self.points).max())
         rounding = ((mdp.horizon * (b + 6) + 2 * n + 16) * 2.0**-53 * size) + mdp.horizon * lattice.error

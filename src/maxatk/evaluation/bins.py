@@ -44,7 +44,7 @@ def binned(mdp: MDP, policy: CompressedPolicy, i: int | None, units: Units, tol:
     ]
     return Binned(
         Laws(*laws),
-        walks[0].shift,
+        max(walk.shift for walk in walks),
         max(walk.error for walk in walks),
         max(walk.drift for walk in walks),
         sum(walk.outcomes for walk in walks),

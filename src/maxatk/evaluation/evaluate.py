@@ -116,6 +116,7 @@ def _evaluate(mdp: MDP, policy: Policy, tol: float | None, max_atoms: int) -> Ev
     known = policy.certificate(mdp)
     if known is not None:
         lower, upper = max(lower, known[0]), min(upper, known[1])
+    upper = min(upper, most)  # no return is more, and what is in hand is less
     if math.isinf(upper - lower):
         raise TooLargeError(
             "the returns that this policy sees have more digits than 64 bits hold, and its histories are too many for "

@@ -30,7 +30,8 @@ class Law:
 
     def cdf(self, x: float) -> float:
         """The probability of a return of at most ``x``."""
-        return min(float(self.probs[: np.searchsorted(self.values, x, side="right")].sum()), 1.0)
+        at = x if isinstance(x, float) and not math.isnan(x) else float(checks.exact_number(x, "x"))
+        return min(float(self.probs[: np.searchsorted(self.values, at, side="right")].sum()), 1.0)
 
     def quantile(self, q: float) -> float:
         """The least value that is exceeded with a probability of at most ``1 - q``."""

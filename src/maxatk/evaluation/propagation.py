@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxatk import kernels
 from maxatk.base import stopping
 from maxatk.base.errors import InputError
 from maxatk.base.returns import Amounts
@@ -226,8 +225,7 @@ class Propagation(Walk):
 
 def rows_taken(mdp: MDP, i: int, h: int, state: Ints, action: Ints) -> Ints:
     """The row of each atom's action [n], if its state offers that."""
-    node = int(mdp.step_layer[h]) * mdp.n_states
-    rows = kernels.rows_of_actions(mdp.pair_start, mdp.action, node, state, action)
+    rows = mdp.step(h).row_of(state, action)
     if rows.min(initial=0) < 0:
         k = int(np.argmin(rows))
         raise InputError(

@@ -1,10 +1,11 @@
 """What a policy earns in trials: many at once for tables, step by step in any Gymnasium environment."""
 
+import copy
 import math
 import os
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,12 +17,14 @@ from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.returns import NONE, Amounts
 from maxatk.base.types import Floats, Ints, Number
+from maxatk.engines.crew import Crew
 from maxatk.evaluation.propagation import rows_taken
 from maxatk.evaluation.units import Units
-from maxatk.policies import CompressedPolicy, Policy, check_policy
+from maxatk.policies import CompressedPolicy, Policy, Rule, check_policy
 from maxatk.problem.mdp import MDP
 from maxatk.show.progress import reporter
 
+BLOCKS_AT_ONCE = 256  # that an executor is given
 BLOCK = 32_768  # trials that share a stream of random numbers, whatever the number of threads
 
 
@@ -37,23 +40,28 @@ class Simulation:
     @property
     def mean(self) -> float:
         """The mean best return."""
-        return float(self.best.mean())
+        largest = float(np.abs(self.best).max()) or 1.0  # a sum of returns might overflow
+        return largest * float((self.best / largest).mean())
 
     @property
     def stderr(self) -> float:
         """The standard error of the mean; infinite for a single trial."""
         n = len(self.best)
-        return float(self.best.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
+        if n == 1:
+            return math.inf
+        largest = float(np.abs(self.best).max()) or 1.0
+        return largest * (float((self.best / largest).std(ddof=1)) / math.sqrt(n))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """A confidence interval for the expected best return (Student's t)."""
         from scipy.stats import t
 
-        if not 0 < float(checks.exact_number(level, "level")) < 1:
+        share = float(checks.exact_number(level, "level"))
+        if not 0 < share < 1:
             raise InputError(f"level must be between 0 and 1, not {shown(level)}")
         if len(self.best) == 1:
             return -math.inf, math.inf
-        half = float(t.ppf((1 + level) / 2, len(self.best) - 1)) * self.stderr
+        half = float(t.ppf((1 + share) / 2, len(self.best) - 1)) * self.stderr
         return self.mean - half, self.mean + half
 
 
@@ -73,6 +81,7 @@ def simulate(
     trials: int = 10_000,
     rng: Any = None,
     threads: int | None = None,
+    executor: Executor | None = None,
     progress: bool | Callable[[Simulated], None] = False,
 ) -> Simulation:
     """Run ``policy`` in ``trials`` trials of ``k`` rollouts each.
@@ -84,6 +93,7 @@ def simulate(
         trials: the number of trials.
         rng: a seed or a NumPy Generator. The same seed gives the same trials for any number of threads.
         threads: how many to use for a table; as many as there are cores by default.
+        executor: any :class:`concurrent.futures.Executor` whose workers run the trials of a table in place of threads.
         progress: a function that is told where the simulation stands, or True for lines on standard error.
 
     >>> import maxatk as mk
@@ -97,17 +107,16 @@ def simulate(
     """
     trials = checks.integer(trials, "trials", least=1)
     check_policy(policy, k, problem.horizon if isinstance(problem, MDP) else None)
-    try:
-        generator = np.random.default_rng(rng).spawn(1)[0]
-    except (TypeError, ValueError):
-        raise InputError(f"rng must be a seed or a NumPy Generator, not {shown(rng)}") from None
+    generator = checks.generator(rng).spawn(1)[0]
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise InputError(f"executor must be a concurrent.futures.Executor, not {shown(executor)}")
     workers = checks.integer(threads, "threads", least=1) if threads is not None else os.cpu_count() or 1
     checks.fits_in_memory(8 * trials * (policy.k + 1), f"the returns of {trials} trials of {policy.k} rollouts")
     began = time.perf_counter()
     returns = np.empty((trials, policy.k))
     steps = 0
     with reporter(progress, "simulating", _line) as report:
-        for done, taken in _blocks(problem, policy, generator, workers, returns):
+        for done, taken in _blocks(problem, policy, generator, workers, executor, returns):
             steps += taken
             if report:
                 report(Simulated(done, trials, time.perf_counter() - began))
@@ -120,7 +129,12 @@ def _line(at: Simulated) -> str:
 
 
 def _blocks(
-    problem: Any, policy: Policy, generator: np.random.Generator, workers: int, returns: Floats
+    problem: Any,
+    policy: Policy,
+    generator: np.random.Generator,
+    workers: int,
+    executor: Executor | None,
+    returns: Floats,
 ) -> Iterator[tuple[int, int]]:
     """Fill ``returns`` block by block; how many trials are done, and how many steps the last block took."""
     if not isinstance(problem, MDP):
@@ -129,19 +143,17 @@ def _blocks(
         return
     spans = [slice(i, i + BLOCK) for i in range(0, len(returns), BLOCK)]
     jobs = list(zip(spans, generator.spawn(len(spans)), strict=True))
-    walk = _Walk(problem, policy) if policy.parts else None  # or trial by trial
-    if walk is None or workers == 1 or len(jobs) == 1:
+    walk = _Walk(problem, policy)
+    if walk.in_bulk and executor is not None:
+        yield from _by_crew(walk, Crew(executor, (problem, policy)), jobs, returns)
+        return
+    if not walk.in_bulk:
         for span, stream in jobs:
-            if walk is None:
-                steps = 0
-                for row in returns[span]:
-                    for step in trial_in_table(problem, policy, stream):
-                        steps += 1
-                        if step.over:
-                            row[step.rollout] = float(step.so_far) + step.reward
-            else:
-                steps = walk(stream, returns[span])
-            yield min(span.stop, len(returns)), steps
+            yield min(span.stop, len(returns)), _one_by_one(problem, policy, stream, returns[span])
+        return
+    if workers == 1 or len(jobs) == 1:
+        for span, stream in jobs:
+            yield min(span.stop, len(returns)), walk(stream, returns[span])
         return
     with ThreadPoolExecutor(workers) as pool:
         try:
@@ -153,6 +165,35 @@ def _blocks(
             raise
 
 
+def _one_by_one(mdp: MDP, policy: Policy, stream: np.random.Generator, returns: Floats) -> int:
+    """Fill in the returns [n, k] of a block of trials, step by step; how many steps they took."""
+    steps = 0
+    for row in returns:
+        for step in trial_in_table(mdp, policy, stream):
+            steps += 1
+            if step.over:
+                row[step.rollout] = float(step.so_far) + step.reward
+    return steps
+
+
+def _by_crew(
+    walk: "_Walk", crew: Crew, jobs: list[tuple[slice, np.random.Generator]], returns: Floats
+) -> Iterator[tuple[int, int]]:
+    """The same by workers elsewhere, some blocks at a time; those that are lost are run here."""
+    for first in range(0, len(jobs), BLOCKS_AT_ONCE):
+        some = jobs[first : first + BLOCKS_AT_ONCE]
+        items = [(stream, len(returns[span])) for span, stream in some]
+        answers = crew.map(_block, items, lambda left, items=items: [walk.block(*items[i]) for i in left])
+        for (span, _), (block, _) in zip(some, answers, strict=True):
+            returns[span] = block
+        yield min(some[-1][0].stop, len(returns)), sum(steps for _, steps in answers)
+
+
+def _block(known: tuple[MDP, Policy], stream: np.random.Generator, trials: int) -> tuple[Floats, int]:
+    """On a worker: the returns of a block of trials, and the steps they took."""
+    return _Walk(*known).block(stream, trials)
+
+
 class _Walk:
     """Runs blocks of trials of a policy that remembers M and G at most, and fills in their returns."""
 
@@ -160,6 +201,16 @@ class _Walk:
         self._mdp, self._policy = mdp, policy
         self._units = [Units.of(mdp, part) for part in policy.parts]
         self._first = np.cumsum(mdp.reset_prob)
+
+    @property
+    def in_bulk(self) -> bool:
+        """Whether all that the policy remembers can be counted in 64 bits: it may ask whether M is *exactly* 0.2."""
+        return bool(self._units) and all(units.whole_memory for units in self._units)
+
+    def block(self, stream: np.random.Generator, trials: int) -> tuple[Floats, int]:
+        """The returns [n, k] of a block of trials, and how many steps they took."""
+        returns = np.empty((trials, self._policy.k))
+        return returns, self(copy.deepcopy(stream), returns)  # the stream itself is as it was, should this be lost
 
     def __call__(self, stream: np.random.Generator, returns: Floats) -> int:
         """Fill in the returns [n, k] of a block of trials; how many steps they took."""
@@ -170,30 +221,52 @@ class _Walk:
                 if own == 0:  # a part begins with what it has in hand, whatever came before
                     best[these] = units.memory.units(part.best_so_far)
                 true, remembered, taken = self._rollout(part, units, own, best[these], stream)
-                returns[these, i] = units.true.floats(true)
+                returns[these, i] = true
                 best[these] = np.maximum(best[these], remembered)
                 steps += taken
         return steps
 
     def _rollout(self, part: CompressedPolicy, units: Units, i: int, best: Ints, stream: np.random.Generator) -> Any:
-        """The returns of one rollout [n], true and remembered, and the number of steps taken."""
+        """The returns of one rollout [n], as floats and as they are remembered, and the number of steps taken."""
         mdp, n = self._mdp, len(best)
         some, tag = np.unique(best, return_inverse=True)
-        rule = part.rule(i, Amounts(some, units.memory))
+        bests = Amounts(some, units.memory)
+        rule = part.rule(i, bests)
         place = np.searchsorted(self._first, stream.random(n), side="right")
         state = mdp.start_state[np.minimum(place, len(self._first) - 1)].astype(np.int64)
-        true = np.zeros(n, np.int64)
+        true: Any = np.zeros(n, np.int64 if units.whole else np.float64)
         remembered = np.zeros(n, np.int64) if units.rounds else true
         # Trials with the same best return side by side: a rule may look them up together.
-        going = np.argsort(tag, kind="stable")
+        order = np.argsort(tag, kind="stable")
+        group = part.apart(i, bests)[tag[order]]
+        groups = [order[group == number] for number in np.unique(group)]
         steps = 0
+        for going in groups:
+            steps += self._steps(rule, units, i, going, tag, state, true, remembered, stream)
+        return units.true.floats(true) if units.whole else true, remembered, steps
+
+    def _steps(
+        self,
+        rule: Rule,
+        units: Units,
+        i: int,
+        going: Ints,
+        tag: Ints,
+        state: Ints,
+        true: Any,
+        remembered: Ints,
+        stream: np.random.Generator,
+    ) -> int:
+        """Take the trials ``going`` through one rollout, adding to their returns [n]; how many steps that took."""
+        mdp, steps = self._mdp, 0
+        reward: Any = units.reward if units.whole else mdp.reward
         for h in range(mdp.horizon):
             here = state[going]
             action = rule(h, tag[going], here, Amounts(remembered[going], units.memory))
             row = rows_taken(mdp, i, h, here, action)
             o = kernels.draw_outcomes(mdp.outcome_start, mdp.row_prob, row, stream.random(len(going)))
             steps += len(going)
-            true[going] += units.reward[o]
+            true[going] += reward[o]
             if units.rounds:
                 remembered[going] += units.remembered[o]
             after = mdp.next_state[o]
@@ -201,7 +274,7 @@ class _Walk:
             going = going[after < mdp.n_states]
             if not len(going):
                 break
-        return true, remembered, steps
+        return steps
 
 
 class Taken(NamedTuple):

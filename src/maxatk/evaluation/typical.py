@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from maxatk.base import checks
 from maxatk.base.types import Floats, Ints, Number
 from maxatk.evaluation.law import Law
 from maxatk.evaluation.propagation import Atoms, Propagation
@@ -52,12 +53,13 @@ class _Typical(Propagation):
         check_policy(policy, None, mdp.horizon)
         share = 1e-6 * (mdp.return_range[1] - mdp.return_range[0]) / mdp.horizon
         super().__init__(mdp, Units.of(mdp, policy, best), share, FEW_ATOMS)
+        table = f"a table of {mdp.n_states} states and {mdp.n_actions} actions"
+        checks.fits_in_memory(16 * mdp.n_states * mdp.n_actions, table)
         self.visits: Floats = np.zeros((mdp.n_states, mdp.n_actions))  # [S, A] how often actions are taken
         self._worth_counting = float(worth_counting)  # a return must still be able to exceed it for a visit to count
 
     def acted(self, h: int, atoms: Atoms, action: Ints) -> None:
         """Count the actions."""
-        S, A = self.visits.shape
         state = atoms.place[1]
         open_still = self.nearest(atoms.value) + self.mdp.most[h, state] > self._worth_counting
-        self.visits += np.bincount(state * A + action, atoms.prob * open_still, S * A).reshape(S, A)
+        np.add.at(self.visits, (state, action), atoms.prob * open_still)

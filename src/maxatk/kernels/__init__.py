@@ -1,45 +1,57 @@
-"""Compiled loops: arrays in, arrays out, nothing of ours imported. ``reference`` has a plain twin of each sweep."""
+"""Compiled loops: arrays in, arrays out, nothing of ours imported.
 
-from maxatk.kernels.acting import best_planes, draw_outcomes, greedy_rows, rows_of_actions
+``tests/reference_kernels.py`` has a plain twin of each sweep.
+"""
+
+from maxatk.kernels.acting import best_planes, draw_outcomes, rows_of_actions
 from maxatk.kernels.fixed import carry_forward, choose_by_state, choose_greedily, improve_rows
 from maxatk.kernels.optimism import SampledRows, optimistic_slice
-from maxatk.kernels.passes import best_means, most_ahead
+from maxatk.kernels.passes import best_means, best_means_layer, merge_outcomes, most_ahead, most_ahead_layer
 from maxatk.kernels.slices import (
-    NEVER,
-    WIDEST,
-    Layout,
-    Tables,
+    Ends,
+    Planes,
+    bound_layer,
     bound_layers,
-    exact_layers,
-    places,
-    reachable,
-    windows,
+    decide_layer,
+    decide_layers,
+    whole_layer,
+    whole_layers,
 )
 from maxatk.kernels.uncertain import UncertainRows, uncertain_curve, uncertain_slice
+from maxatk.kernels.windows import NEVER, WIDEST, Layout, Reach, Tables, places, reachable, windows
 
 __all__ = [
     "NEVER",
     "WIDEST",
+    "Ends",
     "Layout",
+    "Planes",
+    "Reach",
     "SampledRows",
     "Tables",
     "UncertainRows",
     "best_means",
+    "best_means_layer",
     "best_planes",
+    "bound_layer",
     "bound_layers",
     "carry_forward",
     "choose_by_state",
     "choose_greedily",
+    "decide_layer",
+    "decide_layers",
     "draw_outcomes",
-    "exact_layers",
-    "greedy_rows",
     "improve_rows",
+    "merge_outcomes",
     "most_ahead",
+    "most_ahead_layer",
     "optimistic_slice",
     "places",
     "reachable",
     "rows_of_actions",
     "uncertain_curve",
     "uncertain_slice",
+    "whole_layer",
+    "whole_layers",
     "windows",
 ]

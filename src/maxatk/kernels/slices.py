@@ -1,18 +1,13 @@
 """Slices: one rollout with the best return so far held at ``m``, swept backwards on a lattice of returns.
 
-A slice is the one-rollout problem whose end pays a curve at ``max(m, G)``. Returns lie on a lattice, and ``g`` counts
-its steps: at step ``h`` it stands for the return ``kappa * (g + drift * h)``, where ``drift`` keeps numbers small even
-if all rewards are large. A state at a step needs only the *window* of ``g`` that can be reached and from which ``m``
-can still be beaten: below it the state is *idle*, and worth what the curve pays at ``m``.
+A slice is the one-rollout problem whose end pays a curve at ``max(m, G)``; its cells are those of ``windows``. All
+values lie in one buffer: first those of finished rollouts, by return; then, layer by layer, the window of each state
+with some idle cells before it. ``pad[h, s]`` is the first ``g`` of state ``s`` in layer ``h``, ``place[h, s]`` where
+the cell with ``g = 0`` lies. Slices at several ``m`` can be swept together: each cell then holds a value for each of
+them, side by side, and the inner loops are as many times longer.
 
-Slices at several ``m`` can be swept together: each cell then holds a value for each of them, side by side, and the
-inner loops are as many times longer. All values lie in one buffer: first those of finished rollouts, by return; then,
-layer by layer, the window of each state with some idle cells before it (the *pad*), so that whatever a row reaches
-lies in the buffer and the inner loops have no cases to tell apart. ``pad[h, s]`` is the first ``g`` of state ``s`` in
-layer ``h``, ``place[h, s]`` where the cell with ``g = 0`` lies. Layer ``H`` and next state ``S`` are finished rollouts.
-
-Every sweep looks at ``stop`` [1] between two states, and ends early where it is not 0: what it has filled by then is of
-no use.
+The states of a layer do not depend on each other, so any part of a layer can be swept by itself. Every sweep looks at
+``stop`` [1] between two states, and ends early where it is not 0: what it has filled by then is of no use.
 """
 
 from typing import Any, NamedTuple
@@ -20,335 +15,323 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxatk.kernels.compiled import compiled
-
-NEVER = 2**30  # beyond any index: no state is reached with such a return
-WIDEST = NEVER // 4  # returns and shifts in lattice steps stay below, so that no sum of some leaves 32 bits
-FAR = 2**62  # beyond any return, drift included
-
-
-class Tables(NamedTuple):
-    """A problem on a lattice: its outcomes, and the returns with which states can be reached."""
-
-    step_layer: Any  # [H]
-    pair_start: Any  # [L * S + 1]
-    outcome_start: Any  # [N + 1]
-    prob: Any  # [T] each row sums to 1
-    next_state: Any  # [T] S where the rollout ends
-    reward: Any  # [T] kappa * (drift + jump + part)
-    jump: Any  # [T] whole lattice steps beyond the drift, rounded down
-    part: Any  # [T] what is left, 0 <= part < 1
-    drift: int  # lattice steps that every step adds beside its jump
-    most_left: Any  # [H + 1, S] jumps that can still be gained if the rollout is not cut short, rounded up
-    first: Any  # [H, S] the least return on the lattice with which a state can be reached
-    last: Any  # [H, S] the greatest; less than the least where it cannot be reached
-
-
-class Layout(NamedTuple):
-    """Where the cells of a slice lie in its buffer."""
-
-    low: Any  # [H, S] where the window starts
-    pad: Any  # [H, S] where the idle cells before it start
-    high: Any  # [H, S] where it ends, inclusively
-    place: Any  # [H + 1, S + 1] where the cell of return 0 lies
+from maxatk.kernels.windows import Layout, Tables
 
 
 @compiled
-def reachable(
-    step_layer: Any,
-    pair_start: Any,
-    outcome_start: Any,
-    next_state: Any,
-    jump: Any,
-    part: Any,
-    S: int,
-    h0: int,
-    start: Any,
-    stop: Any,
-) -> Any:
-    """The least and greatest return with which each state can be entered at each step, [H, S] twice.
-
-    Counted from a return of 0 in the ``start`` states at step ``h0``.
-    """
-    H = step_layer.shape[0]
-    first = np.full((H, S), NEVER, np.int32)
-    last = np.full((H, S), -NEVER, np.int32)
-    for s in start:
-        first[h0, s] = 0
-        last[h0, s] = 0
-    for h in range(h0, H - 1):
-        node = step_layer[h] * S
-        for s in range(S):
-            if stop[0] != 0:
-                return first, last
-            if first[h, s] > last[h, s]:
-                continue
-            for row in range(pair_start[node + s], pair_start[node + s + 1]):
-                for o in range(outcome_start[row], outcome_start[row + 1]):
-                    t = next_state[o]
-                    if t < S:
-                        up = jump[o] + (1 if part[o] > 0.0 else 0)
-                        first[h + 1, t] = min(first[h + 1, t], first[h, s] + jump[o])
-                        last[h + 1, t] = max(last[h + 1, t], last[h, s] + up)
-    return first, last
+def nothing_of(choice: Any) -> int:
+    """What stands for "nothing is to be done" among choices of this kind: more than any row."""
+    return 255 if choice.itemsize == 1 else (65_535 if choice.itemsize == 2 else 2**31 - 1)
 
 
 @compiled
-def windows(tables: Tables, shift_low: int, shift_high: int, m: int, stop: Any) -> Any:
-    """The windows of a slice: ``low``, ``pad`` and ``high``, the sizes of the layers [H], the ranges of final returns.
-
-    The reachable returns are widened by the shifts. A window starts where ``m`` can be beaten. ``ends`` [H, 2] has the
-    least and the greatest return of rollouts that end with step ``h``, crossed where none does.
-    """
-    first, last, next_state, jump, part = tables.first, tables.last, tables.next_state, tables.jump, tables.part
-    H, S = first.shape
-    low = np.empty((H, S), np.int32)
-    pad = np.empty((H, S), np.int32)
-    high = np.empty((H, S), np.int32)
-    sizes = np.zeros(H, np.int64)
-    ends = np.empty((H, 2), np.int64)
-    for h in range(H):
-        ends[h, 0], ends[h, 1] = FAR, -FAR
-        for s in range(S):
-            beats = m - tables.drift * H - tables.most_left[h, s] + 1
-            low[h, s] = max(first[h, s] + shift_low, min(beats, NEVER))
-            pad[h, s] = low[h, s]
-            high[h, s] = last[h, s] + shift_high
-    for h in range(H):
-        node = tables.step_layer[h] * S
-        drift = tables.drift * (h + 1)
-        for s in range(S):
-            if stop[0] != 0:
-                return low, pad, high, sizes, ends
-            if low[h, s] > high[h, s]:
-                continue
-            for row in range(tables.pair_start[node + s], tables.pair_start[node + s + 1]):
-                for o in range(tables.outcome_start[row], tables.outcome_start[row + 1]):
-                    t = next_state[o]
-                    if t == S or h == H - 1:
-                        ends[h, 0] = min(ends[h, 0], low[h, s] + jump[o] + drift)
-                        ends[h, 1] = max(ends[h, 1], high[h, s] + jump[o] + drift + (1 if part[o] > 0.0 else 0))
-                    else:
-                        pad[h + 1, t] = min(pad[h + 1, t], low[h, s] + jump[o])
-        for s in range(S):
-            sizes[h] += max(high[h, s] - pad[h, s] + 1, 0)
-    return low, pad, high, sizes, ends
-
-
-@compiled
-def places(pad: Any, high: Any, layer_start: Any, end_place: Any, drift: int) -> Any:
-    """Where in the buffer the cell with ``g = 0`` of each state lies, [H + 1, S + 1]; finished rollouts come first.
-
-    ``end_place`` [H] is where a return of 0 would lie among rollouts that end with step ``h``.
-    """
-    H, S = pad.shape
-    place = np.empty((H + 1, S + 1), np.int64)
-    for h in range(H):
-        at = layer_start[h]
-        for s in range(S):
-            place[h, s] = at - pad[h, s]
-            at += max(high[h, s] - pad[h, s] + 1, 0)
-        place[h, S] = drift * h + end_place[max(h - 1, 0)]
-    for s in range(S + 1):
-        place[H, s] = drift * H + end_place[H - 1]
-    return place
-
-
-@compiled
-def exact_layers(
+def whole_layers(
     tables: Tables, layout: Layout, idle_value: Any, idle_slope: Any, value: Any, slope: Any, stop: Any
 ) -> None:
     """Sweep slices whose rewards all lie on the lattice, filling ``value`` and ``slope`` (in ``m``) layer by layer.
 
-    ``V_h(s, g) = max_a sum p V_{h+1}(s', g + jump)``; the slope is that of the action taken. The idle values are arrays
-    [B], one entry for each ``m``, and cell ``x`` of slice ``b`` is entry ``x * B + b`` of the buffers.
+    The idle values are arrays [B], one entry for each ``m``, and cell ``x`` of slice ``b`` is entry ``x * B + b`` of
+    the buffers.
     """
-    pair_start, outcome_start, next_state = tables.pair_start, tables.outcome_start, tables.next_state
-    prob, jump, place = tables.prob, tables.jump, layout.place
     H, S = layout.pad.shape
-    B = idle_value.shape[0]
-    widest = 1
-    for h in range(H):
-        for s in range(S):
-            widest = max(widest, layout.high[h, s] - layout.low[h, s] + 1)
-    sum_value = np.empty(widest * B)
-    sum_slope = np.empty(widest * B)
     for h in range(H - 1, -1, -1):
-        node = tables.step_layer[h] * S
-        for s in range(S):
-            if stop[0] != 0:
-                return
-            g, high = layout.low[h, s], layout.high[h, s]
-            n = (high - g + 1) * B
-            for x in range(place[h, s] + layout.pad[h, s], place[h, s] + min(g, high + 1)):
-                for b in range(B):
-                    value[x * B + b] = idle_value[b]
-                    slope[x * B + b] = idle_slope[b]
-            if n <= 0:
-                continue
-            first = (place[h, s] + g) * B
-            best_value = value[first : first + n]
-            best_slope = slope[first : first + n]
-            for row in range(pair_start[node + s], pair_start[node + s + 1]):
-                o, end = outcome_start[row], outcome_start[row + 1]
-                new = row == pair_start[node + s]
-                begun = False
-                while o < end:
-                    # Three outcomes at a time, the missing ones with weight 0: fewer passes over the sums.
-                    i0 = (place[h + 1, next_state[o]] + g + jump[o]) * B
-                    i1, i2 = i0, i0
-                    p0, p1, p2 = prob[o], 0.0, 0.0
-                    if o + 1 < end:
-                        i1, p1 = (place[h + 1, next_state[o + 1]] + g + jump[o + 1]) * B, prob[o + 1]
-                    if o + 2 < end:
-                        i2, p2 = (place[h + 1, next_state[o + 2]] + g + jump[o + 2]) * B, prob[o + 2]
-                    o += 3
-                    v0, w0 = value[i0 : i0 + n], slope[i0 : i0 + n]
-                    v1, w1 = value[i1 : i1 + n], slope[i1 : i1 + n]
-                    v2, w2 = value[i2 : i2 + n], slope[i2 : i2 + n]
-                    if o < end or begun:
-                        if not begun:
-                            for k in range(n):
-                                sum_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
-                                sum_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
-                        else:
-                            for k in range(n):
-                                sum_value[k] += p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
-                                sum_slope[k] += p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
-                        begun = True
-                        if o >= end:
-                            for k in range(n):
-                                better = new or sum_value[k] > best_value[k]
-                                best_value[k] = sum_value[k] if better else best_value[k]
-                                best_slope[k] = sum_slope[k] if better else best_slope[k]
-                    elif new:
-                        for k in range(n):
-                            best_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
-                            best_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
-                    else:
-                        for k in range(n):
-                            v = p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
-                            w = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
-                            better = v > best_value[k]
-                            best_value[k] = v if better else best_value[k]
-                            best_slope[k] = w if better else best_slope[k]
+        whole_layer(tables, layout, h, 0, S, idle_value, idle_slope, value, slope, stop)
 
 
 @compiled
-def bound_layers(
+def whole_layer(
     tables: Tables,
     layout: Layout,
-    kappa: float,
-    phase: float,
-    m: float,
-    idle: tuple[float, float, float],
-    lines: tuple[Any, Any, Any],
-    points: tuple[Any, Any],
-    upper: Any,
-    lower: Any,
-    slope_g: Any,
-    slope_m: Any,
+    h: int,
+    first_state: int,
+    end_state: int,
+    idle_value: Any,
+    idle_slope: Any,
+    value: Any,
+    slope: Any,
+    stop: Any,
+) -> None:
+    """Some states of one layer: ``V_h(s, g) = max_a sum p V_{h+1}(s', g + jump)``, and the slope of what is taken."""
+    pair_start, outcome_start, next_state = tables.pair_start, tables.outcome_start, tables.next_state
+    prob, jump, place = tables.prob, tables.jump, layout.place
+    S = layout.pad.shape[1]
+    B = idle_value.shape[0]
+    widest = 1
+    for s in range(first_state, end_state):
+        widest = max(widest, layout.high[h, s] - layout.low[h, s] + 1)
+    sum_value = np.empty(widest * B)
+    sum_slope = np.empty(widest * B)
+    node = tables.step_layer[h] * S
+    for s in range(first_state, end_state):
+        if stop[0] != 0:
+            return
+        g, high = layout.low[h, s], layout.high[h, s]
+        n = (high - g + 1) * B
+        for x in range(place[h, s] + layout.pad[h, s], place[h, s] + min(g, high + 1)):
+            for b in range(B):
+                value[x * B + b] = idle_value[b]
+                slope[x * B + b] = idle_slope[b]
+        if n <= 0:
+            continue
+        first = (place[h, s] + g) * B
+        best_value = value[first : first + n]
+        best_slope = slope[first : first + n]
+        for row in range(pair_start[node + s], pair_start[node + s + 1]):
+            o, end = outcome_start[row], outcome_start[row + 1]
+            new = row == pair_start[node + s]
+            begun = False
+            while o < end:
+                # Three outcomes at a time, the missing ones with weight 0: fewer passes over the sums.
+                i0 = (place[h + 1, next_state[o]] + g + jump[o]) * B
+                i1, i2 = i0, i0
+                p0, p1, p2 = prob[o], 0.0, 0.0
+                if o + 1 < end:
+                    i1, p1 = (place[h + 1, next_state[o + 1]] + g + jump[o + 1]) * B, prob[o + 1]
+                if o + 2 < end:
+                    i2, p2 = (place[h + 1, next_state[o + 2]] + g + jump[o + 2]) * B, prob[o + 2]
+                o += 3
+                v0, w0 = value[i0 : i0 + n], slope[i0 : i0 + n]
+                v1, w1 = value[i1 : i1 + n], slope[i1 : i1 + n]
+                v2, w2 = value[i2 : i2 + n], slope[i2 : i2 + n]
+                if o < end or begun:
+                    if not begun:
+                        for k in range(n):
+                            sum_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
+                            sum_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
+                    else:
+                        for k in range(n):
+                            sum_value[k] += p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
+                            sum_slope[k] += p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
+                    begun = True
+                    if o >= end:
+                        for k in range(n):
+                            better = new or sum_value[k] > best_value[k]
+                            best_value[k] = sum_value[k] if better else best_value[k]
+                            best_slope[k] = sum_slope[k] if better else best_slope[k]
+                elif new:
+                    for k in range(n):
+                        best_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
+                        best_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
+                else:
+                    for k in range(n):
+                        v = p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
+                        w = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
+                        better = v > best_value[k]
+                        best_value[k] = v if better else best_value[k]
+                        best_slope[k] = w if better else best_slope[k]
+
+
+@compiled
+def decide_layers(
+    tables: Tables, layout: Layout, place: Any, idle_value: float, value: Any, choice: Any, stop: Any
+) -> None:
+    """:func:`whole_layers` for one ``m``, keeping what is done in each cell and not what that is worth.
+
+    ``value`` holds two layers at a time. ``choice`` holds all windows: the cell of ``g`` at step ``h`` in state ``s``
+    is ``place[h, s] + g``, and its entry the row taken, counted from the state's first; of equals, the first.
+    """
+    H, S = layout.pad.shape
+    for h in range(H - 1, -1, -1):
+        decide_layer(tables, layout, h, 0, S, place, idle_value, value, choice, stop)
+
+
+@compiled
+def decide_layer(
+    tables: Tables,
+    layout: Layout,
+    h: int,
+    first_state: int,
+    end_state: int,
+    choice_place: Any,
+    idle_value: float,
+    value: Any,
     choice: Any,
     stop: Any,
 ) -> None:
-    """Sweep a slice whose rewards may lie between lattice points, bounding its value on both sides.
+    """Some states of one layer of :func:`decide_layers`."""
+    pair_start, outcome_start, next_state = tables.pair_start, tables.outcome_start, tables.next_state
+    prob, jump, place = tables.prob, tables.jump, layout.place
+    node = tables.step_layer[h] * layout.pad.shape[1]
+    widest = 1
+    for s in range(first_state, end_state):
+        widest = max(widest, layout.high[h, s] - layout.low[h, s] + 1)
+    total = np.empty(widest)
+    for s in range(first_state, end_state):
+        if stop[0] != 0:
+            return
+        low, high = layout.low[h, s], layout.high[h, s]
+        n = high - low + 1
+        for x in range(place[h, s] + layout.pad[h, s], place[h, s] + min(low, high + 1)):
+            value[x] = idle_value
+        if n <= 0:
+            continue
+        best = value[place[h, s] + low : place[h, s] + high + 1]
+        taken = choice[choice_place[h, s] + low : choice_place[h, s] + high + 1]
+        first_row = pair_start[node + s]
+        for row in range(first_row, pair_start[node + s + 1]):
+            o, end = outcome_start[row], outcome_start[row + 1]
+            begun = False
+            while o < end:
+                # Three at a time as in whole_layer, so that what is decided is what was valued there.
+                i0 = place[h + 1, next_state[o]] + low + jump[o]
+                i1, i2 = i0, i0
+                p0, p1, p2 = prob[o], 0.0, 0.0
+                if o + 1 < end:
+                    i1, p1 = place[h + 1, next_state[o + 1]] + low + jump[o + 1], prob[o + 1]
+                if o + 2 < end:
+                    i2, p2 = place[h + 1, next_state[o + 2]] + low + jump[o + 2], prob[o + 2]
+                o += 3
+                v0, v1, v2 = value[i0 : i0 + n], value[i1 : i1 + n], value[i2 : i2 + n]
+                if not begun:
+                    for k in range(n):
+                        total[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
+                else:
+                    for k in range(n):
+                        total[k] += p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
+                begun = True
+            if row == first_row:
+                for k in range(n):
+                    best[k] = total[k]
+                    taken[k] = 0
+            else:
+                for k in range(n):
+                    better = total[k] > best[k]
+                    best[k] = total[k] if better else best[k]
+                    taken[k] = row - first_row if better else taken[k]
+
+
+class Ends(NamedTuple):
+    """What a slice off the lattice pays: the next curve's two bounds, beyond ``m`` and at it."""
+
+    kappa: float  # the lattice's step
+    phase: float  # a return that is added to every lattice point
+    m: float  # the best return so far
+    idle_upper: float  # what the curve is worth at m: above,
+    idle_lower: float  # below,
+    idle_slope: float  # and the slope of the latter
+    line_end: Any  # [n - 1] the lower bound is line_height[i] + line_slope[i] * x up to line_end[i]
+    line_height: Any  # [n]
+    line_slope: Any  # [n]
+    point: Any  # [p] the upper bound runs through (point, point_value), flat before the first and x beyond the last
+    point_value: Any  # [p]
+
+
+class Planes(NamedTuple):
+    """The buffers of a slice off the lattice, by cell: an upper bound, and a plane below with what is done for it."""
+
+    upper: Any
+    lower: Any  # the plane's value at the cell
+    slope_g: Any  # its slope in G
+    slope_m: Any  # and in M
+    choice: Any  # the row that the plane follows, counted from its state's first; NOTHING where no row matters
+
+
+@compiled
+def bound_layers(tables: Tables, layout: Layout, ends: Ends, planes: Planes, stop: Any) -> None:
+    """Sweep a slice whose rewards may lie between lattice points, bounding its value on both sides."""
+    H, S = layout.pad.shape
+    for h in range(H - 1, -1, -1):
+        bound_layer(tables, layout, h, 0, S, ends, planes, stop)
+
+
+@compiled
+def bound_layer(
+    tables: Tables, layout: Layout, h: int, first_state: int, end_state: int, ends: Ends, planes: Planes, stop: Any
+) -> None:
+    """Some states of one layer (docs/theory/planner.md, 7).
 
     *Above*, the value between two lattice points is at most that on the chord, by convexity. *Below*, each cell holds a
     plane ``lower + slope_g * (G - g) + slope_m * (M - m)`` that lies below the value everywhere; a row is backed up
     through the better of the two planes beside each outcome. Where a rollout ends its return is known, so the curves
-    are evaluated there: the lower one is ``line_height[i] + line_slope[i] * x`` up to ``line_end[i]``, the upper one
-    runs through ``(point, point_value)``, flat before the first and ``x`` beyond the last. ``idle`` is what the curves
-    are worth at ``m``: above, below, and the slope of the latter.
-
-    ``choice`` gets the row that each plane follows, or -1 where it does not matter what is done.
+    are evaluated there.
     """
     pair_start, outcome_start, next_state = tables.pair_start, tables.outcome_start, tables.next_state
     prob, reward, jump, part, place = tables.prob, tables.reward, tables.jump, tables.part, layout.place
-    idle_upper, idle_lower, idle_slope = idle
-    line_end, line_height, line_slope = lines
-    point, point_value = points
+    kappa, phase, m = ends.kappa, ends.phase, ends.m
+    idle_upper, idle_lower, idle_slope = ends.idle_upper, ends.idle_lower, ends.idle_slope
+    line_end, line_height, line_slope = ends.line_end, ends.line_height, ends.line_slope
+    point, point_value = ends.point, ends.point_value
+    upper, lower, slope_g, slope_m, choice = planes
+    nothing = nothing_of(choice)
     H, S = layout.pad.shape
     widest = 1
-    for h in range(H):
-        for s in range(S):
-            widest = max(widest, layout.high[h, s] - layout.low[h, s] + 1)
+    for s in range(first_state, end_state):
+        widest = max(widest, layout.high[h, s] - layout.low[h, s] + 1)
     sum_upper = np.empty(widest)
     sum_lower = np.empty(widest)
     sum_g = np.empty(widest)
     sum_m = np.empty(widest)
-    for h in range(H - 1, -1, -1):
-        node = tables.step_layer[h] * S
-        for s in range(S):
-            if stop[0] != 0:
-                return
-            g, high = layout.low[h, s], layout.high[h, s]
-            n = high - g + 1
-            cell = place[h, s]
-            for x in range(cell + layout.pad[h, s], cell + high + 1):
-                upper[x] = idle_upper if x < cell + g else -np.inf
-                lower[x] = idle_lower
-                slope_g[x] = 0.0
-                slope_m[x] = idle_slope
-                choice[x] = -1
-            if n <= 0:
-                continue
-            for row in range(pair_start[node + s], pair_start[node + s + 1]):
-                for k in range(n):
-                    sum_upper[k] = 0.0
-                    sum_lower[k] = 0.0
-                    sum_g[k] = 0.0
-                    sum_m[k] = 0.0
-                for o in range(outcome_start[row], outcome_start[row + 1]):
-                    p = prob[o]
-                    if next_state[o] == S or h == H - 1:
-                        line = 0
-                        after = 0
-                        for k in range(n):
-                            x = kappa * (g + k + tables.drift * h) + phase + reward[o]
-                            if x <= m:
-                                sum_upper[k] += p * idle_upper
-                                sum_lower[k] += p * idle_lower
-                                sum_m[k] += p * idle_slope
-                                continue
-                            while line < line_end.shape[0] and line_end[line] < x:
-                                line += 1
-                            sum_lower[k] += p * (line_height[line] + line_slope[line] * x)
-                            sum_g[k] += p * line_slope[line]
-                            while after < point.shape[0] and point[after] < x:
-                                after += 1
-                            if after == 0:
-                                sum_upper[k] += p * point_value[0]
-                            elif after == point.shape[0]:
-                                sum_upper[k] += p * max(x, point_value[after - 1])
-                            else:
-                                share = (x - point[after - 1]) / (point[after] - point[after - 1])
-                                sum_upper[k] += p * (
-                                    (1.0 - share) * point_value[after - 1] + share * point_value[after]
-                                )
-                        continue
-                    source = place[h + 1, next_state[o]] + g + jump[o]
-                    theta = part[o]
-                    if theta == 0.0:
-                        for k in range(n):
-                            sum_upper[k] += p * upper[source + k]
-                            sum_lower[k] += p * lower[source + k]
-                            sum_g[k] += p * slope_g[source + k]
-                            sum_m[k] += p * slope_m[source + k]
-                        continue
-                    up, down = kappa * theta, kappa * (1.0 - theta)
+    node = tables.step_layer[h] * S
+    for s in range(first_state, end_state):
+        if stop[0] != 0:
+            return
+        g, high = layout.low[h, s], layout.high[h, s]
+        n = high - g + 1
+        cell = place[h, s]
+        for x in range(cell + layout.pad[h, s], cell + high + 1):
+            upper[x] = idle_upper if x < cell + g else -np.inf
+            lower[x] = idle_lower
+            slope_g[x] = 0.0
+            slope_m[x] = idle_slope
+            choice[x] = nothing
+        if n <= 0:
+            continue
+        for row in range(pair_start[node + s], pair_start[node + s + 1]):
+            for k in range(n):
+                sum_upper[k] = 0.0
+                sum_lower[k] = 0.0
+                sum_g[k] = 0.0
+                sum_m[k] = 0.0
+            for o in range(outcome_start[row], outcome_start[row + 1]):
+                p = prob[o]
+                if next_state[o] == S or h == H - 1:
+                    line = 0
+                    after = 0
                     for k in range(n):
-                        x = source + k
-                        sum_upper[k] += p * ((1.0 - theta) * upper[x] + theta * upper[x + 1])
-                        from_below = lower[x] + slope_g[x] * up
-                        from_above = lower[x + 1] - slope_g[x + 1] * down
-                        below = from_below >= from_above
-                        sum_lower[k] += p * (from_below if below else from_above)
-                        sum_g[k] += p * (slope_g[x] if below else slope_g[x + 1])
-                        sum_m[k] += p * (slope_m[x] if below else slope_m[x + 1])
+                        x = kappa * (g + k + tables.drift * h) + phase + reward[o]
+                        if x <= m:
+                            sum_upper[k] += p * idle_upper
+                            sum_lower[k] += p * idle_lower
+                            sum_m[k] += p * idle_slope
+                            continue
+                        while line < line_end.shape[0] and line_end[line] < x:
+                            line += 1
+                        sum_lower[k] += p * (line_height[line] + line_slope[line] * x)
+                        sum_g[k] += p * line_slope[line]
+                        while after < point.shape[0] and point[after] < x:
+                            after += 1
+                        if after == 0:
+                            sum_upper[k] += p * point_value[0]
+                        elif after == point.shape[0]:
+                            sum_upper[k] += p * max(x, point_value[after - 1])
+                        else:
+                            share = (x - point[after - 1]) / (point[after] - point[after - 1])
+                            sum_upper[k] += p * ((1.0 - share) * point_value[after - 1] + share * point_value[after])
+                    continue
+                source = place[h + 1, next_state[o]] + g + jump[o]
+                theta = part[o]
+                if theta == 0.0:
+                    for k in range(n):
+                        sum_upper[k] += p * upper[source + k]
+                        sum_lower[k] += p * lower[source + k]
+                        sum_g[k] += p * slope_g[source + k]
+                        sum_m[k] += p * slope_m[source + k]
+                    continue
+                up, down = kappa * theta, kappa * (1.0 - theta)
                 for k in range(n):
-                    x = cell + g + k
-                    upper[x] = max(upper[x], sum_upper[k])
-                    if sum_lower[k] > lower[x]:
-                        lower[x] = sum_lower[k]
-                        slope_g[x] = sum_g[k]
-                        slope_m[x] = sum_m[k]
-                        choice[x] = row
+                    x = source + k
+                    sum_upper[k] += p * ((1.0 - theta) * upper[x] + theta * upper[x + 1])
+                    from_below = lower[x] + slope_g[x] * up
+                    from_above = lower[x + 1] - slope_g[x + 1] * down
+                    below = from_below >= from_above
+                    sum_lower[k] += p * (from_below if below else from_above)
+                    sum_g[k] += p * (slope_g[x] if below else slope_g[x + 1])
+                    sum_m[k] += p * (slope_m[x] if below else slope_m[x + 1])
+            for k in range(n):
+                x = cell + g + k
+                upper[x] = max(upper[x], sum_upper[k])
+                if sum_lower[k] > lower[x]:
+                    lower[x] = sum_lower[k]
+                    slope_g[x] = sum_g[k]
+                    slope_m[x] = sum_m[k]
+                    choice[x] = row - pair_start[node + s]

@@ -9,7 +9,7 @@ import numpy as np
 
 from maxatk.base import archive, checks
 from maxatk.base.checks import shown
-from maxatk.base.errors import InputError
+from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.types import Ints, Number
 from maxatk.learning.episodes import Episodes
 from maxatk.learning.ledger import LearningProgress, LearningReporter
@@ -17,6 +17,8 @@ from maxatk.learning.models import Model
 from maxatk.learning.sample_size import probability
 from maxatk.planning import Plan
 from maxatk.show.progress import reporter
+
+MOST_ROLLOUTS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +93,9 @@ def learn(
     """
     from maxatk.learning.adaptive import Adaptive
 
-    k = checks.integer(k, "k", least=1)
+    if checks.rollouts(k) > MOST_ROLLOUTS:
+        raise TooLargeError(f"learn takes at most {MOST_ROLLOUTS} rollouts, not {k}: each is bounded by itself")
+    k = checks.rollouts(k)
     error = float(checks.exact_number(epsilon, "epsilon"))
     if error <= 0:
         raise InputError(f"epsilon must be above 0, not {shown(epsilon)}")

@@ -22,7 +22,7 @@ from maxatk.learning.data import Data
 from maxatk.learning.models import CheckedModel
 from maxatk.learning.risk import Risk, series
 from maxatk.planning import CertifiedPlan
-from maxatk.planning.lattice import Lattice, common_step
+from maxatk.planning.lattice import Lattice, RealLattice, WholeLattice, common_step
 from maxatk.problem.rows import offsets
 
 _NEAR, _FAR = 2.0 ** (np.arange(-48, 1) / 4), 2.0 ** (np.arange(-48, 49) / 4)
@@ -60,7 +60,9 @@ def upper_bound(model: CheckedModel, data: Data, plan: CertifiedPlan, epsilon: f
     ends = np.array([math.floor(least / kappa), top])
     knots, values = ends, kappa * ends  # of the curve after the present rollout: at first, what is in hand
     with Workers() as workers:
-        for i in range(plan.k - 1, -1, -1):
+        i = plan.k
+        while i > 0:
+            i -= 1
             points = [plan.start] if i == 0 else plan.curves[i].point.tolist()
             wanted = {max(math.floor(float(lattice.steps(m))), math.floor(least / kappa)) for m in points}
             ms = sorted(m for m in wanted if m < top)
@@ -69,11 +71,15 @@ def upper_bound(model: CheckedModel, data: Data, plan: CertifiedPlan, epsilon: f
                 return sweep.start_value(m, *after)
 
             bounds = workers.map(start_value, ms)
+            before = knots, values
             knots, values = np.array([*ms, top]), np.array([*bounds, kappa * top])
+            steady = np.array_equal(knots, before[0]) and np.array_equal(values, before[1])
+            if steady and i > 1 and plan.curves[i] is plan.curves[1]:  # so are all the earlier ones
+                i = 1
     size = 2.0**12 * span * (10 + abs(math.log(span))) + abs(least) + abs(most)
     rounding = plan.k * (model.horizon * (sweep.longest + 16) + 16) * 2.0**-52 * size
     rounding += plan.k * model.horizon * sweep.off_lattice
-    chords = 0.0 if lattice.exact else chord_cost(plan.k, model.horizon) * kappa
+    chords = 0.0 if lattice.whole else chord_cost(plan.k, model.horizon) * kappa
     return Bound(min(float(values[0]) + rounding, most), sweep.rows_that_matter(), rounding + chords)
 
 
@@ -87,10 +93,10 @@ def choose_lattice(model: CheckedModel, plan: CertifiedPlan, epsilon: float) -> 
     step: Fraction | None = common_step(plan.mdp)
     if step is not None and most - least <= MOST_POINTS * step:
         share = series(step.numerator) * series(step.denominator) / 2
-        return Paid(Lattice(plan.mdp, float(step), exact=True), f"lattice of step {step}", share)
+        return Paid(WholeLattice(plan.mdp, float(step)), f"lattice of step {step}", share)
     fine = 20 * chord_cost(plan.k, model.horizon) * (most - least) / epsilon
     power = min(max(math.ceil(math.log2(max(fine, 1))), 6), 12)
-    lattice = Lattice(plan.mdp, (most - least) / 2**power, exact=False)
+    lattice = RealLattice(plan.mdp, (most - least) / 2**power)
     return Paid(lattice, f"lattice of 2**{power} steps", series(power) / 2)
 
 
@@ -114,8 +120,8 @@ class _Sweep:
     def __init__(self, model: CheckedModel, data: Data, lattice: Lattice, log: float) -> None:
         row, next_state, reward, n = data.columns()
         steps = lattice.steps(reward)
-        jump = np.rint(steps) if lattice.exact else np.floor(steps)
-        self.off_lattice = float(np.abs(reward - lattice.kappa * jump).max()) if lattice.exact else 0.0
+        jump = np.rint(steps) if lattice.whole else np.floor(steps)
+        self.off_lattice = float(np.abs(reward - lattice.kappa * jump).max()) if lattice.whole else 0.0
         self.longest = int(np.bincount(row).max())
         greatest = np.full(model.n_rows, model.most_reward) if model.rewards is None else model.rewards
         rise = np.ceil(lattice.steps(greatest)).astype(np.int64)
@@ -128,7 +134,7 @@ class _Sweep:
             prob=n / data.counts[row],
             next_state=next_state,
             jump=jump.astype(np.int64),
-            part=np.zeros(len(steps)) if lattice.exact else steps - jump,
+            part=np.zeros(len(steps)) if lattice.whole else steps - jump,
             risk=risk,
             rise=rise,
             may_end=model.may_end,

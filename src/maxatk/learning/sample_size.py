@@ -69,10 +69,8 @@ def sample_size(
     S, A, H, K = _sizes(n_states, n_actions, horizon, k)
     error, risk = _epsilon(epsilon, H), probability(delta, "delta")
     b = S if outcomes is None else checks.integer(outcomes, "outcomes", least=1)
-    if constants not in CONSTANTS:
-        raise InputError(f"constants must be one of {', '.join(CONSTANTS)}, not {shown(constants)}")
-    if not isinstance(homogeneous, bool):
-        raise InputError(f"homogeneous must be true or false, not {shown(homogeneous)}")
+    checks.one_of(constants, CONSTANTS, "constants")
+    checks.boolean(homogeneous, "homogeneous")
     # Floats such as 0.3 fall short of what they stand for: without this, 9/0.3 would be 31.
     cells = math.ceil((9 if constants == "paper" else 4) * H / error * (1 - Fraction(1, 10**12)))
     log = _log_histories(S, A, H, K, cells, risk, 1 if constants == "paper" else S)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maxatk.base.checks import shown
+from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.learning.learn import Learned
 from maxatk.learning.models import CheckedModel
@@ -38,15 +38,14 @@ class Uniform:
 
     def __post_init__(self) -> None:
         for name, options in (("constants", CONSTANTS), ("planner", PLANNERS)):
-            if getattr(self, name) not in options:
-                raise InputError(f"{name} must be one of {', '.join(options)}, not {shown(getattr(self, name))}")
+            checks.one_of(getattr(self, name), options, name)
 
     def settings(self) -> dict[str, Any]:
         """What a checkpoint of this learner belongs to."""
         return {"name": "uniform", "constants": self.constants, "planner": self.planner}
 
     def ledger(self, source: Any, k: int, rng: np.random.Generator, **arguments: Any) -> RowLedger:
-        """Rows of a generative model, ``source``, drawn from ``rng``, whatever ``k``; ``arguments`` are the ledger's."""
+        """Rows of a generative model, ``source``, from ``rng``, whatever ``k``; ``arguments`` are the ledger's."""
         return RowLedger(CheckedModel(source), rng, **arguments)
 
     def learn(self, ledger: RowLedger, k: int, epsilon: float, delta: float) -> Learned:

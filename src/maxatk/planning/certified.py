@@ -4,7 +4,7 @@ Inside a rollout the best return ``M`` does not change, so all that one rollout 
 curve ``U_i(m)``. Curves are built from the last to the first; each needs only some *knots*, and a knot is a *slice*:
 one rollout swept backwards with ``m`` held fixed. Where all rewards are multiples of a common step the sweep is exact,
 and only what lies between the knots is uncertain; otherwise chords above and planes below bound what lies between
-lattice points, too, and the lattice is refined until the interval is as narrow as asked.
+lattice points, too, and the lattice is refined until the interval is as narrow as asked (docs/theory/planner.md).
 
 Whatever is known at any moment is kept in one place, so that a search that is stopped has something to give back: the
 best policy of those that a pass over a lattice found, those that an unfinished pass leaves, and the one that maximises
@@ -13,10 +13,11 @@ the mean in every rollout.
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -25,13 +26,15 @@ from maxatk.base import checks, stopping
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.returns import floats_around
 from maxatk.base.stopping import StoppedError
-from maxatk.base.types import Floats
 from maxatk.base.workers import Workers
+from maxatk.engines.crew import Crew
 from maxatk.planning.certified_plan import Certificate, CertifiedPlan
-from maxatk.planning.curves import Curve, Curves, distance, from_knots, identity
-from maxatk.planning.lattice import Bounds, Lattice, common_step, last_rollout, returns_apart, solve_slices
+from maxatk.planning.curves import Bounds, Curve, Curves, build, distance, from_knots, identity
+from maxatk.planning.elsewhere import Elsewhere
+from maxatk.planning.floor import repeated_mean
+from maxatk.planning.lattice import Lattice, RealLattice, WholeLattice, common_step, returns_apart
 from maxatk.planning.plan import Progress, Reporter, Status
-from maxatk.policies import MarkovPolicy
+from maxatk.planning.sweeper import DEVICES, Sweeper, last_rollout, solve_slices, sweeper_on
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
 
@@ -39,7 +42,6 @@ EXACT_POINTS = 50_000  # a lattice of at most so many points is swept exactly, w
 TABLE_POINTS = 2**22  # of a table that holds the last curve at all lattice points
 FIRST_KNOTS = 7  # with the floor, two sweeps of four
 COARSE_POINTS = 128  # of the first lattice for rewards without a common step
-FEW_ATOMS = 20_000  # histories that are followed to see what the mean-optimal policy earns
 
 
 @dataclass(frozen=True)
@@ -51,13 +53,19 @@ class Certified:
             possible return and the value of a single rollout.
         time_limit: seconds after which the best interval so far is returned.
         max_memory: bytes that the tables of slices may take together; by default half of the memory that there is.
-        threads: how many slices are swept at once; by default one per core. Results do not depend on it.
+        threads: how many threads sweep; by default one per core. Results do not depend on it.
+        device: ``"cpu"``, ``"gpu"`` for the first CUDA device (extra ``gpu``), or ``"auto"`` for a GPU if there is one.
+            On a GPU ``max_memory`` is that of the device, by default nine tenths of what is free.
+        executor: any :class:`concurrent.futures.Executor`, such as :class:`maxatk.engines.Ray`: slices are swept by its
+            workers, each on the device. What workers lose is swept here. Results do not depend on it.
     """
 
     tol: float | None = None
     time_limit: float | None = None
     max_memory: float | None = None
     threads: int | None = None
+    device: str = "cpu"
+    executor: Executor | None = None
 
     def __post_init__(self) -> None:
         for name in ("tol", "time_limit", "max_memory"):
@@ -66,13 +74,20 @@ class Certified:
                 raise InputError(f"{name} must not be negative, but is {value}")
         if self.threads is not None:
             checks.integer(self.threads, "threads", least=1)
+        if self.device not in DEVICES:
+            raise InputError(f"device must be one of {', '.join(map(repr, DEVICES))}, not {checks.shown(self.device)}")
+        if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
+            raise InputError(f"executor must be a concurrent.futures.Executor, not {checks.shown(self.executor)}")
 
     def solve(self, mdp: MDP, objective: Objective, progress: Reporter | None = None) -> CertifiedPlan:
         """Plan ``mdp`` for ``objective``; ``progress`` is as :func:`maxatk.solve` hands it."""
-        memory = float(checks.memory() / 2 if self.max_memory is None else self.max_memory)
+        memory = None if self.max_memory is None else float(self.max_memory)
         with Workers(self.threads) as workers:
+            sweeper = sweeper_on(self.device, memory, workers)
+            if self.executor is not None:
+                sweeper = Elsewhere(Crew(self.executor, mdp), sweeper, self.device)
             with stopping.scope(patient=True):
-                search = _Search(mdp, objective, self.tol, workers, memory, progress)
+                search = _Search(mdp, objective, self.tol, sweeper, self.device, progress)
             with stopping.scope(None if self.time_limit is None else self.time_limit - search.seconds):
                 return search.run()
 
@@ -97,13 +112,13 @@ class _Search:
         mdp: MDP,
         objective: Objective,
         tol: float | None,
-        workers: Workers,
-        memory: float,
+        sweeper: Sweeper,
+        device: str,
         report: Reporter | None,
     ) -> None:
         self.mdp, self.objective = mdp, objective
         self.k, self.best_so_far = objective.k, objective.best_so_far
-        self._workers, self._memory, self._report = workers, memory, report
+        self._sweeper, self._device, self._report = sweeper, device, report
         self._began, self._slices = time.perf_counter(), 0
         # What takes one pass over the problem is not part of the search: without it nothing could be said.
         self.least, self.most = mdp.return_range
@@ -112,9 +127,9 @@ class _Search:
         self._most_outcomes = int(np.diff(mdp.outcome_start).max())
         self.tol = 1e-3 * max(self.most - self.mean, 0.0) if tol is None else float(tol)
         # What is known: the best pass, the least upper bound, and what repeating the mean-optimal policy earns.
-        self._found = self._unfinished(self._first_lattice(), Curves(self.k, (identity(self.least, self.most),)))
-        self._upper = self._found.upper
-        mean = self.mean - self.rounding(self._found.lattice)
+        self._best = self._unfinished(self._first_lattice(), Curves(self.k, (identity(self.least, self.most),)))
+        self._upper = self._best.upper
+        mean = self.mean - self.rounding(self._best.lattice)
         self._repeated = max(self._floats_of_best[0], self.least, mean)
 
     @property
@@ -144,9 +159,8 @@ class _Search:
         return self._plan(status)
 
     def _plan(self, status: Status | None) -> CertifiedPlan:
-        found = self._found
-        lower = self._lower
-        rounding = self.rounding(found.lattice)
+        best, lower = self._best, self._lower
+        rounding = self.rounding(best.lattice)
         upper = max(self._upper, lower)
         if status is None or upper - lower <= self.tol:
             status = Status.WITHIN_TOL if upper - lower <= self.tol else Status.ROUNDING
@@ -158,34 +172,35 @@ class _Search:
             status=status,
             stats={
                 "slices": self._slices,
-                "lattice_step": found.lattice.kappa,
-                "exact_lattice": float(found.lattice.exact),
-                "knots": sum(len(curve.line_slope) for curve in found.curves.tail[:-1]),
+                "lattice_step": best.lattice.kappa,
+                "exact_lattice": float(best.lattice.whole),
+                "knots": sum(len(curve.line_slope) for curve in best.curves.tail[:-1]),
                 "tol": self.tol,
                 "rounding": rounding,
                 "seconds": self.seconds,
             },
-            lattice=found.lattice,
-            curves=found.curves,
-            start=found.start,
-            certificate=Certificate(self.tol, rounding, found.gap, self._repeats),
+            lattice=best.lattice,
+            curves=best.curves,
+            start=best.start,
+            device=self._device,
+            certificate=Certificate(self.tol, rounding, best.gap, self._repeats),
         )
 
     @property
     def _repeats(self) -> bool:
         """Whether repeating the mean-optimal policy is surer to earn more than what the passes found."""
-        return self._repeated > self._found.lower + self.rounding(self._found.lattice)
+        return self._repeated > self._best.lower + self.rounding(self._best.lattice)
 
     @property
     def _lower(self) -> float:
         """What the best policy known is sure to earn."""
-        return max(self._repeated if self._repeats else self._found.lower, self._floats_of_best[0])
+        return max(self._repeated if self._repeats else self._best.lower, self._floats_of_best[0])
 
-    def _keep(self, found: _Pass) -> None:
+    def _keep(self, new: _Pass) -> None:
         """Lower bound and policy come from one pass, and the better one is kept; upper bounds may be of any."""
-        self._upper = min(self._upper, found.upper)
-        if found.lower > self._found.lower:
-            self._found = found
+        self._upper = min(self._upper, new.upper)
+        if new.lower > self._best.lower:
+            self._best = new
 
     def _tell(self, rollout: int) -> None:
         if self._report is not None:
@@ -198,7 +213,7 @@ class _Search:
 
     def _rounding_of_one(self, lattice: Lattice) -> float:
         H = self.mdp.horizon
-        size = lattice.largest + abs(self.incumbent) + H * lattice.kappa * (not lattice.exact)
+        size = lattice.largest + abs(self.incumbent) + lattice.blur
         return (H * (4 * self._most_outcomes + 16) + 32) * 2.0**-53 * size + H * lattice.error
 
     # The search: finer and finer lattices.
@@ -206,9 +221,9 @@ class _Search:
     def _first_lattice(self) -> Lattice:
         """The lattice of a common step if that has few points, else a coarse one."""
         if self._step is not None and returns_apart(self.mdp) <= EXACT_POINTS * self._step:
-            return Lattice(self.mdp, float(self._step), exact=True)
+            return WholeLattice(self.mdp, float(self._step))
         span, size = self.most - self.least, float(np.abs(self.mdp.reward).max())
-        return Lattice(self.mdp, max(max(span, 1e-3 * size, 1e-300) / COARSE_POINTS, self._finest), exact=False)
+        return RealLattice(self.mdp, max(max(span, 1e-3 * size, 1e-300) / COARSE_POINTS, self._finest))
 
     @cached_property
     def _step(self) -> Fraction | None:
@@ -222,50 +237,39 @@ class _Search:
 
     def _search(self) -> None:
         """Passes over finer and finer lattices, until the interval is narrow enough, or as narrow as can be."""
-        lattice = self._found.lattice
+        lattice = self._best.lattice
         if self.incumbent >= self.most:  # nothing can be improved
             return
         if self.k == 1 and self.incumbent <= self.least:  # all that counts is the mean
             self._upper = min(self._upper, self.mean + self.rounding(lattice))
             return
-        self._repeated = max(self._repeated, self._repeat())
+        self._repeated = max(self._repeated, repeated_mean(self.mdp, self.k, self.best_so_far))
         self._tell(self.k)
         while self._width > self.tol:
             self._pass(lattice)
-            if lattice.exact or lattice.kappa <= self._finest:
+            if lattice.whole or lattice.kappa <= self._finest:
                 return
             # Where time may run out, what is half done is lost: smaller strides.
             least = 1 / 4 if stopping.current().timed else 1 / 16
             stride = min(max((0.7 * self.tol / max(self._width, 1e-300)) ** 0.6, least), 1 / 2)
             kappa = max(lattice.kappa * stride, self._finest)
-            exact = self._step is not None and kappa <= self._step
-            lattice = Lattice(self.mdp, float(self._step) if exact and self._step is not None else kappa, exact)
+            if self._step is not None and kappa <= self._step:
+                lattice = WholeLattice(self.mdp, float(self._step))
+            else:
+                lattice = RealLattice(self.mdp, kappa)
 
     @property
     def _width(self) -> float:
         return self._upper - self._lower
 
-    def _repeat(self) -> float:
-        """What the mean-optimal policy earns at least if it is repeated: a floor under all that is claimed."""
-        from maxatk.evaluation.in_floats import carry
-
-        rows, _ = self.mdp.mean_optimal
-        policy = MarkovPolicy(self.mdp.action[rows], self.k, self.best_so_far)
-        share = 1e-3 * self.tol / self.mdp.horizon
-        return carry(self.mdp, policy, share, FEW_ATOMS).bounds()[0]
-
     def _pass(self, lattice: Lattice) -> None:
         """All curves from the last to the first, on one lattice. Each is finished before the next one is begun."""
         curves = Curves(self.k, (identity(self.least, self.most),))
         gap = 0.0  # the largest between the bounds of the curve at hand
-        # On an exact lattice only knots cost accuracy; otherwise they share the tolerance with the lattice.
-        budget = max(self.tol - 2 * self.rounding(lattice), 0.0) * (1.0 if lattice.exact else 0.5)
+        tol = max(self.tol - 2 * self.rounding(lattice), 0.0)
         for i in range(self.k - 1, 0, -1):
-            # The last curve's knots cost nothing, so it takes little; the others share what is left.
-            left = max(budget - gap, 0.0) if lattice.exact else budget
-            share = left / 20 if i == self.k - 1 else left / (i if lattice.exact else self.k - 1)
             after = curves[i + 1]
-            curve, gap = self._curve(lattice, i, after, gap, share)
+            curve, gap = self._curve(lattice, i, after, gap, lattice.share(tol, gap, i, self.k))
             curves = curves.with_earlier(curve)
             self._keep(self._unfinished(lattice, curves))
             self._tell(i)
@@ -284,7 +288,7 @@ class _Search:
         if start >= self.most:
             return self.most, float(after.lower(self.incumbent)), self.most
         self._slices += 1
-        bounds = solve_slices(lattice, after, gap, [start], self._workers.map, self._memory)
+        bounds = solve_slices(self._sweeper, lattice, after, gap, [start])
         return start, float(bounds.lower[0]), min(float(bounds.upper[0]), self.most)
 
     def _unfinished(self, lattice: Lattice, curves: Curves) -> _Pass:
@@ -305,7 +309,7 @@ class _Search:
         flat = min(after.flat_to, self.most)
         if flat <= self.least:
             return self.least
-        return lattice.kappa * lattice.index(flat) if lattice.exact else flat
+        return lattice.knot(flat)
 
     # One curve.
 
@@ -322,33 +326,38 @@ class _Search:
         inner = after.line_knot[(after.line_knot > floor) & (after.line_knot < self.most)]
         useful = inner[:: max(len(inner) // FIRST_KNOTS, 1)].tolist()
         knots = [floor, *self._incumbent_above(floor), *useful]
-        return self._build(lattice, self._by_slices(lattice, after, gap), knots, share, lattice.exact)
+        by_slices = partial(self._by_slices, lattice, after, gap)
+        return build(by_slices, knots, self.most, partial(self._enough, lattice, share), lattice.knot_step)
 
-    def _by_slices(self, lattice: Lattice, after: Curve, gap: float) -> Callable[[Sequence[float]], Bounds]:
-        """A function that bounds a curve at some knots by a slice for each."""
+    def _by_slices(self, lattice: Lattice, after: Curve, gap: float, knots: Sequence[float]) -> Bounds:
+        """Bounds of a curve at some knots, by a slice for each."""
+        self._slices += len(knots)
+        return solve_slices(self._sweeper, lattice, after, gap, knots)
 
-        def solve(knots: Sequence[float]) -> Bounds:
-            self._slices += len(knots)
-            memory = self._memory / self._workers.threads
-            return solve_slices(lattice, after, gap, knots, self._workers.map, memory)
+    def _enough(self, lattice: Lattice, share: float, gap: float) -> float:
+        """How exact knots are to make a curve, if they themselves are uncertain by ``gap`` at most.
 
-        return solve
+        Knots far more exact than the lattice would be wasted on it; all curves together lose an eighth.
+        """
+        noise = 2.0**-48 * (lattice.largest + abs(self.incumbent))  # no knot is worth less than this
+        return max(share, noise, gap / (8 * self.k))
 
     def _last_curve(self, lattice: Lattice, after: Curve, share: float) -> tuple[Curve, float]:
         """The last rollout's curve: one sweep holds it at all lattice points, and only some are kept as knots.
 
         Far down it is at least the mean, which a policy earns that maximises the mean, and at most what it is at the
-        lowest point of the table.
+        lowest point of the table (docs/theory/planner.md, 4).
         """
-        end, top = lattice.index(self.least), lattice.index(self.most) + (0 if lattice.exact else 1)
+        enough = partial(self._enough, lattice, share)
+        by_slices = partial(self._by_slices, lattice, after, 0.0)
+        end, top = lattice.index(self.least), lattice.last_index(self.most)
         bottom = max(end, lattice.index(self.mean - 2 * (self.most - self.mean)))
         while True:
             if top - bottom > TABLE_POINTS:  # most of the points would be empty
                 knots = [self.least, *self._incumbent_above(self.least)]
-                by_slices = self._by_slices(lattice, after, 0.0)
-                return self._build(lattice, by_slices, knots, share, lattice.exact, mean=self.mean)
+                return build(by_slices, knots, self.most, enough, lattice.knot_step, self.mean)
             self._slices += 1
-            (table,) = self._workers.map(last_rollout, [lattice], [bottom], [top], [after], [self._memory])
+            table = last_rollout(self._sweeper, lattice, bottom, top, after)
             if bottom == end or table.upper[0] - self.mean <= share / 2:
                 break
             bottom = max(end, top - 4 * (top - bottom) - 1)
@@ -360,74 +369,16 @@ class _Search:
 
         def look_up(m: float) -> tuple[float, float, float]:
             if m in incumbent:
-                (found,) = zip(*solve_slices(lattice, after, 0.0, [m], self._workers.map, self._memory), strict=True)
-                return found
+                (bounds,) = zip(*solve_slices(self._sweeper, lattice, after, 0.0, [m]), strict=True)
+                return bounds
             at = round(m / lattice.kappa) - bottom
             return table.upper[at], table.lower[at], table.slope[at]
 
-        def solve(knots: Sequence[float]) -> Bounds:
+        def from_table(knots: Sequence[float]) -> Bounds:
             return Bounds(*np.array([look_up(m) for m in knots]).T)
 
-        return self._build(lattice, solve, [floor, *incumbent], share, on_lattice=True, mean=self.mean)
+        return build(from_table, [floor, *incumbent], self.most, enough, lattice.kappa, self.mean)
 
     def _incumbent_above(self, floor: float) -> list[float]:
         """The incumbent is a knot of every curve, since it may stay the best return for long."""
         return [self.incumbent] if floor < self.incumbent < self.most else []
-
-    def _build(
-        self,
-        lattice: Lattice,
-        solve: Callable[[Sequence[float]], Bounds],
-        knots: list[float],
-        share: float,
-        on_lattice: bool,
-        mean: float = -math.inf,
-    ) -> tuple[Curve, float]:
-        """A curve from its first knots (the floor first), with more where tangents cross until what lies between two
-        knots is uncertain by at most ``share`` more than the knots are; and the largest gap.
-
-        Up to the floor the curve is flat, unless ``mean`` is what it is at least there.
-        """
-        floor = knots[0]
-        noise = 2.0**-48 * (lattice.largest + abs(self.incumbent))  # no knot is worth less than this
-        known: dict[float, tuple[float, float, float]] = {self.most: (self.most, self.most, 1.0)}
-        new = sorted(set(knots))
-        while True:
-            known |= dict(zip(new, zip(*solve(new), strict=True), strict=True))
-            m = np.array(sorted(known))
-            upper, lower, slope = np.array([known[x] for x in m.tolist()]).T
-            if mean == -math.inf:
-                slope = np.where(m <= floor, 0.0, slope)
-            # Knots far more exact than the lattice would be wasted on it; all curves together lose an eighth.
-            enough = max(share, noise, float((upper - lower).max()) / (8 * self.k))
-            new, gap = _between(m, upper, lower, slope, enough, lattice.kappa if on_lattice else None)
-            if not new:
-                curve = from_knots(floor, self.most, m[:-1], upper[:-1], lower[:-1], slope[:-1], mean)
-                return curve, max(gap, float(upper[0] - curve.lower(-math.inf)))
-
-
-def _between(
-    m: Floats, upper: Floats, lower: Floats, slope: Floats, share: float, kappa: float | None
-) -> tuple[list[float], float]:
-    """Where tangents of neighbouring knots cross too far below the chord, and the largest gap anywhere.
-
-    With ``kappa`` only lattice points count, since the best return lies on one: the two beside the crossing.
-    """
-    new: list[float] = []
-    largest = float((upper - lower).max())
-    for i in range(len(m) - 1):
-        (a, b), (sa, sb) = m[i : i + 2].tolist(), slope[i : i + 2].tolist()
-        turn = (lower[i + 1] - sb * b - lower[i] + sa * a) / (sa - sb) if sa < sb else (a + b) / 2
-        turn = min(max(turn, a), b)
-        places = [turn] if kappa is None else [kappa * math.floor(turn / kappa), kappa * math.ceil(turn / kappa)]
-        tiny = 1e-9 * (m[-1] - m[0]) if kappa is None else 1e-6 * kappa  # a knot itself is not between
-        worst, place = -math.inf, a
-        for x in places:
-            if a + tiny < x < b - tiny:
-                chord = upper[i] + (upper[i + 1] - upper[i]) * ((x - a) / (b - a))
-                gap = float(chord - max(lower[i] + sa * (x - a), lower[i + 1] + sb * (x - b)))
-                worst, place = max((worst, place), (gap, x))
-        largest = max(largest, worst)
-        if worst - max(upper[i] - lower[i], upper[i + 1] - lower[i + 1]) > share:
-            new.append(place)
-    return new, largest

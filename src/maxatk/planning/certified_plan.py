@@ -16,10 +16,12 @@ from maxatk.base.archive import Archive
 from maxatk.base.errors import InputError
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
+from maxatk.base.workers import Workers
 from maxatk.planning.curves import Curve, Curves
-from maxatk.planning.lattice import Lattice, Slice
+from maxatk.planning.lattice import Lattice, RealLattice, WholeLattice
 from maxatk.planning.plan import Plan, Status
 from maxatk.planning.slice_policy import SlicePolicy
+from maxatk.planning.sweeper import solve_slices, sweeper_on
 from maxatk.problem import formats
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
@@ -50,6 +52,7 @@ class CertifiedPlan(Plan):
     curves: Curves = field(repr=False)  # U_0 to U_K
     start: float  # the best return that stands for the incumbent in the first rollout
     certificate: Certificate = field(repr=False)  # what the bounds rest on
+    device: str = "cpu"  # where slices are swept that the policy needs
 
     @property
     def policy(self) -> "CertifiedPolicy":
@@ -74,9 +77,11 @@ class CertifiedPlan(Plan):
             return lower - rounding, min(upper + rounding, most)
         after = self.curves[1]
         start = min(max(x, after.flat_to), most)
-        upper, lower, _ = Slice(self.lattice, self.lattice.tables, after, start).at_start()[:, 0].tolist()
-        if self.lattice.exact:  # the next rollout meets lattice points, whose gap is known, and m itself
-            upper = lower + max(self.certificate.gap_after_first, float(after.upper(start) - after.lower(start)))
+        # On a whole lattice the next rollout meets lattice points, whose gap is known, and m itself.
+        gap = max(self.certificate.gap_after_first, float(after.upper(start) - after.lower(start)))
+        with Workers() as workers:
+            bounds = solve_slices(sweeper_on(self.device, None, workers), self.lattice, after, gap, [start])
+        lower, upper = float(bounds.lower[0]), float(bounds.upper[0])
         same = best == self.best_so_far or max(best, self.best_so_far) <= least
         return self._as_planned(x, same, lower - rounding, min(upper + rounding, most))
 
@@ -94,6 +99,7 @@ class CertifiedPlan(Plan):
             path: the file, which is whole or not there: it is written beside ``path`` and then moved.
             with_problem: whether the file holds the problem, too, so that it can be read without it.
         """
+        checks.boolean(with_problem, "with_problem")
         tail = self.curves.tail
         arrays = {f"{name}{i}": getattr(curve, name) for i, curve in enumerate(tail) for name in Curve.arrays()}
         arrays["floor"] = np.array([curve.floor for curve in tail])
@@ -113,7 +119,7 @@ class CertifiedPlan(Plan):
             "status": str(self.status),
             "stats": dict(self.stats),
             "kappa": self.lattice.kappa,
-            "exact": self.lattice.exact,
+            "exact": self.lattice.whole,
             "start": self.start,
             "certificate": dataclasses.asdict(self.certificate),
         }
@@ -135,6 +141,8 @@ def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPla
     True
     """
     given = mdp
+    if given is not None and not isinstance(given, MDP):
+        raise InputError(f"mdp must be a maxatk.MDP, not {checks.shown(given)}")
 
     def plan(file: Archive) -> CertifiedPlan:
         numbers = file.header
@@ -147,9 +155,10 @@ def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPla
             raise InputError(f"it has {len(floor)} curves, but {k} rollouts")
         kappa, start, lower, upper = (_number(numbers, name) for name in ("kappa", "start", "lower", "upper"))
         least, most = mdp.return_range
-        if kappa <= 0 or lower > upper or not least <= start <= most:
+        widest = max(abs(least), abs(most), most - least)
+        if not widest <= 2**52 * kappa or lower > upper or not least <= start <= most:
             raise InputError("its numbers make no sense")
-        lattice = Lattice(mdp, kappa, _bool(numbers, "exact"))
+        lattice = (WholeLattice if _bool(numbers, "exact") else RealLattice)(mdp, kappa)
         tail = tuple(
             Curve(float(floor[i]), **{name: file.array(f"{name}{i}", "<f8") for name in Curve.arrays()})
             for i in range(len(floor))
@@ -203,8 +212,9 @@ class CertifiedPolicy(SlicePolicy):
     """Acts on the slices of a plan's curves, as its certificate demands: it earns at least the plan's ``lower``."""
 
     def __init__(self, plan: CertifiedPlan) -> None:
-        repeats_mean = plan.certificate.repeats_mean
-        super().__init__(plan.lattice, plan.curves, plan.start, plan.best_so_far, repeats_mean=repeats_mean)
+        repeats_mean, device = plan.certificate.repeats_mean, plan.device
+        planned = (plan.lattice, plan.curves, plan.start, plan.best_so_far)
+        super().__init__(*planned, repeats_mean=repeats_mean, device=device)
         self._plan = plan
 
     def certificate(self, mdp: MDP) -> tuple[float, float] | None:

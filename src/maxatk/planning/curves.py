@@ -8,8 +8,9 @@ Every ``U_i`` is convex, nondecreasing, 1-Lipschitz and at least ``m``; it is fl
 import dataclasses
 import math
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -87,6 +88,14 @@ class Curve:
         return self.line_knot[np.searchsorted(self.line_end, m)]
 
 
+class Bounds(NamedTuple):
+    """What slices are worth, by knot."""
+
+    upper: Floats  # [n]
+    lower: Floats  # [n]
+    slope: Floats  # [n] of the lower bound, in m
+
+
 @dataclass(frozen=True)
 class Curves:
     """``U_0`` to ``U_K``: the last of them one by one, and one that stands for all before them.
@@ -131,6 +140,62 @@ def from_knots(
     ends, heights, slopes, knots = _greatest([*lines, (1.0, 0.0, most)])
     point, value = _hull(np.append(m, most), np.append(upper, most))
     return Curve(floor, ends, heights, slopes, knots, point, value)
+
+
+def build(
+    solve: Callable[[Sequence[float]], Bounds],
+    knots: Sequence[float],
+    most: float,
+    enough: Callable[[float], float],
+    step: float | None,
+    mean: float = -math.inf,
+) -> tuple[Curve, float]:
+    """A curve and the largest gap between its bounds (docs/theory/planner.md, 2).
+
+    To its first ``knots``, the floor first, more are added where tangents cross, until what lies between two knots is
+    uncertain by at most ``enough`` more than they are themselves, by the largest gap at any knot. Knots are multiples
+    of ``step``, or lie anywhere. Up to the floor the curve is flat, unless ``mean`` is what it is at least there.
+    """
+    floor = knots[0]
+    known: dict[float, tuple[float, float, float]] = {most: (most, most, 1.0)}
+    new = sorted(set(knots))
+    while True:
+        known |= dict(zip(new, zip(*solve(new), strict=True), strict=True))
+        m = np.array(sorted(known))
+        upper, lower, slope = np.array([known[x] for x in m.tolist()]).T
+        if mean == -math.inf:
+            slope = np.where(m <= floor, 0.0, slope)
+        new, gap = _between(m, upper, lower, slope, enough(float((upper - lower).max())), step)
+        if not new:
+            curve = from_knots(floor, most, m[:-1], upper[:-1], lower[:-1], slope[:-1], mean)
+            return curve, max(gap, float(upper[0] - curve.lower(-math.inf)))
+
+
+def _between(
+    m: Floats, upper: Floats, lower: Floats, slope: Floats, share: float, kappa: float | None
+) -> tuple[list[float], float]:
+    """Where tangents of neighbouring knots cross too far below the chord, and the largest gap anywhere.
+
+    With ``kappa`` only lattice points count, since the best return lies on one: the two beside the crossing.
+    """
+    new: list[float] = []
+    largest = float((upper - lower).max())
+    for i in range(len(m) - 1):
+        (a, b), (sa, sb) = m[i : i + 2].tolist(), slope[i : i + 2].tolist()
+        turn = (lower[i + 1] - sb * b - lower[i] + sa * a) / (sa - sb) if sa < sb else (a + b) / 2
+        turn = min(max(turn, a), b)
+        places = [turn] if kappa is None else [kappa * math.floor(turn / kappa), kappa * math.ceil(turn / kappa)]
+        tiny = 1e-9 * (m[-1] - m[0]) if kappa is None else 1e-6 * kappa  # a knot itself is not between
+        worst, place = -math.inf, a
+        for x in places:
+            if a + tiny < x < b - tiny:
+                chord = upper[i] + (upper[i + 1] - upper[i]) * ((x - a) / (b - a))
+                gap = float(chord - max(lower[i] + sa * (x - a), lower[i + 1] + sb * (x - b)))
+                worst, place = max((worst, place), (gap, x))
+        largest = max(largest, worst)
+        if worst - max(upper[i] - lower[i], upper[i + 1] - lower[i + 1]) > share:
+            new.append(place)
+    return new, largest
 
 
 def distance(curve: Curve, other: Curve) -> float:

@@ -1,40 +1,25 @@
-"""A problem on a lattice of returns, and the slices of it that kernels sweep."""
+"""A problem on a lattice of returns: one that holds all rewards, or one between whose points they lie."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from maxatk import kernels
 from maxatk.base import stopping
 from maxatk.base.errors import TooLargeError
-from maxatk.base.types import Bools, Floats, Ints, Number
-from maxatk.planning.curves import Curve
+from maxatk.base.types import Bools, Floats, Ints, Ints32, Number
 from maxatk.problem.mdp import MDP
 
 MOST_POINTS = 2**22  # of a lattice that is tried as a common step
 LARGEST_DENOMINATOR = 10**6
-TOGETHER = 4  # knots that one sweep on an exact lattice takes
-
-
-class Bounds(NamedTuple):
-    """What slices are worth, by knot."""
-
-    upper: Floats  # [n]
-    lower: Floats  # [n]
-    slope: Floats  # [n] of the lower bound, in m
-
-
-class Map(Protocol):
-    """Anything that maps a function over a list: the built-in ``map``, a pool's ``map``, a cluster's."""
-
-    def __call__(self, function: Callable[[Any], Any], items: Iterable[Any], /) -> Iterable[Any]:
-        """``function`` of each item, in order."""
-        ...
+TOGETHER = 4  # knots that one sweep on a whole lattice takes
+FAR = 2.0**62  # beyond any index of a lattice point
 
 
 def simplest(x: Number) -> Fraction:
@@ -49,7 +34,7 @@ def common_step(mdp: MDP) -> Fraction | None:
     """The largest number that all rewards are multiples of, if they are multiples of anything sensible.
 
     Floats count as the simplest fraction that they round (0.1 as 1/10), also beside fractions; what that leaves out is
-    :attr:`Lattice.error`.
+    :attr:`WholeLattice.error`.
     """
     if mdp.exact_reward is not None:
         rewards = [simplest(r) if _is_float(r) else r for r in dict.fromkeys(mdp.exact_reward)]
@@ -60,13 +45,16 @@ def common_step(mdp: MDP) -> Fraction | None:
         rewards = [simplest(r) for r in floats.tolist()]
     if any(_is_float(r) and r.denominator > LARGEST_DENOMINATOR for r in rewards):
         return None
-    scale = math.lcm(*(r.denominator for r in rewards))
-    step = Fraction(math.gcd(*(int(r * scale) for r in rewards)), scale)
+    largest = max(map(abs, rewards)) * mdp.horizon
+    step = Fraction(0)
+    for r in rewards:
+        step = Fraction(math.gcd(step.numerator, r.numerator), math.lcm(step.denominator, r.denominator))
+        if largest > 2**52 * step > 0:  # it will only become less
+            return None
     if step == 0:
         return Fraction(1)
-    largest = max(map(abs, rewards)) * mdp.horizon
     spread = (max(rewards) - min(rewards)) * mdp.horizon  # states that no rollout reaches count, too
-    if returns_apart(mdp) > MOST_POINTS * step or spread > kernels.WIDEST // 2 * step or largest > 2**52 * step:
+    if returns_apart(mdp) > MOST_POINTS * step or spread > kernels.WIDEST // 2 * step:
         return None
     return step
 
@@ -87,33 +75,38 @@ def returns_apart(mdp: MDP) -> Fraction:
     return max(min(high - low, spread * mdp.horizon), Fraction(0))
 
 
+class Moves(NamedTuple):
+    """What outcomes add to returns on a lattice, beside the drift of every step."""
+
+    jump: Ints32  # [T] whole lattice steps, rounded down
+    part: Floats  # [T] what is left, 0 <= part < 1
+    most_left: Ints  # [H + 1, S] jumps that can still be gained if the rollout is not cut short, rounded up
+
+
 @dataclass(frozen=True)
-class Lattice:
-    """``mdp`` with its returns counted in steps of ``kappa``; ``exact`` where all rewards are multiples of it."""
+class Lattice(ABC):
+    """``mdp`` with its returns counted in steps of ``kappa``."""
 
     mdp: MDP
     kappa: float
-    exact: bool
+
+    whole: ClassVar[bool]  # whether all rewards are multiples of the step
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"mdp": self.mdp, "kappa": self.kappa}  # a copy derives the rest itself
+
+    @cached_property
+    def moves(self) -> Moves:
+        """What outcomes add to returns on the lattice."""
+        steps, part, most_left = self._in_steps(self.drift)
+        if np.abs(steps).max() * self.mdp.horizon >= kernels.WIDEST:
+            raise TooLargeError(f"a lattice of step {self.kappa:g} has too many points for these rewards")
+        return Moves(steps.astype(np.int32), part, most_left.astype(np.int64))
 
     @cached_property
     def tables(self) -> kernels.Tables:
         """The problem as kernels take it."""
-        mdp = self.mdp
-        drift = self._drift
-        left = np.arange(mdp.horizon, -1, -1)[:, None] * drift
-        if self.exact:
-            jump = np.rint(mdp.reward / self.kappa) - drift
-            part = np.zeros(len(jump))
-            most_left = np.rint(mdp.most / self.kappa) - left
-        else:
-            steps = (mdp.reward - drift * self.kappa) / self.kappa
-            jump = np.floor(steps)
-            part = np.clip(steps - jump, 0.0, 1.0)
-            most_left = np.ceil((mdp.most - left * self.kappa) / self.kappa + 1e-6)  # generous to the rounding here
-        if np.abs(jump).max() * mdp.horizon >= kernels.WIDEST:
-            raise TooLargeError(f"a lattice of step {self.kappa:g} has too many points for these rewards")
-        jump = jump.astype(np.int32)
-        first, last = self._reachable(jump, part, 0, mdp.start_state)
+        mdp, moves = self.mdp, self.moves
         return kernels.Tables(
             step_layer=mdp.step_layer,
             pair_start=mdp.pair_start,
@@ -121,239 +114,279 @@ class Lattice:
             prob=mdp.row_prob,
             next_state=mdp.next_state,
             reward=mdp.reward,
-            jump=jump,
-            part=part,
-            drift=drift,
-            most_left=most_left.astype(np.int64),
-            first=first,
-            last=last,
+            jump=moves.jump,
+            part=moves.part,
+            drift=self.drift,
+            most_left=moves.most_left,
+            reach=self._reachable(0, mdp.start_state),
         )
 
+    @abstractmethod
+    def _in_steps(self, drift: int) -> tuple[Floats, Floats, Floats]:
+        """Rewards beyond the drift in lattice steps, rounded down [T], what is left of them [T], and ``most_left``."""
+
     @cached_property
-    def _drift(self) -> int:
+    def drift(self) -> int:
         """The middle of the rewards in lattice steps, where they are far from 0 for their range; else 0."""
         low, high = float(self.mdp.reward.min()), float(self.mdp.reward.max())
         middle = (low + high) / 2
         return round(middle / self.kappa) if abs(middle) > 64 * (high - low + self.kappa) else 0
 
-    def _reachable(self, jump: Any, part: Any, step: int, states: Any) -> Any:
+    def _reachable(self, step: int, states: Any) -> kernels.Reach:
         mdp = self.mdp
         return stopping.run(
-            *(kernels.reachable, mdp.step_layer, mdp.pair_start, mdp.outcome_start, mdp.next_state, jump, part),
-            *(mdp.n_states, step, states),
+            *(kernels.reachable, mdp.step_layer, mdp.pair_start, mdp.outcome_start, mdp.next_state),
+            *(*self.moves, step, states),
         )
 
     def tables_from(self, step: int, state: int) -> kernels.Tables:
         """The tables with a return of 0 in ``state`` at ``step`` as the only start."""
-        first, last = self._reachable(self.tables.jump, self.tables.part, step, np.array([state], np.int32))
-        return self.tables._replace(first=first, last=last)
+        return self.tables._replace(reach=self._reachable(step, np.array([state], np.int32)))
 
     @cached_property
-    def error(self) -> float:
-        """How far a reward is from its place on an exact lattice, at most."""
-        if not self.exact:
-            return 0.0
-        rewards = self.mdp.exact_reward or tuple(Fraction(r) for r in np.unique(self.mdp.reward).tolist())
-        kappa = Fraction(self.kappa)
-        return max(float(abs(r - kappa * round(r / kappa))) for r in rewards)
-
-    def steps(self, amounts: Floats | float) -> Floats:
-        """Amounts in lattice steps; on an exact lattice what is whole but for rounding is whole."""
-        steps = np.asarray(amounts, np.float64) / self.kappa
-        if not self.exact:
-            return steps
-        whole = np.rint(steps)
-        return np.where(np.abs(steps - whole) < 1e-9 * np.maximum(np.abs(whole), 1), whole, steps)
-
-    def index(self, m: float, phase: float = 0.0) -> int:
-        """The greatest lattice point ``kappa * index + phase`` that is at most ``m``."""
-        nearest = round((m - phase) / self.kappa)
-        if self.exact and self.is_point(m - phase):
-            return nearest
-        below = math.floor((m - phase) / self.kappa)
-        return below if below * self.kappa + phase <= m else below - 1
-
-    def is_point(self, m: float) -> bool:
-        """Whether ``m`` is on the lattice, but for the rounding of sums of rewards."""
-        return bool(self.are_points(np.array([m]))[0])
-
-    def are_points(self, m: Floats) -> Bools:
-        """The same for many [n]."""
-        slack = self.mdp.horizon * (self.error + 2.0**-52 * self.largest)
-        return np.abs(m - self.kappa * np.rint(m / self.kappa)) <= min(slack, self.kappa / 4)
+    def work(self) -> float:
+        """How many products a layer takes on average where no window is cut by ``m``."""
+        reach = self.tables.reach
+        cells = np.maximum(reach.last.astype(np.int64) - reach.first + 1, 0).sum() / self.mdp.horizon
+        return float(cells * len(self.mdp.prob) / (len(self.mdp.pair_start) - 1))
 
     @cached_property
     def largest(self) -> float:
         """A bound on the size of every partial return."""
         return float(np.abs(self.mdp.reward).max()) * self.mdp.horizon
 
+    def steps(self, amounts: Floats | float) -> Floats:
+        """Amounts in lattice steps."""
+        return np.asarray(amounts, np.float64) / self.kappa
 
-class Slice:
-    """One slice: the best return held at ``m``, the curve ``after`` paid at the end. On an exact lattice, or several.
+    # What the two kinds differ in.
 
-    Args:
-        lattice: the problem.
-        tables: the lattice's, or those from another start.
-        after: the curve of the next rollout.
-        ms: the best return so far, at least the floor of ``after``; on an exact lattice there may be several.
-        shifts: the least and greatest return at the start, in lattice steps: (0, 0) but for sweeps over many returns.
-        phase: a return that is added to every lattice point.
-        keep: whether all layers are kept, for acting, or only two at a time.
-        memory: how many bytes the slice may take.
+    @property
+    @abstractmethod
+    def error(self) -> float:
+        """How far a reward is from where the lattice has it, at most."""
+
+    @property
+    @abstractmethod
+    def blur(self) -> float:
+        """How far the lattice walk of a rollout may drift from its true return."""
+
+    @abstractmethod
+    def index(self, m: float, phase: float = 0.0) -> int:
+        """The greatest lattice point ``kappa * index + phase`` that is at most ``m``."""
+
+    @abstractmethod
+    def last_index(self, most: float) -> int:
+        """A lattice point from which on nothing can be improved, where ``most`` is the greatest return."""
+
+    @abstractmethod
+    def points(self, step: int, so_far: Floats) -> Ints:
+        """The lattice points ``g`` at which a policy looks for returns [n] at a step."""
+
+    @abstractmethod
+    def place(self, step: int, so_far: float) -> tuple[int, float]:
+        """A lattice point and a phase that together are any return at all."""
+
+    @abstractmethod
+    def comes_to(self, step: int, state: Ints, g: Ints, so_far: Floats) -> Bools:
+        """Whether a rollout comes to each state with such a return, of lattice point ``g``, or drifts there: [n]."""
+
+    # Knots: best returns at which curves are bounded.
+
+    @property
+    @abstractmethod
+    def knot_step(self) -> float | None:
+        """Knots are multiples of this; None where they may lie anywhere."""
+
+    @abstractmethod
+    def knot(self, m: float) -> float:
+        """The greatest possible knot up to ``m``."""
+
+    @abstractmethod
+    def batches(self, knots: Sequence[float]) -> list[tuple[float, ...]]:
+        """Knots that are swept together. How many must not depend on the number of workers, since results would, in
+        their last digits."""
+
+    @abstractmethod
+    def carried(self, gap: float) -> float:
+        """What the largest gap of the next curve adds to the upper bounds that a sweep finds."""
+
+    @abstractmethod
+    def share(self, tol: float, gap: float, i: int, k: int) -> float:
+        """What the knots of curve ``i`` may cost of ``tol``, if the next curve has this ``gap``.
+
+        The last curve's knots cost nothing, so it takes little; the others share what is left.
+        """
+
+
+@dataclass(frozen=True)
+class WholeLattice(Lattice):
+    """All rewards are multiples of the step: sweeps are exact under the lower curve (docs/theory/planner.md, 6).
+
+    What does not expand differences passes the gap of a curve on to the one before.
     """
 
-    def __init__(
-        self,
-        lattice: Lattice,
-        tables: kernels.Tables,
-        after: Curve,
-        *ms: float,
-        shifts: tuple[int, int] = (0, 0),
-        phase: float = 0.0,
-        keep: bool = False,
-        memory: float = math.inf,
-    ) -> None:
-        self.lattice, self.tables, self.after, self.m, self.phase = lattice, tables, after, ms[0], phase
-        self._ms = ms
-        self.idle = (float(after.upper(ms[0])), float(after.lower(ms[0])), after.slope(ms[0]))
-        if max(map(abs, shifts)) >= kernels.WIDEST:
-            raise TooLargeError(
-                f"a return {lattice.kappa * max(map(abs, shifts)):.6g} away from all that is planned for"
-            )
-        low, pad, high, sizes, ends = stopping.run(kernels.windows, tables, *shifts, lattice.index(min(ms), phase))
-        self.final, end_place = _finished(ends)
-        first = len(self.final)
-        if keep:
-            layer_start = first + np.concatenate(([0], np.cumsum(sizes[:-1])))
-            total = first + int(sizes.sum())
-        else:
-            widest = int(sizes.max())
-            layer_start = first + widest * (np.arange(len(sizes)) % 2)
-            total = first + 2 * widest
-        needed = total * (16 * len(ms) if lattice.exact else 36) + 20 * low.size
-        if needed > memory:
-            raise TooLargeError(f"a slice would take {needed / 2**20:.0f} MiB")
-        self.size = needed  # bytes
-        self.layout = kernels.Layout(low, pad, high, kernels.places(pad, high, layer_start, end_place, tables.drift))
-        if lattice.exact:
-            self._sweep_exact(total)
-        else:
-            self._sweep_bounds(total)
+    whole: ClassVar[bool] = True
 
-    def _sweep_exact(self, total: int) -> None:
-        B, ends = len(self._ms), len(self.final)
-        self.lower, self.slope_m = np.empty(total * B), np.empty(total * B)
-        value = np.array([float(self.after.lower(m)) for m in self._ms])
-        slope = np.array([self.after.slope(m) for m in self._ms])
-        final = self.final[:, None]  # [ends, 1]
-        idle = final <= np.array([self.lattice.index(m, self.phase) for m in self._ms])  # [ends, B]
-        paid = self.after.lower(self.lattice.kappa * final + self.phase)
-        self.lower[: ends * B] = np.where(idle, value, paid).ravel()
-        self.slope_m[: ends * B] = np.where(idle, slope, 0.0).ravel()
-        stopping.run(kernels.exact_layers, self.tables, self.layout, value, slope, self.lower, self.slope_m)
+    def _in_steps(self, drift: int) -> tuple[Floats, Floats, Floats]:
+        left = np.arange(self.mdp.horizon, -1, -1)[:, None] * drift
+        jump = np.rint(self.mdp.reward / self.kappa) - drift
+        most_left: Any = np.rint(self.mdp.most / self.kappa) - left
+        return jump, np.zeros(len(jump)), most_left
 
-    def _sweep_bounds(self, total: int) -> None:
-        self.upper, self.lower, self.slope_g, self.slope_m = (np.empty(total) for _ in range(4))
-        self.choice = np.empty(total, np.int32)
-        after = self.after
-        stopping.run(
-            *(kernels.bound_layers, self.tables, self.layout, self.lattice.kappa, self.phase, self.m, self.idle),
-            *((after.line_end, after.line_height, after.line_slope), (after.point, after.point_value)),
-            *(self.upper, self.lower, self.slope_g, self.slope_m, self.choice),
-        )
+    def steps(self, amounts: Floats | float) -> Floats:
+        """Amounts in lattice steps; what is whole but for rounding is whole."""
+        steps = super().steps(amounts)
+        whole = np.rint(steps)
+        return np.where(np.abs(steps - whole) < 1e-9 * np.maximum(np.abs(whole), 1), whole, steps)
 
-    def keep_for_acting(self) -> None:
-        """Let go of what only bounds need: slopes on an exact lattice, else upper values."""
-        dropped = self.slope_m if self.lattice.exact else self.upper
-        self.size -= dropped.nbytes
-        if self.lattice.exact:
-            self.slope_m = dropped[:0].copy()
-        else:
-            self.upper = dropped[:0].copy()
+    @property
+    def error(self) -> float:
+        """How far a reward is from its place, at most: steps such as 0.1 are hit by no float."""
+        return self._error
 
-    def cell(self, step: int, state: int, g: int) -> int | None:
-        """Where the cell of ``g`` lies; None where the state is idle there."""
-        if g < self.layout.low[step, state]:
-            return None
-        return int(self.layout.place[step, state]) + g
+    @cached_property
+    def _error(self) -> float:
+        rewards = self.mdp.exact_reward or tuple(Fraction(r) for r in np.unique(self.mdp.reward).tolist())
+        kappa = Fraction(self.kappa)
+        return max(float(abs(r - kappa * round(r / kappa))) for r in rewards)
 
-    def at_start(self) -> Floats:
-        """Upper bound, lower bound and slope in ``m`` for each ``m`` [B] when a rollout starts: [3, B]."""
-        if len(self._ms) == 1:
-            return self.at_returns(np.zeros(1, np.int64))
-        mdp, B = self.lattice.mdp, len(self._ms)
-        found = np.zeros((3, B))
-        for p, s in zip(mdp.reset_prob, mdp.start_state.tolist(), strict=True):
-            if self.layout.low[0, s] <= 0:  # the window of the least m holds the start; in others it may be idle
-                cells = int(self.layout.place[0, s]) * B + np.arange(B)
-                found[1:] += p * np.array([self.lower[cells], self.slope_m[cells]])
-            else:
-                found[1:] += p * np.array([[float(self.after.lower(m)), self.after.slope(m)] for m in self._ms]).T
-        found[0] = found[1]
-        return found
+    @property
+    def blur(self) -> float:
+        """Nothing."""
+        return 0.0
 
-    def at_returns(self, g: Ints) -> Floats:
-        """The same for a single ``m``, when rollouts start with return ``g`` [n]: [3, n]."""
-        mdp = self.lattice.mdp
-        found = np.zeros((3, len(g)))
-        for p, s in zip(mdp.reset_prob, mdp.start_state.tolist(), strict=True):
-            beaten = g >= self.layout.low[0, s]
-            cells = self.layout.place[0, s] + g[beaten]
-            upper = self.lower if self.lattice.exact else self.upper
-            for total, idle, values in zip(found, self.idle, (upper, self.lower, self.slope_m), strict=True):
-                total[beaten] += p * values[cells]
-                total[~beaten] += p * idle
-        if self.lattice.exact:
-            found[0] = found[1]
-        return found
+    def index(self, m: float, phase: float = 0.0) -> int:
+        """The greatest lattice point up to ``m``; ``m`` itself where it is one, but for rounding."""
+        if self.are_points(np.array([m - phase]))[0]:
+            return round((m - phase) / self.kappa)
+        return _index_below(m, phase, self.kappa)
+
+    def are_points(self, m: Floats) -> Bools:
+        """Whether returns [n] are on the lattice, but for the rounding of sums of rewards."""
+        slack = self.mdp.horizon * (self.error + 2.0**-52 * self.largest)
+        return np.abs(m - self.kappa * np.rint(m / self.kappa)) <= min(slack, self.kappa / 4)
+
+    def last_index(self, most: float) -> int:
+        """The greatest return's own."""
+        return self.index(most)
+
+    def points(self, step: int, so_far: Floats) -> Ints:
+        """The nearest."""
+        return np.rint(_steps_of(so_far, self.kappa)).astype(np.int64) - self.drift * step
+
+    def place(self, step: int, so_far: float) -> tuple[int, float]:
+        """Without a phase where the return is on the lattice."""
+        if self.are_points(np.array([so_far]))[0]:
+            return int(self.points(step, np.array([so_far]))[0]), 0.0
+        return _place_below(so_far, self.kappa, self.drift * step)
+
+    def comes_to(self, step: int, state: Ints, g: Ints, so_far: Floats) -> Bools:
+        """Between the least and the greatest return there, and on the lattice."""
+        inside = (self.tables.reach.first[step, state] <= g) & (g <= self.tables.reach.last[step, state])
+        inside[inside] = self.are_points(so_far[inside])
+        return inside
+
+    @property
+    def knot_step(self) -> float:
+        """Every best return is a lattice point."""
+        return self.kappa
+
+    def knot(self, m: float) -> float:
+        """The lattice point at or below ``m``."""
+        return self.kappa * self.index(m)
+
+    def batches(self, knots: Sequence[float]) -> list[tuple[float, ...]]:
+        """Neighbouring knots together, but in two sweeps at least."""
+        size = min(TOGETHER, max(len(knots) // 2, 1))
+        return [tuple(knots[i : i + size]) for i in range(0, len(knots), size)]
+
+    def carried(self, gap: float) -> float:
+        """All of it: a slice is solved for the lower curve alone, and its backup does not expand differences."""
+        return gap
+
+    def share(self, tol: float, gap: float, i: int, k: int) -> float:
+        """Only knots cost accuracy, and what they cost adds up."""
+        left = max(tol - gap, 0.0)
+        return left / 20 if i == k - 1 else left / i
 
 
-def _finished(ends: Ints) -> tuple[Ints, Ints]:
-    """The returns of the cells of finished rollouts, and where a return of 0 would lie among them by step [H].
+@dataclass(frozen=True)
+class RealLattice(Lattice):
+    """Rewards lie anywhere between lattice points, and values are bounded on both sides (docs/theory/planner.md, 7)."""
 
-    ``ends`` [H, 2] are the returns of rollouts that end with each step. They share cells, unless they lie so far apart
-    that cells of their own are fewer.
-    """
-    sizes = np.maximum(ends[:, 1] - ends[:, 0] + 1, 0)
-    if not sizes.any():
-        return np.zeros(0, np.int64), np.zeros(len(ends), np.int64)
-    low, high = int(ends[:, 0].min()), int(ends[:, 1].max())
-    if high - low + 1 <= sizes.sum():
-        return np.arange(low, high + 1), np.full(len(ends), -low)
-    place: Ints = np.where(sizes > 0, np.cumsum(sizes) - sizes - ends[:, 0], 0)
-    final: Ints = np.arange(int(sizes.sum()), dtype=np.int64) - np.repeat(place, sizes)
-    return final, place
+    whole: ClassVar[bool] = False
+
+    def _in_steps(self, drift: int) -> tuple[Floats, Floats, Floats]:
+        left = np.arange(self.mdp.horizon, -1, -1)[:, None] * drift
+        steps = (self.mdp.reward - drift * self.kappa) / self.kappa
+        jump = np.floor(steps)
+        most_left = np.ceil((self.mdp.most - left * self.kappa) / self.kappa + 1e-6)  # generous to the rounding here
+        return jump, np.clip(steps - jump, 0.0, 1.0), most_left
+
+    @property
+    def error(self) -> float:
+        """Nothing: what a lattice step leaves out is kept beside it."""
+        return 0.0
+
+    @property
+    def blur(self) -> float:
+        """A lattice step for each step."""
+        return self.mdp.horizon * self.kappa
+
+    def index(self, m: float, phase: float = 0.0) -> int:
+        """The greatest lattice point up to ``m``."""
+        return _index_below(m, phase, self.kappa)
+
+    def last_index(self, most: float) -> int:
+        """One above the greatest return."""
+        return self.index(most) + 1
+
+    def points(self, step: int, so_far: Floats) -> Ints:
+        """Those below."""
+        return np.floor(_steps_of(so_far, self.kappa)).astype(np.int64) - self.drift * step
+
+    def place(self, step: int, so_far: float) -> tuple[int, float]:
+        """The return itself is made a lattice point."""
+        return _place_below(so_far, self.kappa, self.drift * step)
+
+    def comes_to(self, step: int, state: Ints, g: Ints, so_far: Floats) -> Bools:
+        """Within a lattice step for each step of what a walk on the lattice comes to."""
+        first, last = (ends[step, state].astype(np.int64) for ends in self.tables.reach[:2])
+        return np.maximum(g - step, first) <= np.minimum(g + 1 + step, last)
+
+    @property
+    def knot_step(self) -> None:
+        """Knots may lie anywhere."""
+        return
+
+    def knot(self, m: float) -> float:
+        """``m`` itself."""
+        return m
+
+    def batches(self, knots: Sequence[float]) -> list[tuple[float, ...]]:
+        """One by one."""
+        return [(m,) for m in knots]
+
+    def carried(self, gap: float) -> float:
+        """Nothing: the upper curve is swept, too."""
+        return 0.0
+
+    def share(self, tol: float, gap: float, i: int, k: int) -> float:
+        """Knots have half of the tolerance, and the lattice the rest."""
+        return 0.5 * tol / (20 if i == k - 1 else k - 1)
 
 
-def solve_slices(
-    lattice: Lattice, after: Curve, gap: float, knots: Sequence[float], map_: Map, memory: float
-) -> Bounds:
-    """Bounds on ``U_i`` at every knot, from the curve ``after`` it: the one thing planners ask of kernels.
-
-    On an exact lattice a slice is solved for the lower curve alone. Its backup is exact and does not expand
-    differences, so adding the largest ``gap`` of the next curve gives the upper bound.
-    """
-
-    def sweep(ms: Sequence[float]) -> Floats:
-        return Slice(lattice, lattice.tables, after, *ms, memory=memory).at_start()
-
-    # Neighbouring knots together, but in two sweeps at least. How many must not depend on the number of threads, since
-    # results would, in their last digits.
-    size = min(TOGETHER, max(len(knots) // 2, 1)) if lattice.exact else 1
-    batches = [knots[i : i + size] for i in range(0, len(knots), size)]
-    upper, lower, slope = np.concatenate(list(map_(sweep, batches)), axis=1)
-    return Bounds(upper + gap if lattice.exact else upper, lower, slope)
+def _index_below(m: float, phase: float, kappa: float) -> int:
+    below = math.floor((m - phase) / kappa)
+    return below if below * kappa + phase <= m else below - 1
 
 
-def last_rollout(lattice: Lattice, least: int, most: int, after: Curve, memory: float) -> Bounds:
-    """Bounds on ``U_{K-1}`` at all lattice points ``least .. most`` from one sweep.
+def _steps_of(so_far: Floats, kappa: float) -> Floats:
+    with np.errstate(over="ignore"):
+        return np.clip(so_far / kappa, -FAR, FAR)
 
-    With nothing to come but the best return itself, only ``G - M`` matters: a slice at one ``m`` that starts from many
-    returns at once holds them all. The drift of a whole rollout is an ``m`` that keeps the numbers small.
-    """
-    here = lattice.tables.drift * lattice.mdp.horizon
-    shifts = (here - most, here - least)
-    sweep = Slice(lattice, lattice.tables, after, lattice.kappa * here, shifts=shifts, memory=memory)
-    points = np.arange(least, most + 1) - here
-    upper, lower, slope = sweep.at_returns(-points)
-    return Bounds(upper + lattice.kappa * points, lower + lattice.kappa * points, slope)
+
+def _place_below(so_far: float, kappa: float, drift: int) -> tuple[int, float]:
+    below = math.floor(so_far / kappa)
+    return below - drift, so_far - kappa * below

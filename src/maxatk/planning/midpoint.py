@@ -15,6 +15,7 @@ import numpy as np
 
 from maxatk.base import checks
 from maxatk.base.errors import InputError
+from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
 from maxatk.planning.certified import Certified
 from maxatk.planning.certified_plan import CertifiedPlan
@@ -43,8 +44,8 @@ class Midpoint:
 
     def __post_init__(self) -> None:
         exact = checks.exact_number(self.kappa, "kappa")
-        if exact <= 0 or abs(exact * round(1 / exact) - 1) > 1e-12:
-            raise InputError(f"kappa must be 1/n for a whole number n, not {self.kappa}")
+        if exact < 2**-50 or abs(exact * round(1 / exact) - 1) > 1e-12:
+            raise InputError(f"kappa must be 1/n for a whole number n up to 2^50, not {checks.shown(self.kappa)}")
 
     @property
     def cells(self) -> int:
@@ -62,6 +63,8 @@ class Midpoint:
         # In units of kappa/2 the midpoints are odd integers, which floats hold exactly.
         odd = np.array([2 * cell(r, n) + 1 for r in rewards], np.float64)
         best = objective.best_so_far
+        if float(best) * 2 * n == math.inf:
+            raise InputError(f"best_so_far = {float(best):g} is too large for a grid of {n} cells")
         scaled = replace(objective, best_so_far=best if best == -math.inf else float(best) * 2 * n)
         rounded = Certified(tol=0.0).solve(mdp.with_rewards(odd), scaled, progress)
         value = (rounded.lower + rounded.upper) / (4 * n)
@@ -72,7 +75,7 @@ class Midpoint:
             mdp=mdp,
             objective=objective,
             lower=value - slack * (1 + 2.0**-40),
-            upper=value + slack * (1 + 2.0**-40),
+            upper=min(value + slack * (1 + 2.0**-40), max(mdp.return_range[1], floats_around(best)[1])),
             status=Status.WITHIN_TOL if whole else rounded.status,
             stats={**rounded.stats, "lattice_step": 1 / n, "seconds": time.perf_counter() - began},
             value=value,
@@ -110,7 +113,7 @@ class MidpointPlan(Plan):
         """``U_i(m)`` of the rounded problem, more or less ``kappa H/2``."""
         i = checks.integer(i, "i", most=self.k)
         best = float(checks.incumbent(m, "m"))
-        if i == self.k:
+        if i == self.k or best >= self.mdp.horizon:  # no return is more
             return best, best
         half = self.mdp.horizon / (2 * self.cells)
         lower, upper = (u / (2 * self.cells) for u in self.rounded.curve(i, best * 2 * self.cells))

@@ -6,18 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from maxatk import kernels
-from maxatk.base import checks, stopping
+from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.returns import Amounts
-from maxatk.base.types import Bools, Floats, Ints, Number
+from maxatk.base.types import Floats, Ints, Number
+from maxatk.base.workers import Workers
 from maxatk.planning.curves import Curves
-from maxatk.planning.lattice import Lattice, Slice
+from maxatk.planning.lattice import Lattice
+from maxatk.planning.slices import Acting, Task, Windows
+from maxatk.planning.sweeper import sweeper_on
 from maxatk.policies import CompressedPolicy, Rule
 from maxatk.problem.mdp import MDP
 
-SMALL_SLICE = 2**23  # bytes
-FAR = 2.0**62  # beyond any index of a lattice point
+SMALL_SLICE = 2**23  # bytes of values
+HELD = 2**29  # bytes of decisions that a policy keeps
+FEW = 16  # slices that are kept for sure, so that trials on them may go side by side
 
 
 class SlicePolicy(CompressedPolicy):
@@ -36,6 +39,7 @@ class SlicePolicy(CompressedPolicy):
         start: the best return that stands for the incumbent in the first rollout.
         best_so_far: the incumbent, or ``-inf``.
         repeats_mean: whether to maximise the mean in every rollout, and nothing else.
+        device: where slices are swept.
     """
 
     def __init__(
@@ -46,12 +50,14 @@ class SlicePolicy(CompressedPolicy):
         best_so_far: Number = -math.inf,
         *,
         repeats_mean: bool = False,
+        device: str = "cpu",
     ) -> None:
         super().__init__(curves.k, lattice.mdp.horizon, best_so_far)
         self._lattice, self._curves, self._start = lattice, curves, start
         self.independent = self.repeated = repeats_mean
-        self._slices: dict[tuple[Any, ...], Slice] = {}
-        self._held = 0  # bytes of the slices kept
+        self._device = device
+        self._slices: dict[tuple[Any, ...], Acting] = {}
+        self._held, self._latest = 0, 0  # bytes of what is kept of them, and of the latest
 
     @property
     def mdp(self) -> MDP:
@@ -59,7 +65,7 @@ class SlicePolicy(CompressedPolicy):
         return self._lattice.mdp
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_slices": {}, "_held": 0}  # a copy solves its own slices
+        return {**vars(self), "_slices": {}, "_held": 0, "_latest": 0}  # a copy solves its own slices
 
     def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
         """The action to take at the true best return and the true return so far."""
@@ -84,6 +90,14 @@ class SlicePolicy(CompressedPolicy):
             return mdp.action[rows].astype(np.int64)
 
         return act
+
+    def apart(self, rollout: int, best: Amounts) -> Ints:
+        """The slice of each best return, where slices are too large for several of them to be kept."""
+        each = self._cells * (1 if self._lattice.whole else 25)
+        if self.repeated or each * FEW <= HELD:
+            return super().apart(rollout, best)
+        knots = self._tags(max(rollout, self._first_that_matters), best.floats())[2]
+        return np.unique(knots, return_inverse=True)[1]
 
     # Best returns.
 
@@ -116,7 +130,7 @@ class SlicePolicy(CompressedPolicy):
     def _knots(self, i: int, M: Floats) -> Floats:
         """The best returns of the slices to act on [n]: the knots whose tangents are active.
 
-        On an exact lattice they are the true ones while slices are small: the slice there is worth at least every
+        On a whole lattice they are the true ones while slices are small: the slice there is worth at least every
         tangent, but there are more of them. ``-inf`` stands for the mean.
         """
         if self.repeated:
@@ -131,11 +145,13 @@ class SlicePolicy(CompressedPolicy):
 
     @cached_property
     def _acts_on_true_best(self) -> bool:
-        if not self._lattice.exact:
-            return False
-        least = self._lattice.index(self._as_good_as_none(0))
-        low, _, high, *_ = stopping.run(kernels.windows, self._lattice.tables, 0, 0, least)
-        return 8 * int(np.maximum(high.astype(np.int64) - low + 1, 0).sum()) <= SMALL_SLICE
+        return self._lattice.whole and 8 * self._cells <= SMALL_SLICE
+
+    @cached_property
+    def _cells(self) -> int:
+        """The cells of the slice of no return at all, which has the most."""
+        windows = Windows.of(self._lattice, Task(self._curves[1], (self._as_good_as_none(0),)))
+        return int(np.maximum(windows.high.astype(np.int64) - windows.low + 1, 0).sum())
 
     # Rows.
 
@@ -152,8 +168,8 @@ class SlicePolicy(CompressedPolicy):
         means = (shared == -math.inf)[group]
         if means.any():
             rows[means] = self.mdp.mean_optimal[0][h, s[means]]
-        g = self._points(h, G)
-        usual = self._is_usual(h, s, g, G)
+        g = self._lattice.points(h, G)
+        usual = self._lattice.comes_to(h, s, g, G)
         for n in np.flatnonzero(~usual & ~means).tolist():
             rows[n] = self._unusual_row(i, h, int(s[n]), float(M[n]), float(G[n]))
         order = np.flatnonzero(usual & ~means)
@@ -161,77 +177,36 @@ class SlicePolicy(CompressedPolicy):
         cuts = np.searchsorted(group[order], np.arange(len(shared) + 1))
         for j in np.flatnonzero(np.diff(cuts)).tolist():
             these = order[cuts[j] : cuts[j + 1]]
-            found = self._slice(i, float(shared[j]))
-            rows[these] = self._rows_on(found, h, s[these], g[these], M[these], G[these])
+            rows[these] = self._acting(i, float(shared[j])).rows(h, s[these], g[these], M[these], G[these])
         return rows
 
     def _unusual_row(self, i: int, h: int, s: int, M: float, G: float) -> int:
         """The row at a return that no rollout comes there with."""
-        mdp, lattice = self.mdp, self._lattice
+        mdp = self.mdp
         if G + mdp.most[h, s] <= M:  # nothing can be improved
-            return int(self._first_rows(h, np.array([s]))[0])
+            return int(mdp.step(h).first_row[s])
         if G + mdp.least[h, s] >= mdp.return_range[1]:  # whatever comes is worth itself
             return int(mdp.mean_optimal[0][h, s])
-        g = int(self._points(h, np.array([G]))[0])
-        below = math.floor(G / lattice.kappa)
-        phase = 0.0 if lattice.exact and lattice.is_point(G) else G - lattice.kappa * below
-        g = g if phase == 0.0 else below - lattice.tables.drift * h
-        found = self._slice(i, M, (h, s, g, phase))
-        return int(self._rows_on(found, h, *(np.array([x]) for x in (s, g, M, G)))[0])
+        g, phase = self._lattice.place(h, G)
+        acting = self._acting(i, M, (h, s, g, phase))
+        return int(acting.rows(h, *(np.array([x]) for x in (s, g, M, G)))[0])
 
-    def _points(self, h: int, G: Floats) -> Ints:
-        """The lattice points of returns ``G`` [n] at step ``h``: on an exact lattice the nearest, else that below."""
-        lattice = self._lattice
-        with np.errstate(over="ignore"):
-            steps = np.clip(G / lattice.kappa, -FAR, FAR)
-        whole = np.rint(steps) if lattice.exact else np.floor(steps)
-        return whole.astype(np.int64) - lattice.tables.drift * h
-
-    def _is_usual(self, h: int, s: Ints, g: Ints, G: Floats) -> Bools:
-        """Whether the lattice walk of a rollout comes to each state with such a return [n], or drifts there."""
-        lattice = self._lattice
-        first, last = (ends[h, s].astype(np.int64) for ends in (lattice.tables.first, lattice.tables.last))
-        if not lattice.exact:
-            return np.maximum(g - h, first) <= np.minimum(g + 1 + h, last)
-        inside = (first <= g) & (g <= last)
-        inside[inside] = lattice.are_points(G[inside])
-        return inside
-
-    def _rows_on(self, found: Slice, h: int, s: Ints, g: Ints, M: Floats, G: Floats) -> Ints:
-        """The row to take at each (s, M, G) [n], by a slice on which ``g`` is G's lattice point."""
-        if found.lattice.exact:
-            return kernels.greedy_rows(found.tables, found.layout, found.lower, h, s, g)
-        _, rows = self._planes(found, h, s, M, G)
-        return np.where(rows < 0, self._first_rows(h, s), rows)
-
-    def _first_rows(self, h: int, s: Ints) -> Ints:
-        """The first row of each state [n]."""
-        return self.mdp.pair_start[int(self.mdp.step_layer[h]) * self.mdp.n_states + s]
-
-    def _planes(self, found: Slice, h: int, s: Ints, M: Floats, G: Floats) -> tuple[Floats, Ints]:
-        """The value and the row of the best plane at each true (s, M, G) [n]; -1 where nothing is to be done."""
-        return kernels.best_planes(
-            *(found.tables, found.layout, found.lattice.kappa, found.phase, found.idle[1], found.idle[2]),
-            *((found.lower, found.slope_g, found.slope_m, found.choice), h, s, M - found.m, G),
-        )
-
-    def _slice(self, i: int, m: float, start: tuple[int, int, int, float] | None = None) -> Slice:
-        """The slice at ``m``, from the start of the rollout or from (step, state, lattice point, phase)."""
+    def _acting(self, i: int, m: float, start: tuple[int, int, int, float] | None = None) -> Acting:
+        """What the slice at ``m`` says, from the start of the rollout or from (step, state, lattice point, phase)."""
         key = (self._curves.place(i + 1), m, start)
-        found = self._slices.get(key)
-        if found is None:
-            lattice, after, memory = self._lattice, self._curves[i + 1], checks.memory()
+        acting = self._slices.get(key)
+        if acting is None:
+            after, memory = self._curves[i + 1], checks.memory()
             if start is None:
-                found = Slice(lattice, lattice.tables, after, m, keep=True, memory=memory / 2)
+                task = Task(after, (m,))
             else:
                 h, s, g, phase = start
-                found = Slice(
-                    *(lattice, lattice.tables_from(h, s), after, m),
-                    shifts=(g, g), phase=phase, keep=True, memory=memory / 2,
-                )  # fmt: skip
-            found.keep_for_acting()
-            while self._slices and self._held + found.size > memory / 4:  # the oldest goes first
+                task = Task(after, (m,), shifts=(g, g), phase=phase, start=(h, s))
+            while self._slices and self._held + self._latest > min(memory / 4, HELD):  # the oldest goes first
                 self._held -= self._slices.pop(next(iter(self._slices))).size
-            self._slices[key] = found
-            self._held += found.size
-        return found
+            with Workers() as workers:
+                acting = sweeper_on(self._device, None, workers).decisions(self._lattice, task)
+            before = self._slices.get(key)  # of another thread
+            self._slices[key], self._latest = acting, acting.size
+            self._held += acting.size - (before.size if before is not None else 0)
+        return acting

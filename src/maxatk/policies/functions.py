@@ -1,6 +1,7 @@
 """Policies that ask a function of what their class may see, and those that remember rounded rewards."""
 
 import math
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
@@ -10,6 +11,7 @@ from maxatk.base.returns import Amounts, Scale
 from maxatk.base.types import Number
 from maxatk.policies.policy import CompressedPolicy, Rule, checked_function
 
+FAR = Fraction(sys.float_info.max)  # beyond all returns, and still a number that policies take
 F = TypeVar("F", bound=Callable[..., int])
 
 
@@ -101,7 +103,7 @@ class RoundingPolicy(CompressedPolicy):
             rollout=rollout,
             step=step,
             state=state,
-            best=in_hand if in_hand == -math.inf else in_hand * self._scale,
+            best=in_hand if in_hand == -math.inf else min(in_hand * self._scale, FAR),
             so_far=checks.exact_number(so_far, "so_far") * self._scale,
         )
 

@@ -35,7 +35,8 @@ class MixedPolicy(Policy):
         best_so_far: Number = -math.inf,
         rng: Any = None,
     ) -> None:
-        if not parts or any(not isinstance(part, CompressedPolicy) or part.k != 1 for part in parts):
+        several = isinstance(parts, Sequence) and bool(parts)
+        if not several or any(not isinstance(part, CompressedPolicy) or part.k != 1 for part in parts):
             raise InputError("the parts of a mixed policy must be policies of one rollout, one at least")
         super().__init__(k, parts[0].horizon, best_so_far)
         table: Any = np.array(weights, dtype=object)
@@ -48,7 +49,7 @@ class MixedPolicy(Policy):
         self._parts = tuple(parts)
         # Each row sums to 1 exactly; one row where all rollouts are alike.
         self.weights = tuple(tuple(w / sum(row) for w in row) for row in rows)
-        self.rng = np.random.default_rng(rng)
+        self.rng = checks.generator(rng)
 
     @property
     def parts(self) -> Sequence[CompressedPolicy]:

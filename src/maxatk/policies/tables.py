@@ -32,11 +32,12 @@ class MarkovPolicy(CompressedPolicy):
 
     def __init__(self, actions: ArrayLike, k: int | None = None, best_so_far: Number = -math.inf) -> None:
         try:
-            table = np.array(actions)
-        except ValueError:
+            table = np.asarray(actions)
+        except Exception:  # whatever a foreign __array__ raises
             raise InputError("actions must be an array [H, S] or [K, H, S]") from None
         if table.dtype.kind not in "iu" or table.ndim not in (2, 3) or table.size == 0:
             raise InputError(f"actions must be integers [H, S] or [K, H, S], not {table.dtype} {list(table.shape)}")
+        table = table.copy()
         if table.min() < 0:
             raise InputError(f"actions[{', '.join(map(str, np.argwhere(table < 0)[0]))}] is negative: {table.min()}")
         if table.ndim == 2:

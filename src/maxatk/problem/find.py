@@ -31,6 +31,8 @@ def find_problem(name: str | PathLike[str], /, *, horizon: int | None = None, **
     """
     try:
         word = fspath(name)
+        if not isinstance(word, str):
+            raise TypeError
     except TypeError:
         raise InputError(f"a problem is named by a word or a path, not {shown(name)}") from None
     given = arguments if horizon is None else {"horizon": horizon, **arguments}

@@ -303,7 +303,7 @@ def random_sparse(
     """
     S, A = checks.integer(n_states, "n_states", least=1), checks.integer(n_actions, "n_actions", least=1)
     b = checks.integer(successors, "successors", least=1)
-    random = _generator(rng)
+    random = checks.generator(rng)
     prob = random.dirichlet(np.ones(b), S * A)
     next_state = random.integers(S, size=(S * A, b))
     P = sparse.coo_array((prob.ravel(), (np.repeat(np.arange(S * A), b), next_state.ravel())), shape=(S * A, S))
@@ -329,7 +329,7 @@ def random_dense(
     """
     S, A = checks.integer(n_states, "n_states", least=1), checks.integer(n_actions, "n_actions", least=1)
     checks.fits_in_memory(8 * S * A * S, f"a dense table of {S} states and {A} actions")
-    random = _generator(rng)
+    random = checks.generator(rng)
     P = random.dirichlet(np.ones(S), (S, A))
     return MDP.from_arrays(P, _random_rewards(random, (S, A), rewards), horizon=horizon)
 
@@ -337,20 +337,13 @@ def random_dense(
 def _random_rewards(random: np.random.Generator, shape: tuple[int, int], rewards: Sequence[float] | None) -> Any:
     if rewards is None:
         return random.random(shape)
-    if isinstance(rewards, str) or not hasattr(rewards, "__len__"):
+    if not checks.is_list(rewards) and not isinstance(rewards, np.ndarray):
         raise InputError(f"rewards must be a list of numbers, not {shown(rewards)}")
     if not len(rewards):
         raise InputError("rewards must not be empty")
     return random.choice(
         np.array([float(checks.exact_number(r, f"rewards[{i}]")) for i, r in enumerate(rewards)]), shape
     )
-
-
-def _generator(rng: Any) -> np.random.Generator:
-    try:
-        return np.random.default_rng(rng)
-    except (TypeError, ValueError):
-        raise InputError(f"rng must be a seed or a NumPy Generator, not {shown(rng)}") from None
 
 
 def _probability(value: Number, name: str) -> Fraction:

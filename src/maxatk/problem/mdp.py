@@ -18,15 +18,18 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from maxatk import kernels
 from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints, Ints32
+from maxatk.base.workers import Workers
 from maxatk.problem import formats
 from maxatk.problem.rows import SUM_TOLERANCE, Rows, array, canonical, exact_text, floats_and_fractions, real_column
+
+LARGE_LAYER = 2**18  # outcomes from which on a layer is passed over by all cores
 
 
 class Outcome(NamedTuple):
@@ -109,6 +112,9 @@ class MDP:
             "action_names": _names(action_names, rows.n_actions, "action_names"),
         }
         self.__setstate__(fields)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     def __setstate__(self, fields: dict[str, Any]) -> None:
         """Take these fields and freeze them; what a copy had derived is left behind."""
@@ -267,12 +273,18 @@ class MDP:
             start=self.outcome_start,
             prob=self.prob if self.exact_prob is None else np.array(self.exact_prob, object),
             next_state=np.where(ends, 0, self.next_state).astype(np.int64),
-            reward=real_column(array(reward, "reward")),
+            reward=real_column(self._column(reward)),
             ends=ends,
         )
         start: Any = np.zeros(self.n_states, object if self.exact_start_prob else np.float64)
         start[self.start_state] = self.exact_start_prob or self.start_prob
         return MDP(rows, start=start, state_names=self.state_names, action_names=self.action_names)
+
+    def _column(self, reward: ArrayLike) -> NDArray[Any]:
+        column = array(reward, "reward")
+        if column.shape != self.reward.shape:
+            raise InputError(f"reward must have {len(self.reward)} entries, one for each outcome, not {shown(reward)}")
+        return column
 
     # What is in it.
 
@@ -320,6 +332,11 @@ class MDP:
 
     # What planners derive from it: computed on demand, once.
 
+    def step(self, h: int) -> "Step":
+        """The rows in force at step ``h``."""
+        node = int(self.step_layer[h]) * self.n_states
+        return Step(self, self.pair_start[node : node + self.n_states + 1])
+
     @cached_property
     def row_prob(self) -> Floats:
         """``[T]`` :attr:`prob` with every row divided by its sum, in floats."""
@@ -359,11 +376,13 @@ class MDP:
         return self._mean_optimal(0.0)
 
     def _mean_optimal(self, noise: float) -> tuple[Ints32, float]:
-        rows, values = stopping.run(
-            *(kernels.best_means, self.step_layer, self.pair_start, self.outcome_start),
-            *(self.row_prob, self.next_state, self.reward, noise),
+        rows = np.empty((self.horizon, self.n_states), np.int32)
+        values = np.zeros((2, self.n_states + 1))
+        self._pass_back(
+            *(kernels.best_means, kernels.best_means_layer, self.step_layer, self.pair_start, self.outcome_start),
+            *(self.row_prob, self.next_state, self.reward, noise, values, rows),
         )
-        return rows, float(values[self.start_state] @ self.reset_prob)
+        return rows, float(values[0, self.start_state] @ self.reset_prob)
 
     @cached_property
     def mean_optimal_actions(self) -> Ints:
@@ -379,15 +398,30 @@ class MDP:
         if self.exact_reward is not None:  # the floats are the nearest; bounds must hold for the fractions
             short = [sign * q > r for q, r in zip(self.exact_reward, reward.tolist(), strict=True)]
             reward = np.where(short, np.nextafter(reward, np.inf), reward)
-        return stopping.run(
-            kernels.most_ahead, self.step_layer, self.pair_start, self.outcome_start, self.next_state, reward
+        most = np.zeros(shape)
+        self._pass_back(
+            *(kernels.most_ahead, kernels.most_ahead_layer, self.step_layer, self.pair_start, self.outcome_start),
+            *(self.next_state, reward, most),
         )
+        return most
+
+    def _pass_back(self, every: Any, one: Any, *arguments: Any) -> None:
+        """Run a kernel over all steps from the last to the first; where layers are large, on all cores."""
+        if len(self.prob) < LARGE_LAYER * self.n_layers:
+            stopping.run(every, *arguments)
+            return
+        with Workers() as workers:
+            cuts = [i * self.n_states // (2 * workers.threads) for i in range(2 * workers.threads + 1)]
+            parts = len(cuts) - 1
+            fixed = [[x] * parts for x in (*arguments, stopping.current().flag)]
+            for h in range(self.horizon - 1, -1, -1):
+                workers.map(one, [h] * parts, cuts[:-1], cuts[1:], *fixed)
 
     def _rows_of(self, step: int, state: int) -> tuple[int, int]:
         step = checks.integer(step, "step", most=self.horizon - 1)
         state = checks.integer(state, "state", most=self.n_states - 1)
-        node = int(self.step_layer[step]) * self.n_states + state
-        return int(self.pair_start[node]), int(self.pair_start[node + 1])
+        first, last = self.step(step).first_row[state : state + 2].tolist()
+        return first, last
 
     def _outcomes_of(self, step: int, state: int, action: int) -> slice:
         first, last = self._rows_of(step, state)
@@ -430,6 +464,41 @@ class MDP:
         if not self.homogeneous:
             sizes.append(f"{self.n_layers} different steps")
         return f"MDP({', '.join(sizes)}, {count(len(self.prob), 'outcome')})"
+
+
+@dataclass(frozen=True)
+class Step:
+    """The rows in force at one step of a problem.
+
+    >>> import maxatk as mk
+    >>> step = mk.instances.figure1().step(0)
+    >>> step.backup(np.zeros(2))  # what each action pays on average, with nothing to come
+    array([0.375, 0.25 ])
+    """
+
+    mdp: MDP
+    first_row: Ints  # [S + 1] the rows of state s are first_row[s] : first_row[s + 1]
+
+    @property
+    def rows(self) -> slice:
+        """All of them."""
+        return slice(int(self.first_row[0]), int(self.first_row[-1]))
+
+    @property
+    def first_outcome(self) -> Ints:
+        """``[S + 1]`` the outcomes of state s, whatever is done, are ``first_outcome[s] : first_outcome[s + 1]``."""
+        return self.mdp.outcome_start[self.first_row]
+
+    def row_of(self, state: Ints, action: Ints) -> Ints:
+        """The row of each state's action [n], or -1 where the state does not offer it."""
+        return kernels.rows_of_actions(self.first_row, self.mdp.action, state, action)
+
+    def backup(self, values: Floats) -> Floats:
+        """What each row brings on average, [rows], if states are worth ``values`` [S + 1] afterwards, the end last."""
+        mdp, start = self.mdp, self.mdp.outcome_start[self.rows.start : self.rows.stop + 1]
+        span = slice(int(start[0]), int(start[-1]))
+        worth = mdp.row_prob[span] * (mdp.reward[span] + values[mdp.next_state[span]])
+        return np.add.reduceat(worth, start[:-1] - start[0])
 
 
 def load_mdp(path: str | PathLike[str]) -> MDP:

@@ -25,7 +25,7 @@ SUM_TOLERANCE = 1e-6
 """How far from 1 a row of probabilities may sum. Within it, the row means its entries divided by their exact sum."""
 
 LARGEST_INDEX = 2**31 - 1
-LARGEST_RETURN = float(np.finfo(np.float64).max) / 4  # headroom: differences of returns stay finite, too
+LARGEST_RETURN = float(np.finfo(np.float64).max) / 1024  # headroom: chords far beyond all returns stay finite, too
 LEAST_SIZE = 1e-300  # of the largest reward: what underflows is then far below its last digit
 
 
@@ -67,7 +67,7 @@ def array(values: Any, name: str) -> NDArray[Any]:
         raise InputError(f"{name} is a masked array: fill in what is masked")
     try:
         found = np.asarray(values)
-    except (ValueError, TypeError, OverflowError) as error:
+    except Exception as error:  # whatever a foreign __array__ raises
         raise InputError(f"{name} is not an array of numbers: {' '.join(str(error).split())}") from None
     if found.dtype.kind not in "biufcOUS":
         raise InputError(f"{name} holds {found.dtype}, not numbers")

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 from rich.console import Console
 from rich.status import Status as Spinner
 
+from maxatk.base import checks
+
 T = TypeVar("T")
 
 EVERY = 5.0  # seconds between plain lines
@@ -28,7 +30,9 @@ def reporter(
     console = Console(stderr=True)
     if callable(progress):
         yield progress
-    elif not progress:
+        return
+    checks.boolean(progress, "progress")
+    if not progress:
         yield None
     elif console.is_terminal:
         with Spinner(first, console=console) as spinner:

@@ -38,14 +38,14 @@ class Reach:
             return None
         found: list[dict[int, int]] = [dict.fromkeys(mdp.start_state.tolist(), 1)]
         bit = ((self._reward - self._least) // self._step).tolist()
-        target, starts = mdp.next_state.tolist(), mdp.outcome_start[mdp.pair_start].tolist()
+        target = mdp.next_state.tolist()
         for h in range(mdp.horizon):
-            node = int(mdp.step_layer[h]) * mdp.n_states
+            starts = mdp.step(h).first_outcome.tolist()
             after: dict[int, int] = {}
             for s, returns in found[h].items():
                 if s == mdp.n_states:
                     continue
-                for o in range(starts[node + s], starts[node + s + 1]):
+                for o in range(starts[s], starts[s + 1]):
                     after[target[o]] = after.get(target[o], 0) | returns << bit[o]
             found.append(after)
         return found
@@ -57,11 +57,10 @@ class Reach:
         none = 2**62
         low, high = np.full((mdp.horizon + 1, S + 1), none), np.full((mdp.horizon + 1, S + 1), -none)
         low[0, mdp.start_state] = high[0, mdp.start_state] = 0
-        starts = mdp.outcome_start[mdp.pair_start]
         for h in range(mdp.horizon):
-            node = int(mdp.step_layer[h]) * S
-            span = slice(starts[node], starts[node + S])
-            origin = np.repeat(np.arange(S), np.diff(starts[node : node + S + 1]))
+            starts = mdp.step(h).first_outcome
+            span = slice(starts[0], starts[S])
+            origin = np.repeat(np.arange(S), np.diff(starts))
             met = low[h, origin] <= high[h, origin]
             after, reward = mdp.next_state[span][met], self._reward[span][met]
             np.minimum.at(low[h + 1], after, low[h, origin][met] + reward)

@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 
 from maxatk.base.types import Floats
-from maxatk.learning.lemmas import kl_radius
 from maxatk.learning.online.ledger import EpisodeLedger
 from maxatk.learning.online.points import Points
 from maxatk.learning.online.swept import Belief, shares
@@ -51,7 +50,16 @@ def balls(ledger: EpisodeLedger, risk: Risk) -> Floats:
     each = float(risk.share("balls", HALF).amount) / (setting.n_rows + 1)
     counts: list[int] = np.append(ledger.data.counts, ledger.starts.sum()).tolist()
     sizes = [setting.support] * setting.n_rows + [setting.n_states]
-    return np.array([max(n, 1) * kl_radius(size, max(n, 1), each) for n, size in zip(counts, sizes, strict=True)])
+    return np.array([_ball(size, max(n, 1), each) for n, size in zip(counts, sizes, strict=True)])
+
+
+def _ball(size: int, n: int, delta: float) -> float:
+    """``n`` times what ``KL(q', q)`` is at most for all ``n`` at once, with probability ``1 - delta``.
+
+    ``q'`` are the shares of ``n`` draws from a distribution ``q`` over ``size`` outcomes.
+    """
+    free = size - 1
+    return math.log(1 / delta) + (free * math.log(math.e * (1 + n / free)) if free else 0.0)
 
 
 def tuned(ledger: EpisodeLedger, points: Points) -> Belief:

@@ -1,0 +1,163 @@
+"""What is swept and who sweeps it: tasks are plain data, decisions are small, and the floor is no ceiling."""
+
+import math
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import maxatk as mk
+from maxatk.planning import floor, slices, sweeper
+from maxatk.planning.curves import identity
+from maxatk.planning.lattice import RealLattice, WholeLattice
+from maxatk.planning.slices import Decisions, Task, kind_of_choice
+from maxatk.planning.sweeper import bounds_of
+from oracles import policy_value
+from problems import specs, table_of
+
+
+@settings(max_examples=60)
+@given(
+    spec=specs(max_horizon=3), k=st.integers(1, 4), few=st.sampled_from([0, 4096]), bins=st.sampled_from([1, 40, 2**18])
+)
+def test_the_floor_is_earned(spec, k, few, bins):
+    """What repeating the mean-optimal policy is said to earn, it earns, in fractions; one by one, nothing is lost."""
+    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    rows, _ = mdp.mean_optimal
+    earned = policy_value(mdp, mk.MarkovPolicy(mdp.action[rows], k), k)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(floor, "FEW_ATOMS", few)
+        patch.setattr(floor, "MOST_BINS", bins)
+        promised = floor.repeated_mean(mdp, k, -math.inf)
+    assert Fraction(promised) <= earned
+    if few:
+        assert promised == pytest.approx(float(earned), abs=1e-10)
+
+
+def test_the_floor_knows_what_is_in_hand():
+    mdp = mk.MDP.from_table({0: {0: [(0.5, 0, 0, True), (0.5, 0, 1, True)]}}, horizon=1)
+    assert floor.repeated_mean(mdp, 2, -math.inf) == pytest.approx(0.75, abs=1e-14)
+    assert floor.repeated_mean(mdp, 2, 0.5) == pytest.approx(0.875, abs=1e-14)
+
+
+@pytest.mark.parametrize(("actions", "kind"), [(255, np.uint8), (256, np.uint16), (300, np.uint16)])
+def test_many_actions_take_wider_decisions(actions, kind):
+    """The best action is the last one, whatever its number."""
+    table = {0: {a: [(0.5, 0, a, True), (0.5, 0, 0, True)] for a in range(actions)}}
+    mdp = mk.MDP.from_table(table, horizon=1)
+    assert kind_of_choice(mdp) == kind
+    policy = mk.solve(mdp, 2).policy
+    assert policy.action(rollout=0, step=0, state=0, best=-math.inf, so_far=0) == actions - 1
+    real = mk.solve(mdp.with_rewards(mdp.reward * math.pi), 2).policy
+    assert real.action(rollout=1, step=0, state=0, best=1.0, so_far=0) == actions - 1
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_tasks_are_plain_data(real):
+    """What a worker elsewhere is sent: a kilobyte, and the same numbers come back."""
+    mdp = mk.instances.random_sparse(20, 3, 5, rewards=None if real else range(5), rng=0)
+    plan = mk.solve(mdp, 3)
+    least, most = mdp.return_range
+    task = Task(plan.curves[1], (least + 0.7 * (most - least),))
+    assert len(pickle.dumps(task)) < 4096
+    lattice = pickle.loads(pickle.dumps(plan.lattice))
+    assert type(lattice) is (RealLattice if real else WholeLattice)
+    again = bounds_of(lattice, pickle.loads(pickle.dumps(task)), math.inf)
+    assert again.tolist() == bounds_of(plan.lattice, task, math.inf).tolist()
+
+
+def test_decisions_are_small():
+    """A byte for each cell of a window, and the windows: no values."""
+    mdp = mk.instances.random_sparse(50, 4, 10, rewards=range(11), rng=0)
+    plan = mk.solve(mdp, 2)
+    decided = Decisions.sweep(plan.lattice, Task(plan.curves[1], (60.0,)), math.inf)
+    cells = np.maximum(decided.layout.high.astype(int) - decided.layout.low + 1, 0).sum()
+    assert decided.choice.nbytes < cells + 200
+    with pytest.raises(mk.TooLargeError):
+        Decisions.sweep(plan.lattice, Task(plan.curves[1], (60.0,)), 1000)
+
+
+@settings(max_examples=40)
+@given(spec=specs(max_horizon=3), seed=st.integers(0, 99))
+def test_one_step_backed_up(spec, seed):
+    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    values = np.append(np.random.default_rng(seed).normal(size=mdp.n_states), 0.0)
+    for h in range(mdp.horizon):
+        step = mdp.step(h)
+        expected = [
+            sum(p * (r + (values[t] if t is not None else 0.0)) for p, t, r in mdp.outcomes(h, s, a))
+            for s in range(mdp.n_states)
+            for a in mdp.actions(h, s)
+        ]
+        assert step.backup(values) == pytest.approx(expected, abs=1e-12)
+        for s in range(mdp.n_states):
+            assert mdp.action[step.first_row[s] : step.first_row[s + 1]].tolist() == mdp.actions(h, s)
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_large_slices_are_acted_on_one_after_the_other(real, monkeypatch):
+    """Where two of them do not fit, trials on one are run before those on the next, and the policy is the same."""
+    mdp = mk.instances.random_sparse(20, 3, 6, rewards=None if real else range(5), rng=0)
+    plan = mk.solve(mdp, 4, solver=mk.Certified(tol=0.02))
+    monkeypatch.setattr("maxatk.planning.slice_policy.SMALL_SLICE", -1)
+    swept = []
+    sweep = sweeper.Cores.decisions
+    monkeypatch.setattr(sweeper.Cores, "decisions", lambda *given: swept.append(given[2].ms) or sweep(*given))
+    together = mk.simulate(mdp, type(plan.policy)(plan), trials=3000, rng=0)
+    side_by_side = len(swept)
+    assert side_by_side > 4
+    monkeypatch.setattr("maxatk.planning.slice_policy.HELD", 1)
+    policy = type(plan.policy)(plan)
+    alone = mk.simulate(mdp, policy, trials=3000, rng=0)
+    assert len(policy._slices) == 1
+    assert len(swept) <= 2 * side_by_side  # and none again at every step
+    assert alone.interval(0.9999)[0] <= plan.upper
+    assert plan.lower <= alone.interval(0.9999)[1]
+    assert alone.mean == pytest.approx(together.mean, abs=0.2)
+
+
+@pytest.mark.parametrize("real", [False, True])
+@pytest.mark.parametrize("threads", [2, 3, 7])
+def test_every_split_gives_the_same_bits(real, threads, monkeypatch):
+    """Slices side by side, the states of layers split, one slice after the other for want of memory."""
+    mdp = mk.instances.random_sparse(40, 3, 6, rewards=None if real else range(5), rng=0)
+
+    def bits(threads: int, **memory: float) -> list[bytes]:
+        plan = mk.solve(mdp, 3, solver=mk.Certified(tol=0.05, threads=threads, **memory))
+        arrays = [getattr(curve, name) for curve in plan.curves.tail for name in curve.arrays()]
+        return [repr((plan.lower, plan.upper, str(plan.status))).encode(), *(array.tobytes() for array in arrays)]
+
+    alone = bits(1)
+    monkeypatch.setattr(slices, "WORTH_A_PART", 1)
+    assert bits(threads) == alone
+    monkeypatch.setattr(sweeper, "LARGE_LAYER", 1)
+    assert bits(threads) == alone
+    monkeypatch.setattr("maxatk.problem.mdp.LARGE_LAYER", 1)
+    again = pickle.loads(pickle.dumps(mdp))
+    assert again.mean_optimal[0].tolist() == mdp.mean_optimal[0].tolist()
+    assert (again.most == mdp.most).all()
+    windows = slices.Windows.of(plan_lattice(mdp), Task(identity(*mdp.return_range), (mdp.return_range[0],)))
+    needed = 33 * windows.two_layers()[1] + windows.size
+    assert bits(threads, max_memory=max(1.5 * needed, 1e5)) == alone
+    assert windows.shares(0, 5)[0] == 0
+
+
+def plan_lattice(mdp):
+    return mk.solve(mdp, 1, best_so_far=mdp.return_range[0] + 0.1, solver=mk.Certified(tol=1.0)).lattice
+
+
+def test_parts_of_a_layer_cover_it():
+    mdp = mk.instances.random_sparse(100, 4, 6, rewards=range(5), rng=0)
+    lattice = WholeLattice(mdp, 1.0)
+    windows = slices.Windows.of(lattice, Task(identity(*mdp.return_range), (10.0,)))
+    for h in range(6):
+        for parts in (1, 2, 9, 400):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(slices, "WORTH_A_PART", 1)
+                cuts = windows.shares(h, parts)
+            assert cuts == sorted(cuts)
+            assert (cuts[0], cuts[-1]) == (0, 100)
+    assert windows.shares(3, 4) == [0, 100]  # too little to be worth it
