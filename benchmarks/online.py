@@ -25,6 +25,7 @@ from maxatk.learning.online.run import OnlineRun, OnlineTrial
 from maxatk.learning.online.swept import MEAN, Swept
 
 SEEDS = 10
+SHARE = 1.0  # of the trials
 
 
 def problems() -> dict[str, tuple[mk.MDP, int, float, tuple[float, float] | None, int]]:
@@ -103,8 +104,7 @@ def regret(quick: bool) -> None:
     """What learners lose while they learn."""
     rows = []
     for name, (mdp, k, floor, returns, trials) in problems().items():
-        if quick:
-            trials //= 10
+        trials = round(trials * (0.1 if quick else SHARE))
         optimum = mk.solve(mdp, k, best_so_far=floor).upper
         actions = [[mdp.actions(h, s) for s in range(mdp.n_states)] for h in range(mdp.horizon)]
         rng = np.random.default_rng(0)
@@ -120,7 +120,9 @@ def regret(quick: bool) -> None:
             ]
         )
         for kind in ("optimism", "tuned", "posterior", "greedy", "mean"):
-            seeds = 2 if quick else SEEDS if mdp.horizon <= 30 else 5 if kind == "tuned" else 2  # long ones are slow
+            seeds = (
+                2 if quick else SEEDS if mdp.horizon <= 30 else max(SEEDS // 2, 1) if kind == "tuned" else 1
+            )  # long ones are slow
             runs = [curve(mdp, k, floor, returns, trials, kind, seed, optimum) for seed in range(seeds)]
             marks = runs[0][0]
             near = [_stays(marks, losses, 0.05 * (optimum - chance)) for _, losses, _, _ in runs]
@@ -253,13 +255,20 @@ def lost(mdp: mk.MDP, k: int, explore: str, seed: int, marks: list[int]) -> list
 
 def growth(quick: bool) -> None:
     """Regret by the number of rollouts."""
-    rows, trials = [], 300 if quick else 1000
+    rows, trials = [], 300 if quick else round(1000 * SHARE)
     for k in (1, 2, 4, 8, 16, 32, 64):
         both = {
             explore: [lost(coins(k), k, explore, seed, [trials])[0] for seed in range(2 if quick else SEEDS)]
             for explore in ("optimism", "posterior")
         }
-        rows.append({"K": k, "trials": trials, **{f"regret, {name}": float(np.mean(x)) for name, x in both.items()}})
+        rows.append(
+            {
+                "K": k,
+                "trials": trials,
+                "seeds": len(both["optimism"]),
+                **{f"regret, {name}": float(np.mean(x)) for name, x in both.items()},
+            }
+        )
         report("online_growth", "Two coins, 1/K and 1.25/K", rows)
 
 
@@ -267,7 +276,7 @@ def gaps(quick: bool) -> None:
     """Regret by the number of trials, where it is hardest."""
     rows = []
     for k, marks in ((1, [250, 1000, 4000]), (8, [250, 1000, 4000])):
-        marks = marks[:2] if quick else marks
+        marks = marks[:2] if quick else [t for t in marks if k == 1 or t <= 4000 * SHARE]
         for explore in ("optimism", "posterior"):
             worst = np.max(
                 [
@@ -281,7 +290,9 @@ def gaps(quick: bool) -> None:
             )
             slope = float(np.polyfit(np.log(marks), np.log(worst), 1)[0])
             by_trials = ", ".join(f"{t}: {x:.3g}" for t, x in zip(marks, worst, strict=True))
-            rows.append({"K": k, "explore": explore, "regret by trials": by_trials, "slope": slope})
+            rows.append(
+                {"K": k, "explore": explore, "seeds": SEEDS // 2, "regret by trials": by_trials, "slope": slope}
+            )
             report("online_gaps", "The worst of four gaps", rows)
 
 
@@ -338,6 +349,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tables", nargs="*", default=list(tables))
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--share", type=float, default=1.0, help="of the trials")
     arguments = parser.parse_args()
+    SEEDS, SHARE = arguments.seeds, arguments.share
     for table in arguments.tables:
         tables[table](arguments.quick)
