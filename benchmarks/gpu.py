@@ -4,8 +4,8 @@
     python benchmarks/gpu.py --quick    # no problem of 10^6 states
 
 Needs a CUDA device and CuPy beside what the package itself needs (NumPy, SciPy, Numba, rich, lazy-loader, click); the
-tests' half needs pytest and Hypothesis, and is skipped in one line without them. Intervals on the GPU must agree with
-those of the cores within rounding, or the run ends with an error.
+tests' half needs pytest and Hypothesis, and is skipped in one line without them. Intervals on the GPU must be those of
+the cores, to the bit, or the run ends with an error.
 """
 
 import importlib.util
@@ -42,10 +42,9 @@ def sparse(S: int, H: int, real: bool) -> mk.MDP:
 
 
 def agree(one: CertifiedPlan, other: CertifiedPlan) -> None:
-    """That two plans have the same interval but for rounding."""
-    slack = 2 * (one.certificate.rounding + other.certificate.rounding)
-    for x, y in ((one.lower, other.lower), (one.upper, other.upper)):
-        assert abs(x - y) <= slack, f"GPU and cores disagree: {x!r} and {y!r}"
+    """That two plans have the same interval."""
+    ours, theirs = (one.lower, one.upper), (other.lower, other.upper)
+    assert ours == theirs, f"GPU and cores disagree: {ours} and {theirs}"
 
 
 def on_the_gpu(quick: bool) -> list[dict[str, Any]]:

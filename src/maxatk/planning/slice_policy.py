@@ -14,7 +14,7 @@ from maxatk.base.workers import Workers
 from maxatk.planning.curves import Curves
 from maxatk.planning.lattice import Lattice
 from maxatk.planning.slices import Acting, Task, Windows
-from maxatk.planning.sweeper import sweeper_on
+from maxatk.planning.sweeper import sweeper_on, table_at
 from maxatk.policies import CompressedPolicy, Rule
 from maxatk.problem.mdp import MDP
 
@@ -177,8 +177,24 @@ class SlicePolicy(CompressedPolicy):
         cuts = np.searchsorted(group[order], np.arange(len(shared) + 1))
         for j in np.flatnonzero(np.diff(cuts)).tolist():
             these = order[cuts[j] : cuts[j + 1]]
-            rows[these] = self._acting(i, float(shared[j])).rows(h, s[these], g[these], M[these], G[these])
+            m = float(shared[j])
+            shift = self._shift(i, m)
+            away = self._lattice.kappa * shift
+            acting = self._acting(i, m)
+            rows[these] = acting.rows(h, s[these], g[these] + shift, M[these] + away, G[these] + away)
         return rows
+
+    def _shift(self, i: int, m: float) -> int:
+        """How many lattice steps from returns to those of the slice that the line of knot ``m`` was taken from.
+
+        Where two rows are equally good, or nearly so, rounding decides which of them a slice takes, and the line has
+        that one's slope: so act on the very numbers. The last rollout's curve is taken from one table, in which only
+        G - M counts (docs/theory/planner.md, 4); all the others, and what is in hand, from slices of their own.
+        """
+        curve = self._curves[i]
+        if i == 0 or not curve.tabled or self._acts_on_true_best or curve.floor < m == float(self.best_so_far):
+            return 0
+        return table_at(self._lattice) - round(m / self._lattice.kappa)
 
     def _unusual_row(self, i: int, h: int, s: int, M: float, G: float) -> int:
         """The row at a return that no rollout comes there with."""
@@ -198,7 +214,9 @@ class SlicePolicy(CompressedPolicy):
         if acting is None:
             after, memory = self._curves[i + 1], checks.memory()
             if start is None:
-                task = Task(after, (m,))
+                shift = self._shift(i, m)
+                there = self._lattice.kappa * table_at(self._lattice) if shift else m
+                task = Task(after, (there,), shifts=(shift, shift))
             else:
                 h, s, g, phase = start
                 task = Task(after, (m,), shifts=(g, g), phase=phase, start=(h, s))

@@ -121,13 +121,18 @@ def solve_slices(sweeper: Sweeper, lattice: Lattice, after: Curve, gap: float, k
     return Bounds(upper + lattice.carried(gap), lower, slope)
 
 
+def table_at(lattice: Lattice) -> int:
+    """The ``m`` of :func:`last_rollout`, in lattice steps: the drift of a whole rollout, which keeps numbers small."""
+    return lattice.drift * lattice.mdp.horizon
+
+
 def last_rollout(sweeper: Sweeper, lattice: Lattice, least: int, most: int, after: Curve) -> Bounds:
     """Bounds on ``U_{K-1}`` at all lattice points ``least .. most`` from one sweep (docs/theory/planner.md, 4).
 
     With nothing to come but the best return itself, only ``G - M`` matters: a slice at one ``m`` that starts from many
-    returns at once holds them all. The drift of a whole rollout is an ``m`` that keeps the numbers small.
+    returns at once holds them all.
     """
-    here = lattice.drift * lattice.mdp.horizon
+    here = table_at(lattice)
     task = Task(after, (lattice.kappa * here,), shifts=(here - most, here - least))
     ((upper, lower, slope),) = sweeper.bounds(lattice, [task])
     points = np.arange(least, most + 1) - here
