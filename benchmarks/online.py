@@ -303,7 +303,7 @@ def published(quick: bool) -> None:
     except ImportError:
         print("rlberry-scool is not installed: pip install rlberry-scool in an environment of its own")
         return
-    from rlberry.envs.finite import FiniteMDP  # pyright: ignore
+    from rlberry.envs.finite_mdp import FiniteMDP  # pyright: ignore
 
     rows = []
     for name, mdp, trials in (
@@ -312,15 +312,14 @@ def published(quick: bool) -> None:
     ):
         optimum, trials = mk.solve(mdp, 1).upper, trials // (10 if quick else 1)
         S, A = mdp.n_states + 1, mdp.n_actions  # the end is a state of its own
-        P, R = np.zeros((S, A, S)), np.zeros((S, A, S))
+        P, R = np.zeros((S, A, S)), np.zeros((S, A))
         P[-1, :, -1] = 1.0
         for s in range(S - 1):
             for a in range(A):
                 for prob, after, reward in mdp.outcomes(0, s, a):
-                    # rlberry's rewards are means by (s, a, s'); ours are drawn. The mean is what K = 1 is about.
-                    t = S - 1 if after is None else after
-                    R[s, a, t] = (R[s, a, t] * P[s, a, t] + prob * reward) / (P[s, a, t] + prob)
-                    P[s, a, t] += prob
+                    # rlberry's rewards are means by (s, a), ours are drawn: the mean is what K = 1 is about.
+                    P[s, a, S - 1 if after is None else after] += prob
+                    R[s, a] += prob * reward
         ours, theirs = [], []
         scale = float(R.max())
         for seed in range(2 if quick else SEEDS):

@@ -16,11 +16,13 @@ from maxatk.learning import ledger as ledger_module
 from maxatk.learning.betting import betting_bound
 from maxatk.learning.episodes import CheckedEpisodes
 from maxatk.learning.online import certificate
+from maxatk.learning.online import points as points_module
 from maxatk.learning.online.explore import balls
 from maxatk.learning.online.online import play
 from maxatk.learning.online.points import points_for
 from maxatk.learning.online.run import OnlineRun
 from maxatk.learning.online.swept import ABOVE, BELOW, MEAN, Belief, Swept, SweptPolicy
+from maxatk.learning.optimism import STAKES
 from oracles import policy_value
 from problems import specs, table_of
 
@@ -105,9 +107,9 @@ def test_a_row_is_judged_as_the_ball_around_it(n, seed, risk, room):
 
 def test_a_stake_lies_above_what_was_seen():
     """A row whose best outcome was seen is bounded by it: with the stake there, the bound would be void."""
-    stakes = 1 + 2.0 ** (np.arange(-48, 49) / 4)
-    seen = judged(ABOVE, np.array([0.0, 1.0]), np.array([0.9, 0.1]), 2, 0.01, 0.0, 1.0, stakes)
-    assert seen < 0.2
+    stakes = 1 + STAKES  # the greatest return is one of them
+    seen = judged(ABOVE, np.array([0.0, 1.0]), np.array([0.9, 0.1]), 2, 1.0, 0.0, 1.0, stakes)
+    assert seen < 0.9
 
 
 @settings(max_examples=40)
@@ -216,6 +218,49 @@ def test_learning_finds_the_optimum(explore):
     mdp, k = mk.instances.proposition3(), 2
     run = played(begun(mdp, k, explore), 400)
     assert float(optimum(mdp, k)) - mk.evaluate(mdp, run.plan.policy).lower < 1e-9
+
+
+def test_what_was_never_seen_may_be_anything():
+    """Rows without a visit bound nothing from above, and earn what is in hand from below."""
+    run = mk.Online().begin(1, 1, 2, 1, best_so_far=0.25)
+    assert run.bounds == pytest.approx((0.25, 1.0))
+    for _ in range(3000):
+        trial = run.trial()
+        taken = trial.act(0)
+        trial.observe(0.0, True)
+    assert taken in (0, 1)
+    assert run.bounds[1] < 0.3  # both were tried, and neither is better
+    alone = mk.learn_from([[(0, 0, 0.5, None)]] * 3000, 1, n_states=1, n_actions=2, horizon=1, support=2)
+    assert alone.upper == pytest.approx(1.0)
+    assert 0.4 < alone.lower <= 0.5
+    assert alone.policy.action(rollout=0, step=0, state=0, best=-math.inf, so_far=0) == 0
+
+
+def test_an_early_end_is_counted_as_one():
+    run = mk.Online().begin(1, 2, 1, 3)
+    trial = run.trial()
+    trial.act(0)
+    trial.observe(0.5)
+    trial.act(1)
+    trial.observe(0.5, True)
+    assert trial.finished
+    assert [column.tolist() for column in run.ledger.data.columns()] == [[0, 1], [1, 2], [0.5, 0.5], [1, 1]]
+
+
+@pytest.mark.parametrize(("way", "sign"), [(ABOVE, 1), (BELOW, -1)])
+def test_few_knots_bound_less(monkeypatch, way, sign):
+    """Between knots a bound from above is a chord, one from below the knot before: neither may be better than all."""
+    differ = 0
+    for seed in range(6):
+        mdp = mk.instances.random_sparse(4, 2, 3, successors=2, rewards=[0, 0.1, 0.7, 1], rng=seed)
+        points, belief = truth(mdp, 0.002)
+        monkeypatch.setattr(points_module, "KNOTS", 64)
+        every = Swept(points, 3, belief, way).value
+        monkeypatch.setattr(points_module, "KNOTS", 3)
+        few = Swept(points, 3, belief, way).value
+        assert sign * few >= sign * every - 1e-12
+        differ += few != every
+    assert differ
 
 
 # The closed loop.
@@ -483,6 +528,15 @@ def test_rewards_that_are_multiples_of_nothing(explore):
                 times
             )
             assert abs(reward[row == x] @ n[row == x] / times - true) < 4 * spread
+
+
+@pytest.mark.parametrize("reward", [0.3, 0.7123, 1.0])
+def test_rounding_keeps_the_mean(reward):
+    points = points_for(CheckedEpisodes(mk.TabularEpisodes(mk.instances.figure1())), [], rounds=True)
+    rng = np.random.default_rng(0)
+    jumps = np.array([points.jump(reward, rng) for _ in range(4000)])
+    assert set(jumps) <= {math.floor(reward / points.kappa + 1e-9), math.ceil(reward / points.kappa - 1e-9)}
+    assert abs(jumps.mean() - reward / points.kappa) <= 4 * 0.5 / math.sqrt(4000)
 
 
 def test_a_finer_reward_makes_a_finer_lattice():

@@ -133,6 +133,8 @@ def _common_step(setting: CheckedEpisodes, rewards: Iterable[float]) -> Fraction
     """The largest number that all rewards are multiples of; before any was seen, what their range suggests."""
     amounts = [simplest(r) for r in set(rewards) if r != 0]
     amounts = amounts or [simplest(r) for r in (setting.least_reward, setting.most_reward) if r != 0] or [Fraction(1)]
+    if setting.best_so_far > setting.return_range[0] and setting.best_so_far != 0:
+        amounts.append(simplest(setting.best_so_far))  # what is in hand is told apart from what beats it
     if any(r.denominator > LARGEST_DENOMINATOR for r in amounts):
         return None
     scale = math.lcm(*(r.denominator for r in amounts))
