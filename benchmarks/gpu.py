@@ -2,6 +2,7 @@
 
     python benchmarks/gpu.py            # some minutes
     python benchmarks/gpu.py --quick    # no problem of 10^6 states
+    python benchmarks/gpu.py --threads  # only the cores: 1 to 16 threads, which needs no GPU
 
 Needs a CUDA device and CuPy beside what the package itself needs (NumPy, SciPy, Numba, rich, lazy-loader, click); the
 tests' half needs pytest and Hypothesis, and is skipped in one line without them. Intervals on the GPU must be those of
@@ -144,10 +145,14 @@ def tests() -> None:
 
 def main() -> None:
     """Tests, then tables."""
-    tests()
     for real in (False, True):  # compile
-        timed(sparse(50, 5, real), 3, tol=0.1, device="gpu")
         timed(sparse(50, 5, real), 3, tol=0.1)
+    if "--threads" in sys.argv:
+        report("threads", "The certified planner by number of threads", by_threads())
+        return
+    tests()
+    for real in (False, True):
+        timed(sparse(50, 5, real), 3, tol=0.1, device="gpu")
     bandwidth = copied()
     name = Cuda().xp.cuda.runtime.getDeviceProperties(0)["name"].decode()
     rows = on_the_gpu("--quick" in sys.argv)

@@ -98,7 +98,7 @@ def simulate(
         trials: the number of trials.
         rng: a seed or a NumPy Generator. The same seed gives the same trials for any number of threads.
         threads: how many to use for a table; as many as there are cores by default.
-        executor: any :class:`concurrent.futures.Executor` whose workers run the trials of a table in place of threads.
+        executor: any ``concurrent.futures.Executor`` whose workers run the trials of a table in place of threads.
         progress: a function that is told where the simulation stands, or True for lines on standard error.
 
     >>> import maxatk as mk

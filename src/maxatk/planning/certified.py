@@ -56,7 +56,7 @@ class Certified:
         threads: how many threads sweep; by default one per core. Results do not depend on it.
         device: ``"cpu"``, ``"gpu"`` for the first CUDA device (extra ``gpu``), or ``"auto"`` for a GPU if there is one.
             On a GPU ``max_memory`` is that of the device, by default nine tenths of what is free.
-        executor: any :class:`concurrent.futures.Executor`, such as :class:`maxatk.engines.Ray`: slices are swept by its
+        executor: any ``concurrent.futures.Executor``, such as :class:`maxatk.engines.Ray`: slices are swept by its
             workers, each on the device. What workers lose is swept here. Results do not depend on it.
     """
 
@@ -298,7 +298,7 @@ class _Search:
         """
         after = curves.tail[0]
         points = np.unique([self.least, self.most])
-        flat = replace(after, floor=self.least, tabled=False, point=points, point_value=np.full(len(points), self.most))
+        flat = replace(after, floor=self.least, point=points, point_value=np.full(len(points), self.most))
         lower = float(after.lower(self.incumbent)) - self.rounding(lattice)
         gap = self.most - float(after.lower(self.least))
         upper = max(self.most, self._floats_of_best[1])
@@ -320,7 +320,7 @@ class _Search:
         floor = self._floor(lattice, after)
         if floor >= self.most:  # the largest return is as good as certain: more rollouts change nothing
             hull = np.array([self.most])
-            flat = replace(after, floor=self.most, tabled=False, point=hull, point_value=hull)
+            flat = replace(after, floor=self.most, point=hull, point_value=hull)
             return flat, self.most - float(after.lower(-math.inf))
         # Where the next curve turns this one will, too: some of its knots to begin with, so that threads have work.
         inner = after.line_knot[(after.line_knot > floor) & (after.line_knot < self.most)]
@@ -377,8 +377,7 @@ class _Search:
         def from_table(knots: Sequence[float]) -> Bounds:
             return Bounds(*np.array([look_up(m) for m in knots]).T)
 
-        curve, gap = build(from_table, [floor, *incumbent], self.most, enough, lattice.kappa, self.mean)
-        return replace(curve, tabled=True), gap
+        return build(from_table, [floor, *incumbent], self.most, enough, lattice.kappa, self.mean)
 
     def _incumbent_above(self, floor: float) -> list[float]:
         """The incumbent is a knot of every curve, since it may stay the best return for long."""

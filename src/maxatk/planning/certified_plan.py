@@ -27,7 +27,7 @@ from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
 from maxatk.problem.rows import exact_text
 
-VERSION = 3
+VERSION = 2
 PROBLEM = "problem_"  # what the members of a problem within a plan are named with
 
 
@@ -121,7 +121,6 @@ class CertifiedPlan(Plan):
             "kappa": self.lattice.kappa,
             "exact": self.lattice.whole,
             "start": self.start,
-            "tabled": [curve.tabled for curve in self.curves.tail],
             "certificate": dataclasses.asdict(self.certificate),
         }
 
@@ -160,12 +159,9 @@ def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPla
         if not widest <= 2**52 * kappa or lower > upper or not least <= start <= most:
             raise InputError("its numbers make no sense")
         lattice = (WholeLattice if _bool(numbers, "exact") else RealLattice)(mdp, kappa)
-        tabled = numbers.get("tabled")
-        if not checks.is_list(tabled) or len(tabled) != len(floor) or not {*map(type, tabled)} <= {bool}:
-            raise InputError("it does not say where its curves are from")
         tail = tuple(
-            Curve(float(floor[i]), **{name: file.array(f"{name}{i}", "<f8") for name in Curve.arrays()}, tabled=made)
-            for i, made in enumerate(tabled)
+            Curve(float(floor[i]), **{name: file.array(f"{name}{i}", "<f8") for name in Curve.arrays()})
+            for i in range(len(floor))
         )
         for curve in tail:
             curve.check(least - kappa, most)

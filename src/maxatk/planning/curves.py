@@ -34,12 +34,11 @@ class Curve:
     line_knot: Floats  # [n]
     point: Floats  # [p] rising; the last is the greatest possible return
     point_value: Floats  # [p] convex
-    tabled: bool = False  # whether it was taken from the table of the last rollout
 
     @classmethod
     def arrays(cls) -> list[str]:
         """The names of the fields that are arrays."""
-        return [field.name for field in dataclasses.fields(cls) if field.name not in ("floor", "tabled")]
+        return [field.name for field in dataclasses.fields(cls) if field.name != "floor"]
 
     def check(self, least: float, most: float) -> None:
         """Refuse arrays, read from a file, that make no curve of a problem with returns in ``[least, most]``."""

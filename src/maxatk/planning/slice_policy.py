@@ -14,7 +14,7 @@ from maxatk.base.workers import Workers
 from maxatk.planning.curves import Curves
 from maxatk.planning.lattice import Lattice
 from maxatk.planning.slices import Acting, Task, Windows
-from maxatk.planning.sweeper import sweeper_on, table_at
+from maxatk.planning.sweeper import sweeper_on
 from maxatk.policies import CompressedPolicy, Rule
 from maxatk.problem.mdp import MDP
 
@@ -131,11 +131,13 @@ class SlicePolicy(CompressedPolicy):
         """The best returns of the slices to act on [n]: the knots whose tangents are active.
 
         On a whole lattice they are the true ones while slices are small: the slice there is worth at least every
-        tangent, but there are more of them. ``-inf`` stands for the mean.
+        tangent, but there are more of them. So they are in the last rollout, whose tangents are taken from a table:
+        where rows are equally good, rounding decides which of them a slice takes, and a table need not take the same.
+        ``-inf`` stands for the mean.
         """
         if self.repeated:
             return np.full(len(M), -math.inf)
-        if self._acts_on_true_best:
+        if self._acts_on_true_best or (self._lattice.whole and i == self.k - 1):
             return M
         curve = self._curves[i]
         knots = np.full(len(M), self._start) if i == 0 else curve.knots(M)
@@ -177,24 +179,8 @@ class SlicePolicy(CompressedPolicy):
         cuts = np.searchsorted(group[order], np.arange(len(shared) + 1))
         for j in np.flatnonzero(np.diff(cuts)).tolist():
             these = order[cuts[j] : cuts[j + 1]]
-            m = float(shared[j])
-            shift = self._shift(i, m)
-            away = self._lattice.kappa * shift
-            acting = self._acting(i, m)
-            rows[these] = acting.rows(h, s[these], g[these] + shift, M[these] + away, G[these] + away)
+            rows[these] = self._acting(i, float(shared[j])).rows(h, s[these], g[these], M[these], G[these])
         return rows
-
-    def _shift(self, i: int, m: float) -> int:
-        """How many lattice steps from returns to those of the slice that the line of knot ``m`` was taken from.
-
-        Where two rows are equally good, or nearly so, rounding decides which of them a slice takes, and the line has
-        that one's slope: so act on the very numbers. The last rollout's curve is taken from one table, in which only
-        G - M counts (docs/theory/planner.md, 4); all the others, and what is in hand, from slices of their own.
-        """
-        curve = self._curves[i]
-        if i == 0 or not curve.tabled or self._acts_on_true_best or curve.floor < m == float(self.best_so_far):
-            return 0
-        return table_at(self._lattice) - round(m / self._lattice.kappa)
 
     def _unusual_row(self, i: int, h: int, s: int, M: float, G: float) -> int:
         """The row at a return that no rollout comes there with."""
@@ -214,9 +200,7 @@ class SlicePolicy(CompressedPolicy):
         if acting is None:
             after, memory = self._curves[i + 1], checks.memory()
             if start is None:
-                shift = self._shift(i, m)
-                there = self._lattice.kappa * table_at(self._lattice) if shift else m
-                task = Task(after, (there,), shifts=(shift, shift))
+                task = Task(after, (m,))
             else:
                 h, s, g, phase = start
                 task = Task(after, (m,), shifts=(g, g), phase=phase, start=(h, s))

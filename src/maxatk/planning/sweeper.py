@@ -54,6 +54,14 @@ def bounds_of(lattice: Lattice, task: Task, memory: float, run: RunLayers = in_o
     return kind.sweep(lattice, task, memory, run).bounds(lattice.mdp)
 
 
+def bounds_by_team(lattice: Lattice, task: Task, memory: float, threads: int) -> Floats:
+    """The same by some threads that share the states of each layer."""
+    if threads == 1:
+        return bounds_of(lattice, task, memory)
+    with Workers(threads) as team:
+        return bounds_of(lattice, task, memory, Cores(memory, team).split)
+
+
 class Cores:
     """Sweeps on the processor's cores: slices side by side, or the states of a large layer. Bits do not depend on it.
 
@@ -69,28 +77,30 @@ class Cores:
         """As in :class:`Sweeper`."""
         if self._workers is None:
             return [bounds_of(lattice, task, self._memory) for task in tasks]
-        threads = self._workers.threads
-        together = len(tasks) // threads * threads if self._splits(lattice) else len(tasks)
+        n, threads = len(tasks), self._workers.threads
+        alone = n // threads * threads if self._splits(lattice) else n  # by one thread each; the rest by teams
         try:
-            swept = self._side_by_side(lattice, tasks[:together], self._workers)
+            swept = self._side_by_side(lattice, tasks[:alone], 1, self._workers)
+            return swept + self._side_by_side(lattice, tasks[alone:], -(-threads // max(n - alone, 1)), self._workers)
         except TooLargeError:  # one at a time may fit
-            together, swept = 0, list[Floats]()
-        return [*swept, *(bounds_of(lattice, task, self._memory, self._split) for task in tasks[together:])]
+            return [bounds_of(lattice, task, self._memory, self.split) for task in tasks]
 
-    def _side_by_side(self, lattice: Lattice, tasks: Sequence[Task], workers: Workers) -> list[Floats]:
-        each = self._memory / min(workers.threads, max(len(tasks), 1))
-        return workers.map(bounds_of, repeat(lattice, len(tasks)), tasks, repeat(each, len(tasks)))
+    def _side_by_side(self, lattice: Lattice, tasks: Sequence[Task], team: int, workers: Workers) -> list[Floats]:
+        """Each task by a team of so many threads."""
+        n = len(tasks)
+        each = self._memory / min(workers.threads, max(n, 1))
+        return workers.map(bounds_by_team, repeat(lattice, n), tasks, repeat(each, n), repeat(team, n))
 
     def decisions(self, lattice: Lattice, task: Task) -> Acting:
         """As in :class:`Sweeper`."""
         kind = Decisions if lattice.whole else PlaneDecisions
-        return kind.sweep(lattice, task, self._memory, self._split if self._splits(lattice) else in_one_go)
+        return kind.sweep(lattice, task, self._memory, self.split if self._splits(lattice) else in_one_go)
 
     def _splits(self, lattice: Lattice) -> bool:
         """Whether layers are large enough to be split."""
         return self._workers is not None and self._workers.threads > 1 and lattice.work >= LARGE_LAYER
 
-    def _split(self, every: Any, one: Any, windows: Windows, layout: Layout, *buffers: Any) -> None:
+    def split(self, every: Any, one: Any, windows: Windows, layout: Layout, *buffers: Any) -> None:
         """Layer by layer, the states of each shared out among the threads."""
         assert self._workers is not None
         tables, flag = windows.tables, stopping.current().flag
@@ -121,18 +131,13 @@ def solve_slices(sweeper: Sweeper, lattice: Lattice, after: Curve, gap: float, k
     return Bounds(upper + lattice.carried(gap), lower, slope)
 
 
-def table_at(lattice: Lattice) -> int:
-    """The ``m`` of :func:`last_rollout`, in lattice steps: the drift of a whole rollout, which keeps numbers small."""
-    return lattice.drift * lattice.mdp.horizon
-
-
 def last_rollout(sweeper: Sweeper, lattice: Lattice, least: int, most: int, after: Curve) -> Bounds:
     """Bounds on ``U_{K-1}`` at all lattice points ``least .. most`` from one sweep (docs/theory/planner.md, 4).
 
     With nothing to come but the best return itself, only ``G - M`` matters: a slice at one ``m`` that starts from many
-    returns at once holds them all.
+    returns at once holds them all. The drift of a whole rollout is an ``m`` that keeps the numbers small.
     """
-    here = table_at(lattice)
+    here = lattice.drift * lattice.mdp.horizon
     task = Task(after, (lattice.kappa * here,), shifts=(here - most, here - least))
     ((upper, lower, slope),) = sweeper.bounds(lattice, [task])
     points = np.arange(least, most + 1) - here
