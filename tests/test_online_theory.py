@@ -130,3 +130,28 @@ def test_the_numbers_of_the_lower_bound():
             assert bernoulli_kl(p, p * (1 + share)) <= 1.34 * (p * share) ** 2 / p
     # 1.34 KHT Delta^2 / p >= n ln(2)/2, solved for epsilon; the regret is epsilon T / 8.
     assert math.sqrt(math.log(2) / 2 / (1.34 * 96)) / 8192 / 8 == pytest.approx(7.92e-7, rel=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_frequencies_say_of_any_function(seed):
+    """Step (a) of Theorem 1, where Bernstein holds for each outcome: also for functions that saw the data."""
+    random = np.random.default_rng(seed)
+    tight = 0.0
+    for _ in range(3000):
+        b, rate = int(random.integers(2, 8)), 10 ** random.uniform(-5, 0.5)  # l/n
+        p = random.dirichlet(np.full(b, random.choice([0.1, 1.0])))
+        most = np.sqrt(2 * p * (1 - p) * rate) + rate / 3
+        off = np.clip(random.choice([-1, 1], b) * most, -p, 1 - p)  # as far off as may be, then back to a sum of 0
+        up, down = off[off > 0].sum(), -off[off < 0].sum()
+        if min(up, down) == 0:
+            continue
+        off = np.where(off > 0, off * min(1, down / up), off * min(1, up / down))
+        seen = p + off
+        f = random.uniform(0, 1, b) if random.random() < 0.5 else (off > 0).astype(float)  # the worst one knows
+        mean, variance = float(p @ f), float(p @ (f - p @ f) ** 2)
+        assert (seen <= 1.5 * p + 4 / 3 * rate + 1e-12).all()
+        assert float(seen @ (f - seen @ f) ** 2) <= 1.5 * variance + 4 / 3 * b * rate + 1e-12
+        bound = math.sqrt(2 * b * variance * rate) + b * rate
+        assert float(seen @ f) - mean <= bound + 1e-12
+        tight = max(tight, (float(seen @ f) - mean) / bound)
+    assert tight > 0.5  # the claim is not empty

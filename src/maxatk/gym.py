@@ -347,15 +347,15 @@ class Episodes:
         support: int | None = None,
         **make_arguments: Any,
     ) -> None:
-        made, inner, name = formats.open_gymnasium(env, make_arguments)
+        made, _, name = formats.open_gymnasium(env, make_arguments)
         for space, what in ((made.observation_space, "states"), (made.action_space, "actions")):
             if not hasattr(space, "n"):
-                raise InputError(f"{name} has no finite number of {what}, so it has no rows to count")
-            if int(getattr(space, "start", 0)) != 0:
-                raise InputError(f"{name} counts its {what} from {space.start}, not from 0")
-        del inner
+                raise InputError(
+                    f"the {what} of {name} are not numbered (a Discrete space), so there are no rows to count"
+                )
         self.n_states = int(made.observation_space.n)  # S
         self.n_actions = int(made.action_space.n)  # A
+        self._first = tuple(int(getattr(x, "start", 0)) for x in (made.observation_space, made.action_space))
         self.horizon = formats.gymnasium_horizon(made, name, horizon)
         self.reward_range, self.return_range, self.best_so_far = reward_range, return_range, best_so_far
         self.start, self.may_end, self.support = start, may_end, support
@@ -363,17 +363,37 @@ class Episodes:
 
     def reset(self, rng: np.random.Generator) -> int:
         """Begin a rollout, with a seed drawn from ``rng``: its first state."""
-        observation, _ = self._env.reset(seed=int(rng.integers(2**31)))
+        observation, _ = self._ask(self._env.reset, 2, seed=int(rng.integers(2**31)))
         self._step = 0
-        return int(observation)
+        return self._state(observation)
 
     def step(self, action: int) -> tuple[int, float, bool]:
         """Take an ``action``: the next state, the reward, and whether the rollout has ended."""
-        observation, reward, terminated, truncated, _ = self._env.step(action)
+        observation, reward, terminated, truncated, _ = self._ask(self._env.step, 5, action + self._first[1])
         self._step += 1
         if truncated and not terminated and self._step < self.horizon:
             raise InputError(
                 f"{self._name} cuts rollouts off after {self._step} steps, before the horizon of {self.horizon}: "
                 f"horizon={self._step} says so"
             )
-        return int(observation), float(reward), bool(terminated)
+        return self._state(observation), _item(reward), _item(terminated)
+
+    def _state(self, observation: Any) -> int:
+        number, first = _item(observation), self._first[0]
+        return checks.integer(number, f"a state of {self._name}", least=first, most=first + self.n_states - 1) - first
+
+    def _ask(self, function: Any, size: int, *arguments: Any, **named: Any) -> Any:
+        """What the environment answers, which may raise anything."""
+        try:
+            answer = function(*arguments, **named)
+        except Exception as error:
+            said = " ".join(str(error).split())
+            raise InputError(f"{self._name} cannot {function.__name__}: {type(error).__name__}: {said}") from error
+        if not checks.is_list(answer) or len(answer) != size:
+            raise InputError(f"{function.__name__} of {self._name} must return {size} things, not {shown(answer)}")
+        return answer
+
+
+def _item(value: Any) -> Any:
+    """A number out of an array that holds one."""
+    return value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value

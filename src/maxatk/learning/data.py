@@ -43,6 +43,11 @@ class Data:
         known[next_state, reward] = known.get((next_state, reward), 0) + n
         self.counts[row] += n
 
+    def different(self, row: int, next_state: int, reward: float) -> int:
+        """How many different outcomes a row has with this one."""
+        known = self._outcomes[row]
+        return len(known) + ((next_state, reward) not in known)
+
     def copy(self) -> "Data":
         """Another one with the same counts."""
         other = Data(self._model)

@@ -5,6 +5,7 @@ before the first step: past it, sizes and ranges can be relied on.
 """
 
 import math
+from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -118,7 +119,7 @@ class CheckedEpisodes(Checked):
         for name in ("n_states", "n_actions", "horizon", "homogeneous"):
             if not hasattr(source, name):
                 raise InputError(f"the episodes have no {name}: see maxatk.Episodes for what is needed")
-        super().__init__(source, "episodes")
+        super().__init__(source, "episodes'")
         self.best_so_far = checks.incumbent(best_so_far)
         self._returns = self._given_returns()
         start = getattr(source, "start", None)
@@ -129,10 +130,15 @@ class CheckedEpisodes(Checked):
         support = getattr(source, "support", None)
         self.support = None if support is None else checks.integer(support, "the episodes' support", least=1)
         if self.least >= self.most - 1e-12 * max(abs(self.least), abs(self.most)):  # ranges are rounded outward
-            raise InputError(f"{float(self.best_so_far):g} is in hand, and no return can be better: nothing to learn")
+            hand = "" if self.best_so_far == -math.inf else f"{float(self.best_so_far):g} is in hand, and "
+            raise InputError(f"{hand}no return can be better than {self.least:g}: there is nothing to learn")
 
     def _given_returns(self) -> tuple[float, float]:
-        natural = super().return_range
+        lengths = (1, self.horizon) if self.may_end else (self.horizon,)
+        natural = (
+            _outward(min(Fraction(self.least_reward) * n for n in lengths), -math.inf),
+            _outward(max(Fraction(self.most_reward) * n for n in lengths), math.inf),
+        )
         given: Any = getattr(self._source, "return_range", None)
         if given is None:
             return natural
@@ -163,12 +169,22 @@ class CheckedEpisodes(Checked):
         """What no best return exceeds."""
         return self._returns[1]
 
+    @property
+    def rounding_of_returns(self) -> float:
+        """What the sum of a rollout's rewards may be off by, where the range was computed in floats."""
+        return self.horizon * max(abs(self.least_reward), abs(self.most_reward)) * 2.0**-50
+
     def check_return(self, amount: Number, name: str) -> None:
         """Refuse a return that is not in the range, but for the rounding of sums of rewards."""
-        slack = 1e-9 * max(abs(self._returns[0]), abs(self._returns[1]), self._returns[1] - self._returns[0])
+        slack = self.rounding_of_returns
         if not self._returns[0] - slack <= amount <= self._returns[1] + slack:
             low, high = self._returns
             raise InputError(f"{name} returned {float(amount):g}, outside the return_range ({low:g}, {high:g})")
+
+    def check_start(self, state: int, name: str) -> None:
+        """Refuse a first state that the known start excludes."""
+        if self.start is not None and not self.start[1][self.start[0] == state].sum() > 0:
+            raise InputError(f"{name} starts in state {state}, to which start gives no probability")
 
     def next_state(self, state: Any, name: str) -> int:
         """A next state, where ``n_states`` is the end."""
@@ -183,3 +199,9 @@ class CheckedEpisodes(Checked):
         in_hand = None if self.best_so_far == -math.inf else str(self.best_so_far)
         more = {"start": start, "return_range": list(self._returns), "in_hand": in_hand, "support": self.support}
         return {**super().signature(), **more}
+
+
+def _outward(amount: Fraction, side: float) -> float:
+    """The float of an amount, or the next one towards ``side`` where it has none."""
+    near = float(amount)
+    return near if amount == near else math.nextafter(near, side)

@@ -177,30 +177,31 @@ class Checked:
 
     Args:
         source: an object with attributes that were written by a user.
-        what: how messages call it.
+        what: how messages call it, as an owner: ``"model's"``.
     """
 
     def __init__(self, source: Any, what: str) -> None:
         self._source, self._what = source, what
-        self.n_states = checks.integer(source.n_states, f"the {what}'s n_states", least=1)
-        self.n_actions = checks.integer(source.n_actions, f"the {what}'s n_actions", least=1)
+        self.n_states = checks.integer(source.n_states, f"the {what} n_states", least=1)
+        self.n_actions = checks.integer(source.n_actions, f"the {what} n_actions", least=1)
         self.horizon = checks.horizon(source.horizon)
-        alike: Any = source.homogeneous
-        if not isinstance(alike, bool | np.bool_):
-            raise InputError(f"the {what}'s homogeneous must be true or false, not {shown(alike)}")
+        alike, may_end = source.homogeneous, getattr(source, "may_end", True)
+        for name, given in (("homogeneous", alike), ("may_end", may_end)):
+            if not isinstance(given, bool | np.bool_):
+                raise InputError(f"the {what} {name} must be true or false, not {shown(given)}")
         self.n_layers = 1 if alike else self.horizon
         self.step_layer: Ints = np.zeros(self.horizon, np.int64) if alike else np.arange(self.horizon)  # [H]
-        self.may_end = bool(getattr(source, "may_end", True))
+        self.may_end = bool(may_end)
         self.least_reward, self.most_reward = self._reward_range()
         self._number_rows()
 
     def _reward_range(self) -> tuple[float, float]:
         given = getattr(self._source, "reward_range", (0.0, 1.0))
         if not checks.is_list(given) or len(given) != 2:
-            raise InputError(f"the {self._what}'s reward_range must be a pair (least, most), not {shown(given)}")
+            raise InputError(f"the {self._what} reward_range must be a pair (least, most), not {shown(given)}")
         least, most = (float(checks.exact_number(x, f"reward_range[{i}]")) for i, x in enumerate(given))
         if least > most:
-            raise InputError(f"the {self._what}'s reward_range {shown(tuple(given))} has its least above its most")
+            raise InputError(f"the {self._what} reward_range {shown(tuple(given))} has its least above its most")
         size = max(abs(least), abs(most))
         if size > 1e280 / self.horizon:
             raise InputError(f"reward_range {shown(tuple(given))} over {self.horizon} steps is too large for floats")
@@ -214,13 +215,10 @@ class Checked:
         """``layer``, ``state`` and ``action`` of every row, and where those of a state start."""
         offered = getattr(self._source, "actions", None)
         checks.fits_in_memory(24 * self.n_layers * self.n_states * self.n_actions, "the table of all rows")
-        every = np.arange(self.n_actions)
         actions: list[Ints] = []
-        for layer in range(self.n_layers):
+        nodes = 0 if offered is None else self.n_layers
+        for layer in range(nodes):
             for state in range(self.n_states):
-                if offered is None:
-                    actions.append(every)
-                    continue
                 distinct = sorted(
                     {
                         checks.integer(a, f"an action of state {state} at step {layer}", most=self.n_actions - 1)
@@ -231,8 +229,10 @@ class Checked:
                     raise InputError(f"state {state} has no actions at step {layer}")
                 actions.append(np.array(distinct))
         counts = np.array([len(a) for a in actions])
+        if offered is None:  # all of them, everywhere
+            counts = np.full(self.n_layers * self.n_states, self.n_actions)
         self.pair_start: Ints = offsets(counts)  # [L * S + 1]
-        self.action: Ints = np.concatenate(actions)  # [N]
+        self.action: Ints = np.concatenate(actions) if actions else np.tile(np.arange(self.n_actions), len(counts))
         self.layer, self.state = np.divmod(np.repeat(np.arange(len(counts)), counts), self.n_states)  # [N] each
 
     @property
@@ -257,7 +257,7 @@ class Checked:
         if not inside.all():
             n = int(np.argmin(inside))
             raise InputError(
-                f"{self.name(int(rows[n]))}: reward {rewards[n]:g} is outside the {self._what}'s reward_range "
+                f"{self.name(int(rows[n]))}: reward {rewards[n]:g} is outside the {self._what} reward_range "
                 f"({self.least_reward:g}, {self.most_reward:g})"
             )
 
@@ -299,7 +299,7 @@ class CheckedModel(Checked):
                 raise InputError(f"the model has no {name}: see maxatk.Model for what it needs{hint}")
         if not callable(model.sample):
             raise InputError("the model's sample is not a function")
-        super().__init__(model, "model")
+        super().__init__(model, "model's")
         self.start_state, self.start_prob = start_distribution(model.start, self.n_states)
         self.rewards = self._known_rewards()
         support = getattr(model, "support", None)

@@ -16,7 +16,7 @@ from maxatk.learning.online.swept import Belief
 
 EXPLORED = 0  # what a trial was for; the trials of the n-th policy that is tested have its number
 
-WHOLE = ("steps", "planned_at", "lasted", "plans", "tests", "next_check")  # fields that are whole numbers
+WHOLE = ("steps", "planned_at", "lasted", "plans", "tests", "next_check", "in_hand_of")  # fields that are whole numbers
 
 
 class EpisodeLedger(Ledger):
@@ -49,6 +49,7 @@ class EpisodeLedger(Ledger):
         self.next_check = 1
         self.source: Any = None  # what is played in, where the run plays itself
         self.in_hand: float | None = None  # of a trial that is not over
+        self.in_hand_of = EXPLORED  # what that trial is for
         self.open()
 
     @property
@@ -77,6 +78,18 @@ class EpisodeLedger(Ledger):
             for _ in range(times):
                 rounded.count(x, t, points.kappa * points.jump(r, self.rng))
         self.data, self.rewards = rounded, set()
+
+    def count(self, row: int, next_state: int, reward: float) -> None:
+        """Count one outcome, or refuse it if what was said of rows is not true."""
+        setting = self.setting
+        if setting.support is not None and not self.rounds:
+            different = self.data.different(row, next_state, reward)
+            if different > setting.support:
+                raise InputError(
+                    f"{setting.name(row)} has {different} different outcomes (next state and reward), but support is "
+                    f"{setting.support}"
+                )
+        self.data.count(row, next_state, reward)
 
     def finish(self, best: float, purpose: int) -> None:
         """A trial is over, or given up, with this best return."""
@@ -111,6 +124,8 @@ class EpisodeLedger(Ledger):
         for name in WHOLE:
             setattr(self, name, checks.integer(header.get(name), name))
         rounds, testing, in_hand = header.get("rounds"), header.get("testing"), header.get("in_hand")
+        if in_hand is not None:
+            in_hand = float(checks.exact_number(in_hand, "in_hand"))
         if not isinstance(rounds, bool) or not isinstance(testing, bool):
             raise InputError("it does not say whether rewards are rounded")
         self.rounds, self.testing = rounds, testing
@@ -127,14 +142,22 @@ class EpisodeLedger(Ledger):
         values = np.array([*self.returns, self.upper, *self.rewards])
         if not all(sizes) or len(self.returns) != len(self.purposes) or not np.isfinite(values).all():
             raise InputError("its arrays make no sense")
-        if min(self.starts.min(), self.seen.min()) < 0 or not ((purposes >= 0) & (purposes <= self.tests)).all():
+        counts = np.concatenate([self.starts, self.tested_starts, self.seen])
+        purposes = np.append(purposes, self.in_hand_of)
+        if counts.min() < 0 or counts.max() > 2**53 or not ((purposes >= 0) & (purposes <= self.tests)).all():
             raise InputError("its counts make no sense")
-        if self.returns and not setting.least - 1e-6 <= min(self.returns) <= max(self.returns) <= setting.most + 1e-6:
+        known = np.array([*self.returns, self.upper] + ([] if in_hand is None else [in_hand]))
+        slack = setting.rounding_of_returns
+        if not ((known >= setting.least - slack) & (known <= setting.most + slack)).all():
             raise InputError("its returns are out of range")
+        paid = np.array([*self.rewards])
+        largest = max(abs(setting.least_reward), abs(setting.most_reward), setting.most - setting.least)
+        if not ((paid >= setting.least_reward) & (paid <= setting.most_reward)).all() or self.kappa > largest:
+            raise InputError("its rewards are out of range")
         if header.get("planned") is True:
             self.belief = self._read_belief(file)
         if in_hand is not None:  # a trial that nobody will finish: it would have come to no less
-            self.finish(float(checks.exact_number(in_hand, "in_hand")), EXPLORED)
+            self.finish(in_hand, self.in_hand_of)
 
     def _read_belief(self, file: Archive) -> Belief:
         kinds = {"prob": "<f8", "start_prob": "<f8", "risk": "<f8"}

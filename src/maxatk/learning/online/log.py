@@ -115,6 +115,8 @@ def learn_from(
     setting, k = CheckedEpisodes(source, best_so_far), checks.rollouts(k)
     whole, *halves = (_ledger(setting, k, risk) for _ in range(3))
     rollouts = 0
+    if not isinstance(log, Iterable):
+        raise InputError(f"log must be a list of rollouts, not {shown(log)}")
     for rollouts, rollout in enumerate(log, start=1):
         _enter(rollout, rollouts - 1, (whole, halves[rollouts % 2]))
     if not rollouts:
@@ -188,9 +190,10 @@ def _enter(rollout: Any, number: int, ledgers: Sequence[EpisodeLedger]) -> None:
             "the rest was left out, nothing can be said"
         )
     setting.check_return(total, f"rollout {number} of the log")
+    setting.check_start(int(rollout[0][0]), f"rollout {number} of the log")
     for ledger in ledgers:
         ledger.starts[int(rollout[0][0])] += 1
         ledger.steps += len(steps)
         for row, after, reward in steps:
             ledger.rewards.add(reward)
-            ledger.data.count(row, after, reward)
+            ledger.count(row, after, reward)

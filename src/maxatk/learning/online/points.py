@@ -40,9 +40,9 @@ class Points:
 
     @property
     def top(self) -> int:
-        """What no best return exceeds, rounded up."""
+        """What no best return exceeds, rounded up; there is something to win, be it less than a step."""
         spread = self.setting.horizon if self.rounds else 0  # of rounding each reward up
-        return math.ceil(self.setting.most / self.kappa - 1e-9) + spread
+        return max(math.ceil(self.setting.most / self.kappa - 1e-9) + spread, self.first + 1)
 
     @property
     def rise(self) -> int:

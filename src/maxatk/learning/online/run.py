@@ -86,8 +86,8 @@ class OnlineRun:
         return self._trial
 
     def _give_up(self) -> None:
-        if self._trial is not None and not self._trial.finished:
-            self.ledger.finish(float(max(self._trial.best, self.ledger.setting.least)), EXPLORED)
+        if self._trial is not None:
+            self._trial.give_up()
         self._trial = None
 
     def _is_old(self) -> bool:
@@ -215,12 +215,25 @@ class OnlineTrial(Trial):
         self._setting, self._purpose, self._points = run.ledger.setting, purpose, run.swept.points
         self._m, self._g = self._points.first, 0  # M and G in lattice steps, as they are remembered
         self._row, self._pending = -1, False  # the last row, and whether its next state is not known yet
-        self._paid = 0.0
-        self._ledger.in_hand = float(self._setting.least)
+        self._paid, self._given_up = 0.0, False
+        self._ledger.in_hand, self._ledger.in_hand_of = float(self._setting.least), purpose
+
+    def give_up(self) -> None:
+        """Count the trial as what it has in hand, if it is not over. It would have come to no less."""
+        if not self.finished and not self._given_up:
+            self._given_up = True
+            self._ledger.finish(float(max(self.best, self._setting.least)), self._purpose)
+
+    def _check_open(self, name: str) -> None:
+        if self._given_up:
+            raise InputError(f"{name}: this trial was given up when another was begun")
 
     def act(self, state: Any) -> int:
         """The action to take in ``state``, which is also the next state of the last action."""
+        self._check_open("act")
         s = checks.integer(state, "state", most=self._setting.n_states - 1)
+        if self.step == 0:
+            self._setting.check_start(s, f"rollout {self.rollout} of trial {self._ledger.trials}")
         action = super().act(s)
         if self._pending:
             self._count(s)
@@ -238,6 +251,7 @@ class OnlineTrial(Trial):
             next_state: the state that the action led to. It need be given only at the last step of a rollout, where
                 nobody acts in it; ``n_states`` for an end. Where it is not, that step is not counted as a sample.
         """
+        self._check_open("observe")
         setting, name = self._setting, f"{self._setting.name(self._row)} in trial {self._ledger.trials}"
         if self._taken is None or not isinstance(done, bool | np.bool_):
             super().observe(reward, done)  # which says what is wrong
@@ -282,7 +296,7 @@ class OnlineTrial(Trial):
         self._pending = True
 
     def _count(self, next_state: int) -> None:
-        self._ledger.data.count(self._row, next_state, self._paid)
+        self._ledger.count(self._row, next_state, self._paid)
         self._pending = False
 
     def _choose(self, state: int) -> int:

@@ -17,6 +17,7 @@ from maxatk.policies import CompressedPolicy, Rule
 from maxatk.problem.rows import offsets
 
 BELOW, MEAN, ABOVE = -1, 0, 1  # ways of judging a row
+MOST_CURVES = 2**14  # that differ: so many rollouts to come can be told apart
 
 
 class Belief(NamedTuple):
@@ -45,6 +46,8 @@ class Swept:
     def __init__(self, points: Points, k: int, belief: Belief, way: int, jumps: Ints | None = None) -> None:
         self.points, self.k, self.belief, self._way = points, k, belief, way
         setting = points.setting
+        cells = setting.horizon * setting.n_states * points.width
+        checks.fits_in_memory(4 * cells + 16 * setting.n_states * points.width, f"a slice of {cells} cells")
         self._rows = kernels.UncertainRows(
             step_layer=setting.step_layer,
             pair_start=setting.pair_start,
@@ -68,12 +71,10 @@ class Swept:
             if way == ABOVE
             else np.sort(points.kappa * points.first - span * STAKES)
         )
-        cells = setting.horizon * setting.n_states * points.width
-        checks.fits_in_memory(4 * cells + 16 * setting.n_states * points.width, f"a slice of {cells} cells")
         self._shape = setting.horizon, setting.n_states, points.width
-        self._slices: dict[tuple[int, int], Ints32] = {}
+        self._slices: dict[tuple[int, int], Ints32] = {}  # by the curve that follows and the best return
         every = np.arange(points.first, points.top + 1)
-        self._curves = [points.kappa * every]  # from the last to the first
+        self._curves = [points.kappa * every]  # from the last to the first, until they no longer differ
         knots = points.knots()
         lows, scratch = np.array([points.low(m) for m in knots.tolist()]), np.empty(self._shape, np.int32)
         for _ in range(k - 1):
@@ -85,12 +86,20 @@ class Swept:
             curve = np.interp(every, *ends)
             if way == BELOW:  # a chord is no lower bound; the knot before is
                 curve = ends[1][np.searchsorted(ends[0], every, side="right") - 1]
+            if np.array_equal(curve, self._curves[-1]):
+                break
+            if len(self._curves) == MOST_CURVES:
+                raise InputError(f"k {k} is too large to learn by playing: more than {MOST_CURVES} rollouts differ")
             self._curves.append(curve)
         self.value = self._solve(0, points.first)[1]
 
+    def _following(self, i: int) -> int:
+        """Which curve follows rollout ``i``: one stands for all that no longer differ."""
+        return min(self.k - 1 - i, len(self._curves) - 1)
+
     def _solve(self, i: int, m: int) -> tuple[Ints32, float]:
         choice = np.empty(self._shape, np.int32)
-        end = self._curves[self.k - 1 - i][m - self.points.first :]
+        end = self._curves[self._following(i)][m - self.points.first :]
         value = stopping.run(
             *(
                 kernels.uncertain_slice,
@@ -105,12 +114,12 @@ class Swept:
             ),
             choice,
         )
-        self._slices[i, m] = choice
+        self._slices[self._following(i), m] = choice
         return choice, float(value)
 
     def slice(self, i: int, m: int) -> Ints32:
         """The rows to take in rollout ``i`` with best return ``m``, in steps: [H, S, width]."""
-        choice = self._slices.get((i, m))
+        choice = self._slices.get((self._following(i), m))
         return self._solve(i, m)[0] if choice is None else choice
 
     def value_of(self, policy: "Swept") -> float:
@@ -125,6 +134,8 @@ class Swept:
                     *(kernels.uncertain_slice, self._way, True, self._rows, points.low(m), self._high, m),
                     *(after[m - points.first :], self._stakes, policy.slice(i, m).copy()),
                 )
+            if i and np.array_equal(values, after) and policy._following(i) == policy._following(0):
+                break  # and so on, whatever the number of rollouts before
             after = values
         return float(after[0])
 
