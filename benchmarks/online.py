@@ -167,7 +167,7 @@ def regret(quick: bool) -> None:
                     "learner": kind,
                     "seeds": seeds,
                     "trials": trials,
-                    "within 5 % from trial": float(np.median(near)),
+                    "within 5 % from trial": _trial(float(np.median(near))),
                     "regret": float(totals[-1]),
                     "realised": float(np.mean([lost for _, _, lost, _ in runs])),
                     "slope": float(np.log10(max(totals[-1], 1e-9) / max(tenth, 1e-9))),
@@ -176,6 +176,10 @@ def regret(quick: bool) -> None:
                 }
             )
             report("online", "Learning while playing", rows)
+
+
+def _trial(t: float) -> float | str:
+    return "never" if math.isinf(t) else t
 
 
 def _stays(marks: list[int], losses: Any, near: float) -> float:
@@ -325,6 +329,20 @@ def gaps(quick: bool) -> None:
             report("online_gaps", "The worst of four gaps", rows)
 
 
+def _drawn(base: Any, mdp: mk.MDP, scale: float) -> Any:
+    """The same problem for rlberry, with rewards that are drawn, and in [0, 1]."""
+
+    class Drawn(base):
+        def sample(self, state: Any, action: Any) -> Any:
+            if state == self.S - 1:
+                return state, 0.0, True, False, {}
+            outcomes = mdp.outcomes(0, int(state), int(action))
+            _, after, reward = outcomes[int(self.rng.choice(len(outcomes), p=[o[0] for o in outcomes]))]
+            return self.S - 1 if after is None else after, reward / scale, False, False, {}
+
+    return Drawn
+
+
 def published(quick: bool) -> None:
     """UCBVI as published in rlberry-scool, which wants a Gymnasium of its own: it is run where it is installed."""
     try:
@@ -334,41 +352,33 @@ def published(quick: bool) -> None:
         return
     from rlberry.envs.finite_mdp import FiniteMDP  # pyright: ignore
 
-    rows = []
-    for name, mdp, trials in (
-        ("coins", coins(1), 2000),
-        ("random, S = 20", problems()["random, S = 20"][0], 1000),
-    ):
+    rows, seeds = [], 2 if quick else SEEDS
+    for name, mdp, trials in (("coins", coins(1), 2000), ("random, S = 20", problems()["random, S = 20"][0], 1000)):
         optimum, trials = mk.solve(mdp, 1).upper, trials // (10 if quick else 1)
-        S, A = mdp.n_states + 1, mdp.n_actions  # the end is a state of its own
+        S, A, scale = mdp.n_states + 1, mdp.n_actions, float(mdp.reward.max())  # the end is a state of its own
         P, R = np.zeros((S, A, S)), np.zeros((S, A))
         P[-1, :, -1] = 1.0
-        for s in range(S - 1):
-            for a in range(A):
-                for prob, after, reward in mdp.outcomes(0, s, a):
-                    # rlberry's rewards are means by (s, a), ours are drawn: the mean is what K = 1 is about.
-                    P[s, a, S - 1 if after is None else after] += prob
-                    R[s, a] += prob * reward
-        ours, theirs = [], []
-        scale = float(R.max())
-        for seed in range(2 if quick else SEEDS):
-            run = begun(mdp, 1, -math.inf, None, "optimism", seed)
-            for _ in range(trials):
-                play(run.ledger, run.trial())
-            ours.append(trials * optimum - sum(run.ledger.returns))
-            env = FiniteMDP(R / scale, P, initial_state_distribution=int(mdp.start_state[0]))
+        for s, a in np.ndindex(S - 1, A):
+            for prob, after, reward in mdp.outcomes(0, s, a):
+                P[s, a, S - 1 if after is None else after] += prob
+                R[s, a] += prob * reward / scale
+        theirs = []
+        for seed in range(seeds):
+            env = _drawn(FiniteMDP, mdp, scale)(R, P, initial_state_distribution=int(mdp.start_state[0]))
+            env.reseed(seed)
+            env.reward_range = (0.0, 1.0)
             agent = UCBVIAgent(env, gamma=1.0, horizon=mdp.horizon, seeder=seed)
             agent.fit(budget=trials)
-            got = float(np.sum(agent.writer.data[agent.writer.data.tag == "episode_rewards"].value))
-            theirs.append(trials * optimum - scale * got)
-        rows.append(
-            {
-                "problem": name,
-                "trials": trials,
-                "regret, optimism": float(np.mean(ours)),
-                "regret, UCBVI": float(np.mean(theirs)),
-            }
-        )
+            data = agent.writer.data
+            theirs.append(trials * optimum - scale * float(np.sum(data[data.tag == "episode_rewards"].value)))
+        ours = {"optimism": [], "tuned": [], "posterior": []}
+        for explore, seed in ((e, seed) for e in ours for seed in range(seeds)):
+            run = begun(mdp, 1, -math.inf, None, explore, seed)
+            for _ in range(trials):
+                play(run.ledger, run.trial())
+            ours[explore].append(trials * optimum - sum(run.ledger.returns))
+        means = {f"regret, {e}": float(np.mean(x)) for e, x in {**ours, "UCBVI": theirs}.items()}
+        rows.append({"problem": name, "trials": trials, "seeds": seeds, **means})
         report("online_published", "K = 1, beside UCBVI of rlberry-scool", rows)
 
 
