@@ -325,14 +325,13 @@ class Episodes:
         start: the state that rollouts start in, or a distribution over states; estimated if it is not known.
         may_end: whether rollouts may end before the horizon.
         support: a bound on the number of different outcomes of a state and action, if one is known.
+        homogeneous: whether all steps behave alike.
 
     >>> import maxatk as mk
     >>> episodes = mk.gym.Episodes("FrozenLake-v1", horizon=30, return_range=(0, 1))
     >>> episodes.n_states, episodes.n_actions
     (16, 4)
     """
-
-    homogeneous = True  # all steps behave alike
 
     def __init__(
         self,
@@ -345,6 +344,7 @@ class Episodes:
         start: Any = None,
         may_end: bool = True,
         support: int | None = None,
+        homogeneous: bool = True,
         **make_arguments: Any,
     ) -> None:
         made, _, name = formats.open_gymnasium(env, make_arguments)
@@ -359,6 +359,7 @@ class Episodes:
         self.horizon = formats.gymnasium_horizon(made, name, horizon)
         self.reward_range, self.return_range, self.best_so_far = reward_range, return_range, best_so_far
         self.start, self.may_end, self.support = start, may_end, support
+        self.homogeneous = homogeneous  # whether all steps behave alike
         self._env, self._name, self._step = made, name, 0
 
     def reset(self, rng: np.random.Generator) -> int:
@@ -396,4 +397,4 @@ class Episodes:
 
 def _item(value: Any) -> Any:
     """A number out of an array that holds one."""
-    return value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    return value if type(value) is not np.ndarray or np.ndim(value) else value.item()

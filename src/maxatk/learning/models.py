@@ -215,25 +215,22 @@ class Checked:
         """``layer``, ``state`` and ``action`` of every row, and where those of a state start."""
         offered = getattr(self._source, "actions", None)
         checks.fits_in_memory(24 * self.n_layers * self.n_states * self.n_actions, "the table of all rows")
-        actions: list[Ints] = []
-        nodes = 0 if offered is None else self.n_layers
-        for layer in range(nodes):
-            for state in range(self.n_states):
-                distinct = sorted(
-                    {
-                        checks.integer(a, f"an action of state {state} at step {layer}", most=self.n_actions - 1)
-                        for a in offered(layer, state)
-                    }
-                )
-                if not distinct:
-                    raise InputError(f"state {state} has no actions at step {layer}")
-                actions.append(np.array(distinct))
-        counts = np.array([len(a) for a in actions])
+        nodes = self.n_layers * self.n_states
         if offered is None:  # all of them, everywhere
-            counts = np.full(self.n_layers * self.n_states, self.n_actions)
+            counts, self.action = np.full(nodes, self.n_actions), np.tile(np.arange(self.n_actions), nodes)
+        else:
+            actions = [self._offered(offered, *divmod(node, self.n_states)) for node in range(nodes)]
+            counts, self.action = np.array([len(a) for a in actions]), np.concatenate(actions)  # [N]
         self.pair_start: Ints = offsets(counts)  # [L * S + 1]
-        self.action: Ints = np.concatenate(actions) if actions else np.tile(np.arange(self.n_actions), len(counts))
         self.layer, self.state = np.divmod(np.repeat(np.arange(len(counts)), counts), self.n_states)  # [N] each
+
+    def _offered(self, offered: Any, layer: int, state: int) -> Ints:
+        """The actions of a state."""
+        name = f"an action of state {state} at step {layer}"
+        distinct = sorted({checks.integer(a, name, most=self.n_actions - 1) for a in offered(layer, state)})
+        if not distinct:
+            raise InputError(f"state {state} has no actions at step {layer}")
+        return np.array(distinct)
 
     @property
     def n_rows(self) -> int:

@@ -164,10 +164,32 @@ class OnlineRun:
     def tested_plan(self) -> CertifiedPlan:
         """The plan whose policy is tested."""
         ledger = self.ledger
+        if not ledger.tests:
+            raise InputError("no policy is tested yet: begin_test() fixes the one that seems best")
         if self._test is None:
             _, state, prob = shares(ledger.setting, ledger.tested.counts, ledger.tested_starts)
             self._test = self._planned(ledger.tested.mdp(state, prob))
         return self._test
+
+    @property
+    def tested(self) -> float:
+        """A lower bound on what the policy of :attr:`tested_plan` earns, as sure as bounds are: from its trials alone.
+
+        >>> import maxatk as mk
+        >>> online = mk.Online().begin(k=2, n_states=1, n_actions=2, horizon=1, rng=0)
+        >>> def play(trial):
+        ...     while not trial.finished:
+        ...         action = trial.act(state=0)
+        ...         trial.observe(reward=0.5 if action == 0 else float(online.rng.random() < 0.25), done=True)
+        >>> for _ in range(300):
+        ...     play(online.trial())
+        >>> online.begin_test()                                     # this policy, and no other
+        >>> for _ in range(300):
+        ...     play(online.test())
+        >>> 0.5 < online.tested < 0.625
+        True
+        """
+        return certificate.tested(self.ledger)
 
     def _planned(self, mdp: Any) -> CertifiedPlan:
         setting = self.ledger.setting
@@ -180,6 +202,8 @@ class OnlineRun:
     def begin_test(self) -> None:
         """Fix the policy that seems best now, to be tested from now on."""
         ledger = self.ledger
+        if not ledger.steps:
+            raise InputError("there is no plan before the first step")
         ledger.tests += 1
         ledger.tested, ledger.tested_starts = ledger.data.copy(), ledger.starts.copy()
         self._test = None
