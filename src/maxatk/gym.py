@@ -16,6 +16,7 @@ from maxatk.base.errors import InputError, MissingExtraError
 from maxatk.base.types import Number
 from maxatk.learning.gym_episodes import Episodes as Episodes
 from maxatk.problem.mdp import MDP
+from maxatk.problem.objective import try_cost
 
 try:
     import gymnasium
@@ -52,6 +53,13 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     each step is paid the change of ``max(M, G)`` (of G, in the first rollout). That adds up to the same and has the
     same best policies, but tells sooner which step was good: best where rewards are costs. Do not discount either.
 
+    **Costs.** With ``cost`` each rollout costs that much, taken off the reward of its first step; with ``row_costs``
+    every step also costs ``info["cost"]``, where the environment says it (:class:`TabularEnv` does). The rewards of a
+    trial then add up to its best return less its costs, and what was paid so far is ``info["trial"]["paid"]``. With
+    ``stop=True`` there is one action more, the last: it ends the trial with what is in hand; a rollout that it
+    interrupts does not count. With nothing in hand it is worth ``returns[0]``, which must be given then, unless there
+    is an incumbent.
+
     **Ends.** When a rollout is over the environment is reset, and the observation is the next rollout's first. The
     trial is over (``terminated``) after ``k`` rollouts; ``truncated`` is never true, since the time left is observed.
 
@@ -71,6 +79,9 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         returns: the least and the greatest return that matter, if these are known.
         flat: whether observations are flattened.
         dense: whether steps within a rollout are paid.
+        cost: what each rollout costs.
+        row_costs: whether each step costs what the environment's ``info["cost"]`` says.
+        stop: whether there is an action that ends the trial; for environments with finitely many actions.
 
     >>> import gymnasium, maxatk as mk
     >>> env = mk.BestOfK(gymnasium.make("FrozenLake-v1", is_slippery=False), k=2, flat=True)
@@ -93,11 +104,23 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         returns: tuple[float, float] | None = None,
         flat: bool = False,
         dense: bool = False,
+        cost: Number = 0,
+        row_costs: bool = False,
+        stop: bool = False,
     ) -> None:
         if not _is(env, gymnasium.Env):
             raise InputError(f"env must be a Gymnasium environment, not {shown(env)}")
         RecordConstructorArgs.__init__(
-            self, k=k, horizon=horizon, best_so_far=best_so_far, returns=returns, flat=flat, dense=dense
+            self,
+            k=k,
+            horizon=horizon,
+            best_so_far=best_so_far,
+            returns=returns,
+            flat=flat,
+            dense=dense,
+            cost=cost,
+            row_costs=row_costs,
+            stop=stop,
         )
         gymnasium.Wrapper.__init__(self, env)  # pyright: ignore[reportUnknownMemberType]
         self.k = checks.integer(k, "k", least=1)
@@ -106,7 +129,9 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._incumbent = float(checks.incumbent(best_so_far))
         self._returns = None if returns is None else _range(returns)
         self._flat, self._dense = bool(flat), bool(dense)
+        self._cost, self._row_costs = float(try_cost(cost)), bool(row_costs)
         self._inner, self._actions = env.observation_space, env.action_space
+        self._stop = self._stopping_action() if stop else None
         self.observation_space = self._space()  # the inner one, and what a trial adds
         self._options: dict[str, Any] | None = None
         self._last: Any = None  # the original observation
@@ -127,7 +152,13 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """Take a step of the present rollout."""
         if not self._open:
             raise InputError("step: the trial is over, or none has begun: call reset first")
+        if self._stop is not None and action == self._stop:
+            return self._stopped()
+        paid = self._cost if self._step == 0 else 0.0
         self._last, reward, terminated, truncated, info = self.env.step(action)
+        if self._row_costs:
+            paid += float(try_cost(info.get("cost", 0.0), 'info["cost"]'))
+        self._paid += paid
         self._so_far += float(reward)
         self._step += 1
         out_of_time = bool(truncated) or self._step >= self.horizon
@@ -147,13 +178,32 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                 self._step, self._so_far = 0, 0.0
                 found = {**self._reset(None), **found}
         before, self._worth = self._worth, self._potential()
-        return self._observed(), self._worth - before, not self._open, False, {**found, "trial": self._trial()}
+        return self._observed(), self._worth - before - paid, not self._open, False, {**found, "trial": self._trial()}
 
     # The trial.
+
+    def _stopping_action(self) -> int:
+        """The number of the action that ends the trial, which is added to the space."""
+        if not _is(self._actions, spaces.Discrete):
+            raise InputError(f"stop=True is for finitely many actions, but {self._name} has {shown(self._actions)}")
+        if self._incumbent == -math.inf and self._returns is None:
+            raise InputError("stop=True: say what stopping with nothing in hand is worth, by best_so_far= or returns=")
+        first, n = int(self._actions.start), int(self._actions.n)
+        self.action_space = spaces.Discrete(n + 1, start=first)
+        return first + n
+
+    def _stopped(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """End the trial with what is in hand."""
+        if self._best == -math.inf and self._returns is not None:
+            self._best = self._returns[0]
+        self._open = False
+        before, self._worth = self._worth, self._best
+        return self._observed(), self._worth - before, True, False, {"rollout_over": False, "trial": self._trial()}
 
     def _begin(self) -> None:
         self._rollout, self._step, self._so_far, self._best = 0, 0, 0.0, self._incumbent
         self._worth = self._incumbent if self._incumbent > -math.inf else 0.0  # the potential that is paid for already
+        self._paid = 0.0
 
     def _reset(self, seed: int | None) -> dict[str, Any]:
         """Begin a rollout; what the environment says of it."""
@@ -163,7 +213,8 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return info
 
     def _trial(self) -> dict[str, Any]:
-        return {"rollout": self._rollout, "step": self._step, "best": self._best, "so_far": self._so_far}
+        known = {"rollout": self._rollout, "step": self._step, "best": self._best, "so_far": self._so_far}
+        return {**known, "paid": self._paid} if self._cost or self._row_costs or self._stop is not None else known
 
     def _potential(self) -> float:
         """What the trial has come to: the rewards are its changes, and it ends at the best return."""
@@ -226,7 +277,8 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 class TabularEnv(gymnasium.Env[Any, Any]):
     """A problem as an environment: states are observed, rollouts are cut off after its horizon.
 
-    ``info["action_mask"]`` says which actions the state offers; another one is an error.
+    ``info["action_mask"]`` says which actions the state offers; another one is an error. Where rows cost something,
+    ``info["cost"]`` is what the last step cost.
 
     Args:
         mdp: the problem.
@@ -245,15 +297,16 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         self.observation_space = spaces.Discrete(mdp.n_states)  # a state
         self.action_space = spaces.Discrete(mdp.n_actions)  # an action, offered or not
         self._starts = np.cumsum(mdp.reset_prob)
-        # For each row, as it is first met: where each outcome ends, its next state and its reward.
-        self._rows: dict[tuple[int, int, int], tuple[list[float], list[int | None], list[float]]] = {}
-        self._state, self._step = 0, mdp.horizon
+        # For each row, as it is first met: where each outcome ends, its next state and its reward; what the row costs.
+        self._rows: dict[tuple[int, int, int], tuple[list[float], list[int | None], list[float], float]] = {}
+        self._state, self._step, self._cost = 0, mdp.horizon, 0.0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
         """Begin a rollout in a state drawn afresh; ``seed`` is Gymnasium's, ``options`` there are none."""
         super().reset(seed=seed, options=options)
         place = int(np.searchsorted(self._starts, self.np_random.random(), side="right"))
         self._state, self._step = int(self.mdp.start_state[min(place, len(self._starts) - 1)]), 0
+        self._cost = 0.0
         return self._state, self._info()
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
@@ -263,8 +316,9 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         row = (int(self.mdp.step_layer[self._step]), self._state, int(action))
         if row not in self._rows:
             prob, after, reward = zip(*self.mdp.outcomes(self._step, self._state, int(action)), strict=True)
-            self._rows[row] = np.cumsum(prob)[:-1].tolist(), list(after), list(reward)
-        below, after, reward = self._rows[row]
+            cost = float(self.mdp.exact_cost_of(self._step, self._state, int(action)))
+            self._rows[row] = np.cumsum(prob)[:-1].tolist(), list(after), list(reward), cost
+        below, after, reward, self._cost = self._rows[row]
         drawn = bisect.bisect_right(below, self.np_random.random())
         self._step += 1
         following = after[drawn]
@@ -278,7 +332,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         layer_step = min(self._step, self.horizon - 1)
         mask = np.zeros(self.mdp.n_actions, np.int8)
         mask[self.mdp.actions(layer_step, self._state)] = 1
-        return {"action_mask": mask}
+        return {"action_mask": mask, "cost": self._cost} if self.mdp.has_costs else {"action_mask": mask}
 
 
 def _is(thing: Any, kind: type) -> bool:

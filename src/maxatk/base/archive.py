@@ -140,7 +140,7 @@ def checksum(members: Mapping[str, Any]) -> str:
 class Archive:
     """An open archive."""
 
-    def __init__(self, archive: zipfile.ZipFile, size: int, kind: str, version: int) -> None:
+    def __init__(self, archive: zipfile.ZipFile, size: int, kind: str, versions: tuple[int, ...]) -> None:
         self._archive = archive
         # Stored members that fit in the file together cannot swell when read.
         self._members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
@@ -154,8 +154,9 @@ class Archive:
         header = json.loads(self.text("header"))
         if not is_dict(header) or header.get("format") != f"maxatk {kind}":
             raise InputError(f"its header is not that of a maxatk {kind}")
-        if header.get("version") != version:
-            raise InputError(f"it has format version {shown(header.get('version'))}, and this maxatk reads {version}")
+        if header.get("version") not in versions:
+            known = " and ".join(map(str, versions))
+            raise InputError(f"it has format version {shown(header.get('version'))}, and this maxatk reads {known}")
         self.header: dict[str, Any] = dict(header)
         self._arrays |= {name: self._read(name) for name in self._members}
         said = self._arrays.pop("checksum", np.zeros(0, np.uint8))
@@ -173,10 +174,10 @@ class Archive:
         """A one-dimensional array of just this type."""
         if name not in self._arrays:
             raise InputError(f"it has no {name}")
-        found = self._arrays[name]
-        if found.dtype.str != dtype:
-            raise InputError(f"{name} holds {found.dtype.str}: expected {dtype}")
-        return found
+        array = self._arrays[name]
+        if array.dtype.str != dtype:
+            raise InputError(f"{name} holds {array.dtype.str}: expected {dtype}")
+        return array
 
     def _read(self, name: str) -> Any:
         """A member; its own header is checked before any memory is taken."""
@@ -185,24 +186,25 @@ class Archive:
         with self._archive.open(self._members[name]) as file:
             if np.lib.format.read_magic(file) != (1, 0):
                 raise InputError(f"{name} is not stored as a version 1.0 array")
-            shape, _, found = np.lib.format.read_array_header_1_0(file)
-            if found.hasobject or len(shape) != 1:
-                raise InputError(f"{name} holds {found.str} of shape {shape}: expected one dimension of numbers")
+            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+            if dtype.hasobject or len(shape) != 1:
+                raise InputError(f"{name} holds {dtype.str} of shape {shape}: expected one dimension of numbers")
             data = file.read()
-        if len(data) != shape[0] * found.itemsize:
+        if len(data) != shape[0] * dtype.itemsize:
             raise InputError(f"{name} claims {shape[0]} entries, but holds {len(data)} bytes")
-        return np.frombuffer(data, found)
+        return np.frombuffer(data, dtype)
 
 
-def read(path: str | os.PathLike[str], kind: str, version: int, reader: Callable[[Archive], T]) -> T:
+def read(path: str | os.PathLike[str], kind: str, version: int | tuple[int, ...], reader: Callable[[Archive], T]) -> T:
     """What ``reader`` makes of the file; whatever is wrong with it comes out as one line."""
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"a maxatk {kind} is read from a path, not from {shown(path)}")
+    versions = version if isinstance(version, tuple) else (version,)
     try:
         if not stat.S_ISREG(Path(path).stat().st_mode):
             raise InputError(f"{path}: cannot be read: it is not a file")
         with zipfile.ZipFile(path) as archive:
-            return reader(Archive(archive, Path(path).stat().st_size, kind, version))
+            return reader(Archive(archive, Path(path).stat().st_size, kind, versions))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
     except _UNREADABLE as error:

@@ -34,7 +34,11 @@ class Scale:
         """A return as a whole number, rounded if it is no multiple of the unit; what is in hand by its code."""
         if amount in (self.none, -math.inf):
             return NONE
-        return BEYOND if amount == self.beyond else round(Fraction(amount) / self.unit)
+        return BEYOND if amount == self.beyond else self.multiple(amount)
+
+    def multiple(self, amount: Number) -> int:
+        """A reward as a whole number, rounded if it is no multiple: it has no code, whatever is in hand."""
+        return round(Fraction(amount) / self.unit)
 
     @property
     def power(self) -> int | None:
@@ -51,11 +55,11 @@ class Scale:
     def floats(self, units: Ints) -> Floats:
         """The nearest floats."""
         if self.power is not None and abs(self.power) < 900:  # scaling by a power of two is exact
-            found = np.ldexp(units.astype(np.float64), self.power)
+            floats = np.ldexp(units.astype(np.float64), self.power)
         else:
             some, places = np.unique(units, return_inverse=True)
-            found = np.array([float(self.number(x)) for x in some.tolist()])[places]
-        return np.where(units == NONE, float(self.none), np.where(units == BEYOND, float(self.beyond), found))
+            floats = np.array([float(self.number(x)) for x in some.tolist()])[places]
+        return np.where(units == NONE, float(self.none), np.where(units == BEYOND, float(self.beyond), floats))
 
     def floats_around(self, units: Ints) -> tuple[Floats, Floats]:
         """The greatest floats that are at most the returns, and the least that are at least them."""
@@ -91,6 +95,10 @@ def common_scale(amounts: Iterable[Number], times: int) -> tuple[Scale, bool]:
     bottom = math.lcm(*(x.denominator for x in finite))
     if largest * bottom < MOST:
         return Scale(Fraction(1, bottom)), True
+    # Multiples of a step such as 0.1, which is a long fraction in binary, are small numbers of that step.
+    step = Fraction(math.gcd(*(int(x * bottom) for x in finite)), bottom)
+    if largest / step < MOST:
+        return Scale(step), True
     spare = math.floor(math.log2(MOST)) - (largest.numerator.bit_length() - largest.denominator.bit_length() + 1)
     return Scale(Fraction(2) ** -spare), False
 
