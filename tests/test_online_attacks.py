@@ -126,6 +126,11 @@ def test_lies_are_named(source, message):
     assert "\n" not in str(caught.value)
 
 
+def test_costs_are_refused():
+    with pytest.raises(mk.InputError, match="learners know of no costs"):
+        mk.TabularEpisodes(mk.instances.figure1().with_costs(0.1))
+
+
 def test_a_range_narrower_than_a_reward_leaves_something_to_win():
     assert mk.Online().begin(**SMALL, return_range=(0, 1e-9)).bounds == (0.0, 1e-9)
 

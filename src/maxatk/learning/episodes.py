@@ -68,7 +68,7 @@ class TabularEpisodes:
     def __init__(self, mdp: MDP, *, return_range: tuple[float, float] | None = None, known_start: bool = True) -> None:
         if not isinstance(mdp, MDP):
             raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
-        if getattr(mdp, "has_costs", False):
+        if mdp.has_costs:
             raise InputError("learners know of no costs: plan a problem whose rows cost something, or learn it without")
         self.n_states = mdp.n_states  # S
         self.n_actions = mdp.n_actions  # A

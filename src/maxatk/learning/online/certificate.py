@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from maxatk.base.types import Floats
-from maxatk.learning.adaptive import STAKES, trials_bound
+from maxatk.learning.adaptive import BETS, trials_bound
 from maxatk.learning.online.explore import optimistic
 from maxatk.learning.online.ledger import EpisodeLedger
 from maxatk.learning.online.swept import ABOVE, Swept
@@ -66,7 +66,7 @@ def _starts(trials: int) -> list[int]:
 
 def _window(ledger: EpisodeLedger, returns: Floats, j: int, start: int) -> float:
     risk = _from_below(ledger).share("trials played", HALF).share(f"window {j}", series(j + 1))
-    return trials_bound(returns[start:], ledger.setting.least, ledger.setting.most, risk.log(len(STAKES)))
+    return trials_bound(returns[start:], ledger.setting.least, ledger.setting.most, risk.log(len(BETS)))
 
 
 def tested(ledger: EpisodeLedger) -> float:
@@ -77,7 +77,7 @@ def tested(ledger: EpisodeLedger) -> float:
     risk = tests.share(f"test {ledger.tests}", series(ledger.tests)) if ledger.tests else None
     if risk is None:
         return ledger.setting.least
-    return trials_bound(test_returns(ledger), ledger.setting.least, ledger.setting.most, risk.log(len(STAKES)))
+    return trials_bound(test_returns(ledger), ledger.setting.least, ledger.setting.most, risk.log(len(BETS)))
 
 
 def test_returns(ledger: EpisodeLedger) -> Floats:
