@@ -1,6 +1,7 @@
 """Acting on slices that are solved again from curves."""
 
 import math
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -88,6 +89,10 @@ class SlicePolicy(CompressedPolicy):
         rows = self._rows(h, self._tags(i, np.array([M])), np.array([0]), np.array([s]), np.array([G]))
         return int(self._actions(rows)[0])
 
+    def may_round(self, unit: Fraction) -> bool:
+        """Whether multiples of ``unit`` are but a millionth of a lattice step apart."""
+        return not self._lattice.whole and unit * 10**6 <= self._lattice.kappa
+
     def rule(self, rollout: int, best: Amounts) -> Rule:
         """The same for many trials at once, slice by slice."""
         S = self.mdp.n_states
@@ -141,7 +146,7 @@ class SlicePolicy(CompressedPolicy):
             beyond[these] = raised - best[these]
             knots[these] = self._knots(j, best[these])
         if self._lattice.abandon:  # what is worth nothing must not be what a rollout is given up for
-            knots[(rollout == self.k - 1) & (M <= self._lattice.worthless)] = -math.inf
+            knots[(rollout == self.k - 1) & (self._lattice.worthless >= M)] = -math.inf
         return _Tags(beyond, best, knots, rollout)
 
     def _as_good_as_none(self, i: int) -> float:
