@@ -215,7 +215,7 @@ class CompressedPolicy(Policy):
         return False
 
     def apart(self, rollout: int, best: Amounts) -> Ints:
-        """A number for each of ``best`` [n]: trials with different ones had better be run one after the other.
+        """A number for each of ``best`` [n] in ``rollout``: trials with different ones had better be run one by one.
 
         By default all may run side by side.
 

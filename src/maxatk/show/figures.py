@@ -6,14 +6,19 @@
 """
 
 import math
+import time
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from maxatk.base import checks
-from maxatk.base.errors import MissingExtraError
+from maxatk.base import archive, checks
+from maxatk.base.errors import InputError, MissingExtraError
 from maxatk.comparison.compare import Comparison
 from maxatk.comparison.contrast import contrast
+from maxatk.learning.ledger import LearningProgress
 from maxatk.planning.plan import Plan
 from maxatk.show import views
 from maxatk.show.grid import find_grid
@@ -210,3 +215,67 @@ def _edges(values: Any) -> Any:
         return np.array([values[0] - 0.5, values[0] + 0.5])
     middle = (values[1:] + values[:-1]) / 2
     return np.concatenate([[2 * values[0] - middle[0]], middle, [2 * values[-1] - middle[-1]]])
+
+
+def learning(told: Sequence[LearningProgress]) -> Any:
+    """Bounds closing in while a learner learns: the optimum from above, the policy at hand from below.
+
+    Args:
+        told: where the run stood, as :func:`maxatk.learn` told its ``progress``.
+
+    >>> import maxatk as mk
+    >>> told = []
+    >>> out = mk.learn(mk.TabularModel(mk.instances.figure1()), 2, epsilon=0.2, delta=0.1, progress=told.append)
+    >>> mk.figures.learning(told).axes[0].get_xlabel()
+    'samples'
+    """
+    if not told:
+        raise InputError("nothing was told yet, so there is nothing to draw")
+    figure, axes = _figure(6, 4)
+    ax = axes[0, 0]
+    samples = [max(at.samples, 1) for at in told]
+    lower, upper = [at.lower for at in told], [at.upper for at in told]
+    ax.fill_between(samples, lower, upper, color=COLOURS[2], alpha=0.25, linewidth=0, step="post")
+    ax.step(samples, upper, where="post", color=COLOURS[6], linewidth=1.6, label="no policy earns more")
+    ax.step(samples, lower, where="post", color=COLOURS[5], linewidth=1.6, label="the policy earns at least")
+    ax.set_xscale("log")
+    ax.set_xlabel("samples")
+    ax.set_ylabel("expected best return")
+    ax.legend(frameon=False, loc="best")
+    return figure
+
+
+class Live:
+    """The figure of :func:`learning`, drawn anew to a file while a run goes on: hand it to ``progress``.
+
+    Args:
+        path: the file, such as ``bounds.png``, which is whole at any time: a viewer that reloads it shows the run.
+        every: seconds between two drawings, at least; :meth:`draw` draws what is missing at the end.
+
+    >>> import maxatk as mk
+    >>> live = mk.figures.Live("bounds.png")                                     # doctest: +SKIP
+    >>> out = mk.learn(model, 2, epsilon=0.1, delta=0.1, progress=live)          # doctest: +SKIP
+    """
+
+    def __init__(self, path: str | PathLike[str], every: float = 1.0) -> None:
+        archive.check_target(path)
+        self._path, self._every, self._drawn = Path(path), every, -math.inf
+        self.told: list[LearningProgress] = []  # where the run stood
+
+    def __call__(self, at: LearningProgress) -> None:
+        """Take in where the run stands, ``at``, and draw it if it is time to."""
+        self.told.append(at)
+        if time.perf_counter() - self._drawn >= self._every:
+            self.draw()
+
+    def draw(self) -> None:
+        """Draw all that was told."""
+        beside = self._path.with_name(f".{self._path.name}.drawing{self._path.suffix}")
+        try:
+            learning(self.told).savefig(beside)
+            beside.replace(self._path)
+        except (OSError, ValueError) as error:
+            raise InputError(f"{self._path}: cannot be drawn: {error}") from None
+        finally:
+            beside.unlink(missing_ok=True)
+        self._drawn = time.perf_counter()
