@@ -135,6 +135,15 @@ def test_a_plan_of_the_truth_is_the_optimum(spec, k, log, seed):
     assert Swept(points, k, certain, ABOVE).value == pytest.approx(best, abs=2e-3 * (1 + abs(best)))
 
 
+@pytest.mark.parametrize("k", [1, 10, 3000])
+def test_many_rollouts_are_told_apart_until_they_no_longer_differ(k):
+    """One coin: the best of k is 1 - (1 - p)^k, which is 1 to the last bit long before the last k."""
+    p = 1 / 64
+    mdp = mk.MDP.from_table([[[(p, 0, 1.0, True), (1 - p, 0, 0.0, True)]]], horizon=1)
+    points, belief = truth(mdp, 0.0)
+    assert Swept(points, k, belief, MEAN).value == pytest.approx(-math.expm1(k * math.log1p(-p)), abs=1e-12)
+
+
 @settings(max_examples=30)
 @given(spec=specs(max_horizon=3), seed=st.integers(0, 99))
 def test_the_policy_is_the_same_asked_one_by_one_and_in_bulk(spec, seed):
