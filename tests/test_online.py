@@ -207,6 +207,21 @@ def test_the_bound_pays_for_what_it_claims():
     assert failed >= 5
 
 
+def test_claims_are_paid_from_delta():
+    """However many windows and tests there are: half from above, a quarter for what was played, a quarter for tests."""
+    run = played(begun(mk.instances.figure1(), 2, delta=0.1), 40)
+    for _ in range(30):
+        run.begin_test()
+        run.test().act(0)
+        assert run.tested == 0.0 <= run.bounds[1]
+    delta, half = Fraction(0.1), Fraction(1, 2)
+    below = run.ledger.risk.share("policies from below", half)
+    for account in (below.share("trials played", half), below.share("policies tested", half)):
+        assert account.amount == delta / 4
+        assert 0 < account.left < account.amount / 6
+    assert run.ledger.risk.share("the optimum from above", half).amount == delta / 2
+
+
 def test_nothing_is_put_off_for_ever():
     """With 64 rollouts to come the first is used to explore, too: both coins are thrown in it within 20 trials."""
     run = begun(coins(64), 64)
