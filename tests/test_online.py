@@ -400,6 +400,27 @@ def test_ask_and_tell_is_the_closed_loop(explore, homogeneous):
     assert told.regret == closed.regret
 
 
+@pytest.mark.parametrize("explore", EXPLORE)
+def test_a_trial_plays_the_plan(explore):
+    """Where something can be won yet, at the very returns that the trial is at."""
+    mdp = mk.instances.random_sparse(4, 3, 3, successors=2, rewards=[0, 0.5, 1], rng=2)
+    run, asked = begun(mdp, 2, explore), 0
+    for _ in range(60):
+        trial = run.trial()
+        policy = run.policy
+        while not trial.finished:
+            i, state = trial.rollout, run.ledger.source.reset(run.rng)
+            while trial.rollout == i:
+                at = {"step": trial.step, "best": trial.best, "so_far": trial.so_far}
+                action = trial.act(state)
+                if trial.best < trial.so_far + (3 - trial.step):
+                    asked += 1
+                    assert action == policy.action(rollout=i, state=state, **at)
+                state, reward, done = run.ledger.source.step(action)
+                trial.observe(reward, done, mdp.n_states if done else state)
+    assert asked > 100
+
+
 def test_a_saved_run_goes_on(tmp_path):
     """Between trials it is the same run; a trial that nobody finishes counts as what it had in hand."""
     mdp, source = mk.instances.proposition3(), mk.TabularEpisodes(mk.instances.proposition3())
@@ -616,6 +637,14 @@ def test_a_log_bounds_the_optimum(behave, support):
             assert best.lower <= out.upper + 1e-12
             assert out.rollouts == 200
             assert out.counts.sum() == sum(map(len, log))
+
+
+@pytest.mark.parametrize("n", [50, 400])
+def test_a_log_of_one_outcome_in_closed_form(n):
+    """What was never seen has a chance of 1 - (delta/8)^(1/n) at most, and may be worth nothing."""
+    out = mk.learn_from([[(0, 0, 0.5, None)]] * n, 1, 0.1, n_states=1, n_actions=1, horizon=1, start=0, support=1)
+    worst = 0.5 * (0.1 / 4 / 2) ** (1 / n)  # a quarter of delta for balls, of which there are two
+    assert 0.98 * worst <= out.lower <= worst
 
 
 def test_a_long_log_says_much():
