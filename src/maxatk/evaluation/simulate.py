@@ -252,7 +252,7 @@ class _Walk:
     def in_bulk(self) -> bool:
         """Whether all that the policy remembers can be counted in 64 bits, as nearly as it must know it."""
         counted = all(
-            (units.whole_memory or part.may_round(units.memory.unit)) and (units.whole or not self._policy.may_stop)
+            part.may_round(units.true.unit) or (units.whole_memory and (units.whole or not self._policy.may_stop))
             for units, part in zip(self._units, self._policy.parts, strict=True)
         )
         return bool(self._units) and counted
@@ -289,8 +289,8 @@ class _Walk:
                 )
                 sheet.rows[these] += paid
                 sheet.tries[these] += 1
-                if units.whole:
-                    true_best[these] = np.maximum(true_best[these], true)
+                # Where true returns are not counted in units, those are remembered, rounded, or nobody asks for them.
+                true_best[these] = np.maximum(true_best[these], true if units.whole else remembered)
                 best[these] = np.maximum(best[these], remembered)
                 steps += taken
         return steps
