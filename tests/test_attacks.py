@@ -66,6 +66,7 @@ def test_fractions_of_any_length_leave_time_limits_alone(monkeypatch):
     assert len(calls) <= 2  # and not a common multiple of all
 
 
+@pytest.mark.slow
 def test_fractions_too_long_to_print(capsys):
     assert main(["compare", "FrozenLake-v1", "-k", "6", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["comparison"]

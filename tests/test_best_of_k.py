@@ -225,6 +225,7 @@ def test_vector_environments(kind):
     envs.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("env", "mdp"),
     [

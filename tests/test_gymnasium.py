@@ -126,6 +126,7 @@ def backward_induction(env, horizon):
     return float(starts @ value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "arguments", "horizon", "trials"),
     [

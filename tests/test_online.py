@@ -112,6 +112,7 @@ def test_the_policy_is_the_same_asked_one_by_one_and_in_bulk(spec, seed):
 # Bounds.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("explore", EXPLORE)
 @pytest.mark.parametrize(
     ("mdp", "k", "known_start"),

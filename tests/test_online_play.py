@@ -62,6 +62,7 @@ class Stopping(mk.TabularEpisodes):
         return super().step(action)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("explore", "real"), [("optimism", False), ("posterior", False), ("tuned", True), ("posterior", True)]
 )
