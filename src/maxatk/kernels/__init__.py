@@ -18,6 +18,7 @@ from maxatk.kernels.slices import (
     whole_layers,
     windows,
 )
+from maxatk.kernels.trials import Trials, TrialTable, begin_trials, encode_trials, shown_return, step_trials
 
 __all__ = [
     "NEVER",
@@ -27,6 +28,9 @@ __all__ = [
     "Planes",
     "SampledRows",
     "Tables",
+    "TrialTable",
+    "Trials",
+    "begin_trials",
     "best_means",
     "best_planes",
     "bound_layers",
@@ -35,6 +39,7 @@ __all__ = [
     "choose_greedily",
     "decide_layers",
     "draw_outcomes",
+    "encode_trials",
     "improve_rows",
     "merge_outcomes",
     "most_ahead",
@@ -42,6 +47,8 @@ __all__ = [
     "places",
     "reachable",
     "rows_of_actions",
+    "shown_return",
+    "step_trials",
     "whole_layers",
     "windows",
 ]

@@ -1,10 +1,23 @@
 """Gymnasium environments that carry their table (``env.unwrapped.P``), such as those of toy text."""
 
+from collections.abc import Iterator
 from typing import Any
+
+import numpy as np
 
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, MissingExtraError
 from maxatk.show.grid import cell_names
+
+HARMLESS = {  # wrappers that change neither what is observed nor what is done nor what is paid
+    *(f"gymnasium.{name}" for name in ("PassiveEnvChecker", "OrderEnforcing", "TimeLimit", "RecordEpisodeStatistics")),
+    *(f"gymnasium.{name}" for name in ("RecordVideo", "HumanRendering", "RenderCollection")),
+    "stable_baselines3.Monitor",
+    "sb3_contrib.ActionMasker",
+}
+CHANGING = {  # what a wrapper must define to change anything
+    *("step", "reset", "action", "reward", "observation", "unwrapped", "__getattr__", "__getattribute__"),
+}
 
 
 def read_gymnasium(env: Any, horizon: Any, start: Any, make_arguments: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -32,7 +45,7 @@ def _cells(inner: Any, n_states: int) -> list[str] | None:
 
 
 def open_gymnasium(env: Any, make_arguments: dict[str, Any]) -> tuple[Any, Any, str]:
-    """The environment, what its wrappers hold, and its name; wrappers that change what it does are refused."""
+    """The environment, what its wrappers hold, and its name; wrappers that may change what it does are refused."""
     try:
         import gymnasium
     except ImportError:
@@ -53,20 +66,52 @@ def open_gymnasium(env: Any, make_arguments: dict[str, Any]) -> tuple[Any, Any, 
         raise InputError(f"env must be a Gymnasium environment or its id, not {shown(env)}")
     else:
         name = made.spec.id if made.spec is not None else type(made.unwrapped).__name__
-    changing = {"RewardWrapper", "ActionWrapper", "ObservationWrapper"}
-    inner: Any = made
-    while inner is not made.unwrapped:
-        kinds = [kind.__name__ for kind in inner.__class__.__mro__]
-        if changing & set(kinds):
-            raise InputError(f"{name} is wrapped in {kinds[0]}, which its table knows nothing of")
-        inner = inner.env
+    for wrapper in wrappers_of(made):
+        if not _harmless(wrapper, gymnasium.Wrapper):
+            kind = type(wrapper).__name__
+            raise InputError(
+                f"{name} is wrapped in {kind}, which may change what it does and pays, and its table knows nothing of "
+                "that; if it does not, give env.unwrapped"
+            )
+    inner: Any = made.unwrapped
+    if getattr(inner, "fickle_passenger", False):
+        raise InputError(f"{name} has a fickle passenger, who is neither in its table nor in its states")
     return made, inner, name
+
+
+def wrappers_of(env: Any) -> Iterator[Any]:
+    """The wrappers of an environment, from the outermost."""
+    while env is not env.unwrapped:
+        yield env
+        env = env.env
+
+
+def _harmless(wrapper: Any, plain: type) -> bool:
+    """Whether a wrapper is known not to change what is observed, done and paid, or cannot since it does nothing."""
+    kind = type(wrapper)
+    if f"{kind.__module__.partition('.')[0]}.{kind.__name__}" in HARMLESS:
+        return True
+    touched = {name for one in kind.__mro__[: kind.__mro__.index(plain)] for name in vars(one)}
+    return not touched & CHANGING
+
+
+def time_limit(env: Any) -> int | None:
+    """The steps after which an environment cuts its rollouts off, as it or the wrappers around it say; or None.
+
+    They say so by their spec, as ``TimeLimit`` does, or by an attribute ``max_steps`` (MiniGrid) or ``horizon`` (ours).
+    """
+    inner = env.unwrapped
+    said: list[Any] = [env.spec.max_episode_steps if env.spec is not None else None]
+    said += [getattr(wrapper, "_max_episode_steps", None) for wrapper in wrappers_of(env)]
+    said += [getattr(inner, name, None) for name in ("max_steps", "horizon")]
+    limits = [int(x) for x in said if isinstance(x, int | np.integer) and not isinstance(x, bool) and x >= 1]
+    return min(limits, default=None)
 
 
 def gymnasium_horizon(made: Any, name: str, horizon: Any) -> Any:
     """The horizon that the caller gave, or else the environment's time limit."""
     if horizon is None:
-        horizon = made.spec.max_episode_steps if made.spec is not None else None
+        horizon = time_limit(made)
         if horizon is None:
             raise InputError(f"{name} has no time limit of its own: give horizon=")
     return horizon
