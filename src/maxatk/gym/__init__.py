@@ -9,9 +9,10 @@ except ImportError:
 
 from maxatk.gym.best_of_k import BestOfK, TabularEnv
 from maxatk.gym.encoder import TrialEncoder
+from maxatk.gym.exploring import explore
 from maxatk.gym.network import NetworkPolicy
 from maxatk.gym.vector import TabularVectorEnv
 
 del _installed
 
-__all__ = ["BestOfK", "NetworkPolicy", "TabularEnv", "TabularVectorEnv", "TrialEncoder"]
+__all__ = ["BestOfK", "NetworkPolicy", "TabularEnv", "TabularVectorEnv", "TrialEncoder", "explore"]

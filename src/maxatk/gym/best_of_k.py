@@ -222,7 +222,6 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         ahead = 0.0 if self._potential is None else checks.exact_number(self._potential(self._last), "the potential")
         return max(self._best, self._so_far + float(ahead))
 
-
     def _observed(self) -> Any:
         over = self._rollout == self.k
         return self._observations(

@@ -29,6 +29,8 @@ class NetworkPolicy(CompressedPolicy):
             ``lambda observations: model.predict(observations, deterministic=True)[0]`` with Stable-Baselines3.
         encoder: what the network observes.
         masked: whether ``choose`` is also given which actions there are, ``[n, A]``, as ``MaskablePPO`` wants it.
+        repeat: how many rollouts there are, for a network of a single one (an encoder for ``k=1``) that is to be
+            repeated; it does not see what is in hand then.
         best_so_far: the incumbent, or ``-inf`` where there is none.
 
     >>> import maxatk as mk
@@ -45,11 +47,15 @@ class NetworkPolicy(CompressedPolicy):
         encoder: TrialEncoder,
         *,
         masked: bool = False,
+        repeat: int | None = None,
         best_so_far: Number = -math.inf,
     ) -> None:
         if not isinstance(encoder, TrialEncoder):
             raise InputError(f"encoder must be a maxatk.gym.TrialEncoder, not {checks.shown(encoder)}")
-        super().__init__(encoder.k, encoder.mdp.horizon, best_so_far)
+        if repeat is not None and encoder.k != 1:
+            raise InputError(f"repeat is for a network of a single rollout, but the encoder is for {encoder.k}")
+        super().__init__(encoder.k if repeat is None else repeat, encoder.mdp.horizon, best_so_far)
+        self.independent = self.repeated = repeat is not None
         self.mdp = encoder.mdp  # the problem
         self.encoder = encoder  # what the network observes
         self._choose, self._masked = checked_function(choose), bool(masked)
@@ -76,7 +82,8 @@ class NetworkPolicy(CompressedPolicy):
         return act
 
     def _asked(self, rollout: int, step: int, state: Any, best: Any, so_far: Any) -> Ints:
-        observations = self.encoder(rollout, step, state, best, so_far)
+        seen = (0, step, state, -math.inf, so_far) if self.repeated else (rollout, step, state, best, so_far)
+        observations = self.encoder(*seen)
         if not len(observations):
             return np.zeros(0, np.int64)
         masks = (self.encoder.masks(step, state),) if self._masked else ()

@@ -1,5 +1,6 @@
 """Stable-Baselines3 (extra ``sb3``): trials of a table as its ``VecEnv``, models as policies, returns in its logs."""
 
+import math
 from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
@@ -126,12 +127,15 @@ class TrialCallback(_callbacks.BaseCallback):  # pyright: ignore[reportUntypedBa
         return True
 
 
-def network_policy(model: Any, encoder: TrialEncoder, *, best_so_far: Number = float("-inf")) -> NetworkPolicy:
+def network_policy(
+    model: Any, encoder: TrialEncoder, *, repeat: int | None = None, best_so_far: Number = -math.inf
+) -> NetworkPolicy:
     """A model of Stable-Baselines3 or sb3-contrib as a policy that takes its likeliest action; masks if it wants them.
 
     Args:
         model: the model, trained on what ``encoder`` observes: ``envs.encoder`` of the trials it was trained in.
         encoder: what the model observes.
+        repeat: how many rollouts there are, for a model of a single one that is to be repeated.
         best_so_far: the incumbent, or ``-inf`` where there is none.
 
     >>> import maxatk as mk
@@ -149,4 +153,4 @@ def network_policy(model: Any, encoder: TrialEncoder, *, best_so_far: Number = f
         asked = {"action_masks": masks[0]} if masked else {}
         return model.predict(observations, deterministic=True, **asked)[0]
 
-    return NetworkPolicy(choose, encoder, masked=masked, best_so_far=best_so_far)
+    return NetworkPolicy(choose, encoder, masked=masked, repeat=repeat, best_so_far=best_so_far)

@@ -1,12 +1,15 @@
-"""Gymnasium environments that carry their table (``env.unwrapped.P``), such as those of toy text."""
+"""Gymnasium environments that carry their table (``env.unwrapped.P``), such as those of toy text, or can be asked."""
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, MissingExtraError
+from maxatk.problem.formats.simulators import Simulator, blackjack, copied, minigrid_key, model_table
 from maxatk.show.grid import cell_names
 
 HARMLESS = {  # wrappers that change neither what is observed nor what is done nor what is paid
@@ -20,18 +23,50 @@ CHANGING = {  # what a wrapper must define to change anything
 }
 
 
-def read_gymnasium(env: Any, horizon: Any, start: Any, make_arguments: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The table of ``env``, and what else :meth:`maxatk.MDP.from_table` takes; what the caller gave comes first."""
+def read_gymnasium(
+    env: Any,
+    horizon: Any,
+    start: Any,
+    make_arguments: dict[str, Any],
+    key: Callable[[Any], Any] | None = None,
+    seed: int | None = None,
+) -> tuple[Any, dict[str, Any]]:
+    """The table of ``env`` or a simulator of it, and what else a problem takes; what the caller gave comes first."""
     made, inner, name = open_gymnasium(env, make_arguments)
-    table = getattr(inner, "P", None)
+    if not hasattr(inner.action_space, "n"):
+        raise InputError(f"{name} has continuous actions and no table of outcomes, so it cannot be read as a problem")
+    simulator = _simulator(inner, name, key, seed)
+    if simulator is not None:
+        if start is not None:
+            raise InputError(f"{name} says itself how it resets, so start= cannot be given")
+        limit = time_limit(made) if horizon is None else horizon
+        return simulator, {"horizon": gymnasium_horizon(made, name, simulator.horizon if limit is None else limit)}
+    table, own_start = getattr(inner, "P", None), None
     if table is None:
-        what = "no table" if hasattr(inner.action_space, "n") else "continuous actions and no table"
-        raise InputError(f"{name} has {what} of outcomes (no attribute P), so it cannot be read as a problem")
+        modelled = model_table(inner)
+        if modelled is None:
+            raise InputError(
+                f"{name} has no table of outcomes (no attribute P) and no model, so it cannot be read as a problem; "
+                "maxatk.gym.explore(key=) tries out copies of an environment, MDP.explore takes functions"
+            )
+        table, own_start = modelled
     return table, {
         "horizon": gymnasium_horizon(made, name, horizon),
-        "start": gymnasium_start(inner, name, start),
+        "start": gymnasium_start(inner, name, own_start if start is None else start),
         "state_names": _cells(inner, len(table)),
     }
+
+
+def _simulator(inner: Any, name: str, key: Callable[[Any], Any] | None, seed: int | None) -> Simulator | None:
+    """What an environment is explored by; None where it is read as a table."""
+    if key is not None:
+        return copied(inner, name, key, seed)
+    modules = {kind.__module__ for kind in type(inner).__mro__}
+    if any(module.startswith("minigrid.") for module in modules):
+        return copied(inner, name, minigrid_key, seed)
+    if "gymnasium.envs.toy_text.blackjack" in modules:
+        return blackjack(inner)
+    return None
 
 
 def _cells(inner: Any, n_states: int) -> list[str] | None:
@@ -53,6 +88,9 @@ def open_gymnasium(env: Any, make_arguments: dict[str, Any]) -> tuple[Any, Any, 
     made: Any = env
     if isinstance(env, str):
         name = env
+        if name.startswith(("MiniGrid-", "BabyAI-")):
+            with contextlib.suppress(ImportError):  # it registers its environments when it is imported
+                import_module("minigrid")
         try:
             made = gymnasium.make(env, **make_arguments)
         except Exception as error:  # an environment's constructor may raise anything

@@ -1,0 +1,137 @@
+"""Five walks along the long windy cliff, learned by agents of Stable-Baselines3 on the vectorised table.
+
+The optimum is certified, and so is what every network earns: no trial is sampled to compare them.
+"""
+
+import time
+
+import jobs  # before torch: it sets the number of threads
+import numpy as np
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3 import DQN, PPO
+from stable_baselines3.common.callbacks import BaseCallback
+
+import maxatk as mk
+from maxatk.gym.sb3 import TabularVecEnv, network_policy
+
+K = 5
+COLUMNS, ROWS = 12, 4
+RETURNS = (-40.0, -13.0)  # a walk that does not fall returns something between
+METHODS = ("ppo_for_the_mean", "ppo", "ppo_potential", "maskable_ppo", "dqn")
+__all__ = ["K", "METHODS", "earned", "jobs", "landmarks", "problem", "steps_to_go", "train"]
+
+
+def problem():
+    """The cliff."""
+    return mk.instances.windy_cliff(columns=COLUMNS)
+
+
+def landmarks():
+    """The certified optimum, and what the policy that is best for the mean earns, repeated."""
+    mdp = problem()
+    plan = mk.solve(mdp, K)
+    mean = mk.evaluate(mdp, mk.MarkovPolicy(mdp.mean_optimal_actions, k=K)).upper
+    mk.simulate(mdp, plan.policy, trials=100, rng=0)
+    return {"k": K, "optimum": [plan.lower, plan.upper], "mean_optimal_repeated": mean}
+
+
+def steps_to_go():
+    """The potential [S]: minus the length of the shortest way to the goal that does not lead over the cliff."""
+    row, column = np.divmod(np.arange(ROWS * COLUMNS), COLUMNS)
+    around = (row == ROWS - 1) & (column < COLUMNS - 1)  # up, along the edge, and down
+    return -(COLUMNS - 1 - column + np.where(around, 2, ROWS - 1 - row)).astype(float)
+
+
+def within_walls(mdp):
+    """The same problem without the moves against its walls: what MaskablePPO is told not to try."""
+    kept = {}
+    for s in range(mdp.n_states):
+        row, column = divmod(s, COLUMNS)
+        moves = (row > 0, column < COLUMNS - 1, row < ROWS - 1, column > 0)  # up, right, down, left
+        kept[s] = {
+            a: [(o.prob, s if o.next_state is None else o.next_state, o.reward, o.next_state is None) for o in row_]
+            for a, row_ in ((a, mdp.outcomes(0, s, a)) for a in range(4) if moves[a])
+        }
+    return mk.MDP.from_table(kept, horizon=mdp.horizon, start=int(mdp.start_state[0]))
+
+
+class Curve(BaseCallback):
+    """What the network earns in some trials, every so many steps."""
+
+    def __init__(self, earned, every):
+        super().__init__()
+        self.points, self._earned, self._every = [], earned, every
+
+    def _on_step(self):
+        if self.num_timesteps >= self._every * (len(self.points) + 1):
+            self.points.append((self.num_timesteps, self._earned()))
+        return True
+
+
+def agent(method, env, seed):
+    """The agent of a method."""
+    common = {"gamma": 1.0, "seed": seed, "device": "cpu", "policy_kwargs": {"net_arch": [64, 64]}}
+    if method == "dqn":
+        return DQN(
+            "MlpPolicy",
+            env,
+            learning_rate=lambda left: 1e-3 * left + 1e-5,
+            buffer_size=200_000,
+            learning_starts=20_000,
+            batch_size=256,
+            train_freq=1,
+            gradient_steps=4,
+            target_update_interval=6400,  # steps of the environments, 64 at a time
+            exploration_fraction=0.5,
+            exploration_final_eps=0.02,
+            **common,
+        )
+    kind = MaskablePPO if method == "maskable_ppo" else PPO
+    return kind(
+        "MlpPolicy",
+        env,
+        n_steps=128,
+        batch_size=1024,
+        n_epochs=8,
+        gae_lambda=0.95,
+        ent_coef=0.01,
+        learning_rate=lambda left: 1e-3 * left + 1e-5,
+        **common,
+    )
+
+
+def train(method, seed, steps):
+    """Train one agent; what it earns in trials of K walks."""
+    torch.set_num_threads(1)
+    began = time.perf_counter()
+    mdp = problem()
+    seen = within_walls(mdp) if method == "maskable_ppo" else mdp
+    k = 1 if method == "ppo_for_the_mean" else K
+    potential = steps_to_go() if method in ("ppo_potential", "maskable_ppo", "dqn") else None
+    envs = mk.gym.TabularVectorEnv(seen, k, 64, dense=True, returns=RETURNS, potential=potential, reward_scale=0.1)
+    model = agent(method, TabularVecEnv(envs), seed)
+
+    policy = network_policy(model, envs.encoder, repeat=K if k == 1 else None)
+    curve = Curve(lambda: mk.simulate(mdp, policy, trials=500, rng=0, threads=1).mean, max(steps // 8, 1))
+    model.learn(steps, callback=curve)
+    return {
+        "method": method,
+        "seed": seed,
+        "steps": steps,
+        **earned(mdp, policy),
+        "curve": curve.points,
+        "seconds": round(time.perf_counter() - began, 1),
+    }
+
+
+def earned(mdp, policy):
+    """What a policy earns, certified; or, where its histories are too many to follow, in many trials."""
+    try:
+        found = mk.evaluate(mdp, policy, tol=1e-3, max_atoms=10_000)
+    except mk.TooLargeError:
+        found = None
+    if found is not None and found.upper - found.lower < 0.01:
+        return {"earned": found.value, "certified": [found.lower, found.upper]}
+    runs = mk.simulate(mdp, policy, trials=20_000, rng=0, threads=1)
+    return {"earned": runs.mean, "interval": list(runs.interval(0.95))}
