@@ -50,12 +50,12 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """Put in what the page asks for, and colour sessions as such."""
 
-    def insert(found: re.Match[str]) -> str:
-        if source := SOURCE.fullmatch(found[1]):
+    def insert(match: re.Match[str]) -> str:
+        if source := SOURCE.fullmatch(match[1]):
             return sources.shown(*source.groups())
-        if found[1] not in INSERTS:
-            raise PluginError(f"{page.file.src_uri}: there is no insert {found[1]}")
-        return INSERTS[found[1]]()
+        if match[1] not in INSERTS:
+            raise PluginError(f"{page.file.src_uri}: there is no insert {match[1]}")
+        return INSERTS[match[1]]()
 
     sessions = SESSION.sub(r"\1```pycon", INSERT.sub(insert, markdown))
     return re.sub(r"^ *<BLANKLINE>$", "", sessions, flags=re.MULTILINE)  # which doctest needs, but no reader

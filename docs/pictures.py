@@ -30,14 +30,14 @@ def draw(folder: Path) -> None:
     mpl.rcParams["svg.hashsalt"] = "maxatk"  # the same names within the file on every run
     cliff = mk.instances.windy_cliff()
     plan = mk.solve(cliff, k=5)
-    found = mk.compare(cliff, k=5, plan=plan)
+    compared = mk.compare(cliff, k=5, plan=plan)
     drawings = {
         "paths.svg": lambda: mk.figures.paths(plan),
         "curves.svg": lambda: mk.figures.curves(plan),
         "bounds.svg": lambda: bounds(plan),
         "action_map.svg": lambda: mk.figures.action_map(plan, rollout=4, step=9, state=2 * COLUMNS + 6),
-        "comparison.svg": lambda: mk.figures.comparison(found),
-        "best_returns.svg": lambda: mk.figures.best_returns(found),
+        "comparison.svg": lambda: mk.figures.comparison(compared),
+        "best_returns.svg": lambda: mk.figures.best_returns(compared),
         "figure1.svg": figure1,
         "proposition3.svg": proposition3,
     }
@@ -49,7 +49,7 @@ def draw(folder: Path) -> None:
     (folder / "first_and_last.svg").write_text(first_and_last(plan))
     _say(folder / "first_and_last.svg", began)
     began = time.perf_counter()
-    plan.page(folder / "windy_cliff.html", title="Five walks along a windy cliff", comparison=found)
+    plan.page(folder / "windy_cliff.html", title="Five walks along a windy cliff", comparison=compared)
     _say(folder / "windy_cliff.html", began)
     for kept in ("examples/results/sb3_windy_cliff.png", "examples/training/results/reinforce_cliff.png",
                  "examples/training/results/torch_loop.png", "benchmarks/results/growth.png",

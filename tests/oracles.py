@@ -119,10 +119,10 @@ def all_policy_values(mdp: mk.MDP, k: int, most: int = 100_000) -> list[Fraction
     def values(history: History) -> list[Fraction]:
         if history.rollout == k:
             return [Fraction(history.best())]
-        found = []
+        sums = []
         for action in mdp.actions(history.step, history.state):
-            found += together([(p, values(after)) for p, after in history.successors(mdp, action)])
-        return found
+            sums += together([(p, values(after)) for p, after in history.successors(mdp, action)])
+        return sums
 
     return together([(p, values(history)) for p, history in starts(mdp)])
 
@@ -172,7 +172,7 @@ def lattice_values(mdp: mk.MDP, k: int) -> list[float]:
     ]
     assert mdp.homogeneous
     after = finals.copy()  # U_{i+1} at every possible best return
-    found = []
+    values = []
     for _ in range(k):
         # One slice per M, and first the one for M = -inf.
         best = np.concatenate(([finals[0]], finals))[:, None]  # [M, 1]
@@ -199,6 +199,6 @@ def lattice_values(mdp: mk.MDP, k: int) -> list[float]:
                 layer[s] = np.max(options, axis=0)
             value = layer
         curve = value[start][:, 0]
-        found.append(float(curve[0]))
+        values.append(float(curve[0]))
         after = curve[1:]
-    return found
+    return values

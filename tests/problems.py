@@ -65,6 +65,15 @@ def table_of(spec: Spec, number: Callable = lambda x: x):
     return tables[0] if len(tables) == 1 else tables
 
 
+def problem(spec: Spec, real_seed: int | None = None) -> mk.MDP:
+    """The spec as a problem; with a seed, its rewards are replaced by real ones."""
+    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    if real_seed is None:
+        return mdp
+    rewards = np.random.default_rng(real_seed).normal(size=len(mdp.reward))
+    return mdp.with_rewards(np.rint(rewards * 2**40) / 2**40)  # so that sums of them fit into 64 bits
+
+
 def _dense(spec: Spec) -> mk.MDP:
     homogeneous = len(spec.P) == 1
     return mk.MDP.from_arrays(
@@ -155,7 +164,7 @@ REPRESENTATIONS: dict[str, Callable[[Spec], mk.MDP]] = {
     "sparse per step": _sparse_per_step,
     "pairs": _pairs,
     "sparse pairs": lambda spec: _pairs(spec, sparse.csr_matrix),
-    "table": lambda spec: mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start),
+    "table": problem,
     "table of fractions": lambda spec: mk.MDP.from_table(
         table_of(spec, Fraction), horizon=spec.H, start=[Fraction(p) for p in spec.start]
     ),
@@ -163,3 +172,8 @@ REPRESENTATIONS: dict[str, Callable[[Spec], mk.MDP]] = {
     "listed table": _listed_table,
     "file": _loaded,
 }
+
+
+def one_line(error: mk.MaxAtKError) -> None:
+    """Whatever is refused is refused in a line that says why."""
+    assert len(str(error).splitlines()) == 1

@@ -43,12 +43,12 @@ def plug_in_oracle(rewards: list[F], ratios: list[F], k: int) -> list[F]:
     """The derivative by each log-ratio of the best of k draws, with replacement, by ratio."""
     n = len(rewards)
     q = [rho / sum(ratios) for rho in ratios]
-    found = [F(0)] * n
+    weight = [F(0)] * n
     for drawn in itertools.product(range(n), repeat=k):
         value = math.prod((q[i] for i in drawn), start=F(1)) * max(rewards[i] for i in drawn)
         for i in range(n):
-            found[i] += value * (drawn.count(i) - k * q[i])
-    return found
+            weight[i] += value * (drawn.count(i) - k * q[i])
+    return weight
 
 
 def product_value(rewards: list[F], ratios: list[F], k: int) -> F:

@@ -90,11 +90,11 @@ def test_json_holds_it_all(runs, study, capsys):
 
 
 def test_numbers_of_attempts_in_every_spelling(capsys):
-    log, found = str(DATA / "tau_airline_gpt4o.csv"), []
+    log, ks = str(DATA / "tau_airline_gpt4o.csv"), []
     for words in (["-k", "1", "3", log], [log, "-k", "1,3"], ["-k1,3", log], ["-k", "1", "3", "--price", "1", log]):
         assert main(["attempts", *words, "--json"]) == 0
-        found.append([c["k"] for c in json.loads(capsys.readouterr().out)["curves"]])
-    assert found == [[1, 3]] * 4
+        ks.append([c["k"] for c in json.loads(capsys.readouterr().out)["curves"]])
+    assert ks == [[1, 3]] * 4
 
 
 def test_beyond_the_attempts_there_is_a_range_and_no_number(tmp_path, capsys):
@@ -102,8 +102,8 @@ def test_beyond_the_attempts_there_is_a_range_and_no_number(tmp_path, capsys):
     assert main(["attempts", str(path), "-k", "4", "8", "--price", "0.01"]) == 0
     out = capsys.readouterr().out
     assert "Beyond the attempts that were made, only a range is known" in out
-    found = at.read_log(path).pass_range(8, arm="big")
-    assert f"big: {found}" in out
+    bounds = at.read_log(path).pass_range(8, arm="big")
+    assert f"big: {bounds}" in out
     assert "pass@8  " not in out
     assert main(["attempts", str(path), "-k", "17"]) == 2
     assert capsys.readouterr().err == (

@@ -143,29 +143,29 @@ steps = st.lists(
     st.tuples(st.sampled_from(["a", "b"]), st.floats(0.05, 1), st.floats(0, 1), st.floats(0.1, 5)),
     min_size=1,
     max_size=6,
-).map(lambda found: [at.Step(arm, r, g, c) for arm, r, g, c in sorted(found, key=lambda s: -s[1])])
+).map(lambda some: [at.Step(arm, r, g, c) for arm, r, g, c in sorted(some, key=lambda s: -s[1])])
 
 
 @given(steps, st.floats(0, 3))
-def test_the_ladder_is_cut_at_the_best_place(found, price):
-    ladder = Ladder(found)
+def test_the_ladder_is_cut_at_the_best_place(rungs, price):
+    ladder = Ladder(rungs)
 
     def net(start, stop):
-        return sum(s.reached * (s.gain - price * s.cost) for s in found[start:stop])
+        return sum(s.reached * (s.gain - price * s.cost) for s in rungs[start:stop])
 
-    for start in range(len(found) + 1):
-        best = max(net(start, stop) for stop in range(start, len(found) + 1))
+    for start in range(len(rungs) + 1):
+        best = max(net(start, stop) for stop in range(start, len(rungs) + 1))
         assert net(start, ladder.cut(price, start)) == pytest.approx(best, abs=1e-9)
         stop = ladder.cut(price, start)
-        if start < len(found):
-            expected = sum(s.reached * s.cost for s in found[start:stop]) / found[start].reached
+        if start < len(rungs):
+            expected = sum(s.reached * s.cost for s in rungs[start:stop]) / rungs[start].reached
             assert ladder.cost(start, stop) == pytest.approx(expected)
 
 
 @given(steps, st.dictionaries(st.integers(0, 5), st.integers(1, 5), max_size=3), st.floats(0, 60))
-def test_the_shadow_price_is_the_least_that_can_be_paid(found, waiting, money):
-    ladder = Ladder(found)
-    waiting = {start: n for start, n in waiting.items() if start <= len(found)}
+def test_the_shadow_price_is_the_least_that_can_be_paid(rungs, waiting, money):
+    ladder = Ladder(rungs)
+    waiting = {start: n for start, n in waiting.items() if start <= len(rungs)}
 
     def spent(price):
         return sum(n * ladder.cost(start, ladder.cut(price, start)) for start, n in waiting.items())
@@ -273,8 +273,8 @@ def test_a_pot_is_never_overdrawn_and_lasts(pot):
         cells.setdefault((log.tasks[t], log.arms[a]), []).append((s, c))
 
     def world(task, arm, rng):
-        found = cells[log.tasks[task % 80], arm]
-        return found[rng.integers(len(found))]
+        recorded = cells[log.tasks[task % 80], arm]
+        return recorded[rng.integers(len(recorded))]
 
     desk = plan.desk(pot=pot, tasks=60)
     best = run(desk, range(60), world, rng, width=5)
@@ -441,9 +441,9 @@ def test_files_of_desks_that_were_tampered_with(tmp_path_factory, data):
         content = content or bytearray(b"x")
     (folder / "y.desk").write_bytes(content)
     try:
-        found = at.load_desk(folder / "y.desk")
-        found.ask("new")
-        found.learn()
+        again = at.load_desk(folder / "y.desk")
+        again.ask("new")
+        again.learn()
     except mk.InputError as error:
         refused = str(error)
     else:

@@ -25,8 +25,8 @@ def mean_best(values, k):
 
 @given(scores)
 def test_max_at_k_is_the_mean_over_all_sets(values):
-    found = at.max_at_k(values, list(range(1, len(values) + 1)))
-    for k, value in enumerate(found.tolist(), 1):
+    best = at.max_at_k(values, list(range(1, len(values) + 1)))
+    for k, value in enumerate(best.tolist(), 1):
         assert value == pytest.approx(float(mean_best(values, k)), rel=1e-14, abs=1e-15)
         assert at.max_at_k(values, k) == value
 
@@ -47,14 +47,14 @@ def test_max_at_k_is_unbiased(law, k):
 @given(scores, st.permutations(range(7)), st.floats(0.1, 9), st.floats(-9, 9))
 def test_max_at_k_does_not_mind_order_and_follows_scales(values, order, scale, shift):
     ks = range(1, len(values) + 1)
-    found = at.max_at_k(values, list(ks))
+    best = at.max_at_k(values, list(ks))
     mixed = [values[i] for i in order if i < len(values)]
-    assert at.max_at_k(mixed, list(ks)).tolist() == found.tolist()
+    assert at.max_at_k(mixed, list(ks)).tolist() == best.tolist()
     moved = at.max_at_k([scale * x + shift for x in values], list(ks))
-    assert moved == pytest.approx(scale * found + shift, rel=1e-12, abs=1e-12)
-    assert (np.diff(found) >= -1e-15).all()  # more attempts are never worse
-    assert found[0] == pytest.approx(np.mean(values), abs=1e-15)
-    assert found[-1] == max(values)
+    assert moved == pytest.approx(scale * best + shift, rel=1e-12, abs=1e-12)
+    assert (np.diff(best) >= -1e-15).all()  # more attempts are never worse
+    assert best[0] == pytest.approx(np.mean(values), abs=1e-15)
+    assert best[-1] == max(values)
 
 
 @given(st.integers(1, 40), st.data())

@@ -71,10 +71,10 @@ def test_betting_is_as_narrow_as_it_should_be():
 def test_which_interval_is_used():
     rng = np.random.default_rng(1)
     even = rng.uniform(0, 1, 50)
-    found = mean(even, (0.0, 1.0), 0.95)
+    interval = mean(even, (0.0, 1.0), 0.95)
     reach = stats.t.ppf(0.975, 49) * even.std(ddof=1) / math.sqrt(50)
-    assert (found.how, found.proved) == (T, False)
-    assert (found.lower, found.upper) == pytest.approx((even.mean() - reach, even.mean() + reach), rel=1e-12)
+    assert (interval.how, interval.proved) == (T, False)
+    assert (interval.lower, interval.upper) == pytest.approx((even.mean() - reach, even.mean() + reach), rel=1e-12)
     assert mean(even[:49], (0.0, 1.0), 0.95).how == BETTING
     assert mean(even[:49], (0.0, 1.0), 0.95).proved
     assert mean(even, (0.0, 1.0), 0.95, proved=True).how == BETTING
@@ -93,9 +93,9 @@ def test_which_interval_is_used():
 
 def test_t_stays_within_a_known_range():
     x = np.repeat([1.0, 0.6], [48, 12])
-    found = mean(x, (0.0, 1.0), 0.9999)
-    assert found.how == T
-    assert found.upper <= 1
+    interval = mean(x, (0.0, 1.0), 0.9999)
+    assert interval.how == T
+    assert interval.upper <= 1
 
 
 def test_skewness_decides_at_a_fifth_of_the_root():

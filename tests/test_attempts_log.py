@@ -476,9 +476,9 @@ def test_tasks_that_are_alike_do_not_warn():
         mdp = log.mdp()
     share = Fraction(int(log.score.sum()), len(log.score))
     assert mk.solve(mdp, k=1, solver=mk.Exact()).exact == share
-    (found,) = at.difficulty(log)
-    assert found.between < 0.05
-    assert found.pooled == pytest.approx(found.measured, abs=0.02)
+    (difficulty,) = at.difficulty(log)
+    assert difficulty.between < 0.05
+    assert difficulty.pooled == pytest.approx(difficulty.measured, abs=0.02)
 
 
 def test_the_share_of_variance_by_hand():
@@ -492,8 +492,8 @@ def test_the_share_of_variance_by_hand():
     usual = (6 - Fraction(4 + 9 + 1, 6)) / 2
     variance = (among - within) / usual
     rows = [{"task": t, "score": x} for t, cell in enumerate(cells) for x in cell]
-    (found,) = at.difficulty(at.Log.from_records(rows))
-    assert found.between == pytest.approx(float(variance / (variance + within)), rel=1e-12)
+    (difficulty,) = at.difficulty(at.Log.from_records(rows))
+    assert difficulty.between == pytest.approx(float(variance / (variance + within)), rel=1e-12)
 
 
 def test_the_share_of_variance_between_tasks_is_that_of_the_textbook():
@@ -501,6 +501,6 @@ def test_the_share_of_variance_between_tasks_is_that_of_the_textbook():
     n, k = 3000, 4
     level = rng.normal(0, 2, n)
     rows = [{"task": t, "score": level[t] + e} for t in range(n) for e in rng.normal(0, 1, k)]
-    (found,) = at.difficulty(at.Log.from_records(rows))
-    assert found.between == pytest.approx(4 / 5, abs=0.02)
-    assert found.pooled > found.measured
+    (difficulty,) = at.difficulty(at.Log.from_records(rows))
+    assert difficulty.between == pytest.approx(4 / 5, abs=0.02)
+    assert difficulty.pooled > difficulty.measured

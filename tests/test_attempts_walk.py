@@ -146,8 +146,8 @@ def test_the_lattice_finds_the_best_of_all_sequences(made, stop_at, price):
             for one in itertools.product(range(2), repeat=length)
             if all(one.count(arm) <= limit[arm] for arm in range(2))
         )
-        found = Lattice(board, limit).best(price)
-        assert net(found) == pytest.approx(max(map(net, every)), abs=1e-11)
+        best = Lattice(board, limit).best(price)
+        assert net(best) == pytest.approx(max(map(net, every)), abs=1e-11)
     finally:
         paths.FEWEST = paths_fewest
 
@@ -173,9 +173,9 @@ def test_the_lattice_looks_far_ahead(seed, thorough):
     ]
     lattice = Lattice(board, limit)
     for price in (0.02, 0.05, 0.1, 0.2):
-        found = along(board, lattice.best(price))
+        walked = along(board, lattice.best(price))
         best = max(path.score[-1] - price * path.cost[-1] for path in every)
-        assert found.score[-1] - price * found.cost[-1] == pytest.approx(best, abs=1e-11)
+        assert walked.score[-1] - price * walked.cost[-1] == pytest.approx(best, abs=1e-11)
 
 
 @settings(max_examples=40)
@@ -225,8 +225,8 @@ def test_pairs_are_one_arm_and_then_another(thorough):
         for _ in range(2)
     ]
     log = at.Log.from_records(rows)
-    found = {path.arms for path in pairs(Board(log, 1.0, 0.0), caps(log))}
-    assert found == {(a,) * n + (b,) * 2 for a in range(3) for b in range(3) if a != b for n in (1, 2)}
+    arms = {path.arms for path in pairs(Board(log, 1.0, 0.0), caps(log))}
+    assert arms == {(a,) * n + (b,) * 2 for a in range(3) for b in range(3) if a != b for n in (1, 2)}
 
 
 def test_free_attempts_are_made_as_long_as_they_gain():

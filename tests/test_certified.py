@@ -14,13 +14,9 @@ import golden
 import maxatk as mk
 import maxatk.planning.certified as certified
 from oracles import best_of_independent_returns, policy_value
-from problems import REPRESENTATIONS, Spec, specs, table_of
+from problems import REPRESENTATIONS, problem, specs
 
 TOLERANCES = [1e-9, 1e-3, 0.3]
-
-
-def problem(spec: Spec) -> mk.MDP:
-    return mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
 
 
 @st.composite

@@ -31,10 +31,10 @@ class Stopping(mk.TabularModel):
         self.calls += 1
         if self.calls == self.last and self.before:
             raise KeyboardInterrupt
-        found = super().sample(step, state, action, n, rng)
+        drawn = super().sample(step, state, action, n, rng)
         if self.calls == self.last:
             raise KeyboardInterrupt
-        return found
+        return drawn
 
 
 def same(a, b):

@@ -220,16 +220,21 @@ def result(arguments, capsys):
 
 
 def test_json_of_solve(capsys):
-    found = result(["solve", "windy_cliff", "-k", "2", "--compare", "--explain"], capsys)
+    answer = result(["solve", "windy_cliff", "-k", "2", "--compare", "--explain"], capsys)
     plan = mk.solve(mk.instances.windy_cliff(), 2)
-    assert (found["lower"], found["upper"], found["k"], found["status"]) == (plan.lower, plan.upper, 2, "within tol")
-    assert found["best_so_far"] is None
-    assert found["problem"]["fingerprint"] == plan.mdp.fingerprint
-    assert [row["policy"] for row in found["comparison"]][::5] == ["mean-optimal, repeated", "adaptive"]
-    first, *last = found["tries"]
+    assert (answer["lower"], answer["upper"], answer["k"], answer["status"]) == (
+        plan.lower,
+        plan.upper,
+        2,
+        "within tol",
+    )
+    assert answer["best_so_far"] is None
+    assert answer["problem"]["fingerprint"] == plan.mdp.fingerprint
+    assert [row["policy"] for row in answer["comparison"]][::5] == ["mean-optimal, repeated", "adaptive"]
+    first, *last = answer["tries"]
     assert (first["rollout"], first["differences"]) == (0, [])
     assert last[-1]["mean"] == pytest.approx(-28.460, abs=2e-3)
-    assert set(result(["solve", "windy_cliff", "-k", "2"], capsys)) == set(found) - {"comparison", "tries"}
+    assert set(result(["solve", "windy_cliff", "-k", "2"], capsys)) == set(answer) - {"comparison", "tries"}
     assert result(["solve", "figure1", "-k", "2", "--exact"], capsys)["exact"] == "9/16"
     assert result(["solve", "figure1", "--best-so-far", "0.75"], capsys)["best_so_far"] == 0.75
 
@@ -243,8 +248,8 @@ def test_json_of_compare_and_instances(capsys):
 
 def test_the_horizon_is_an_argument_like_others(capsys):
     for given, horizon in ((["--horizon", "3"], 3), (["--set", "horizon=4"], 4)):
-        found = result(["solve", "footnote", "-k", "1", *given], capsys)
-        assert found["problem"]["horizon"] == horizon
+        answer = result(["solve", "footnote", "-k", "1", *given], capsys)
+        assert answer["problem"]["horizon"] == horizon
 
 
 def test_instances_are_listed(capsys):
@@ -265,9 +270,9 @@ def test_a_saved_plan_is_run(tmp_path, capsys):
     capsys.readouterr()
     plan = mk.load_plan(path)
     assert plan.mdp == mk.instances.windy_cliff(horizon=20)
-    found = result(["run", path, "--seed", "3"], capsys)
-    assert (found["trials"], found["certificate"]) == (10_000, [plan.lower, plan.upper])
-    assert found["mean"] == mk.simulate(plan.mdp, plan.policy, trials=10_000, rng=3).mean
+    answer = result(["run", path, "--seed", "3"], capsys)
+    assert (answer["trials"], answer["certificate"]) == (10_000, [plan.lower, plan.upper])
+    assert answer["mean"] == mk.simulate(plan.mdp, plan.policy, trials=10_000, rng=3).mean
     assert main(["run", path, "windy_cliff", "--horizon", "20"]) == 0
     out = capsys.readouterr().out
     low, high = report.interval(plan)
@@ -282,10 +287,10 @@ def test_a_plan_is_run_in_its_environment_and_in_no_other(tmp_path, capsys):
     path, lake = str(tmp_path / "lake.plan"), ["FrozenLake-v1", "--horizon", "15"]
     assert main(["solve", *lake, "-k", "3", "--save", path]) == 0
     capsys.readouterr()
-    found = result(["run", path, *lake, "--trials", "300"], capsys)
-    assert found["trials"] == 300
-    low, high = found["interval"]
-    assert low - 0.1 <= found["certificate"][0] <= high + 0.1  # the interval is 0.1 wide and holds 19 times of 20
+    answer = result(["run", path, *lake, "--trials", "300"], capsys)
+    assert answer["trials"] == 300
+    low, high = answer["interval"]
+    assert low - 0.1 <= answer["certificate"][0] <= high + 0.1  # the interval is 0.1 wide and holds 19 times of 20
     for other in (["FrozenLake-v1"], [*lake, "--set", "is_slippery=false"], ["CliffWalking-v1", "--horizon", "15"]):
         assert main(["run", path, *other]) == 2
         assert "it was made for another problem" in capsys.readouterr().err
@@ -406,11 +411,11 @@ def test_interrupted_learning_goes_on(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().err == f"maxatk: interrupted: {kept} holds the run, and the same command goes on\n"
     assert kept.exists()
     assert not path.exists()
-    found = result(arguments, capsys)
+    answer = result(arguments, capsys)
     assert [p.name for p in tmp_path.iterdir()] == ["x.plan"]
-    assert found["epsilon"] <= 0.1
+    assert answer["epsilon"] <= 0.1
     whole = mk.learn(mk.TabularModel(mk.instances.figure1()), 2, epsilon=0.1, delta=0.05, rng=0)
-    assert found["samples"] == whole.samples
+    assert answer["samples"] == whole.samples
     assert mk.load_plan(path).lower == whole.plan.lower
 
 

@@ -15,16 +15,12 @@ import maxatk as mk
 import oracles
 from maxatk.comparison import enumeration
 from maxatk.comparison.search import Search
-from problems import specs, table_of
+from problems import problem, specs
 
 module = importlib.import_module("maxatk.comparison.compare")
 MEAN, SINGLE, MARKOV, NO_BEST, NO_RETURN, ADAPTIVE = (
     module.MEAN, module.SINGLE, module.MARKOV, module.NO_BEST, module.NO_RETURN, module.ADAPTIVE,
 )  # fmt: skip
-
-
-def problem(spec) -> mk.MDP:
-    return mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
 
 
 def searched(mdp, k, **options) -> mk.Comparison:
@@ -40,9 +36,9 @@ def searched(mdp, k, **options) -> mk.Comparison:
 def test_golden_values(values, row):
     for name, optima in values.items():
         for k, value in enumerate(optima, start=1):
-            found = mk.compare(golden.OPTIMA[name][0](), k)[row]
-            assert found.exact == value
-            assert mk.evaluate(golden.OPTIMA[name][0](), found.policy).exact == value
+            compared = mk.compare(golden.OPTIMA[name][0](), k)[row]
+            assert compared.exact == value
+            assert mk.evaluate(golden.OPTIMA[name][0](), compared.policy).exact == value
 
 
 def test_golden_markov_values_of_figure1():
@@ -52,35 +48,35 @@ def test_golden_markov_values_of_figure1():
 
 @pytest.mark.parametrize("k", golden.PROPOSITION1_MARKOV_EXACT)
 def test_golden_markov_values_of_proposition1(k):
-    found = mk.compare(mk.instances.proposition1(k=k), k)
-    assert found[MARKOV].exact == golden.PROPOSITION1_MARKOV_EXACT[k]
+    compared = mk.compare(mk.instances.proposition1(k=k), k)
+    assert compared[MARKOV].exact == golden.PROPOSITION1_MARKOV_EXACT[k]
 
 
 @pytest.mark.parametrize("k", [10, 100, 1000])
 def test_golden_markov_values_of_proposition1_for_many_rollouts(k):
-    found = enumeration.options(mk.instances.proposition1(k=k), sees_return=False)
-    value, _ = enumeration.best_selection(found, k, -math.inf)
+    options = enumeration.options(mk.instances.proposition1(k=k), sees_return=False)
+    value, _ = enumeration.best_selection(options, k, -math.inf)
     assert float(value) == pytest.approx(golden.PROPOSITION1_MARKOV[k], rel=1e-12)
 
 
 def test_the_windy_cliff():
     mdp = mk.instances.windy_cliff()
-    found = mk.compare(mdp, 5)
-    assert round(found[MEAN].lower, 4) == golden.WINDY_CLIFF_REPEATED
-    assert found[ADAPTIVE].lower <= golden.WINDY_CLIFF[4] + 5e-4
-    assert golden.WINDY_CLIFF[4] - 5e-4 <= found[ADAPTIVE].upper
-    values = [row.lower for row in found.rows]
+    compared = mk.compare(mdp, 5)
+    assert round(compared[MEAN].lower, 4) == golden.WINDY_CLIFF_REPEATED
+    assert compared[ADAPTIVE].lower <= golden.WINDY_CLIFF[4] + 5e-4
+    assert golden.WINDY_CLIFF[4] - 5e-4 <= compared[ADAPTIVE].upper
+    values = [row.lower for row in compared.rows]
     assert values[0] < values[1] < values[2] <= values[3] < values[4] < values[5]
-    assert found[SINGLE].upper - found[SINGLE].lower <= 2 * found.plan.stats["tol"]
-    shares = [found.share(row) for row in found.rows]
+    assert compared[SINGLE].upper - compared[SINGLE].lower <= 2 * compared.plan.stats["tol"]
+    shares = [compared.share(row) for row in compared.rows]
     assert shares[0] == pytest.approx(0, abs=1e-6)
     assert shares[-1] == pytest.approx(1, abs=1e-6)
-    for row in found.rows:
+    for row in compared.rows:
         assert row.lower <= mk.evaluate(mdp, row.policy).upper
         low, high = mk.simulate(mdp, row.policy, trials=20_000, rng=0).interval(0.9997)
         assert low <= row.evaluation.upper
         assert row.evaluation.lower <= high
-    text = str(found)
+    text = str(compared)
     assert "mean-optimal, repeated" in text
     assert "best found by coordinate ascent" in text
     assert max(map(len, text.splitlines())) <= 100
@@ -92,18 +88,18 @@ def test_classes_are_in_order(spec, k, incumbent):
     """Enumerated or searched: every class is at least as good as those it contains, and no better than the optimum."""
     mdp = problem(spec)
     optimum = mk.solve(mdp, k, solver=mk.Exact(), best_so_far=incumbent).exact
-    for found in (mk.compare(mdp, k, best_so_far=incumbent), searched(mdp, k, best_so_far=incumbent)):
+    for compared in (mk.compare(mdp, k, best_so_far=incumbent), searched(mdp, k, best_so_far=incumbent)):
         for smaller, larger in [
             (MEAN, MARKOV), (MEAN, SINGLE), (MARKOV, NO_BEST), (MARKOV, NO_RETURN), (SINGLE, NO_BEST),
             (NO_BEST, ADAPTIVE), (NO_RETURN, ADAPTIVE),
         ]:  # fmt: skip
-            assert found[smaller].lower <= found[larger].upper + 1e-12
-        for row in found.rows:
+            assert compared[smaller].lower <= compared[larger].upper + 1e-12
+        for row in compared.rows:
             assert row.lower <= optimum + Fraction(1, 10**12)
             assert row.lower <= row.upper
             if row.name != ADAPTIVE:
                 assert row.lower == pytest.approx(float(mk.evaluate(mdp, row.policy).value), abs=1e-9)
-        assert found[ADAPTIVE].lower <= optimum <= found[ADAPTIVE].upper
+        assert compared[ADAPTIVE].lower <= optimum <= compared[ADAPTIVE].upper
 
 
 @settings(max_examples=25)
@@ -111,11 +107,11 @@ def test_classes_are_in_order(spec, k, incumbent):
 def test_searches_respect_enumeration(spec, k):
     """What is found is at most what there is, and its upper bound at least."""
     mdp = problem(spec)
-    exact, found = mk.compare(mdp, k), searched(mdp, k)
+    enumerated, compared = mk.compare(mdp, k), searched(mdp, k)
     for name in (MARKOV, NO_BEST, NO_RETURN):
-        if exact[name].exact is not None:
-            assert found[name].lower <= exact[name].exact + Fraction(1, 10**12)
-            assert exact[name].exact <= found[name].upper + 1e-12
+        if enumerated[name].exact is not None:
+            assert compared[name].lower <= enumerated[name].exact + Fraction(1, 10**12)
+            assert enumerated[name].exact <= compared[name].upper + 1e-12
 
 
 def test_searches_mostly_find_the_best():
@@ -123,11 +119,11 @@ def test_searches_mostly_find_the_best():
     missed = []
     for seed in range(30):
         mdp = mk.instances.random_sparse(3, 2, 3, successors=2, rewards=range(5), rng=seed)
-        exact, found = mk.compare(mdp, 2), searched(mdp, 2)
+        enumerated, compared = mk.compare(mdp, 2), searched(mdp, 2)
         missed += [
             (seed, name)
             for name in (MARKOV, NO_BEST, NO_RETURN)
-            if exact[name].exact is not None and found[name].lower < float(exact[name].exact) - 1e-9
+            if enumerated[name].exact is not None and compared[name].lower < float(enumerated[name].exact) - 1e-9
         ]
     assert len(missed) <= 2, missed
 
@@ -152,7 +148,7 @@ def test_enumeration_against_brute_force(spec, k):
         NO_BEST: [(i, h, s, None, g) for i in range(k) for h, s in spots for g in returns],
         NO_RETURN: [(i, h, s, m, None) for i in range(k) for h, s in spots for m in bests],
     }
-    found = mk.compare(mdp, k)
+    compared = mk.compare(mdp, k)
     for name, keys in kinds.items():
         keys = [key for key in keys if len(mdp.actions(key[1], key[2])) > 1]
         if 2 ** len(keys) > 256:
@@ -166,7 +162,7 @@ def test_enumeration_against_brute_force(spec, k):
                 return table.get(key, mdp.actions(h, s)[0])
 
             values.append(oracles.policy_value(mdp, mk.AdaptivePolicy(choose, k, H), k))
-        assert found[name].exact == max(values)
+        assert compared[name].exact == max(values)
 
 
 @settings(max_examples=30)
@@ -177,7 +173,7 @@ def test_no_mixture_beats_the_certified_bound(spec, k, seed):
     parts = enumeration.options(mdp, sees_return=True)
     if parts is None:
         return
-    found = mk.compare(mdp, k)[SINGLE]
+    row = mk.compare(mdp, k)[SINGLE]
     values = sorted({value for part in parts for value in part.law})
     below = np.array([[float(sum(p for v, p in part.law.items() if v <= x)) for x in values] for part in parts])
     gaps = np.diff([float(v) for v in values])
@@ -187,7 +183,7 @@ def test_no_mixture_beats_the_certified_bound(spec, k, seed):
 
     random = np.random.default_rng(seed)
     mixtures = [*np.eye(len(parts)), *random.dirichlet(np.full(len(parts), 0.3), 200)]
-    assert max(map(value, mixtures)) <= found.upper + 1e-12
+    assert max(map(value, mixtures)) <= row.upper + 1e-12
     # The bound holds from the first step on, far from the optimum.
     search = Search(mk.solve(mdp, k), mdp.return_range[0])
     actions = [[random.choice(mdp.actions(h, s)) for s in range(spec.S)] for h in range(spec.H)]
@@ -199,50 +195,50 @@ def test_no_mixture_beats_the_certified_bound(spec, k, seed):
         slope = -k * ((weights @ below)[:-1] ** (k - 1) * below[:, :-1]) @ gaps
         weights = weights * np.exp(0.5 * (slope - slope.max()) / (np.ptp(slope) + 1e-12))
         weights /= weights.sum()
-    assert found.lower <= max(value(weights), *map(value, mixtures)) + 2e-3 * (1e-12 + float(values[-1] - values[0]))
-    assert max(value(weights), *map(value, mixtures)) <= found.upper + 1e-12
+    assert row.lower <= max(value(weights), *map(value, mixtures)) + 2e-3 * (1e-12 + float(values[-1] - values[0]))
+    assert max(value(weights), *map(value, mixtures)) <= row.upper + 1e-12
 
 
 def test_real_rewards():
     """Rounded for the search, true for the values: intervals hold, and simulation agrees."""
     mdp = mk.instances.random_sparse(8, 3, 5, successors=3, rng=3)
     mdp = mdp.with_rewards(np.random.default_rng(3).random(len(mdp.reward)))
-    found = mk.compare(mdp, 3)
-    assert not found.plan.lattice.whole
-    assert [row.name for row in found.rows] == [MEAN, SINGLE, MARKOV, NO_BEST, NO_RETURN, ADAPTIVE]
-    for row in found.rows:
+    compared = mk.compare(mdp, 3)
+    assert not compared.plan.lattice.whole
+    assert [row.name for row in compared.rows] == [MEAN, SINGLE, MARKOV, NO_BEST, NO_RETURN, ADAPTIVE]
+    for row in compared.rows:
         low, high = mk.simulate(mdp, row.policy, trials=20_000, rng=0).interval(0.9997)
         assert row.lower <= high
         assert low <= row.upper
-    assert found[SINGLE].upper - found[SINGLE].lower < 0.02
-    assert found[MARKOV].lower > found[MEAN].lower
-    assert found[ADAPTIVE].lower > found[MARKOV].lower
+    assert compared[SINGLE].upper - compared[SINGLE].lower < 0.02
+    assert compared[MARKOV].lower > compared[MEAN].lower
+    assert compared[ADAPTIVE].lower > compared[MARKOV].lower
 
 
 def test_many_rollouts_are_searched_in_groups():
     mdp = mk.instances.random_sparse(5, 3, 4, successors=2, rewards=range(6), rng=1)
-    found = searched(mdp, 40)
-    assert found[MEAN].lower <= found[MARKOV].lower <= found[NO_RETURN].lower <= found.plan.upper
+    compared = searched(mdp, 40)
+    assert compared[MEAN].lower <= compared[MARKOV].lower <= compared[NO_RETURN].lower <= compared.plan.upper
 
 
 def test_a_large_problem_is_not_searched(monkeypatch):
     monkeypatch.setattr("maxatk.comparison.search.MOST_CELLS", 10)
-    found = searched(mk.instances.windy_cliff(), 2)
-    assert "found without a search" in found[SINGLE].how
-    assert found[MARKOV].lower == found[MEAN].lower
-    assert found[MARKOV].upper == found.plan.upper
+    compared = searched(mk.instances.windy_cliff(), 2)
+    assert "found without a search" in compared[SINGLE].how
+    assert compared[MARKOV].lower == compared[MEAN].lower
+    assert compared[MARKOV].upper == compared.plan.upper
 
 
 def test_rows_come_one_by_one():
     seen = []
-    found = mk.compare(mk.instances.figure1(), 2, progress=seen.append)
-    assert tuple(seen) == found.rows
+    compared = mk.compare(mk.instances.figure1(), 2, progress=seen.append)
+    assert tuple(seen) == compared.rows
 
 
 def test_no_gain_to_share():
     """One action: all classes are one."""
-    found = mk.compare(mk.instances.random_sparse(3, 1, 2, successors=2, rewards=range(3), rng=0), 2)
-    assert {found.share(row) for row in found.rows} == {None}
+    compared = mk.compare(mk.instances.random_sparse(3, 1, 2, successors=2, rewards=range(3), rng=0), 2)
+    assert {compared.share(row) for row in compared.rows} == {None}
 
 
 def test_mean_optimal_actions_of_ties_are_the_first():
@@ -281,22 +277,22 @@ def test_rewards_that_the_lattice_does_not_tell_apart():
             1: [(0.5, 0, math.pi, False), (0.5, 0, -1 / 3, False)],
         }
     }
-    found = mk.compare(mk.MDP.from_table(table, horizon=2), 2)
-    assert found[ADAPTIVE].lower <= found[ADAPTIVE].upper
+    compared = mk.compare(mk.MDP.from_table(table, horizon=2), 2)
+    assert compared[ADAPTIVE].lower <= compared[ADAPTIVE].upper
 
 
 def test_the_gain_is_what_is_sure():
     """The smallest possible gain of a class over the largest possible gain of all."""
-    found = mk.compare(mk.instances.proposition3(), 2)
+    compared = mk.compare(mk.instances.proposition3(), 2)
     expected = (Fraction(41, 32) - Fraction(5, 4)) / (Fraction(21, 16) - Fraction(5, 4))
-    assert found.share(found[NO_BEST]) == pytest.approx(float(expected), abs=1e-9)
+    assert compared.share(compared[NO_BEST]) == pytest.approx(float(expected), abs=1e-9)
 
 
 def test_rows_by_name():
-    found = mk.compare(mk.instances.figure1(), 2)
-    assert list(found) == list(found.rows)
+    compared = mk.compare(mk.instances.figure1(), 2)
+    assert list(compared) == list(compared.rows)
     with pytest.raises(mk.InputError, match="there is no row 'typo', but mean-optimal, repeated, one policy"):
-        found["typo"]
+        compared["typo"]
     with pytest.raises(mk.InputError, match=r"solver must be mk.Certified\(...\), not"):
         mk.compare(mk.instances.figure1(), 2, solver=mk.Exact())
 
@@ -304,5 +300,5 @@ def test_rows_by_name():
 def test_a_bandit_with_many_arms():
     random = np.random.default_rng(0)
     arms = {a: [(0.5, 0, float(r), True), (0.5, 0, 0.0, True)] for a, r in enumerate(random.integers(1, 1000, 60))}
-    found = mk.compare(mk.MDP.from_table({0: arms}, horizon=1), 2)
-    assert found[MARKOV].exact is not None
+    compared = mk.compare(mk.MDP.from_table({0: arms}, horizon=1), 2)
+    assert compared[MARKOV].exact is not None

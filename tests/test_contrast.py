@@ -16,13 +16,17 @@ def cliff():
 
 def test_the_numbers_of_figure1():
     """Safe at first; with 1/2 in hand risky, without it safe again (chances by hand)."""
-    found = mk.contrast(mk.solve(mk.instances.figure1(gamma=0.25), 2))
-    assert [(one.rollout, one.best) for one in (found.first, *found.last)] == [(0, -math.inf), (1, 0.5), (1, -math.inf)]
-    assert [one.mean for one in (found.first, *found.last)] == pytest.approx([0.375, 0.25, 0.375])
-    assert [one.beats for one in (found.first, *found.last)] == pytest.approx([1, 0.25, 1])
-    assert found.last[0].visits.tolist() == [[0, 1]]
-    assert found.first.differences(found.last[0]) == [(0, 1.0, 0, 1)]
-    assert found.first.differences(found.last[1]) == []
+    contrast = mk.contrast(mk.solve(mk.instances.figure1(gamma=0.25), 2))
+    assert [(one.rollout, one.best) for one in (contrast.first, *contrast.last)] == [
+        (0, -math.inf),
+        (1, 0.5),
+        (1, -math.inf),
+    ]
+    assert [one.mean for one in (contrast.first, *contrast.last)] == pytest.approx([0.375, 0.25, 0.375])
+    assert [one.beats for one in (contrast.first, *contrast.last)] == pytest.approx([1, 0.25, 1])
+    assert contrast.last[0].visits.tolist() == [[0, 1]]
+    assert contrast.first.differences(contrast.last[0]) == [(0, 1.0, 0, 1)]
+    assert contrast.first.differences(contrast.last[1]) == []
 
 
 def test_the_last_try_with_nothing_in_hand_is_the_best_single_one(cliff):
@@ -50,20 +54,20 @@ def test_actions_count_only_while_they_matter():
     table = [[[(0.5, 0, 1, False), (0.5, 1, 0, False)]], [[(1, 1, 0, False)]]]
     mdp = mk.MDP.from_table(table, horizon=2, start=0)
     for in_hand, visits in ((5.0, 0.0), (0.5, 1.5)):
-        found = mk.contrast(mk.solve(mdp, 2, best_so_far=in_hand))
-        assert found.first.visits.sum() == pytest.approx(visits)
+        contrast = mk.contrast(mk.solve(mdp, 2, best_so_far=in_hand))
+        assert contrast.first.visits.sum() == pytest.approx(visits)
 
 
 def test_one_try_has_nothing_to_differ_from():
-    found = mk.contrast(mk.solve(mk.instances.figure1(gamma=0.25), 1))
-    assert found.last == ()
-    assert str(found).startswith("On try 1 of 1 with nothing in hand, the policy returns 0.375 on average")
+    contrast = mk.contrast(mk.solve(mk.instances.figure1(gamma=0.25), 1))
+    assert contrast.last == ()
+    assert str(contrast).startswith("On try 1 of 1 with nothing in hand, the policy returns 0.375 on average")
 
 
 def test_an_incumbent_is_what_is_in_hand_at_first():
-    found = mk.contrast(mk.solve(mk.instances.figure1(gamma=0.25), 2, best_so_far=0.5))
-    assert [one.best for one in (found.first, *found.last)] == [0.5, 0.5]
-    assert "with 0.5 in hand" in str(found)
+    contrast = mk.contrast(mk.solve(mk.instances.figure1(gamma=0.25), 2, best_so_far=0.5))
+    assert [one.best for one in (contrast.first, *contrast.last)] == [0.5, 0.5]
+    assert "with 0.5 in hand" in str(contrast)
 
 
 def test_states_are_named_and_cut(cliff):

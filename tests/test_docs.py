@@ -86,8 +86,8 @@ def blocks(text: str) -> Iterator[Block]:
             depth.append(indent + item.end())
 
 
-def _blank(found: re.Match[str]) -> str:
-    return "\n" * found[0].count("\n")
+def _blank(match: re.Match[str]) -> str:
+    return "\n" * match[0].count("\n")
 
 
 def _closes(line: str, fence: str) -> bool:
@@ -125,14 +125,14 @@ def follow(block: Block) -> None:
     if not block.text.startswith("$ "):
         pytest.fail(f"line {block.line}: a console begins with $ and a command")
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    for found in re.finditer(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE):
-        command, expected = found[1].replace("\\\n", " "), found[2]
+    for match in re.finditer(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE):
+        command, expected = match[1].replace("\\\n", " "), match[2]
         printed = run(command)
         if "pip install" in printed:
             skip_without(printed)
         checker, example = doctest.OutputChecker(), doctest.Example(command, expected.strip() and expected)
         if not checker.check_output(example.want, printed, flags):
-            line = block.line + block.text[: found.start()].count("\n")
+            line = block.line + block.text[: match.start()].count("\n")
             pytest.fail(
                 f"line {line}: $ {command}\n{checker.output_difference(example, printed, flags)}", pytrace=False
             )

@@ -16,47 +16,10 @@ from maxatk.evaluation import bins as binned
 from maxatk.evaluation import in_fractions
 from maxatk.evaluation.law import Law, best_of, exact_best_of, in_floats, mixed
 from maxatk.evaluation.units import Units
-from problems import specs, table_of
+from policies import KINDS, policies, scrambled
+from problems import problem, specs
 
 module = importlib.import_module("maxatk.evaluation.evaluate")  # the package's name for it is the function
-
-
-def problem(spec, real_seed=None) -> mk.MDP:
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
-    if real_seed is None:
-        return mdp
-    rewards = np.random.default_rng(real_seed).normal(size=len(mdp.reward))
-    return mdp.with_rewards(np.rint(rewards * 2**40) / 2**40)  # so that sums of them fit into 64 bits
-
-
-def scrambled(mdp: mk.MDP, k: int, seed: int, sees_best=True, sees_return=True):
-    """A policy that jumps about as M and G change, deterministically."""
-
-    def choose(rollout, step, state, best, so_far):
-        offered = mdp.actions(step, state)
-        key = (seed, rollout, step, state, float(best) if sees_best else 0, float(so_far) if sees_return else 0)
-        return offered[hash(key) % len(offered)]
-
-    return choose
-
-
-def policies(mdp: mk.MDP, k: int, seed: int, best_so_far=-math.inf) -> dict[str, mk.CompressedPolicy]:
-    H = mdp.horizon
-    adaptive = scrambled(mdp, k, seed)
-    no_best = scrambled(mdp, k, seed, sees_best=False)
-    no_return = scrambled(mdp, k, seed, sees_return=False)
-    markov = scrambled(mdp, k, seed, False, False)
-    tables = [[[markov(i, h, s, 0, 0) for s in range(mdp.n_states)] for h in range(H)] for i in range(k)]
-    return {
-        "adaptive": mk.AdaptivePolicy(adaptive, k, H, best_so_far),
-        "no best": mk.NoBestPolicy(lambda i, h, s, g: no_best(i, h, s, 0, g), k, H, best_so_far),
-        "no return": mk.NoReturnPolicy(lambda i, h, s, m: no_return(i, h, s, m, 0), k, H, best_so_far),
-        "markov": mk.MarkovPolicy(tables, best_so_far=best_so_far),
-        "repeated": mk.MarkovPolicy(tables[0], k=k, best_so_far=best_so_far),
-    }
-
-
-KINDS = ["adaptive", "no best", "no return", "markov", "repeated"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -66,9 +29,9 @@ def test_every_class_is_evaluated_exactly(kind, spec, k, seed, incumbent):
     mdp = problem(spec)
     policy = policies(mdp, k, seed, incumbent)[kind]
     truth = oracles.policy_value(mdp, policy, k, incumbent)
-    found = mk.evaluate(mdp, policy, k)
-    assert found.exact == truth
-    assert found.lower == found.upper == found.value == float(truth)
+    evaluation = mk.evaluate(mdp, policy, k)
+    assert evaluation.exact == truth
+    assert evaluation.lower == evaluation.upper == evaluation.value == float(truth)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -93,15 +56,15 @@ def test_floats_bound_the_truth(kind, spec, k, seed, incumbent, real, max_atoms,
         patch.setattr(binned, "MOST_BINS", bins)
         patch.setattr(binned, "LEAST_BINS", bins)
         try:
-            found = mk.evaluate(mdp, policy, max_atoms=max_atoms)
+            evaluation = mk.evaluate(mdp, policy, max_atoms=max_atoms)
         except mk.TooLargeError:
             assert max_atoms < 1000
             return
-    assert (found.exact is None) == (incumbent < mdp.return_range[1])  # else nothing can be improved
-    assert Fraction(found.lower) <= truth <= Fraction(found.upper)
+    assert (evaluation.exact is None) == (incumbent < mdp.return_range[1])  # else nothing can be improved
+    assert Fraction(evaluation.lower) <= truth <= Fraction(evaluation.upper)
     if max_atoms == 1000:
         least, most = mdp.return_range
-        assert found.upper - found.lower <= 2e-9 * (most - least) + 1e-12
+        assert evaluation.upper - evaluation.lower <= 2e-9 * (most - least) + 1e-12
 
 
 @settings(max_examples=60)
@@ -121,8 +84,8 @@ def test_histories_are_followed(spec, k, seed):
         offered = mdp.actions(history.step, history.state)
         return offered[hash((seed, past, history.present, history.state)) % len(offered)]
 
-    found = mk.evaluate(mdp, mk.HistoryPolicy(choose, k, mdp.horizon))
-    assert found.exact == oracles.history_policy_value(mdp, same, k)
+    evaluation = mk.evaluate(mdp, mk.HistoryPolicy(choose, k, mdp.horizon))
+    assert evaluation.exact == oracles.history_policy_value(mdp, same, k)
 
 
 def test_history_policies_know_best_and_return():
@@ -160,29 +123,29 @@ def test_the_windy_cliff():
     assert repeated.upper - repeated.lower < 1e-9
     for k, optimum in enumerate(golden.WINDY_CLIFF, start=1):
         plan = mk.solve(mdp, k, solver=mk.Certified(tol=1e-6))
-        found = mk.evaluate(mdp, plan.policy)
-        assert plan.lower <= found.lower <= found.upper <= plan.upper
-        assert round(found.value, 3) == optimum
-        assert found.law.mean == pytest.approx(found.value, abs=1e-5)
+        evaluation = mk.evaluate(mdp, plan.policy)
+        assert plan.lower <= evaluation.lower <= evaluation.upper <= plan.upper
+        assert round(evaluation.value, 3) == optimum
+        assert evaluation.law.mean == pytest.approx(evaluation.value, abs=1e-5)
 
 
 @pytest.mark.parametrize("k", [1, 2, 7, 1000])
 def test_one_action_is_a_closed_form(k):
     """E max of k independent returns; beyond fractions' reach in floats."""
     mdp = mk.instances.random_sparse(3, 1, 3, successors=2, rewards=range(4), rng=k)
-    found = mk.evaluate(mdp, mk.MarkovPolicy(np.zeros((3, 3), int), k=k))
+    evaluation = mk.evaluate(mdp, mk.MarkovPolicy(np.zeros((3, 3), int), k=k))
     truth = oracles.best_of_independent_returns(mdp, k)
-    assert found.lower - 1e-15 <= truth <= found.upper + 1e-15
-    assert found.upper - found.lower < 1e-10
+    assert evaluation.lower - 1e-15 <= truth <= evaluation.upper + 1e-15
+    assert evaluation.upper - evaluation.lower < 1e-10
 
 
 @pytest.mark.parametrize("k", [1, 3, 50])
 def test_binary_rewards_are_a_closed_form(k):
     p = Fraction(1, 10)
     mdp = mk.MDP.from_table({0: {0: [(p, 0, 1, True), (1 - p, 0, 0, True)]}}, horizon=1)
-    found = mk.evaluate(mdp, mk.MarkovPolicy([[0]], k=k))
-    assert found.exact == 1 - (1 - p) ** k
-    assert found.law.cdf(0) == pytest.approx(float((1 - p) ** k), rel=1e-12)
+    evaluation = mk.evaluate(mdp, mk.MarkovPolicy([[0]], k=k))
+    assert evaluation.exact == 1 - (1 - p) ** k
+    assert evaluation.law.cdf(0) == pytest.approx(float((1 - p) ** k), rel=1e-12)
 
 
 @settings(max_examples=40)
@@ -196,13 +159,13 @@ def test_laws_bound_the_truth(spec, k, seed, max_atoms):
             patch.setattr(module, "FEW_OUTCOMES", -1)
             patch.setattr(module, "MOST_OUTCOMES", -1)
             try:
-                found = mk.evaluate(mdp, policy, max_atoms=max_atoms)
+                evaluation = mk.evaluate(mdp, policy, max_atoms=max_atoms)
             except mk.TooLargeError:
                 continue
         for x in [float(v) for v in truth]:
             for at in (x, math.nextafter(x, 9e9), math.nextafter(x, -9e9), x + 1e-9, x - 1e-9):
                 below = sum((p for v, p in truth.items() if v <= at), Fraction(0))
-                lower, upper = found.cdf(at)
+                lower, upper = evaluation.cdf(at)
                 assert Fraction(lower) <= below <= Fraction(upper)
 
 
@@ -226,8 +189,8 @@ def test_mixed_policies(spec, seed, k, weight):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "FEW_OUTCOMES", -1)
         patch.setattr(module, "MOST_OUTCOMES", -1)
-        found = mk.evaluate(mdp, mk.MixedPolicy(parts, [1 - w, w], k))
-    assert found.lower <= total <= found.upper
+        evaluation = mk.evaluate(mdp, mk.MixedPolicy(parts, [1 - w, w], k))
+    assert evaluation.lower <= total <= evaluation.upper
 
 
 def test_a_policy_of_its_own_for_every_rollout():
@@ -240,18 +203,18 @@ def test_a_policy_of_its_own_for_every_rollout():
 @given(spec=specs(), k=st.integers(1, 3), seed=st.integers(0, 99), n=st.sampled_from([1, 2, 3, 10]))
 def test_policies_that_round(spec, k, seed, n):
     """The paper's policy remembers rounded rewards and is paid true ones: exactly, and in bins of two atoms."""
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = problem(spec)
     mdp = mdp.with_rewards(np.random.default_rng(seed).random(len(mdp.reward)))
     plan = mk.solve(mdp, k, solver=mk.Midpoint(Fraction(1, n)))
-    exact = mk.evaluate(mdp, plan.policy)
-    assume(exact.exact is not None)
+    whole = mk.evaluate(mdp, plan.policy)
+    assume(whole.exact is not None)
     optimum = mk.solve(mdp, k, solver=mk.Exact()).exact
-    assert exact.exact >= optimum - Fraction(mdp.horizon, n)  # Theorem 1, with kappa H
+    assert whole.exact >= optimum - Fraction(mdp.horizon, n)  # Theorem 1, with kappa H
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "FEW_OUTCOMES", -1)
         patch.setattr(module, "MOST_OUTCOMES", -1)
-        found = mk.evaluate(mdp, plan.policy, max_atoms=2)
-    assert found.lower <= exact.exact <= found.upper
+        evaluation = mk.evaluate(mdp, plan.policy, max_atoms=2)
+    assert evaluation.lower <= whole.exact <= evaluation.upper
 
 
 @settings(max_examples=60)
@@ -264,7 +227,7 @@ def test_policies_that_round(spec, k, seed, n):
 )
 def test_bins_alone(spec, k, seed, bins, kind):
     """Nothing dropped, only binned: merged means bound the value from below, split atoms from above."""
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = problem(spec)
     mdp = mdp.with_rewards(np.random.default_rng(seed).random(len(mdp.reward)))
     if kind == "markov":
         policy = policies(mdp, k, seed)["repeated"]
@@ -276,11 +239,11 @@ def test_bins_alone(spec, k, seed, bins, kind):
         patch.setattr(binned, "MOST_BINS", bins)
         patch.setattr(binned, "LEAST_BINS", bins)
         rollout = 0 if kind == "markov" else None
-        found = binned.binned(mdp, policy, rollout, Units.of(mdp, policy), 0.0, 10**6)
-    low, high = (law if kind == "midpoint" else best_of([(law, k)]) for law in found.laws)
+        laws = binned.binned(mdp, policy, rollout, Units.of(mdp, policy), 0.0, 10**6)
+    low, high = (law if kind == "midpoint" else best_of([(law, k)]) for law in laws.laws)
     assert low.mean <= truth + 1e-9
     assert truth <= high.mean + 1e-9
-    assert found.shift <= (mdp.horizon + 1) * k * 2 * max(np.ptp(mdp.return_range), 1e-9) / bins
+    assert laws.shift <= (mdp.horizon + 1) * k * 2 * max(np.ptp(mdp.return_range), 1e-9) / bins
 
 
 def test_bins_are_of_second_order():
@@ -288,20 +251,20 @@ def test_bins_are_of_second_order():
     mdp = mk.instances.random_sparse(20, 2, 12, successors=3, rng=0)
     mdp = mdp.with_rewards(np.random.default_rng(0).random(len(mdp.reward)))
     policy = mk.MarkovPolicy(np.random.default_rng(1).integers(0, 2, (3, 12, 20)))
-    found = mk.evaluate(mdp, policy)
-    assert found.exact is None
-    assert found.upper - found.lower < 1e-4
+    evaluation = mk.evaluate(mdp, policy)
+    assert evaluation.exact is None
+    assert evaluation.upper - evaluation.lower < 1e-4
     low, high = mk.simulate(mdp, policy, trials=200_000, rng=0).interval(0.999)
-    assert low <= found.upper
-    assert found.lower <= high
+    assert low <= evaluation.upper
+    assert evaluation.lower <= high
 
 
 def test_a_plan_is_cut_down_to_its_certificate():
     mdp = mk.instances.random_sparse(20, 2, 10, successors=3, rng=0)
     mdp = mdp.with_rewards(np.random.default_rng(0).random(len(mdp.reward)))
     plan = mk.solve(mdp, 3)
-    found = mk.evaluate(mdp, plan.policy, max_atoms=1000)
-    assert (found.lower, found.upper) == (plan.lower, plan.upper)
+    evaluation = mk.evaluate(mdp, plan.policy, max_atoms=1000)
+    assert (evaluation.lower, evaluation.upper) == (plan.lower, plan.upper)
     other = mdp.with_rewards(mdp.reward / 2)
     assert mk.evaluate(other, plan.policy, max_atoms=300).upper < plan.lower  # no certificate for another problem
 
@@ -314,12 +277,12 @@ def test_returns_beyond_64_bits():
     mdp = mdp.with_rewards(np.random.default_rng(0).normal(size=len(mdp.reward)))
     plan = mk.solve(mdp, 2)
     for policy in (mk.MarkovPolicy(mdp.mean_optimal_actions, k=2), plan.policy):
-        found = mk.evaluate(mdp, policy)
+        evaluation = mk.evaluate(mdp, policy)
         low, high = mk.simulate(mdp, policy, trials=50_000, rng=0).interval(0.999)
-        assert found.lower <= high
-        assert low <= found.upper
-    assert (found.lower, found.upper) == (plan.lower, plan.upper)
-    assert found.cdf(0.0) == (0, 1)  # nothing is certain of the law
+        assert evaluation.lower <= high
+        assert low <= evaluation.upper
+    assert (evaluation.lower, evaluation.upper) == (plan.lower, plan.upper)
+    assert evaluation.cdf(0.0) == (0, 1)  # nothing is certain of the law
     with pytest.raises(mk.TooLargeError, match="more digits than 64 bits hold"):
         mk.evaluate(mdp, mk.AdaptivePolicy(scrambled(mdp, 3, 0), 3, 12), max_atoms=1000)
 
@@ -425,8 +388,8 @@ def test_cancelling_and_constant_returns(rewards, kind):
                 with pytest.raises(mk.TooLargeError, match="more digits than 64 bits hold"):
                     mk.evaluate(mdp, policy, max_atoms=max_atoms)
                 continue
-            found = mk.evaluate(mdp, policy, max_atoms=max_atoms)
-            assert Fraction(found.lower) <= truth <= Fraction(found.upper)
+            evaluation = mk.evaluate(mdp, policy, max_atoms=max_atoms)
+            assert Fraction(evaluation.lower) <= truth <= Fraction(evaluation.upper)
 
 
 def test_long_fractions_are_not_printed():

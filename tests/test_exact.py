@@ -14,11 +14,7 @@ from hypothesis import strategies as st
 import golden
 import maxatk as mk
 from oracles import all_policy_values, best_of_independent_returns, history_policy_value, policy_value
-from problems import Spec, specs, table_of
-
-
-def problem(spec: Spec) -> mk.MDP:
-    return mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+from problems import problem, specs
 
 
 def optimum(mdp: mk.MDP, k: int, best_so_far=-math.inf) -> Fraction:

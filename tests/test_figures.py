@@ -59,13 +59,13 @@ def test_paths_gamble_first_and_insure_last(plan):
 
 
 def test_comparisons():
-    found = mk.compare(mk.instances.proposition3(), 2)
-    axes = found.figure().axes[0]
-    assert [label.get_text() for label in axes.get_yticklabels()] == [row.name for row in found.rows]
-    steps = mk.figures.best_returns(found).axes[0].get_lines()
+    compared = mk.compare(mk.instances.proposition3(), 2)
+    axes = compared.figure().axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [row.name for row in compared.rows]
+    steps = mk.figures.best_returns(compared).axes[0].get_lines()
     assert len(steps) == 6
     x, y = steps[0].get_data()  # the chance of at least each best return
-    law = found.rows[0].evaluation.law
+    law = compared.rows[0].evaluation.law
     assert x.tolist() == [*law.values, law.values[-1]]
     assert y[:-1] == pytest.approx([1 - law.cdf(v) + p for v, p in zip(law.values, law.probs, strict=True)])
 

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 
 import maxatk as mk
 from maxatk.base.archive import atomic_write, checksum
-from problems import specs, table_of
-from test_junk import one_line
+from problems import one_line, specs, table_of
 
 
 @pytest.fixture(scope="module")

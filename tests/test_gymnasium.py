@@ -31,8 +31,8 @@ def test_every_row_is_the_environments(name, arguments, states, horizon):
             for p, t, r, over in outcomes:
                 key = (None if over else t, r)
                 expected[key] = expected.get(key, 0) + p
-            found = {(o.next_state, o.reward): o.prob for o in mdp.outcomes(0, s, a)}
-            assert found == pytest.approx({key: p for key, p in expected.items() if p > 0}, abs=1e-12)
+            chances = {(o.next_state, o.reward): o.prob for o in mdp.outcomes(0, s, a)}
+            assert chances == pytest.approx({key: p for key, p in expected.items() if p > 0}, abs=1e-12)
     start = np.zeros(states)
     start[mdp.start_state] = mdp.start_prob
     assert start.tolist() == pytest.approx(made.unwrapped.initial_state_distrib.tolist())

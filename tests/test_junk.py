@@ -11,6 +11,7 @@ from scipy import sparse
 
 import maxatk as mk
 from maxatk.base import checks
+from problems import one_line
 
 numbers = st.one_of(
     st.sampled_from([0, 1, 0.5, -1, 2, 1.0, 0.25, True, None, "1", b"1", math.nan, math.inf, -math.inf, 1e308, 1e-300]),
@@ -69,11 +70,6 @@ def tables(draw):
         s: {a: [outcome(n - 1) for _ in range(draw(st.integers(1, 2)))] for a in range(draw(st.integers(0, 2)))}
         for s in range(n)
     }
-
-
-def one_line(error: mk.MaxAtKError) -> None:
-    assert str(error)
-    assert "\n" not in str(error)
 
 
 def sound(build) -> None:

@@ -8,13 +8,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
+import reference_kernels
 from maxatk import kernels
 from maxatk.comparison.search import Search
-from maxatk.kernels import reference
 from maxatk.planning.curves import from_knots, identity
 from maxatk.planning.lattice import RealLattice, WholeLattice
 from maxatk.planning.slices import BoundedSlice, Decisions, Task, WholeSlice
-from problems import specs, table_of
+from problems import problem, specs, table_of
 
 GOING = np.zeros(1, np.int8)  # nobody asks to stop
 
@@ -79,7 +79,7 @@ def test_whole_sweep(drift, spec, knots, share, seed):
     m = 0.25 * round(m / 0.25) if seed % 2 else m
     found = whole(lattice, curve, m)
     cells = all_cells(found)
-    expected = reference.exact_cells(
+    expected = reference_kernels.exact_cells(
         lattice.tables, lattice.kappa, lattice.index(m), idle(curve, m), ends(curve), cells
     )
     size = 1e-13 * max(1.0, abs(most), abs(least))
@@ -120,7 +120,7 @@ def test_bounding_sweep(spec, kappa, knots, share, seed):
     m = least + share * (most - least)
     found = bounded(lattice, curve, m)
     cells = all_cells(found)
-    expected = reference.bound_cells(
+    expected = reference_kernels.bound_cells(
         lattice.tables, lattice.kappa, m, lattice.index(m), idle(curve, m), ends(curve), cells
     )
     for cell, (upper, lower, _, _) in expected.items():
@@ -133,7 +133,7 @@ def test_bounding_sweep(spec, kappa, knots, share, seed):
 @given(spec=specs(max_horizon=3), seed=st.integers(0, 99), kappa=st.sampled_from([0.3, 0.7]))
 def test_slopes_where_they_are_unique(spec, seed, kappa):
     """With one action nothing ties but kinks of the curve, which random rewards avoid: slopes must agree, too."""
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = problem(spec)
     random = np.random.default_rng(seed)
     assume(all(len(mdp.actions(h, s)) == 1 for h in range(mdp.horizon) for s in range(mdp.n_states)))
     mdp = mdp.with_rewards(mdp.reward + random.uniform(-0.1, 0.1, len(mdp.reward)))
@@ -144,7 +144,7 @@ def test_slopes_where_they_are_unique(spec, seed, kappa):
     m = least + 0.6 * (most - least)
     found = bounded(lattice, curve, m)
     cells = all_cells(found)
-    expected = reference.bound_cells(
+    expected = reference_kernels.bound_cells(
         lattice.tables, lattice.kappa, m, lattice.index(m), idle(curve, m), ends(curve), cells
     )
     for cell, numbers in expected.items():
@@ -218,7 +218,7 @@ def test_acting_and_walking_on_a_whole_slice(spec, knots, share, seed):
 )
 def test_best_planes(spec, kappa, share, seed):
     """At every cell, off the lattice in both directions, the best of all planes that a walk may have drifted to."""
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = problem(spec)
     random = np.random.default_rng(seed)
     mdp = mdp.with_rewards(mdp.reward + random.uniform(-0.1, 0.1, len(mdp.reward)))
     least, most = mdp.return_range
@@ -266,7 +266,7 @@ def test_bettered_rows(spec, seed, k):
 
     With one rollout every ascent ends at the mean-optimal value.
     """
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = problem(spec)
     plan = mk.solve(mdp, k)
     assume(plan.lattice.whole)
     search = Search(plan, mdp.return_range[0])

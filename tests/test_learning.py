@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
+import reference_kernels
 from maxatk import kernels
-from maxatk.kernels import reference
 from maxatk.learning.adaptive import trials_bound
 from maxatk.learning.data import Data
 from maxatk.learning.models import CheckedModel
@@ -22,7 +22,7 @@ from maxatk.learning.rows import RowLedger
 from maxatk.learning.sample_size import error_bound
 from maxatk.learning.trials import TryOut
 from oracles import policy_value
-from problems import specs, table_of
+from problems import problem, specs
 
 
 def optimum(mdp, k):
@@ -143,6 +143,11 @@ def test_the_upper_bound_covers_at_small_numbers_of_samples(n):
 # Accounts of risk.
 
 
+def taken(risk):
+    """What every claim may fail with, by its name."""
+    return {claim: share.amount for claim, share in risk._shares.items()}
+
+
 def test_an_account_of_risk_is_never_overdrawn():
     risk = Risk(Fraction(1, 3))
     half = risk.share("a", Fraction(1, 2))
@@ -153,7 +158,7 @@ def test_an_account_of_risk_is_never_overdrawn():
             risk.share(claim, part)
     risk.share("b", Fraction(1, 2))
     assert risk.left == 0
-    assert risk.accounts() == {"a": Fraction(1, 6), "b": Fraction(1, 6)}
+    assert taken(risk) == {"a": Fraction(1, 6), "b": Fraction(1, 6)}
     assert half.log(7) == pytest.approx(math.log(42), rel=1e-15)
     assert half.log(7) >= math.log(42)
     assert 1 - sum(map(series, range(1, 50))) == Fraction(1, 50)
@@ -180,8 +185,8 @@ def test_all_claims_of_a_run_are_paid_for(continued, monkeypatch, tmp_path):
     assert whole.amount == Fraction(delta)
     above, below = whole._shares.values()
     assert above.amount + below.amount == whole.amount
-    assert below.accounts() == {f"round {n}": below.amount * series(n) for n in range(1, rounds + 1)}
-    assert above.accounts() == {"lattice of step 1/2": above.amount * Fraction(1, 2) * Fraction(1, 6) / 2}
+    assert taken(below) == {f"round {n}": below.amount * series(n) for n in range(1, rounds + 1)}
+    assert taken(above) == {"lattice of step 1/2": above.amount * Fraction(1, 2) * Fraction(1, 6) / 2}
     tried = [(share, claims) for share, claims in logs if share in below._shares.values()]
     assert len(tried) >= 1
     assert {claims for _, claims in tried} == {97}  # as many as there are stakes
@@ -303,7 +308,7 @@ def test_one_rollout_is_ordinary_model_based_learning():
     certain=st.booleans(),
 )
 def test_optimistic_sweep(spec, kappa, at, seed, certain):
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = problem(spec)
     random = np.random.default_rng(seed)
     steps = mdp.reward / kappa
     jump = np.floor(steps).astype(np.int64)
@@ -333,9 +338,11 @@ def test_optimistic_sweep(spec, kappa, at, seed, certain):
     span = 4 * (np.ptp(end) + 1)
     stakes = end.max() + span * STAKES
     used = np.zeros((spec.H, N), np.bool_)
-    found = kernels.optimistic_slice(rows, low, high, m, end, stakes, used, np.zeros(1, np.int8))
-    expected, best = reference.optimistic_start(rows, low.tolist(), m, lambda j: float(end[j - m]), stakes.tolist())
-    assert found == pytest.approx(expected, abs=1e-9 * span)
+    bound = kernels.optimistic_slice(rows, low, high, m, end, stakes, used, np.zeros(1, np.int8))
+    expected, best = reference_kernels.optimistic_start(
+        rows, low.tolist(), m, lambda j: float(end[j - m]), stakes.tolist()
+    )
+    assert bound == pytest.approx(expected, abs=1e-9 * span)
     assert all(used[at] for at in best)
     assert used.any(axis=1).all() == (low <= high)[:-1].all()
 
@@ -412,16 +419,16 @@ def by_hand(S, A, H, K, epsilon, delta, constants):
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1])
 def test_sample_sizes(S, A, H, K, epsilon, constants):
     sizes = {"n_states": S, "n_actions": A, "horizon": H, "k": K, "epsilon": epsilon, "delta": 0.05}
-    found = mk.sample_size(**sizes, constants=constants)
+    size = mk.sample_size(**sizes, constants=constants)
     expected = by_hand(S, A, H, K, epsilon, 0.05, constants)
-    assert 0 <= found.per_pair - expected <= 1 + 1e-9 * expected
-    assert found.total == found.per_pair * S * A
-    assert found.kappa == 1 / found.cells
-    assert found.kappa <= epsilon / ((9 if constants == "paper" else 4) * H) * (1 + 1e-12)
+    assert 0 <= size.per_pair - expected <= 1 + 1e-9 * expected
+    assert size.total == size.per_pair * S * A
+    assert size.kappa == 1 / size.cells
+    assert size.kappa <= epsilon / ((9 if constants == "paper" else 4) * H) * (1 + 1e-12)
     other = mk.sample_size(**sizes, constants=constants, homogeneous=False)
-    assert other.per_pair == found.per_pair
-    assert other.total == found.total * H
-    assert mk.sample_size(**sizes, constants=constants, outcomes=S + 5).per_pair >= found.per_pair
+    assert other.per_pair == size.per_pair
+    assert other.total == size.total * H
+    assert mk.sample_size(**sizes, constants=constants, outcomes=S + 5).per_pair >= size.per_pair
 
 
 def test_sample_sizes_of_any_size():
@@ -683,5 +690,5 @@ def test_rows_that_take_turns_do_not_drive_each_other_up():
     ways = ((0, -1), (1, 0), (0, 1), (-1, 0))
     table = {s: {a: move(s, *way) for a, way in enumerate(ways)} for s in range(size * size)}
     model = mk.TabularModel(mk.MDP.from_table(table, horizon=8))
-    found = mk.learn(model, 2, epsilon=0.3, delta=0.1, rng=0, budget=1_000_000)
-    assert found.epsilon <= 0.3
+    learned = mk.learn(model, 2, epsilon=0.3, delta=0.1, rng=0, budget=1_000_000)
+    assert learned.epsilon <= 0.3

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import lemmas
 import maxatk as mk
-from maxatk.learning import lemmas
+from maxatk.learning.betting import betting_bound
 from maxatk.learning.sample_size import error_bound
 from oracles import policy_value
 
@@ -113,24 +114,24 @@ def test_betting_bound_for_all_numbers_of_draws_at_once(stake, prob):
         for n in range(1, 201):
             for count in np.unique(ones[:, n - 1]):
                 share = np.array([1 - count / n, count / n])
-                if lemmas.betting_bound(share, np.array([0.0, 1.0]), stake, log / n) < prob:
+                if betting_bound(share, np.array([0.0, 1.0]), stake, log / n) < prob:
                     failed |= ones[:, n - 1] == count
         return failed.sum()
 
-    found = failures(math.log(1 / delta))
-    assert at_most(found, runs, delta)
-    assert found > runs * delta / 10  # close to what is allowed: nothing is given away
+    misses = failures(math.log(1 / delta))
+    assert at_most(misses, runs, delta)
+    assert misses > runs * delta / 10  # close to what is allowed: nothing is given away
     assert not at_most(failures(math.log(1 / delta) / 3), runs, delta)
 
 
 def test_betting_bound_by_hand():
     share, value = np.array([0.5, 0.5]), np.array([0.0, 3.0])
-    assert lemmas.betting_bound(share, value, 4.0, 0.0) == pytest.approx(4 - 2)  # the geometric mean of 4 and 1
-    assert lemmas.betting_bound(share, value, 4.0, math.log(2)) == pytest.approx(4 - 1)
-    assert lemmas.betting_bound(share, value, 3.0, 0.1) == 3.0  # the stake itself came up
-    assert lemmas.betting_bound(np.array([1.0, 0.0]), value, 3.0, 0.0) == pytest.approx(0.0)
-    assert lemmas.betting_bound(share, value, 1e6, 0.0) == pytest.approx(1.5, abs=1e-5)  # a far stake: the mean
-    assert lemmas.betting_bound(share, value, 4.0, 0.1) < lemmas.betting_bound(share, value + 0.5, 4.0, 0.1)
+    assert betting_bound(share, value, 4.0, 0.0) == pytest.approx(4 - 2)  # the geometric mean of 4 and 1
+    assert betting_bound(share, value, 4.0, math.log(2)) == pytest.approx(4 - 1)
+    assert betting_bound(share, value, 3.0, 0.1) == 3.0  # the stake itself came up
+    assert betting_bound(np.array([1.0, 0.0]), value, 3.0, 0.0) == pytest.approx(0.0)
+    assert betting_bound(share, value, 1e6, 0.0) == pytest.approx(1.5, abs=1e-5)  # a far stake: the mean
+    assert betting_bound(share, value, 4.0, 0.1) < betting_bound(share, value + 0.5, 4.0, 0.1)
 
 
 @pytest.mark.parametrize(("c1", "c2", "n", "level"), [(6.0, 6.0, 4, 0.1), (100.0, 6.0, 10, 0.05), (2.0, 1.0, 1, 0.5)])

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import maxatk as mk
-from problems import REPRESENTATIONS, Spec, specs, table_of
+from problems import REPRESENTATIONS, Spec, problem, specs, table_of
 
 
 @pytest.mark.parametrize("name", REPRESENTATIONS)
 @given(spec=specs())
 def test_every_representation_is_the_same_problem(name, spec):
-    reference = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    reference = problem(spec)
     other = REPRESENTATIONS[name](spec)
     assert other.fingerprint == reference.fingerprint
     assert other == reference
@@ -32,13 +32,13 @@ def test_every_representation_is_the_same_problem(name, spec):
 @settings(max_examples=15)
 @given(spec=specs(max_horizon=2), k=st.integers(1, 2))
 def test_every_representation_has_the_same_exact_value(name, spec, k):
-    reference = mk.solve(mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start), k, solver=mk.Exact())
+    reference = mk.solve(problem(spec), k, solver=mk.Exact())
     assert mk.solve(REPRESENTATIONS[name](spec), k, solver=mk.Exact()).exact == reference.exact
 
 
 @given(spec=specs(), change=st.sampled_from(["reward", "probability", "start", "horizon", "ends"]))
 def test_another_problem_has_another_fingerprint(spec, change):
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = problem(spec)
     table, horizon, start = table_of(spec), spec.H, spec.start
     if change == "reward":
         row = (table if isinstance(table, dict) else table[0])[0]
@@ -234,7 +234,7 @@ def returns_of(mdp: mk.MDP, h: int, s: int) -> set[Fraction]:
 
 @given(spec=specs())
 def test_least_and_most_are_the_extreme_returns(spec: Spec):
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = problem(spec)
     assert mdp.least.shape == mdp.most.shape == (spec.H + 1, spec.S)
     for h, s in itertools.product(range(spec.H + 1), range(spec.S)):
         returns = returns_of(mdp, h, s)

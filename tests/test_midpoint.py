@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 import golden
 import maxatk as mk
 from maxatk.planning.midpoint import cell
-from problems import specs, table_of
+from problems import problem, specs
 
 
 def unit_problem(spec, seed) -> mk.MDP:
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = problem(spec)
     return mdp.with_rewards(np.random.default_rng(seed).random(len(mdp.reward)))
 
 

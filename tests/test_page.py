@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
-from maxatk.show import figures, report
+from maxatk.show import report, views
 from maxatk.show.bounds import at_least, at_most, decimals_of
 from maxatk.show.grid import cell_names, find_grid
 from maxatk.show.page.moments import ANY, Count, ask, frame, sample_trials
@@ -74,17 +74,17 @@ def test_returns_that_can_be_reached(spec):
         here = [s for s in range(mdp.n_states) if (h, s) in reached]
         assert sets.states(h) == ranges.states(h) == here
         for s in range(mdp.n_states):
-            found = sets.returns(h, s, 10_000).tolist()
-            assert found == sorted(reached.get((h, s), ()))
+            returns = sets.returns(h, s, 10_000).tolist()
+            assert returns == sorted(reached.get((h, s), ()))
             between = ranges.returns(h, s, 10_000).tolist()
-            assert set(found) <= set(between)
-            assert between[:1] + between[-1:] == found[:1] + found[-1:]
-            if found:
+            assert set(returns) <= set(between)
+            assert between[:1] + between[-1:] == returns[:1] + returns[-1:]
+            if returns:
                 for reach in (sets, ranges):
-                    assert reach.returns(h, s, 10_000, above=found[0]).tolist()[0] == found[0]
-                    assert reach.returns(h, s, 10_000, above=found[-1]).tolist() == found[-1:]
+                    assert reach.returns(h, s, 10_000, above=returns[0]).tolist()[0] == returns[0]
+                    assert reach.returns(h, s, 10_000, above=returns[-1]).tolist() == returns[-1:]
             few = sets.returns(h, s, 2).tolist()
-            assert few == (found if len(found) <= 2 else [found[0], found[-1]])
+            assert few == (returns if len(returns) <= 2 else [returns[0], returns[-1]])
 
 
 def test_which_way_actions_go_on_a_grid():
@@ -180,7 +180,7 @@ def test_long_trials_are_not_shown(monkeypatch):
 def test_a_budget_of_questions_goes_to_the_trials_first():
     plan = mk.solve(mk.instances.windy_cliff(horizon=20), 3)
     trials = sample_trials(plan)
-    asked = ask(plan, Count(plan), trials, figures.range_of_interest(plan)[0], cells=20_000)
+    asked = ask(plan, Count(plan), trials, views.range_of_interest(plan)[0], cells=20_000)
     assert not asked.all_places
     assert sum(actions.size for actions in asked.actions) <= 20_000
     first = list(dict.fromkeys((t.step, t.state) for trial in trials for t in trial))
@@ -270,9 +270,9 @@ def test_policies_that_round_are_asked_what_they_remember():
 def browser():
     playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed (extra dev)")
     with playwright.sync_playwright() as play:
-        found = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield found
-        found.close()
+        chromium = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture
@@ -453,31 +453,31 @@ class TestInBrowser:
             best, so_far, rollout, ends = -math.inf, 0.0, 0, []
             for _ in range(1000):
                 says = shown.text("#says")
-                if found := re.match(r"Try (\d) of 3 ends with (.*): (.*)\.", says):
-                    ends.append(number(found[2]))
-                    assert (found[3] == "the best so far") == (ends[-1] > best)
+                if match := re.match(r"Try (\d) of 3 ends with (.*): (.*)\.", says):
+                    ends.append(number(match[2]))
+                    assert (match[3] == "the best so far") == (ends[-1] > best)
                     best, so_far, rollout = max(best, ends[-1]), 0.0, rollout + 1
-                    assert int(found[1]) == rollout
+                    assert int(match[1]) == rollout
                     if rollout == 3:
                         break
                 else:
-                    found = re.fullmatch(MOMENT, says)
-                    assert (int(found[1]), number(found[2] or "none")) == (rollout + 1, best)
-                    assert number(found[3]) <= so_far
-                    so_far = number(found[3])
-                    state = plan.mdp.state_names.index(found[5])
+                    match = re.fullmatch(MOMENT, says)
+                    assert (int(match[1]), number(match[2] or "none")) == (rollout + 1, best)
+                    assert number(match[3]) <= so_far
+                    so_far = number(match[3])
+                    state = plan.mdp.state_names.index(match[5])
                     does = plan.policy.action(
-                        rollout=rollout, step=int(found[4]), state=state, best=best, so_far=so_far
+                        rollout=rollout, step=int(match[4]), state=state, best=best, so_far=so_far
                     )
-                    assert plan.mdp.action_names[does] == found[6]
-                    lost = so_far + plan.mdp.most[int(found[4]), state] <= best
-                    assert found[7] == (", but this try cannot beat that any more" if lost else "")
-                    assert page.input_value("#step") == found[4]
+                    assert plan.mdp.action_names[does] == match[6]
+                    lost = so_far + plan.mdp.most[int(match[4]), state] <= best
+                    assert match[7] == (", but this try cannot beat that any more" if lost else "")
+                    assert page.input_value("#step") == match[4]
                     assert number(shown.text("#best-value")) == best
                     assert number(shown.text("#so_far-value")) == so_far
-                    if not lost and int(found[4]) % 4 == 0:
+                    if not lost and int(match[4]) % 4 == 0:
                         page.wait_for_selector(READY, state="attached")
-                        assert page.query_selector(f"#grid svg path[aria-label='{found[5]}: {found[6]}']")
+                        assert page.query_selector(f"#grid svg path[aria-label='{match[5]}: {match[6]}']")
                     assert shown.text("#tries .now").startswith(f"try {rollout + 1}: ")
                 page.evaluate("document.getElementById('forward').click()")
             assert best == named == max(ends)

@@ -60,10 +60,10 @@ def test_a_plan_with_its_problem(make, tmp_path):
     mdp = make()
     plan = mk.solve(mdp, 2)
     plan.save(tmp_path / "x.plan", with_problem=True)
-    found = mk.load_plan(tmp_path / "x.plan")
-    assert found.mdp == mdp
-    assert (found.mdp.state_names, found.mdp.action_names) == (mdp.state_names, mdp.action_names)
-    assert (found.lower, found.upper) == (plan.lower, plan.upper)
+    loaded = mk.load_plan(tmp_path / "x.plan")
+    assert loaded.mdp == mdp
+    assert (loaded.mdp.state_names, loaded.mdp.action_names) == (mdp.state_names, mdp.action_names)
+    assert (loaded.lower, loaded.upper) == (plan.lower, plan.upper)
     assert mk.load_plan(tmp_path / "x.plan", mdp).lower == plan.lower
     with pytest.raises(mk.InputError, match="it was made for another problem"):
         mk.load_plan(tmp_path / "x.plan", mk.instances.figure1())
@@ -95,9 +95,9 @@ def test_targets_are_checked_before_the_work(tmp_path):
 def test_compare_takes_a_plan(monkeypatch):
     mdp = mk.instances.proposition3()
     plan = mk.solve(mdp, 2)
-    found = mk.compare(mdp, 2, plan=plan)
-    assert found.plan is plan
-    assert [row.lower for row in found.rows] == [row.lower for row in mk.compare(mdp, 2).rows]
+    compared = mk.compare(mdp, 2, plan=plan)
+    assert compared.plan is plan
+    assert [row.lower for row in compared.rows] == [row.lower for row in mk.compare(mdp, 2).rows]
     for arguments in ({"solver": mk.Certified()}, {"best_so_far": 0.5}):
         with pytest.raises(mk.InputError, match="a plan has its own solver and best_so_far"):
             mk.compare(mdp, 2, plan=plan, **arguments)

@@ -65,10 +65,10 @@ def best_returns(plan, i: int) -> list[float]:
     least, most = plan.mdp.return_range
     curve = plan.curves[i]
     places = [*curve.line_end, *curve.line_knot, curve.floor, plan.start, least, most, plan.mdp.mean_optimal[1]]
-    found = {float(x) for x in places if math.isfinite(x)}
+    bests = {float(x) for x in places if math.isfinite(x)}
     span = most - least
-    found |= {x + step for x in list(found) for step in (1e-9 * span, -1e-9 * span, 0.01 * span, -0.2 * span)}
-    return [-math.inf, *sorted(found)]
+    bests |= {x + step for x in list(bests) for step in (1e-9 * span, -1e-9 * span, 0.01 * span, -0.2 * span)}
+    return [-math.inf, *sorted(bests)]
 
 
 def check_every_line(plan) -> None:
@@ -178,8 +178,8 @@ def test_a_return_beyond_all_returns_decides_by_the_difference():
 
 @pytest.mark.parametrize("r", [2.2e9, 1e10, 1e18, 1e300])
 def test_a_policy_in_a_problem_with_other_returns(r):
-    found = mk.evaluate(coin(r), mk.solve(coin(1), 2).policy)
-    assert 0 <= found.lower <= found.upper <= 2 * r
+    evaluation = mk.evaluate(coin(r), mk.solve(coin(1), 2).policy)
+    assert 0 <= evaluation.lower <= evaluation.upper <= 2 * r
     trial = mk.solve(coin(1), 2).policy.begin()
     for _ in range(4):
         trial.act(0)
@@ -212,8 +212,8 @@ def test_any_incumbent(incumbent):
     plan = mk.solve(mdp, 2, best_so_far=incumbent)
     optimum = mk.solve(mdp, 2, solver=mk.Exact(), best_so_far=incumbent).exact
     assert Fraction(plan.lower) <= optimum <= Fraction(plan.upper)
-    found = mk.evaluate(mdp, plan.policy)
-    assert Fraction(found.lower) <= policy_value(mdp, plan.policy, 2, incumbent) <= Fraction(found.upper)
+    evaluation = mk.evaluate(mdp, plan.policy)
+    assert Fraction(evaluation.lower) <= policy_value(mdp, plan.policy, 2, incumbent) <= Fraction(evaluation.upper)
     assert mk.simulate(mdp, plan.policy, trials=10, rng=0).best.min() >= float(incumbent)
     seen = []
     policy = mk.AdaptivePolicy(lambda i, h, s, m, g: seen.append(m) or 0, 2, 1, incumbent)
@@ -382,9 +382,9 @@ def test_bins_count_the_rounding_of_large_returns(offset, monkeypatch):
         probs = random.dirichlet(np.ones(3)).tolist()
         row = [(p, 0, r, False) for p, r in zip(probs, rewards, strict=True)]
         mdp = mk.MDP.from_table({0: {0: row}}, horizon=H)
-        found = mk.evaluate(mdp, mk.MarkovPolicy([[0]] * H, k=1), max_atoms=300)
+        evaluation = mk.evaluate(mdp, mk.MarkovPolicy([[0]] * H, k=1), max_atoms=300)
         (exact,) = [sum(p * r for p, _, r in mdp.exact_outcomes(0, 0, 0))]
-        assert Fraction(found.lower) <= H * exact <= Fraction(found.upper)
+        assert Fraction(evaluation.lower) <= H * exact <= Fraction(evaluation.upper)
 
 
 def test_an_interrupted_midpoint_plan_says_so():
@@ -421,9 +421,9 @@ def test_what_is_dropped_keeps_its_side_of_a_float(monkeypatch):
 def test_chances_too_small_for_floats_leave_bounds_true():
     """Of 794 tries the best is 0, but for a chance of 10^-465: less than 0 on average, if only by so much."""
     mdp = mk.MDP.from_table({0: {0: [(0.75, 0, 0, True), (0.25, 0, -4, True)]}}, horizon=1)
-    for found in (mk.solve(mdp, 794), mk.evaluate(mdp, mk.MarkovPolicy([[0]], k=794), max_atoms=1000)):
-        assert found.lower < 0 or getattr(found, "exact", None) is not None
-        assert found.upper <= 0
+    for evaluation in (mk.solve(mdp, 794), mk.evaluate(mdp, mk.MarkovPolicy([[0]], k=794), max_atoms=1000)):
+        assert evaluation.lower < 0 or getattr(evaluation, "exact", None) is not None
+        assert evaluation.upper <= 0
 
 
 def test_simulated_returns_do_not_depend_on_what_is_in_hand():
@@ -438,5 +438,23 @@ def test_a_comparison_of_large_integers_with_early_ends():
     size = 36712347980
     table = {0: {0: [(0.375, 0, size, True), (0.625, 0, size, False)], 1: [(1.0, 0, size + 1, True)]}}
     mdp = mk.MDP.from_table(table, horizon=2)
-    found = mk.compare(mdp, 2)["adaptive"]
-    assert Fraction(found.lower) <= mk.solve(mdp, 2, solver=mk.Exact()).exact <= Fraction(found.upper)
+    row = mk.compare(mdp, 2)["adaptive"]
+    assert Fraction(row.lower) <= mk.solve(mdp, 2, solver=mk.Exact()).exact <= Fraction(row.upper)
+
+
+def test_acting_breaks_ties_as_the_bounds_did(monkeypatch):
+    """At M = 5 both actions are worth 7, but only one of them gains with M: the line promises what that one earns."""
+    monkeypatch.setattr("maxatk.planning.slice_policy.SMALL_SLICE", -1)
+    third = 1 / 3
+    lottery = [(third, 0, -2, True), (third, 0, 7, True), (third, 0, 2, False)]
+    for horizon, k in ((2, 2), (3, 2), (3, 3)):
+        mdp = mk.MDP.from_table({0: {0: lottery, 1: [(0.9999999999999999, 0, 7, True)]}}, horizon=horizon)
+        plan = mk.solve(mdp, k)
+        assert policy_value(mdp, plan.policy, k) >= Fraction(plan.lower)
+
+
+def test_learning_where_squares_are_no_floats():
+    tiny = [(0.42309596876830785, 0, -3.1e-286, False), (0.3156655716250086, 0, -3.1e-286, True)]
+    mdp = mk.MDP.from_table({0: {0: [*tiny, (0.26123845960668357, 0, 6e-287, False)]}}, horizon=2)
+    learned = mk.learn(mk.TabularModel(mdp), 1, epsilon=5e-286, delta=0.5, budget=3000, rng=0)
+    assert 0 <= learned.epsilon <= 8e-286

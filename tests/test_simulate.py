@@ -9,7 +9,7 @@ import pytest
 
 import maxatk as mk
 import oracles
-from test_evaluate import KINDS, policies, scrambled
+from policies import KINDS, policies, scrambled
 
 module = importlib.import_module("maxatk.evaluation.simulate")
 

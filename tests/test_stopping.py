@@ -143,20 +143,31 @@ def test_workers_keep_order_and_pass_errors_on():
 @pytest.mark.parametrize(
     ("kernel", "arguments"),
     [
-        (kernels.most_ahead, lambda m, t: (m.step_layer, m.pair_start, m.outcome_start, m.next_state, m.reward)),
+        (
+            kernels.most_ahead,
+            lambda m, t, into: (m.step_layer, m.pair_start, m.outcome_start, m.next_state, m.reward, into),
+        ),
         (
             kernels.best_means,
-            lambda m, t: (m.step_layer, m.pair_start, m.outcome_start, m.row_prob, m.next_state, m.reward, 0.0),
+            lambda m, t, into: (
+                *(m.step_layer, m.pair_start, m.outcome_start, m.row_prob, m.next_state, m.reward, 0.0),
+                *(into[:2, : m.n_states + 1], np.zeros((m.horizon, m.n_states), np.int32)),
+            ),
         ),
-        (kernels.windows, lambda m, t: (t, 0, 0, -50)),
+        (kernels.windows, lambda m, t, into: (t, 0, 0, -50)),
     ],
 )
 def test_kernels_end_early(kernel, arguments):
     mdp = mk.instances.windy_cliff()
     tables = mk.solve(mdp, 2).lattice.tables
-    whole = kernel(*arguments(mdp, tables), np.zeros(1, np.int8))
-    ended = kernel(*arguments(mdp, tables), np.ones(1, np.int8))
-    assert not all(np.array_equal(a, b) for a, b in zip(whole, ended, strict=True))
+    whole, ended = (np.zeros((mdp.horizon + 1, mdp.n_states + 1)) for _ in range(2))
+    into = [array[:, : mdp.n_states] if kernel is kernels.most_ahead else array for array in (whole, ended)]
+    results = [kernel(*arguments(mdp, tables, array), np.full(1, stop, np.int8)) for stop, array in enumerate(into)]
+    if results[0] is None:
+        assert whole.any()
+        assert not ended.any()
+    else:
+        assert not all(np.array_equal(a, b) for a, b in zip(*results, strict=True))
 
 
 # Stopped at any moment.
@@ -215,10 +226,10 @@ def test_a_comparison_that_is_stopped_at_any_moment_is_true(make):
     for moment in [*range(0, 300, 29), *range(300, 3000, 150)]:
         with pytest.MonkeyPatch.context() as patch:
             stop_at(patch, moment, Reason.INTERRUPTED)
-            found = mk.compare(mdp, 2, plan=whole.plan)
-        stopped += found.stopped is Reason.INTERRUPTED
-        assert [row.name for row in found] == [row.name for row in whole]
-        for row, best in zip(found, whole, strict=True):
+            compared = mk.compare(mdp, 2, plan=whole.plan)
+        stopped += compared.stopped is Reason.INTERRUPTED
+        assert [row.name for row in compared] == [row.name for row in whole]
+        for row, best in zip(compared, whole, strict=True):
             assert row.lower <= best.upper + 1e-9
             assert best.lower <= row.upper + 1e-9
             if row.how.startswith("not searched"):

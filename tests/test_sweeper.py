@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
-from maxatk.planning import floor
+from maxatk.planning import floor, slices, sweeper
+from maxatk.planning.curves import identity
 from maxatk.planning.lattice import RealLattice, WholeLattice
 from maxatk.planning.slices import Decisions, Task, kind_of_choice
 from maxatk.planning.sweeper import bounds_of
@@ -94,3 +95,69 @@ def test_one_step_backed_up(spec, seed):
         assert step.backup(values) == pytest.approx(expected, abs=1e-12)
         for s in range(mdp.n_states):
             assert mdp.action[step.first_row[s] : step.first_row[s + 1]].tolist() == mdp.actions(h, s)
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_large_slices_are_acted_on_one_after_the_other(real, monkeypatch):
+    """Where two of them do not fit, trials on one are run before those on the next, and the policy is the same."""
+    mdp = mk.instances.random_sparse(20, 3, 6, rewards=None if real else range(5), rng=0)
+    plan = mk.solve(mdp, 4, solver=mk.Certified(tol=0.02))
+    monkeypatch.setattr("maxatk.planning.slice_policy.SMALL_SLICE", -1)
+    swept = []
+    sweep = sweeper.Cores.decisions
+    monkeypatch.setattr(sweeper.Cores, "decisions", lambda *given: swept.append(given[2].ms) or sweep(*given))
+    together = mk.simulate(mdp, type(plan.policy)(plan), trials=3000, rng=0)
+    side_by_side = len(swept)
+    assert side_by_side > 4
+    monkeypatch.setattr("maxatk.planning.slice_policy.HELD", 1)
+    policy = type(plan.policy)(plan)
+    alone = mk.simulate(mdp, policy, trials=3000, rng=0)
+    assert len(policy._slices) == 1
+    assert len(swept) <= 2 * side_by_side  # and none again at every step
+    assert alone.interval(0.9999)[0] <= plan.upper
+    assert plan.lower <= alone.interval(0.9999)[1]
+    assert alone.mean == pytest.approx(together.mean, abs=0.2)
+
+
+@pytest.mark.parametrize("real", [False, True])
+@pytest.mark.parametrize("threads", [2, 3, 7])
+def test_every_split_gives_the_same_bits(real, threads, monkeypatch):
+    """Slices side by side, the states of layers split, one slice after the other for want of memory."""
+    mdp = mk.instances.random_sparse(40, 3, 6, rewards=None if real else range(5), rng=0)
+
+    def bits(threads: int, **memory: float) -> list[bytes]:
+        plan = mk.solve(mdp, 3, solver=mk.Certified(tol=0.05, threads=threads, **memory))
+        arrays = [getattr(curve, name) for curve in plan.curves.tail for name in curve.arrays()]
+        return [repr((plan.lower, plan.upper, str(plan.status))).encode(), *(array.tobytes() for array in arrays)]
+
+    alone = bits(1)
+    monkeypatch.setattr(slices, "WORTH_A_PART", 1)
+    assert bits(threads) == alone
+    monkeypatch.setattr(sweeper, "LARGE_LAYER", 1)
+    assert bits(threads) == alone
+    monkeypatch.setattr("maxatk.problem.mdp.LARGE_LAYER", 1)
+    again = pickle.loads(pickle.dumps(mdp))
+    assert again.mean_optimal[0].tolist() == mdp.mean_optimal[0].tolist()
+    assert (again.most == mdp.most).all()
+    windows = slices.Windows.of(plan_lattice(mdp), Task(identity(*mdp.return_range), (mdp.return_range[0],)))
+    needed = 33 * windows.two_layers()[1] + windows.size
+    assert bits(threads, max_memory=max(1.5 * needed, 1e5)) == alone
+    assert windows.shares(0, 5)[0] == 0
+
+
+def plan_lattice(mdp):
+    return mk.solve(mdp, 1, best_so_far=mdp.return_range[0] + 0.1, solver=mk.Certified(tol=1.0)).lattice
+
+
+def test_parts_of_a_layer_cover_it():
+    mdp = mk.instances.random_sparse(100, 4, 6, rewards=range(5), rng=0)
+    lattice = WholeLattice(mdp, 1.0)
+    windows = slices.Windows.of(lattice, Task(identity(*mdp.return_range), (10.0,)))
+    for h in range(6):
+        for parts in (1, 2, 9, 400):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(slices, "WORTH_A_PART", 1)
+                cuts = windows.shares(h, parts)
+            assert cuts == sorted(cuts)
+            assert (cuts[0], cuts[-1]) == (0, 100)
+    assert windows.shares(3, 4) == [0, 100]  # too little to be worth it

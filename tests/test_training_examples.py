@@ -59,8 +59,8 @@ def test_a_markov_policy_is_worth_what_evaluate_says():
 
     mdp = mk.instances.windy_cliff(**cliff.CLIFF)
     walks, actions = cliff.Walks(mdp), np.random.default_rng(0).integers(4, size=(12, 16))
-    found = walks.max_at_k(np.eye(4)[actions])
-    assert found == pytest.approx(mk.evaluate(mdp, mk.MarkovPolicy(actions, k=4)).value, rel=1e-9)
+    value = walks.max_at_k(np.eye(4)[actions])
+    assert value == pytest.approx(mk.evaluate(mdp, mk.MarkovPolicy(actions, k=4)).value, rel=1e-9)
 
 
 def test_the_rules_are_what_they_say():
@@ -119,9 +119,9 @@ def test_trl_is_given_the_weights(monkeypatch: pytest.MonkeyPatch):
     seen = []
 
     def spy(self, inputs, wrapped=trl_trainer.MaxAtKTrainer._generate_and_score_completions):
-        found = wrapped(self, inputs)
-        seen.append((self._gathered[:, 0].clone(), found["advantages"].clone()))
-        return found
+        prepared = wrapped(self, inputs)
+        seen.append((self._gathered[:, 0].clone(), prepared["advantages"].clone()))
+        return prepared
 
     monkeypatch.setattr(trl_trainer.MaxAtKTrainer, "_generate_and_score_completions", spy)
     trl_trainer.train("max@4", seed=0, steps=2, every=1)

@@ -61,10 +61,10 @@ CASES = [
 ]
 
 
-def close(found: Any, exact: list[F], tol: float = 1e-14, terms: list[F] | None = None) -> bool:
+def close(weights: Any, exact: list[F], tol: float = 1e-14, terms: list[F] | None = None) -> bool:
     """Whether no weight is off by more than ``tol`` of the largest of its group, or of the ``terms`` it is made of."""
     allowed = F(tol) * max(map(abs, [*exact, *(terms or [])])) + 8 * F(5e-324)  # the least of floats
-    return all(abs(F(float(a)) - b) <= allowed for a, b in zip(found, exact, strict=True))
+    return all(abs(F(float(a)) - b) <= allowed for a, b in zip(weights, exact, strict=True))
 
 
 # Unbiased, exactly.
@@ -79,10 +79,10 @@ def test_the_expected_gradient_is_that_of_max_at_k(name: str, n: int, k: int, ba
     tuples = list(itertools.product(range(3), repeat=n))
     rewards = [[here.rewards[x] for x in drawn] for drawn in tuples]
     ratios = [[ratio[x] for x in drawn] for drawn in tuples]
-    found = at.off_policy_weights(rewards, ratios, k, baseline) if off_policy else at.weights(rewards, k, baseline)
+    weights = at.off_policy_weights(rewards, ratios, k, baseline) if off_policy else at.weights(rewards, k, baseline)
     kind = baseline if baseline != "auto" else "others" if n > 1 and (k == 1 or 4 * k <= n) else "marginal"
     expected, size = F(0), F(0)
-    for drawn, r, rho, w in zip(tuples, rewards, ratios, found, strict=True):
+    for drawn, r, rho, w in zip(tuples, rewards, ratios, weights, strict=True):
         exact = oracle(r, k, kind, rho if off_policy else None)
         assert close(w, exact, 4e-15, oracle(r, k, "marginal", rho) if off_policy else None)
         terms = [math.prod(drawn_by[x] for x in drawn) * e * here.scores[x] for e, x in zip(exact, drawn, strict=True)]
@@ -95,10 +95,10 @@ def test_the_expected_gradient_is_that_of_max_at_k(name: str, n: int, k: int, ba
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
 def test_the_plug_in_is_the_derivative_of_the_samples_own_max_at_k(k: int):
     rewards, ratios = [F(3), F(-1), F(3), F(0)], [F(1, 2), F(2), F(0), F(5, 3)]
-    found = at.off_policy_weights(rewards, ratios, k, method="plug-in")
-    assert close(found, plug_in_oracle(rewards, ratios, k))
+    weights = at.off_policy_weights(rewards, ratios, k, method="plug-in")
+    assert close(weights, plug_in_oracle(rewards, ratios, k))
     if k > 4:
-        assert np.array_equal(found, at.off_policy_weights(rewards, ratios, k))
+        assert np.array_equal(weights, at.off_policy_weights(rewards, ratios, k))
 
 
 def test_the_bias_of_the_plug_in_falls_with_the_number_of_samples():
@@ -109,8 +109,8 @@ def test_the_bias_of_the_plug_in_falls_with_the_number_of_samples():
         tuples = np.array(list(itertools.product(range(3), repeat=n)))
         rewards, ratios, scores = (np.array([float(x) for x in y])[tuples] for y in (here.rewards, ratio, here.scores))
         chance = np.prod(np.array([float(x) for x in DRAWN_BY])[tuples], axis=1)
-        found = at.off_policy_weights(rewards, ratios, k, method="plug-in")
-        bias.append(abs(float(chance @ (found * scores).sum(1)) - float(here.gradient(k))))
+        weights = at.off_policy_weights(rewards, ratios, k, method="plug-in")
+        bias.append(abs(float(chance @ (weights * scores).sum(1)) - float(here.gradient(k))))
     assert bias[0] / 4 < bias[1] < bias[0] / 1.5  # a little less than as fast as 1 / n
     assert bias[1] / 4 < bias[2] < bias[1] / 1.5
 
@@ -141,8 +141,8 @@ def test_weights_are_those_of_their_definition(case: tuple[list[float], list[flo
     exact = list(map(F, rewards))
     assert close(at.weights(rewards, k, baseline), oracle(exact, k, baseline))
     rho = list(map(F, ratios))
-    found, expected = at.off_policy_weights(rewards, ratios, k, baseline), oracle(exact, k, baseline, rho)
-    assert close(found, expected, terms=oracle(exact, k, "none" if baseline == "none" else "marginal", rho))
+    weights, expected = at.off_policy_weights(rewards, ratios, k, baseline), oracle(exact, k, baseline, rho)
+    assert close(weights, expected, terms=oracle(exact, k, "none" if baseline == "none" else "marginal", rho))
 
 
 def by_counting(rewards: list[int], k: int, baseline: str) -> list[F]:
@@ -177,10 +177,10 @@ def test_a_thousand_samples_to_fourteen_digits(k: int, baseline: str, law: str):
     scaled = [int(F(float(x)) * 2**100) for x in rewards]
     assert [F(x, 2**100) for x in scaled] == [F(float(x)) for x in rewards]
     exact = [x / 2**100 for x in by_counting(scaled, k, baseline)]
-    found = at.weights(rewards, k, baseline)
-    assert close(found, exact, 1e-14)
+    weights = at.weights(rewards, k, baseline)
+    assert close(weights, exact, 1e-14)
     if baseline == "marginal":  # sums of what is not negative: each weight to its own scale
-        assert all(abs(F(float(a)) - b) <= F(1, 10**14) * b for a, b in zip(found, exact, strict=True))
+        assert all(abs(F(float(a)) - b) <= F(1, 10**14) * b for a, b in zip(weights, exact, strict=True))
 
 
 def test_counting_is_the_definition():
@@ -198,8 +198,8 @@ def test_larger_groups_off_policy(baseline: str, spread: float):
     exact, rho = list(map(F, rewards)), list(map(F, ratios))
     assert large_oracle(exact[:5], 3, baseline, rho[:5]) == oracle(exact[:5], 3, baseline, rho[:5])
     for k in (2, 6, 13):
-        found, terms = at.off_policy_weights(rewards, ratios, k, baseline), large_oracle(exact, k, "marginal", rho)
-        assert close(found, large_oracle(exact, k, baseline, rho), terms=terms)
+        weights, terms = at.off_policy_weights(rewards, ratios, k, baseline), large_oracle(exact, k, "marginal", rho)
+        assert close(weights, large_oracle(exact, k, baseline, rho), terms=terms)
 
 
 @pytest.mark.parametrize(
@@ -225,15 +225,15 @@ def test_what_is_known_of_weights(k: int):
     assert np.allclose(others, n / (n - k) * (none - none.mean(1, keepdims=True)), atol=1e-14)
     # Equal rewards have equal weights, to the last bit.
     same = rewards[:, :, None] == rewards[:, None, :]
-    for found in (others, marginal, none):
-        assert np.array_equal((found[:, :, None] == found[:, None, :]) | ~same, np.ones_like(same))
+    for weights in (others, marginal, none):
+        assert np.array_equal((weights[:, :, None] == weights[:, None, :]) | ~same, np.ones_like(same))
     if k > 1:
         assert marginal.min() == 0
         assert (marginal.min(1) == 0).all()
     # R15: a sample's contribution less (n - 1) / n of the mean of the others' without it.
-    for row, found in zip(rewards[:5], others[:5], strict=True):
+    for row, weights in zip(rewards[:5], others[:5], strict=True):
         rest = [at.weights(np.delete(row, i), k, "marginal").mean() for i in range(n)]
-        assert np.allclose(found, at.weights(row, k, "marginal") - (n - 1) / n * np.array(rest), atol=1e-14)
+        assert np.allclose(weights, at.weights(row, k, "marginal") - (n - 1) / n * np.array(rest), atol=1e-14)
     # Pass@k training's advantage before it is divided by a deviation: 1 - R for a pass, and so on.
     passed = rewards > 1
     fails = n - passed.sum(1, keepdims=True)
@@ -246,8 +246,8 @@ def test_what_is_known_of_weights(k: int):
 def test_with_ratios_of_one_both_policies_are_the_same():
     rewards = np.random.default_rng(1).standard_normal((30, 9))
     for k, baseline in itertools.product((1, 2, 5, 8), (*UNBIASED, "auto")):
-        found = at.off_policy_weights(rewards, np.ones_like(rewards), k, baseline)
-        assert np.allclose(found, at.weights(rewards, k, baseline), rtol=0, atol=2e-14)
+        weights = at.off_policy_weights(rewards, np.ones_like(rewards), k, baseline)
+        assert np.allclose(weights, at.weights(rewards, k, baseline), rtol=0, atol=2e-14)
 
 
 @pytest.mark.parametrize(
@@ -289,8 +289,8 @@ def test_numbers_of_any_size():
     )  # half of the sets hold it; it beats the next best by 2 on average
     many = np.random.default_rng(0).random(3000)
     for baseline in UNBIASED:
-        found = at.off_policy_weights(many, np.ones(3000), 1500, baseline)
-        assert np.allclose(found, at.weights(many, 1500, baseline), rtol=0, atol=1e-12)
+        weights = at.off_policy_weights(many, np.ones(3000), 1500, baseline)
+        assert np.allclose(weights, at.weights(many, 1500, baseline), rtol=0, atol=1e-12)
     assert at.off_policy_weights([0.0, 1.0], [1e308, 1e308], 3).tolist() == [-0.1875, 0.1875]
     # Products of ratios beyond the range of floats in between, but not at the end.
     ratios = np.where(np.arange(400) < 200, 1e-3, 1e3)

@@ -16,9 +16,9 @@ from subset_oracles import UNBIASED
 def test_groups_are_along_the_last_axis():
     rewards = np.random.default_rng(0).random((2, 3, 6))
     ratios = rewards[::-1] + 0.5
-    found, off = at.weights(rewards, 2), at.off_policy_weights(rewards, ratios, 2)
+    weights, off = at.weights(rewards, 2), at.off_policy_weights(rewards, ratios, 2)
     for i, j in itertools.product(range(2), range(3)):
-        assert np.array_equal(found[i, j], at.weights(rewards[i, j], 2))
+        assert np.array_equal(weights[i, j], at.weights(rewards[i, j], 2))
         assert np.array_equal(off[i, j], at.off_policy_weights(rewards[i, j], ratios[i, j], 2))
     assert at.weights(np.empty((0, 4)), 2).shape == (0, 4)
     assert at.off_policy_weights(np.empty((0, 4)), np.empty((0, 4)), 2).shape == (0, 4)
@@ -49,10 +49,10 @@ def test_groups_of_any_size_by_an_index(kind: str):
         "objects": np.array([(None, "b", ("c",), 4, "e", 6.5, b"g")[i] for i in label] + [""], object)[:-1],
         "list": label.tolist(),
     }[kind]
-    found, off = at.weights(rewards, 2, index=index), at.off_policy_weights(rewards, ratios, 2, index=index)
+    weights, off = at.weights(rewards, 2, index=index), at.off_policy_weights(rewards, ratios, 2, index=index)
     for i in range(7):
         here = label == i
-        assert np.array_equal(found[here], at.weights(rewards[here], 2))
+        assert np.array_equal(weights[here], at.weights(rewards[here], 2))
         assert np.array_equal(off[here], at.off_policy_weights(rewards[here], ratios[here], 2))
     assert at.weights([], 2, index=[]).shape == (0,)
 
@@ -75,13 +75,13 @@ def test_arrays_of_every_library(name: str, k: int):
     xp = library(name)
     rewards, ratios = xp.asarray(REWARDS, dtype=xp.float32), xp.asarray(RATIOS, dtype=xp.float32)
     for baseline in (*UNBIASED, "auto"):
-        for found, expected in (
+        for made, expected in (
             (at.weights(rewards, k, baseline), at.weights(REWARDS, k, baseline)),
             (at.off_policy_weights(rewards, ratios, k, baseline), at.off_policy_weights(REWARDS, RATIOS, k, baseline)),
         ):
-            assert type(found) is type(rewards)
-            assert found.dtype == xp.float32
-            assert np.allclose(np.asarray(found), expected, rtol=0, atol=1e-6)
+            assert type(made) is type(rewards)
+            assert made.dtype == xp.float32
+            assert np.allclose(np.asarray(made), expected, rtol=0, atol=1e-6)
     plug_in = at.off_policy_weights(rewards, RATIOS, 9)  # plain numbers go with any library
     assert np.allclose(np.asarray(plug_in), at.off_policy_weights(REWARDS, RATIOS, 9), atol=1e-6)
     flat, index = xp.reshape(rewards, (-1,)), [0] * 6 + [1] * 6
@@ -98,11 +98,11 @@ def test_arrays_stay_on_their_device():
     xp = library("array_api_strict")  # whose devices are made up, and refuse to be mixed
     here = xp.Device("device1")
     rewards, ratios = xp.asarray(REWARDS, device=here), xp.asarray(RATIOS, device=here)
-    found = [at.weights(xp.asarray(REWARDS[0], device=here), 2, index=["a"] * 2 + ["b"] * 4)]
+    weights = [at.weights(xp.asarray(REWARDS[0], device=here), 2, index=["a"] * 2 + ["b"] * 4)]
     for baseline in UNBIASED:
-        found += [at.weights(rewards, 2, baseline), at.off_policy_weights(rewards, ratios, 2, baseline)]
-    found += [at.off_policy_weights(rewards, ratios, 9), at.off_policy_weights(rewards, RATIOS, 1)]
-    assert {x.device for x in found} == {here}
+        weights += [at.weights(rewards, 2, baseline), at.off_policy_weights(rewards, ratios, 2, baseline)]
+    weights += [at.off_policy_weights(rewards, ratios, 9), at.off_policy_weights(rewards, RATIOS, 1)]
+    assert {x.device for x in weights} == {here}
     with pytest.raises(mk.InputError, match="rewards and ratios must be on one device"):
         at.off_policy_weights(rewards, xp.asarray(RATIOS), 2)
 
@@ -111,9 +111,9 @@ def test_arrays_stay_on_their_device():
 def test_short_floats_are_widened_and_given_back(name: str):
     xp = library(name)
     rewards = xp.asarray([0.0, 1.0, 2.0, 3.0], dtype=xp.float16)
-    found = at.weights(rewards, 2, "others")
-    assert found.dtype == xp.float16
-    assert np.array_equal(np.asarray(found), at.weights([0.0, 1.0, 2.0, 3.0], 2, "others").astype(np.float16))
+    weights = at.weights(rewards, 2, "others")
+    assert weights.dtype == xp.float16
+    assert np.array_equal(np.asarray(weights), at.weights([0.0, 1.0, 2.0, 3.0], 2, "others").astype(np.float16))
 
 
 def test_torch_differentiates_weights():

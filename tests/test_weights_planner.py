@@ -25,11 +25,11 @@ class Sampled(NamedTuple):
 
 def tries(mdp: mk.MDP, policy: dict[tuple[int, int], list[F]]) -> list[Sampled]:
     """All tries with a positive probability."""
-    found, going = [], [(Sampled(F(1), F(0), ()), 0, int(mdp.start_state[0]))]
+    ended, going = [], [(Sampled(F(1), F(0), ()), 0, int(mdp.start_state[0]))]
     while going:
         so_far, step, state = going.pop()
         if state is None or step == mdp.horizon:
-            found.append(so_far)
+            ended.append(so_far)
             continue
         for action, chance in enumerate(policy.get((step, state), FIXED)):
             for outcome in mdp.exact_outcomes(step, state, action):
@@ -37,7 +37,7 @@ def tries(mdp: mk.MDP, policy: dict[tuple[int, int], list[F]]) -> list[Sampled]:
                 going.append(
                     (Sampled(prob, total, (*so_far.choices, (step, state, action))), step + 1, outcome.next_state)
                 )
-    return found
+    return ended
 
 
 def exact_value(mdp: mk.MDP, policy: dict[tuple[int, int], list[F]], k: int) -> F:
@@ -49,9 +49,9 @@ def exact_value(mdp: mk.MDP, policy: dict[tuple[int, int], list[F]], k: int) -> 
             table[step, state] = action
         parts.append(mk.MarkovPolicy(table, k=1))
         chances.append(math.prod((policy[node][a] for node, a in zip(nodes, actions, strict=True)), start=F(1)))
-    found = mk.evaluate(mdp, mk.MixedPolicy(parts, chances, k=k)).exact
-    assert found is not None
-    return found
+    value = mk.evaluate(mdp, mk.MixedPolicy(parts, chances, k=k)).exact
+    assert value is not None
+    return value
 
 
 def slope(values: list[F]) -> F:
@@ -84,8 +84,8 @@ def test_the_weights_climb_the_exact_value_of_one_policy_sampled_k_times(name: s
     tuples = list(itertools.product(sampled, repeat=n))
     rewards = [[x.total for x in drawn] for drawn in tuples]
     prob = [math.prod(x.prob for x in drawn) for drawn in tuples]
-    found = {b: at.weights(rewards, k, b) for b in (("marginal", "none") if k == n else UNBIASED)}
-    memo = {tuple(r): {b: oracle(r, k, b) for b in found} for r in rewards}
+    by_baseline = {b: at.weights(rewards, k, b) for b in (("marginal", "none") if k == n else UNBIASED)}
+    memo = {tuple(r): {b: oracle(r, k, b) for b in by_baseline} for r in rewards}
     for node, chances in policy.items():
         for action, chance in enumerate(chances):
             # Along the softmax, the probability of action b moves by pi_b (1[b = a] - pi_a); the value is a polynomial.
@@ -96,7 +96,7 @@ def test_the_weights_climb_the_exact_value_of_one_policy_sampled_k_times(name: s
                 for t in range(k + 1)
             ]
             gradient = slope(along) / step
-            for baseline, weights in found.items():
+            for baseline, weights in by_baseline.items():
                 exact, rounded = F(0), 0.0
                 for p, drawn, r, w in zip(prob, tuples, rewards, weights, strict=True):
                     scores = [sum((c[:2] == node) * ((c[2] == action) - chance) for c in x.choices) for x in drawn]

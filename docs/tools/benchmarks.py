@@ -17,9 +17,9 @@ def table(name: str) -> str:
 
 def machine() -> str:
     """The machine that the files name; they must agree on it."""
-    found = {name: _read(name)["machine"] for name in names()}
-    first = next(iter(found.values()))
-    others = [name for name, here in found.items() if here != first]
+    machines = {name: _read(name)["machine"] for name in names()}
+    first = next(iter(machines.values()))
+    others = [name for name, here in machines.items() if here != first]
     if others:
         raise ValueError(f"benchmarks/results: {', '.join(others)} come from another machine, or from other versions")
     packages = ", ".join(f"{name} {version}" for name, version in first["packages"].items())

@@ -14,9 +14,9 @@ def digest(*places: Path) -> str:
 
     ``mkdocs serve`` sees files change, but goes on with the code that it has imported.
     """
-    found = hashlib.sha256()
+    sha = hashlib.sha256()
     for place in places:
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-            found.update(str(path.relative_to(ROOT)).encode())
-            found.update(path.read_bytes())
-    return found.hexdigest()[:16]
+            sha.update(str(path.relative_to(ROOT)).encode())
+            sha.update(path.read_bytes())
+    return sha.hexdigest()[:16]

@@ -20,4 +20,4 @@ def requests(site: Path) -> Iterator[str]:
     for path in sorted([*site.rglob("*.html"), *site.rglob("*.css")]):
         text = path.read_text()
         for pattern in REQUESTS:
-            yield from (f"{path.relative_to(site)}: {found[0][:200]}" for found in pattern.finditer(text))
+            yield from (f"{path.relative_to(site)}: {match[0][:200]}" for match in pattern.finditer(text))

@@ -23,9 +23,9 @@ class FormulaError(ValueError):
 def with_mathml(page: str) -> str:
     """A page of HTML with its formulas converted."""
 
-    def convert_one(found: re.Match[str]) -> str:
-        block = found[1] is None
-        formula = mathml(html.unescape(found[2] if block else found[1]).strip(), block)
+    def convert_one(match: re.Match[str]) -> str:
+        block = match[1] is None
+        formula = mathml(html.unescape(match[2] if block else match[1]).strip(), block)
         return f'<div class="formula">{formula}</div>' if block else formula
 
     done = MARKED.sub(convert_one, page)

@@ -6,6 +6,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from maxatk.paper.report import prose
+
 from .cache import FOLDER, ROOT, digest
 
 
@@ -52,9 +54,5 @@ def _section(name: str, claim: dict[str, Any]) -> str:
 
 
 def _prose(text: str) -> str:
-    """Text of the report for a cell of a table. It is no Markdown, so that signs stand for themselves; but ``s_1`` and
-    ``2^H`` are lowered and raised, as in the report."""
-    plain = re.sub(r"[\\`*\[\]#!|$<>&~]", lambda found: f"&#{ord(found[0])};", text)
-    low = re.sub(r"\b([A-Za-zΠτκ]|OPT)_(?:\{([^}]*)\}|(\w+))", r"\1<sub>\2\3</sub>", plain)
-    done = re.sub(r"\^(?:\{([^}]*)\}|\(([^)]*)\)|([−\w]+))", r"<sup>\1\2\3</sup>", low)
-    return done.replace("_", "&#95;")
+    """Text of the report for a cell of a table. It is no Markdown, so that signs stand for themselves."""
+    return re.sub(r"[\\`*\[\]!|$~_]", lambda sign: f"&#{ord(sign[0])};", prose(text))

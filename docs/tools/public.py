@@ -1,68 +1,64 @@
-"""What is public, and whether it is documented: for the test of the reference, and for the build, which draws on it.
+"""What is public, and whether it is documented, as Griffe reads the source: for the test of the reference, and for the
+build of the site, which draws on it.
 
 Fields of classes are documented as this project does it, by a comment on their line, or else by a docstring or an entry
 under ``Args:`` of their class.
 """
 
-import ast
-import inspect
-import io
 import re
-import tokenize
 from collections.abc import Iterator
-from dataclasses import is_dataclass
+from functools import cache
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+
+import griffe
 
 import maxatk as mk
 
-REFERENCE = Path(__file__).parents[1] / "reference"
+from .docstrings import Docstrings
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs" / "reference"
 DIRECTIVE = re.compile(r"^::: (\S+)$", re.MULTILINE)  # mkdocstrings': document this object here
+
+
+@cache
+def package() -> griffe.Module:
+    """All of maxatk, with comments of fields as their docstrings."""
+    extensions = griffe.load_extensions(Docstrings)
+    loaded = griffe.load("maxatk", search_paths=[ROOT / "src"], extensions=extensions, resolve_aliases=True)
+    assert isinstance(loaded, griffe.Module)
+    return loaded
 
 
 def names() -> list[str]:
     """The public names that the reference must have: those of maxatk, and of the modules that it offers."""
-    modules = [thing for thing in map(_of, ["gym", *mk.__all__]) if inspect.ismodule(thing)]
-    return [
-        *(f"maxatk.{name}" for name in [*mk.__all__, "BestOfK"] if not inspect.ismodule(_of(name))),
-        *(f"{module.__name__}.{name}" for module in modules for name in _own(module)),
-    ]
+    return [path for name in dict.fromkeys([*mk.__all__, "gym", "BestOfK"]) for path in _all_of(f"maxatk.{name}")]
 
 
 def referenced() -> list[str]:
     """What the pages of the reference document, in order; a module stands for all that is public in it."""
-    found: list[str] = []
-    for page in sorted(REFERENCE.glob("*.md")):
-        for name in DIRECTIVE.findall(page.read_text()):
-            thing = resolve(name)
-            found += [f"{name}.{own}" for own in _own(thing)] if inspect.ismodule(thing) else [name]
-    return found
+    pages = [page.read_text() for page in sorted(REFERENCE.glob("*.md"))]
+    return [path for text in pages for name in DIRECTIVE.findall(text) for path in _all_of(name)]
 
 
-def resolve(path: str) -> Any:
+def _all_of(path: str) -> list[str]:
+    """A name, or the functions and classes that a module defines, or that a package offers."""
+    module = resolve(path)
+    if not module.is_module:
+        return [path]
+    offered = getattr(import_module(module.path), "__all__", None) or [
+        name
+        for name, member in module.members.items()
+        if not member.is_alias and (member.is_function or member.is_class) and not name.startswith("_")
+    ]
+    return [f"{path}.{name}" for name in offered]
+
+
+def resolve(path: str) -> griffe.Object:
     """The object of a dotted path."""
-    thing: Any = mk
-    for name in path.split(".")[1:]:
-        thing = getattr(thing, name)
-    return thing
-
-
-def faults(path: str) -> Iterator[str]:
-    """What is missing in the documentation of a function, or of a class and all that is public in it."""
-    thing = resolve(path)
-    if inspect.isclass(thing):
-        yield from _class_faults(path, thing)
-    else:
-        yield from _function_faults(path, thing, inspect.getdoc(thing) or "")
-
-
-def members(thing: type) -> Iterator[tuple[str, Any]]:
-    """The public methods and properties that a class defines itself, as functions."""
-    for name, value in vars(thing).items():
-        inner = getattr(value, "fget", None) or getattr(value, "func", None) or getattr(value, "__func__", value)
-        if not name.startswith("_") and inspect.isfunction(inner):
-            yield name, inner
+    thing = package()[path.removeprefix("maxatk.")]
+    return thing.final_target if isinstance(thing, griffe.Alias) else thing
 
 
 def missing(pages: str) -> list[str]:
@@ -76,117 +72,82 @@ def _places() -> Iterator[tuple[str, str]]:
     """The places that the reference must have, and what is there: a class, a function, a method or an attribute."""
     for path in referenced():
         thing = resolve(path)
-        yield path, "class" if inspect.isclass(thing) else "function"
-        if inspect.isclass(thing):
-            for name, _ in members(thing):
-                yield f"{path}.{name}", _kind(vars(thing)[name])
-            yield from ((f"{path}.{name}", "attribute") for name, documented in _fields(thing).items() if documented)
+        yield path, thing.kind.value
+        if isinstance(thing, griffe.Class):
+            for name, member in _own(thing).items():
+                if member.docstring:
+                    yield f"{path}.{name}", "method" if member.is_function else "attribute"
 
 
-def _kind(value: Any) -> str:
-    return "method" if inspect.isfunction(value) or isinstance(value, classmethod | staticmethod) else "attribute"
+def faults(path: str, thing: griffe.Object) -> Iterator[str]:
+    """What is missing in the documentation of a function, or of a class and all that is public in it."""
+    if isinstance(thing, griffe.Class):
+        yield from _class_faults(path, thing)
+    elif isinstance(thing, griffe.Function):
+        yield from _function_faults(path, thing, _words(thing), described(thing))
 
 
-def comment(line: str) -> str | None:
-    """The comment at the end of a line of code."""
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(line.strip()).readline):
-            if token.type == tokenize.COMMENT:
-                return token.string.lstrip("# ")
-    except tokenize.TokenError:  # the line is part of a longer statement
-        return None
-    return None
-
-
-def described(doc: str) -> set[str]:
+def described(thing: griffe.Object) -> set[str]:
     """The arguments that a docstring describes: in a section of their own, or by name in the text."""
-    return {*_entries(doc), *re.findall(r"``(\w+)\b[^`]*``", doc)}
+    return {*_entries(thing), *re.findall(r"``(\w+)\b[^`]*``", _words(thing))}
 
 
-def _entries(doc: str) -> list[str]:
+def _entries(thing: griffe.Object) -> set[str]:
     """The names that have an entry under ``Args:``."""
-    section = re.search(r"^Args:\n((?:    .*\n|\n)*)", f"{doc}\n", re.MULTILINE)
-    return re.findall(r"^    (\w+):", section[1], re.MULTILINE) if section else []
+    sections = thing.docstring.parse("google", warnings=False) if thing.docstring else []
+    return {
+        entry.name.lstrip("*")
+        for section in sections
+        if isinstance(section, griffe.DocstringSectionParameters)
+        for entry in section.value
+    }
 
 
-def _of(name: str) -> Any:
-    return getattr(mk, name)
+def _words(thing: griffe.Object) -> str:
+    return thing.docstring.value if thing.docstring else ""
 
 
-def _own(module: ModuleType) -> list[str]:
-    """The public functions and classes that a module defines, or that a package offers."""
-    if hasattr(module, "__path__"):
-        return list(module.__all__)
-    return [
-        name
-        for name, thing in vars(module).items()
-        if not name.startswith("_") and getattr(thing, "__module__", None) == module.__name__ and callable(thing)
-    ]
+def _own(thing: griffe.Class) -> dict[str, griffe.Object]:
+    """The public members that a class defines itself."""
+    return {
+        name: member
+        for name, member in thing.members.items()
+        if not name.startswith("_") and not isinstance(member, griffe.Alias) and not member.is_class
+    }
 
 
-def _function_faults(path: str, function: Any, doc: str, known: frozenset[str] = frozenset()) -> Iterator[str]:
-    """What is missing for a function; ``known`` are arguments that are described elsewhere."""
-    if not doc:
+def _function_faults(path: str, function: griffe.Function, words: str, known: set[str]) -> Iterator[str]:
+    """What is missing for a function; ``known`` are the arguments that are described."""
+    if not words:
         yield f"{path} has no docstring"
-    taken = [p for p in inspect.signature(function).parameters if p not in ("self", "cls")]
+    taken = [parameter.name.lstrip("*") for parameter in function.parameters]
+    taken = [name for name in taken if name not in ("self", "cls")]
     if len(taken) > 1:
-        yield from (f"{path} does not describe {p}" for p in taken if p not in described(doc) | known)
+        yield from (f"{path} does not describe {name}" for name in taken if name not in known)
 
 
-def _class_faults(path: str, thing: type) -> Iterator[str]:
-    doc = inspect.getdoc(thing) or ""
-    if not thing.__doc__:
+def _class_faults(path: str, thing: griffe.Class) -> Iterator[str]:
+    if not thing.docstring:
         yield f"{path} has no docstring"
-    ours = [base for base in thing.__mro__ if base is thing or base.__module__.startswith("maxatk")]
-    texts = [inspect.cleandoc(base.__doc__ or "") for base in ours]
-    entries = {name for text in texts for name in described(text)}
-    if inspect.isfunction(vars(thing).get("__init__")) and not (
-        is_dataclass(thing) or getattr(thing, "_is_protocol", False)
-    ):
-        yield from _function_faults(path, thing.__init__, doc, frozenset(entries))
-    for name, function in members(thing):
-        above = {a for base in ours if name in vars(base) for a in described(inspect.getdoc(getattr(base, name)) or "")}
-        yield from _function_faults(f"{path}.{name}", function, function.__doc__ or "", frozenset(above))
-    above = {name for base in ours for name, documented in _fields(base).items() if documented}
-    foreign = {name for base in thing.__mro__ if base not in ours for name in [*vars(base), *_annotations(base)]}
-    told = above | foreign | {name for text in texts for name in _entries(text)}
-    if path.endswith("Model") and thing is not mk.Model:  # they have what mk.Model says
-        told |= described(inspect.getdoc(mk.Model) or "") | set(_fields(mk.Model))
-    yield from (f"{path}.{name} has no comment" for name in _fields(thing) if name not in told)
+    family = [thing, *thing.mro()]  # those of other packages are not known here
+    init = thing.members.get("__init__")
+    if isinstance(init, griffe.Function) and "dataclass" not in thing.labels and not _is_protocol(thing):
+        known = {name for base in family for name in described(base)}
+        yield from _function_faults(path, init, "as the class says", known)
+    told = {name for base in family for name in _entries(base)}
+    told |= {name for base in family for name, member in _own(base).items() if member.docstring}
+    if path.endswith("Model"):  # they have what mk.Model says
+        told |= described(resolve("maxatk.Model")) | set(_own(resolve("maxatk.Model")))
+    for name, member in _own(thing).items():
+        above = [base.members[name] for base in family if name in base.members]
+        if isinstance(member, griffe.Function):
+            known = {argument for method in above for argument in described(method)}
+            yield from _function_faults(f"{path}.{name}", member, _words(member), known)
+        elif "property" in member.labels and not member.docstring:
+            yield f"{path}.{name} has no docstring"
+        elif name not in told:
+            yield f"{path}.{name} has no comment"
 
 
-def _annotations(thing: type) -> list[str]:
-    return list(vars(thing).get("__annotations__", {}))
-
-
-def _fields(thing: type) -> dict[str, bool]:
-    """The public fields of a class, its own and those that its constructor sets, and whether each has a comment."""
-    source = inspect.getsource(thing)
-    lines, (body,) = source.splitlines(), ast.parse(source).body
-    assert isinstance(body, ast.ClassDef)
-    found: dict[str, bool] = {}
-    inits = [node for node in body.body if isinstance(node, ast.FunctionDef) and node.name == "__init__"]
-    for owner in [body, *inits]:
-        for node, after in zip(owner.body, [*owner.body[1:], None], strict=True):
-            for name in _assigned(node, "self" if owner in inits else None):
-                text = comment(lines[(node.end_lineno or node.lineno) - 1])
-                found.setdefault(name, bool(text) or _is_docstring(after))
-    return found
-
-
-def _assigned(node: ast.stmt, owner: str | None) -> Iterator[str]:
-    """The public names that a statement assigns, or annotates: plain ones, or attributes of ``owner``."""
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-    for target in targets:
-        for part in target.elts if isinstance(target, ast.Tuple) else [target]:
-            name = None
-            if owner is None and isinstance(part, ast.Name):
-                name = part.id
-            elif isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == owner:
-                name = part.attr
-            if name and not name.startswith("_"):
-                yield name
-
-
-def _is_docstring(node: ast.stmt | None) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+def _is_protocol(thing: griffe.Class) -> bool:
+    return any(str(base).split("[")[0].endswith("Protocol") for base in thing.bases)

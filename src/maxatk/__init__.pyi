@@ -1,6 +1,7 @@
 # All public names, and where each lives: maxatk/__init__.py imports them from here when they are first asked for.
 
 from . import attempts as attempts
+from . import engines as engines
 from . import gym as gym
 from .base.errors import InputError as InputError
 from .base.errors import MaxAtKError as MaxAtKError
@@ -35,6 +36,7 @@ from .planning import Progress as Progress
 from .planning import Status as Status
 from .planning import load_plan as load_plan
 from .planning import solve as solve
+from .planning import solve_many as solve_many
 from .policies import AdaptivePolicy as AdaptivePolicy
 from .policies import CompressedPolicy as CompressedPolicy
 from .policies import History as History

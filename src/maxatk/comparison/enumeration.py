@@ -22,7 +22,6 @@ MOST_SELECTIONS = 200_000
 MOST_DIGITS = 200_000  # of the fractions of all laws, in bits, after all rollouts
 
 Atoms: TypeAlias = dict[tuple[int, Fraction], Fraction]  # (state, G) -> probability
-Spot: TypeAlias = tuple[int, ...]  # what a policy sees: (step, state), or (step, state, G)
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,8 @@ class Search:
         if self._lattice.index(high) - self._first > MOST_POINTS:
             raise TooLargeError(f"a search would tell {self._lattice.index(high) - self._first:.2g} returns apart")
         self.points: Floats = step * np.arange(self._first, self._lattice.index(high) + 1.0)  # [n] the floor first
-        cells = np.maximum(tables.last - np.maximum(tables.first, self._first - tables.most_left[:-1]) + 1, 0).sum()
+        least = np.maximum(tables.reach.first, self._first - tables.most_left[:-1])
+        cells = np.maximum(tables.reach.last - least + 1, 0).sum()
         if cells > MOST_CELLS:
             raise TooLargeError(f"a search would sweep {float(cells):.2g} cells at a time")
         self._base = self._slice(self._curve(self.points))  # for its cells: they are the same for all curves

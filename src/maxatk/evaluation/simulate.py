@@ -1,10 +1,11 @@
 """What a policy earns in trials: many at once for tables, step by step in any Gymnasium environment."""
 
+import copy
 import math
 import os
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,12 +17,14 @@ from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.returns import NONE, Amounts
 from maxatk.base.types import Floats, Ints, Number
+from maxatk.engines.crew import Crew
 from maxatk.evaluation.propagation import rows_taken
 from maxatk.evaluation.units import Units
-from maxatk.policies import CompressedPolicy, Policy, check_policy
+from maxatk.policies import CompressedPolicy, Policy, Rule, check_policy
 from maxatk.problem.mdp import MDP
 from maxatk.show.progress import reporter
 
+BLOCKS_AT_ONCE = 256  # that an executor is given
 BLOCK = 32_768  # trials that share a stream of random numbers, whatever the number of threads
 
 
@@ -78,7 +81,9 @@ def simulate(
     trials: int = 10_000,
     rng: Any = None,
     threads: int | None = None,
+    executor: Executor | None = None,
     progress: bool | Callable[[Simulated], None] = False,
+    state_of: Callable[[Any], Any] | None = None,
 ) -> Simulation:
     """Run ``policy`` in ``trials`` trials of ``k`` rollouts each.
 
@@ -89,7 +94,10 @@ def simulate(
         trials: the number of trials.
         rng: a seed or a NumPy Generator. The same seed gives the same trials for any number of threads.
         threads: how many to use for a table; as many as there are cores by default.
+        executor: any :class:`concurrent.futures.Executor` whose workers run the trials of a table in place of threads.
         progress: a function that is told where the simulation stands, or True for lines on standard error.
+        state_of: for an environment, the state that the policy knows an observation by, where that is not the
+            observation itself: ``states.index`` of :meth:`maxatk.MDP.explore`, say.
 
     >>> import maxatk as mk
     >>> mdp = mk.instances.windy_cliff()
@@ -103,13 +111,15 @@ def simulate(
     trials = checks.integer(trials, "trials", least=1)
     check_policy(policy, k, problem.horizon if isinstance(problem, MDP) else None)
     generator = checks.generator(rng).spawn(1)[0]
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise InputError(f"executor must be a concurrent.futures.Executor, not {shown(executor)}")
     workers = checks.integer(threads, "threads", least=1) if threads is not None else os.cpu_count() or 1
     checks.fits_in_memory(8 * trials * (policy.k + 1), f"the returns of {trials} trials of {policy.k} rollouts")
     began = time.perf_counter()
     returns = np.empty((trials, policy.k))
     steps = 0
     with reporter(progress, "simulating", _line) as report:
-        for done, taken in _blocks(problem, policy, generator, workers, returns):
+        for done, taken in _blocks(problem, policy, generator, workers, executor, returns, _reader(problem, state_of)):
             steps += taken
             if report:
                 report(Simulated(done, trials, time.perf_counter() - began))
@@ -122,16 +132,25 @@ def _line(at: Simulated) -> str:
 
 
 def _blocks(
-    problem: Any, policy: Policy, generator: np.random.Generator, workers: int, returns: Floats
+    problem: Any,
+    policy: Policy,
+    generator: np.random.Generator,
+    workers: int,
+    executor: Executor | None,
+    returns: Floats,
+    state_of: Callable[[Any], Any] | None,
 ) -> Iterator[tuple[int, int]]:
     """Fill ``returns`` block by block; how many trials are done, and how many steps the last block took."""
     if not isinstance(problem, MDP):
-        _check_environment(problem, policy)
-        yield from _in_environment(problem, policy, generator, returns)
+        _check_environment(problem, policy, own_states=state_of is None)
+        yield from _in_environment(problem, policy, generator, returns, state_of or _plain_state)
         return
     spans = [slice(i, i + BLOCK) for i in range(0, len(returns), BLOCK)]
     jobs = list(zip(spans, generator.spawn(len(spans)), strict=True))
     walk = _Walk(problem, policy)
+    if walk.in_bulk and executor is not None:
+        yield from _by_crew(walk, Crew(executor, (problem, policy)), jobs, returns)
+        return
     if not walk.in_bulk:
         for span, stream in jobs:
             yield min(span.stop, len(returns)), _one_by_one(problem, policy, stream, returns[span])
@@ -161,6 +180,24 @@ def _one_by_one(mdp: MDP, policy: Policy, stream: np.random.Generator, returns: 
     return steps
 
 
+def _by_crew(
+    walk: "_Walk", crew: Crew, jobs: list[tuple[slice, np.random.Generator]], returns: Floats
+) -> Iterator[tuple[int, int]]:
+    """The same by workers elsewhere, some blocks at a time; those that are lost are run here."""
+    for first in range(0, len(jobs), BLOCKS_AT_ONCE):
+        some = jobs[first : first + BLOCKS_AT_ONCE]
+        items = [(stream, len(returns[span])) for span, stream in some]
+        answers = crew.map(_block, items, lambda left, items=items: [walk.block(*items[i]) for i in left])
+        for (span, _), (block, _) in zip(some, answers, strict=True):
+            returns[span] = block
+        yield min(some[-1][0].stop, len(returns)), sum(steps for _, steps in answers)
+
+
+def _block(known: tuple[MDP, Policy], stream: np.random.Generator, trials: int) -> tuple[Floats, int]:
+    """On a worker: the returns of a block of trials, and the steps they took."""
+    return _Walk(*known).block(stream, trials)
+
+
 class _Walk:
     """Runs blocks of trials of a policy that remembers M and G at most, and fills in their returns."""
 
@@ -173,6 +210,11 @@ class _Walk:
     def in_bulk(self) -> bool:
         """Whether all that the policy remembers can be counted in 64 bits: it may ask whether M is *exactly* 0.2."""
         return bool(self._units) and all(units.whole_memory for units in self._units)
+
+    def block(self, stream: np.random.Generator, trials: int) -> tuple[Floats, int]:
+        """The returns [n, k] of a block of trials, and how many steps they took."""
+        returns = np.empty((trials, self._policy.k))
+        return returns, self(copy.deepcopy(stream), returns)  # the stream itself is as it was, should this be lost
 
     def __call__(self, stream: np.random.Generator, returns: Floats) -> int:
         """Fill in the returns [n, k] of a block of trials; how many steps they took."""
@@ -192,15 +234,36 @@ class _Walk:
         """The returns of one rollout [n], as floats and as they are remembered, and the number of steps taken."""
         mdp, n = self._mdp, len(best)
         some, tag = np.unique(best, return_inverse=True)
-        rule = part.rule(i, Amounts(some, units.memory))
+        bests = Amounts(some, units.memory)
+        rule = part.rule(i, bests)
         place = np.searchsorted(self._first, stream.random(n), side="right")
         state = mdp.start_state[np.minimum(place, len(self._first) - 1)].astype(np.int64)
-        reward: Any = units.reward if units.whole else mdp.reward
-        true: Any = np.zeros(n, reward.dtype)
+        true: Any = np.zeros(n, np.int64 if units.whole else np.float64)
         remembered = np.zeros(n, np.int64) if units.rounds else true
         # Trials with the same best return side by side: a rule may look them up together.
-        going = np.argsort(tag, kind="stable")
+        order = np.argsort(tag, kind="stable")
+        group = part.apart(i, bests)[tag[order]]
+        groups = [order[group == number] for number in np.unique(group)]
         steps = 0
+        for going in groups:
+            steps += self._steps(rule, units, i, going, tag, state, true, remembered, stream)
+        return units.true.floats(true) if units.whole else true, remembered, steps
+
+    def _steps(
+        self,
+        rule: Rule,
+        units: Units,
+        i: int,
+        going: Ints,
+        tag: Ints,
+        state: Ints,
+        true: Any,
+        remembered: Ints,
+        stream: np.random.Generator,
+    ) -> int:
+        """Take the trials ``going`` through one rollout, adding to their returns [n]; how many steps that took."""
+        mdp, steps = self._mdp, 0
+        reward: Any = units.reward if units.whole else mdp.reward
         for h in range(mdp.horizon):
             here = state[going]
             action = rule(h, tag[going], here, Amounts(remembered[going], units.memory))
@@ -215,7 +278,7 @@ class _Walk:
             going = going[after < mdp.n_states]
             if not len(going):
                 break
-        return units.true.floats(true) if units.whole else true, remembered, steps
+        return steps
 
 
 class Taken(NamedTuple):
@@ -247,7 +310,19 @@ def trial_in_table(mdp: MDP, policy: Policy, stream: np.random.Generator) -> Ite
             state = -1 if drawn.next_state is None else drawn.next_state
 
 
-def _check_environment(env: Any, policy: Policy) -> None:
+def _reader(problem: Any, state_of: Any) -> Callable[[Any], Any] | None:
+    if state_of is not None and (isinstance(problem, MDP) or not callable(state_of)):
+        raise InputError(f"state_of must be a function of an environment's observation, not {shown(state_of)}")
+    return state_of
+
+
+def _plain_state(observation: Any) -> Any:
+    """An observation as a state: a NumPy integer as Python's own."""
+    whole = np.ndim(observation) == 0 and getattr(getattr(observation, "dtype", None), "kind", "") in ("i", "u")
+    return int(observation) if whole else observation
+
+
+def _check_environment(env: Any, policy: Policy, own_states: bool) -> None:
     if not (callable(getattr(env, "reset", None)) and callable(getattr(env, "step", None))):
         raise InputError(f"simulate needs a maxatk.MDP or a Gymnasium environment, not {shown(env)}")
     planned: MDP | None = getattr(policy, "mdp", None)
@@ -256,13 +331,13 @@ def _check_environment(env: Any, policy: Policy) -> None:
     for name, size, what in (("observation", planned.n_states, "states"), ("action", planned.n_actions, "actions")):
         space: Any = getattr(env, f"{name}_space", None)
         number = getattr(space, "n", None)
-        if space is not None and number != size:
+        if space is not None and number != size and (own_states or what == "actions"):
             has = "no finite number of them" if number is None else int(number)
             raise InputError(f"the policy was planned for {size} {what}, but the environment has {has}")
 
 
 def _in_environment(
-    env: Any, policy: Policy, generator: np.random.Generator, returns: Floats
+    env: Any, policy: Policy, generator: np.random.Generator, returns: Floats, state_of: Callable[[Any], Any]
 ) -> Iterator[tuple[int, int]]:
     """Fill ``returns`` trial by trial, in an environment that is seeded once, at its first reset."""
     seed: int | None = int(generator.integers(2**31))
@@ -274,11 +349,7 @@ def _in_environment(
             observation, _ = env.reset(seed=seed)
             seed = None
             while trial.rollout == i:
-                whole = np.ndim(observation) == 0 and getattr(getattr(observation, "dtype", None), "kind", "") in (
-                    "i",
-                    "u",
-                )
-                action = trial.act(int(observation) if whole else observation)
+                action = trial.act(state_of(observation))
                 if not env.action_space.contains(action):
                     raise InputError(f"the policy's action {shown(action)} is none of {env.action_space}")
                 observation, reward, terminated, truncated, _ = env.step(action)

@@ -133,8 +133,12 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._potential = _function(potential)
         self._reward_scale = positive(reward_scale, "reward_scale")
         self._inner, self._actions = env.observation_space, env.action_space
+<<<<<<< HEAD:src/maxatk/gym/best_of_k.py
         self._observations = Observations(self._inner, self._name, return_scale(returns), bool(flat))
         self.observation_space = self._observations.space
+=======
+        self.observation_space = self._space()  # the inner one, and what a trial adds
+>>>>>>> main:src/maxatk/gym.py
         self._options: dict[str, Any] | None = None
         self._last: Any = None  # the original observation
         self._mask: Any = None  # of actions, as the environment last said
@@ -252,8 +256,8 @@ class TabularEnv(gymnasium.Env[Any, Any]):
             raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
         self.mdp = mdp
         self.horizon = mdp.horizon  # the steps of a rollout at most
-        self.observation_space = spaces.Discrete(mdp.n_states)
-        self.action_space = spaces.Discrete(mdp.n_actions)
+        self.observation_space = spaces.Discrete(mdp.n_states)  # a state
+        self.action_space = spaces.Discrete(mdp.n_actions)  # an action, offered or not
         self._starts = np.cumsum(mdp.reset_prob)
         # For each row, as it is first met: where each outcome ends, its next state and its reward.
         self._rows: dict[tuple[int, int, int], tuple[list[float], list[int | None], list[float]]] = {}

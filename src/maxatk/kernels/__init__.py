@@ -1,23 +1,23 @@
-"""Compiled loops: arrays in, arrays out, nothing of ours imported. ``reference`` has a plain twin of each sweep."""
+"""Compiled loops: arrays in, arrays out, nothing of ours imported.
+
+``tests/reference_kernels.py`` has a plain twin of each sweep.
+"""
 
 from maxatk.kernels.acting import best_planes, draw_outcomes, rows_of_actions
 from maxatk.kernels.fixed import carry_forward, choose_by_state, choose_greedily, improve_rows
 from maxatk.kernels.optimism import SampledRows, optimistic_slice
-from maxatk.kernels.passes import best_means, merge_outcomes, most_ahead
+from maxatk.kernels.passes import best_means, best_means_layer, merge_outcomes, most_ahead, most_ahead_layer
 from maxatk.kernels.slices import (
-    NEVER,
-    WIDEST,
     Ends,
-    Layout,
     Planes,
-    Tables,
+    bound_layer,
     bound_layers,
+    decide_layer,
     decide_layers,
-    places,
-    reachable,
+    whole_layer,
     whole_layers,
-    windows,
 )
+from maxatk.kernels.windows import NEVER, WIDEST, Layout, Reach, Tables, places, reachable, windows
 from maxatk.kernels.trials import Trials, TrialTable, begin_trials, encode_trials, shown_return, step_trials
 
 __all__ = [
@@ -26,29 +26,35 @@ __all__ = [
     "Ends",
     "Layout",
     "Planes",
+    "Reach",
     "SampledRows",
     "Tables",
     "TrialTable",
     "Trials",
     "begin_trials",
     "best_means",
+    "best_means_layer",
     "best_planes",
+    "bound_layer",
     "bound_layers",
     "carry_forward",
     "choose_by_state",
     "choose_greedily",
+    "decide_layer",
     "decide_layers",
     "draw_outcomes",
     "encode_trials",
     "improve_rows",
     "merge_outcomes",
     "most_ahead",
+    "most_ahead_layer",
     "optimistic_slice",
     "places",
     "reachable",
     "rows_of_actions",
     "shown_return",
     "step_trials",
+    "whole_layer",
     "whole_layers",
     "windows",
 ]

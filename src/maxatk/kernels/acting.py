@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from maxatk.kernels.compiled import compiled
-from maxatk.kernels.slices import Ends, Layout, Planes, Tables, nothing_of
+from maxatk.kernels.slices import Ends, Planes, nothing_of
+from maxatk.kernels.windows import Layout, Tables
 
 
 @compiled

@@ -12,7 +12,8 @@ T = TypeVar("T")
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
     """``function`` as machine code: compiled on first use, kept on disk, running without Python's lock.
 
-    A multiplication and the addition that follows may be fused, which only makes them more accurate.
+    Nothing is fused or reordered: kernels that compute the same get the same bits. A policy must break ties as the
+    bounds did that promise what it earns.
     """
-    jit: Any = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})  # pyright: ignore
+    jit: Any = numba.njit(cache=True, nogil=True, error_model="numpy")  # pyright: ignore
     return cast(Callable[P, T], jit(function))

@@ -1,6 +1,6 @@
 """Slices under a given policy: where its rollouts go, and how a policy that ignores the return can be bettered.
 
-The cells are those of an exact slice (see ``slices``); ``choice`` [cells] holds the row taken in each cell of a window.
+The cells are those of a whole slice (see ``windows``); ``choice`` [cells] holds the row taken in each cell of a window.
 As sweeps do, all of these look at ``stop`` [1] between two states and end early where it is not 0.
 """
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxatk.kernels.compiled import compiled
-from maxatk.kernels.slices import Layout, Tables
+from maxatk.kernels.windows import Layout, Tables
 
 
 @compiled

@@ -11,30 +11,47 @@ from maxatk.kernels.compiled import compiled
 
 
 @compiled
-def most_ahead(step_layer: Any, pair_start: Any, outcome_start: Any, next_state: Any, reward: Any, stop: Any) -> Any:
-    """The greatest sum of rewards still possible from each step and state, [H + 1, S]; where it is no float, above it.
+def most_ahead(
+    step_layer: Any, pair_start: Any, outcome_start: Any, next_state: Any, reward: Any, most: Any, stop: Any
+) -> None:
+    """Fill ``most`` [H + 1, S], of zeros, with the greatest sum of rewards still possible from each step and state."""
+    H, S = most.shape[0] - 1, most.shape[1]
+    for h in range(H - 1, -1, -1):
+        most_ahead_layer(h, 0, S, step_layer, pair_start, outcome_start, next_state, reward, most, stop)
+
+
+@compiled
+def most_ahead_layer(
+    h: int,
+    first_state: int,
+    end_state: int,
+    step_layer: Any,
+    pair_start: Any,
+    outcome_start: Any,
+    next_state: Any,
+    reward: Any,
+    most: Any,
+    stop: Any,
+) -> None:
+    """Some states of one layer; where a sum is no float, the one above it.
 
     The rounding error of a floating-point sum is itself a float, and six operations find it (Knuth's two-sum).
     """
-    H = step_layer.shape[0]
-    S = (pair_start.shape[0] - 1) // (np.max(step_layer) + 1)
-    most = np.zeros((H + 1, S))
-    for h in range(H - 1, -1, -1):
-        node = step_layer[h] * S
-        for s in range(S):
-            if stop[0] != 0:
-                return most
-            best = -np.inf
-            for o in range(outcome_start[pair_start[node + s]], outcome_start[pair_start[node + s + 1]]):
-                a = reward[o]
-                b = most[h + 1, next_state[o]] if next_state[o] < S else 0.0
-                total = a + b
-                b_part = total - a
-                if (a - (total - b_part)) + (b - b_part) > 0.0:
-                    total = np.nextafter(total, np.inf)
-                best = max(best, total)
-            most[h, s] = best
-    return most
+    S = most.shape[1]
+    node = step_layer[h] * S
+    for s in range(first_state, end_state):
+        if stop[0] != 0:
+            return
+        best = -np.inf
+        for o in range(outcome_start[pair_start[node + s]], outcome_start[pair_start[node + s + 1]]):
+            a = reward[o]
+            b = most[h + 1, next_state[o]] if next_state[o] < S else 0.0
+            total = a + b
+            b_part = total - a
+            if (a - (total - b_part)) + (b - b_part) > 0.0:
+                total = np.nextafter(total, np.inf)
+            best = max(best, total)
+        most[h, s] = best
 
 
 @compiled
@@ -46,41 +63,60 @@ def best_means(
     next_state: Any,
     reward: Any,
     noise: float,
+    values: Any,
+    rows: Any,
     stop: Any,
-) -> Any:
-    """The rows that maximise the mean return of one rollout [H, S], and what they earn from step 0 on [S].
+) -> None:
+    """Fill ``rows`` [H, S] with those that maximise the mean return of one rollout.
 
-    Of rows whose means differ by no more than ``noise`` the first is taken.
+    ``values`` [2, S + 1], of zeros, get what is earned from step h on in entry ``h % 2``; the end is worth 0.
     """
-    H = step_layer.shape[0]
-    S = (pair_start.shape[0] - 1) // (np.max(step_layer) + 1)
-    rows = np.empty((H, S), np.int32)
-    after = np.zeros(S + 1)  # the end of a rollout is worth 0
-    here = np.zeros(S + 1)
-    most_actions = 1
-    for node in range(pair_start.shape[0] - 1):
-        most_actions = max(most_actions, pair_start[node + 1] - pair_start[node])
-    means = np.empty(most_actions)
+    H, S = rows.shape
     for h in range(H - 1, -1, -1):
-        node = step_layer[h] * S
-        for s in range(S):
-            if stop[0] != 0:
-                return rows, after[:S]
-            first, end = pair_start[node + s], pair_start[node + s + 1]
-            best = -np.inf
-            for row in range(first, end):
-                mean = 0.0
-                for o in range(outcome_start[row], outcome_start[row + 1]):
-                    mean += prob[o] * (reward[o] + after[next_state[o]])
-                means[row - first] = mean
-                best = max(best, mean)
-            row = first
-            while means[row - first] < best - noise:
-                row += 1
-            rows[h, s] = row
-            here[s] = means[row - first]
-        here, after = after, here
-    return rows, after[:S]
+        best_means_layer(
+            h, 0, S, step_layer, pair_start, outcome_start, prob, next_state, reward, noise, values, rows, stop
+        )
+
+
+@compiled
+def best_means_layer(
+    h: int,
+    first_state: int,
+    end_state: int,
+    step_layer: Any,
+    pair_start: Any,
+    outcome_start: Any,
+    prob: Any,
+    next_state: Any,
+    reward: Any,
+    noise: float,
+    values: Any,
+    rows: Any,
+    stop: Any,
+) -> None:
+    """Some states of one layer. Of rows whose means differ by no more than ``noise`` the first is taken."""
+    node = step_layer[h] * rows.shape[1]
+    here, after = values[h % 2], values[(h + 1) % 2]
+    most_actions = 1
+    for s in range(first_state, end_state):
+        most_actions = max(most_actions, pair_start[node + s + 1] - pair_start[node + s])
+    means = np.empty(most_actions)
+    for s in range(first_state, end_state):
+        if stop[0] != 0:
+            return
+        first, end = pair_start[node + s], pair_start[node + s + 1]
+        best = -np.inf
+        for row in range(first, end):
+            mean = 0.0
+            for o in range(outcome_start[row], outcome_start[row + 1]):
+                mean += prob[o] * (reward[o] + after[next_state[o]])
+            means[row - first] = mean
+            best = max(best, mean)
+        row = first
+        while means[row - first] < best - noise:
+            row += 1
+        rows[h, s] = row
+        here[s] = means[row - first]
 
 
 @compiled

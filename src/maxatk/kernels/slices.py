@@ -1,18 +1,13 @@
 """Slices: one rollout with the best return so far held at ``m``, swept backwards on a lattice of returns.
 
-A slice is the one-rollout problem whose end pays a curve at ``max(m, G)``. Returns lie on a lattice, and ``g`` counts
-its steps: at step ``h`` it stands for the return ``kappa * (g + drift * h)``, where ``drift`` keeps numbers small even
-if all rewards are large. A state at a step needs only the *window* of ``g`` that can be reached and from which ``m``
-can still be beaten: below it the state is *idle*, and worth what the curve pays at ``m``.
+A slice is the one-rollout problem whose end pays a curve at ``max(m, G)``; its cells are those of ``windows``. All
+values lie in one buffer: first those of finished rollouts, by return; then, layer by layer, the window of each state
+with some idle cells before it. ``pad[h, s]`` is the first ``g`` of state ``s`` in layer ``h``, ``place[h, s]`` where
+the cell with ``g = 0`` lies. Slices at several ``m`` can be swept together: each cell then holds a value for each of
+them, side by side, and the inner loops are as many times longer.
 
-Slices at several ``m`` can be swept together: each cell then holds a value for each of them, side by side, and the
-inner loops are as many times longer. All values lie in one buffer: first those of finished rollouts, by return; then,
-layer by layer, the window of each state with some idle cells before it (the *pad*), so that whatever a row reaches
-lies in the buffer and the inner loops have no cases to tell apart. ``pad[h, s]`` is the first ``g`` of state ``s`` in
-layer ``h``, ``place[h, s]`` where the cell with ``g = 0`` lies. Layer ``H`` and next state ``S`` are finished rollouts.
-
-Every sweep looks at ``stop`` [1] between two states, and ends early where it is not 0: what it has filled by then is of
-no use.
+The states of a layer do not depend on each other, so any part of a layer can be swept by itself. Every sweep looks at
+``stop`` [1] between two states, and ends early where it is not 0: what it has filled by then is of no use.
 """
 
 from typing import Any, NamedTuple
@@ -20,137 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxatk.kernels.compiled import compiled
-
-NEVER = 2**30  # beyond any index: no state is reached with such a return
-WIDEST = NEVER // 4  # returns and shifts in lattice steps stay below, so that no sum of some leaves 32 bits
-FAR = 2**62  # beyond any return, drift included
-
-
-class Tables(NamedTuple):
-    """A problem on a lattice: its outcomes, and the returns with which states can be reached."""
-
-    step_layer: Any  # [H]
-    pair_start: Any  # [L * S + 1]
-    outcome_start: Any  # [N + 1]
-    prob: Any  # [T] each row sums to 1
-    next_state: Any  # [T] S where the rollout ends
-    reward: Any  # [T] kappa * (drift + jump + part)
-    jump: Any  # [T] whole lattice steps beyond the drift, rounded down
-    part: Any  # [T] what is left, 0 <= part < 1
-    drift: int  # lattice steps that every step adds beside its jump
-    most_left: Any  # [H + 1, S] jumps that can still be gained if the rollout is not cut short, rounded up
-    first: Any  # [H, S] the least return on the lattice with which a state can be reached
-    last: Any  # [H, S] the greatest; less than the least where it cannot be reached
-
-
-class Layout(NamedTuple):
-    """Where the cells of a slice lie in its buffer."""
-
-    low: Any  # [H, S] where the window starts
-    pad: Any  # [H, S] where the idle cells before it start
-    high: Any  # [H, S] where it ends, inclusively
-    place: Any  # [H + 1, S + 1] where the cell of return 0 lies
-
-
-@compiled
-def reachable(
-    step_layer: Any,
-    pair_start: Any,
-    outcome_start: Any,
-    next_state: Any,
-    jump: Any,
-    part: Any,
-    S: int,
-    h0: int,
-    start: Any,
-    stop: Any,
-) -> Any:
-    """The least and greatest return with which each state can be entered at each step, [H, S] twice.
-
-    Counted from a return of 0 in the ``start`` states at step ``h0``.
-    """
-    H = step_layer.shape[0]
-    first = np.full((H, S), NEVER, np.int32)
-    last = np.full((H, S), -NEVER, np.int32)
-    for s in start:
-        first[h0, s] = 0
-        last[h0, s] = 0
-    for h in range(h0, H - 1):
-        node = step_layer[h] * S
-        for s in range(S):
-            if stop[0] != 0:
-                return first, last
-            if first[h, s] > last[h, s]:
-                continue
-            for row in range(pair_start[node + s], pair_start[node + s + 1]):
-                for o in range(outcome_start[row], outcome_start[row + 1]):
-                    t = next_state[o]
-                    if t < S:
-                        up = jump[o] + (1 if part[o] > 0.0 else 0)
-                        first[h + 1, t] = min(first[h + 1, t], first[h, s] + jump[o])
-                        last[h + 1, t] = max(last[h + 1, t], last[h, s] + up)
-    return first, last
-
-
-@compiled
-def windows(tables: Tables, shift_low: int, shift_high: int, m: int, stop: Any) -> Any:
-    """The windows of a slice: ``low``, ``pad`` and ``high``, the sizes of the layers [H], the ranges of final returns.
-
-    The reachable returns are widened by the shifts. A window starts where ``m`` can be beaten. ``ends`` [H, 2] has the
-    least and the greatest return of rollouts that end with step ``h``, crossed where none does.
-    """
-    first, last, next_state, jump, part = tables.first, tables.last, tables.next_state, tables.jump, tables.part
-    H, S = first.shape
-    low = np.empty((H, S), np.int32)
-    pad = np.empty((H, S), np.int32)
-    high = np.empty((H, S), np.int32)
-    sizes = np.zeros(H, np.int64)
-    ends = np.empty((H, 2), np.int64)
-    for h in range(H):
-        ends[h, 0], ends[h, 1] = FAR, -FAR
-        for s in range(S):
-            beats = m - tables.drift * H - tables.most_left[h, s] + 1
-            low[h, s] = max(first[h, s] + shift_low, min(beats, NEVER))
-            pad[h, s] = low[h, s]
-            high[h, s] = last[h, s] + shift_high
-    for h in range(H):
-        node = tables.step_layer[h] * S
-        drift = tables.drift * (h + 1)
-        for s in range(S):
-            if stop[0] != 0:
-                return low, pad, high, sizes, ends
-            if low[h, s] > high[h, s]:
-                continue
-            for row in range(tables.pair_start[node + s], tables.pair_start[node + s + 1]):
-                for o in range(tables.outcome_start[row], tables.outcome_start[row + 1]):
-                    t = next_state[o]
-                    if t == S or h == H - 1:
-                        ends[h, 0] = min(ends[h, 0], low[h, s] + jump[o] + drift)
-                        ends[h, 1] = max(ends[h, 1], high[h, s] + jump[o] + drift + (1 if part[o] > 0.0 else 0))
-                    else:
-                        pad[h + 1, t] = min(pad[h + 1, t], low[h, s] + jump[o])
-        for s in range(S):
-            sizes[h] += max(high[h, s] - pad[h, s] + 1, 0)
-    return low, pad, high, sizes, ends
-
-
-@compiled
-def places(pad: Any, high: Any, layer_start: Any, end_place: Any, drift: int) -> Any:
-    """Where in the buffer the cell with ``g = 0`` of each state lies, [H + 1, S + 1]; finished rollouts come first.
-
-    ``end_place`` [H] is where a return of 0 would lie among rollouts that end with step ``h``.
-    """
-    H, S = pad.shape
-    place = np.empty((H + 1, S + 1), np.int64)
-    for h in range(H):
-        at = layer_start[h]
-        for s in range(S):
-            place[h, s] = at - pad[h, s]
-            at += max(high[h, s] - pad[h, s] + 1, 0)
-        place[h, S] = drift * h + end_place[max(h - 1, 0)]
-    for s in range(S + 1):
-        place[H, s] = drift * H + end_place[H - 1]
-    return place
+from maxatk.kernels.windows import Layout, Tables
 
 
 @compiled
@@ -267,17 +132,17 @@ def decide_layers(
     """
     H, S = layout.pad.shape
     for h in range(H - 1, -1, -1):
-        decide_layer(tables, layout, place, h, 0, S, idle_value, value, choice, stop)
+        decide_layer(tables, layout, h, 0, S, place, idle_value, value, choice, stop)
 
 
 @compiled
 def decide_layer(
     tables: Tables,
     layout: Layout,
-    choice_place: Any,
     h: int,
     first_state: int,
     end_state: int,
+    choice_place: Any,
     idle_value: float,
     value: Any,
     choice: Any,

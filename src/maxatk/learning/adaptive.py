@@ -15,8 +15,8 @@ import numpy as np
 
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.types import Bools, Ints
+from maxatk.learning.betting import betting_bound
 from maxatk.learning.learn import Learned
-from maxatk.learning.lemmas import betting_bound
 from maxatk.learning.optimism import upper_bound
 from maxatk.learning.risk import Risk, series
 from maxatk.learning.rows import RowLedger
@@ -120,7 +120,7 @@ class Adaptive:
                 mean, variance = float(ledger.returns.mean()), float(ledger.returns.var())
                 hope = min(mean + 2 * math.sqrt(variance / n), plan.upper)  # few trials say little about the mean
                 slack = epsilon - (upper - hope)
-                if slack <= 0 or log * (2 * variance / slack**2 + (hope - least) / slack) - n > room:
+                if slack <= 0 or log * (2 * variance / slack / slack + (hope - least) / slack) - n > room:
                     return lower
             more_returns = policy.best_returns(int(min(max(BATCH, n // 2), room)))
             ledger.returns = np.append(ledger.returns, more_returns)

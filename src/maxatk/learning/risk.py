@@ -50,10 +50,6 @@ class Risk:
         log = math.log(inverse.numerator) - math.log(inverse.denominator)
         return log + 4 * math.ulp(math.log(inverse.numerator) + math.log(inverse.denominator))
 
-    def accounts(self) -> dict[str, Fraction]:
-        """What every claim may fail with, by its name."""
-        return {claim: share.amount for claim, share in self._shares.items()}
-
 
 def series(n: int) -> Fraction:
     """``1/(n (n + 1))`` for ``n = 1, 2, ...``: shares that add up to 1, however many there are."""

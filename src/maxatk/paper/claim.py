@@ -1,17 +1,18 @@
 """What a claim of the paper becomes: checks with verdicts, tables, figures and numbers."""
 
-import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
+from scipy import stats
 
 T = TypeVar("T")
+Row: TypeAlias = Mapping[str, Any]  # what was computed for one case, by name
 
 
 class Verdict(StrEnum):
@@ -72,6 +73,15 @@ class Table:
     head: tuple[str, ...]
     rows: list[tuple[object, ...]]
 
+    @classmethod
+    def of(cls, caption: str, rows: Iterable[Row], columns: Mapping[str, str]) -> Self:
+        """The columns, by their heads: a name of what rows hold, or a text with such names, as in ``1/{n}``."""
+        return cls(
+            caption,
+            tuple(columns),
+            [tuple(row[what] if what in row else what.format_map(row) for what in columns.values()) for row in rows],
+        )
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -84,16 +94,13 @@ class Picture:
 
 @dataclass
 class Claim:
-    """A claim of the paper, recomputed."""
+    """A claim of the paper, recomputed. What it says, and how it was computed, is told in ``texts.toml``."""
 
     name: str
-    title: str
-    paper: str  # what the paper says, in our words
-    method: str  # what was computed, and how
-    letters: list[tuple[str, str]]  # the paper's letters and the code that stands for them
-    checks: list[Check] = field(default_factory=list[Check])
+    checks: list[Check]
     tables: list[Table] = field(default_factory=list[Table])
     pictures: list[Picture] = field(default_factory=list[Picture])
+    facts: dict[str, Any] = field(default_factory=dict[str, Any])  # what its text has in braces
     numbers: dict[str, Any] = field(default_factory=dict[str, Any])  # the same on every machine
     measured: dict[str, Any] = field(default_factory=dict[str, Any])  # seconds, and what depends on random streams
     seeds: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -131,6 +138,16 @@ def text(value: object) -> str:
     return str(value)
 
 
+def column(rows: Iterable[Row], name: str) -> list[float]:
+    """One number of every row, as it is drawn."""
+    return [float(row[name]) for row in rows]
+
+
+def only(rows: Iterable[Row], *names: str) -> list[dict[str, Any]]:
+    """These numbers of every row."""
+    return [{name: row[name] for name in names} for row in rows]
+
+
 def exponent(x: Sequence[float], y: Sequence[float]) -> float:
     """The slope of log y over log x: the exponent of a power law through the points."""
     return float(np.polyfit(np.log(np.asarray(x, float)), np.log(np.asarray(y, float)), 1)[0])
@@ -147,10 +164,5 @@ def seconds(run: Callable[[], object], repeats: int) -> float:
 
 
 def chance(failures: int, runs: int, confidence: float = 0.95) -> float:
-    """An upper confidence bound on a probability of failure (Clopper and Pearson), by bisection."""
-    low, high = failures / runs, 1.0
-    for _ in range(60):
-        p = (low + high) / 2
-        at_most = sum(math.comb(runs, j) * p**j * (1 - p) ** (runs - j) for j in range(failures + 1))
-        low, high = (p, high) if at_most > 1 - confidence else (low, p)
-    return high
+    """An upper confidence bound on a probability of failure (Clopper and Pearson)."""
+    return float(stats.beta.ppf(confidence, failures + 1, runs - failures)) if failures < runs else 1.0

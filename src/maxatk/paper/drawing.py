@@ -2,10 +2,12 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import maxatk as mk
+from maxatk.paper.claim import Row, column
 
 GREY, ORANGE, SKY, GREEN, PINK, BLUE, RED, _ = mk.figures.COLOURS
 STYLE = {
@@ -23,11 +25,12 @@ STYLE = {
 
 
 def require() -> None:
-    """Say at once if Matplotlib is missing."""
-    try:
-        import matplotlib  # noqa: F401  # pyright: ignore[reportUnusedImport]
-    except ImportError:
-        raise mk.MissingExtraError("the paper's figures need Matplotlib: pip install 'maxatk[plot]'") from None
+    """Say at once if what draws and writes the report is missing."""
+    for name in ("matplotlib", "jinja2"):
+        try:
+            import_module(name)
+        except ImportError:
+            raise mk.MissingExtraError(f"the paper's report needs {name}: pip install 'maxatk[plot]'") from None
 
 
 def style() -> Any:
@@ -42,9 +45,14 @@ def figure(columns: int = 1, width: float = 3.4, height: float = 2.7) -> tuple[A
     """A figure with a row of axes, each of so many inches."""
     from matplotlib.figure import Figure
 
-    found: Any = Figure(figsize=(width * columns, height), layout="constrained")
-    axes: Any = found.subplots(1, columns, squeeze=False)
-    return found, list(axes[0])
+    drawn: Any = Figure(figsize=(width * columns, height), layout="constrained")
+    axes: Any = drawn.subplots(1, columns, squeeze=False)
+    return drawn, list(axes[0])
+
+
+def line(ax: Any, rows: Sequence[Row], x: str, y: str, form: str = "-", **look: Any) -> None:
+    """Two columns of the rows against each other."""
+    ax.plot(column(rows, x), column(rows, y), form, **look)
 
 
 def diagram(mdp: mk.MDP, place: Mapping[int, tuple[float, float]]) -> Any:
@@ -53,55 +61,50 @@ def diagram(mdp: mk.MDP, place: Mapping[int, tuple[float, float]]) -> Any:
     All that is drawn is read from ``mdp``; only the places of the states are given. Actions with the same outcomes
     share an arrow.
     """
-    from matplotlib.figure import Figure
-
-    colours, styles = (BLUE, RED, GREEN), ("-", (0, (5, 2)), ":")
     names = mdp.action_names or tuple(str(a) for a in range(mdp.n_actions))
-    arrows: list[tuple[int, list[str], list[Any]]] = []
+    arrows: list[tuple[int, list[int], Any]] = []  # from which state, by which actions, what happens
     for s in place:
         alike: dict[tuple[Any, ...], list[int]] = {}
         for a in mdp.actions(0, s):
             alike.setdefault(tuple(mdp.exact_outcomes(0, s, a)), []).append(a)
-        arrows += [(s, [names[a] for a in actions], list(row)) for row, actions in alike.items()]
-    ends = [(s, who, outcome) for s, who, row in arrows for outcome in row if outcome.next_state is None]
-    low = min(y for _, y in place.values()) - 1.5
-    found: Any = Figure(figsize=(5.2, 1.05 * (max(y for _, y in place.values()) - low) + 0.5), layout="constrained")
-    ax: Any = found.subplots()
-    ax.set_axis_off()
+        arrows += [(s, actions, outcome) for row, actions in alike.items() for outcome in row]
+    ends = [outcome for _, _, outcome in arrows if outcome.next_state is None]
+    low, high = min(y for _, y in place.values()) - 1.5, max(y for _, y in place.values())
     middle = sum(x for x, _ in place.values()) / len(place)
-    spots = {id(o): (middle + 1.7 * (j - (len(ends) - 1) / 2), low) for j, (_, _, o) in enumerate(ends)}
-    for s, who, row in arrows:
-        for outcome in row:
-            to = spots[id(outcome)] if outcome.next_state is None else place[outcome.next_state]
-            if len(who) > 1:
-                colour, style, label = "black", "-", "any action"
-            else:
-                number = names.index(who[0])
-                colour, style, label = colours[number % 3], styles[number % 3], who[0]
-            if outcome.next_state is None:
-                label += f", {outcome.prob}" if outcome.prob != 1 else ""
-            else:
-                label += (f", {outcome.prob}" if outcome.prob != 1 else "") + f"\nreward {outcome.reward}"
-            ax.annotate(
-                "", to, place[s],
-                arrowprops={"arrowstyle": "-|>", "color": colour, "linestyle": style, "linewidth": 1.4,
-                            "shrinkA": 15, "shrinkB": 13},
-            )  # fmt: skip
-            x, y = (place[s][j] * 0.45 + to[j] * 0.55 for j in (0, 1))
-            ax.text(x, y, label, color=colour, ha="center", va="center", fontsize=8,
-                    bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # fmt: skip
-    for s, (x, y) in place.items():
-        name = mdp.state_names[s] if mdp.state_names else str(s)
-        ax.text(x, y, _symbol(name), ha="center", va="center", fontsize=10,
-                bbox={"boxstyle": "circle,pad=0.45", "facecolor": "white", "edgecolor": "black"})  # fmt: skip
-    for _, _, outcome in ends:
-        x, y = spots[id(outcome)]
-        ax.text(x, y, outcome.reward, ha="center", va="center", fontsize=10,
-                bbox={"boxstyle": "square,pad=0.35", "facecolor": "#eeeeee", "edgecolor": "black"})  # fmt: skip
+    spots = {id(o): (middle + 1.7 * (j - (len(ends) - 1) / 2), low) for j, o in enumerate(ends)}
+    drawn, (ax,) = figure(1, 5.2, 1.05 * (high - low) + 0.5)
+    ax.set_axis_off()
+    for s, actions, outcome in arrows:
+        to = spots[id(outcome)] if outcome.next_state is None else place[outcome.next_state]
+        _arrow(ax, place[s], to, outcome, names, actions)
+    for s, at in place.items():
+        _box(ax, at, _symbol(mdp.state_names[s] if mdp.state_names else str(s)), "circle,pad=0.45", "white")
+    for outcome in ends:
+        _box(ax, spots[id(outcome)], outcome.reward, "square,pad=0.35", "#eeeeee")
     xs = [x for x, _ in (*place.values(), *spots.values())]
-    ax.set_xlim(min(xs) - 0.7, max(xs) + 0.7)
-    ax.set_ylim(low - 0.4, max(y for _, y in place.values()) + 0.4)
-    return found
+    ax.set(xlim=(min(xs) - 0.7, max(xs) + 0.7), ylim=(low - 0.4, high + 0.4))
+    return drawn
+
+
+def _arrow(ax: Any, start: Any, end: Any, outcome: Any, names: Sequence[str], actions: list[int]) -> None:
+    """What an action may do; an end has its reward in its box."""
+    number = actions[0]
+    look: dict[str, Any] = {"color": (BLUE, RED, GREEN)[number % 3], "linestyle": ("-", (0, (5, 2)), ":")[number % 3]}
+    label = names[number]
+    if len(actions) > 1:
+        look, label = {"color": "black", "linestyle": "-"}, "any action"
+    label += f", {outcome.prob}" if outcome.prob != 1 else ""
+    label += f"\nreward {outcome.reward}" if outcome.next_state is not None else ""
+    arrow = {"arrowstyle": "-|>", "linewidth": 1.4, "shrinkA": 15, "shrinkB": 13, **look}
+    ax.annotate("", end, start, arrowprops=arrow)
+    x, y = (start[j] * 0.45 + end[j] * 0.55 for j in (0, 1))
+    ground = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+    ax.text(x, y, label, color=look["color"], ha="center", va="center", fontsize=8, bbox=ground)
+
+
+def _box(ax: Any, at: tuple[float, float], text: object, shape: str, colour: str) -> None:
+    box = {"boxstyle": shape, "facecolor": colour, "edgecolor": "black"}
+    ax.text(*at, text, ha="center", va="center", fontsize=10, bbox=box)
 
 
 def _symbol(name: str) -> str:
@@ -125,3 +128,9 @@ def doubling_ticks(ax: Any, values: Any, axis: str = "x") -> None:
 def power_line(ax: Any, x: Any, y: float, power: float, label: str) -> None:
     """A straight line of this slope on logarithmic axes, through ``y`` at the last ``x``."""
     ax.plot(x, [y * math.pow(v / x[-1], power) for v in x], color="black", linewidth=0.9, linestyle=":", label=label)
+
+
+def doubling_line(ax: Any, rows: Sequence[Row], x: str, y: str, label: str) -> None:
+    """What doubles with every unit of ``x``, through the last of the rows."""
+    at, last = column(rows, x), rows[-1]
+    ax.plot(at, [last[y] * 2.0 ** (v - at[-1]) for v in at], ":", color="black", linewidth=0.9, label=label)

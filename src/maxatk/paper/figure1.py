@@ -5,33 +5,25 @@ from fractions import Fraction
 
 import maxatk as mk
 from maxatk.paper import drawing
-from maxatk.paper.claim import Claim, Effort, Picture, Table, check, equal
+from maxatk.paper.claim import Check, Claim, Effort, Picture, Row, Table, check, equal
+from maxatk.paper.values import HALF, QUARTER, optimum, value
 
 K = 2
 SAFE, RISKY = 0, 1
+HEAD = ("γ", "optimum", "Markov", "gap", "printed adaptive value")
+SHOWN = [Fraction(x) for x in ("0", "1/100", "1/10", "1/8", "1/5", "1/4", "3/10", "2/5", "1/2", "3/4")]
 
 
-def optimum(gamma: Fraction) -> Fraction:
-    """The exact optimum over all policies."""
-    return mk.solve(mk.instances.figure1(gamma=gamma), K, solver=mk.Exact()).exact
-
-
-def best_markov(gamma: Fraction) -> Fraction:
+def best_markov(mdp: mk.MDP) -> Fraction:
     """The best of the four deterministic Markov policies: the objective is linear in each rollout's policy."""
-    mdp = mk.instances.figure1(gamma=gamma)
-    values = [
-        mk.evaluate(mdp, mk.MarkovPolicy([[[first]], [[second]]])).exact
-        for first, second in itertools.product((SAFE, RISKY), repeat=K)
-    ]
-    return max(value for value in values if value is not None)
+    pairs = itertools.product((SAFE, RISKY), repeat=K)
+    return max(value(mdp, mk.MarkovPolicy([[[first]], [[second]]])) for first, second in pairs)
 
 
 def described(gamma: Fraction) -> Fraction:
     """The value of the policy that the paper describes: safe, then risky if and only if that has paid."""
-    policy = mk.AdaptivePolicy(lambda i, h, s, best, g: RISKY if best >= Fraction(1, 2) else SAFE, k=K, horizon=1)
-    value = mk.evaluate(mk.instances.figure1(gamma=gamma), policy).exact
-    assert value is not None
-    return value
+    policy = mk.AdaptivePolicy(lambda i, h, s, best, g: RISKY if best >= HALF else SAFE, k=K, horizon=1)
+    return value(mk.instances.figure1(gamma=gamma), policy)
 
 
 def printed(gamma: Fraction) -> Fraction:
@@ -44,105 +36,78 @@ def corrected(gamma: Fraction) -> Fraction:
     return Fraction(5, 8) - gamma / 8 - gamma**2 / 2
 
 
+def case(gamma: Fraction) -> dict[str, Fraction]:
+    """All values at one gamma."""
+    mdp = mk.instances.figure1(gamma=gamma)
+    best, markov = optimum(mdp, K), best_markov(mdp)
+    return {"gamma": gamma, "optimum": best, "markov": markov, "printed": printed(gamma), "gap": best - markov}
+
+
 def run(effort: Effort) -> Claim:
     """Recompute Figure 1."""
     n = effort.pick(20, 100)
-    gammas = sorted({Fraction(j, n) for j in range(n + 1)} | {Fraction(1, 100), Fraction(1, 8)})
-    adaptive = {g: optimum(g) for g in gammas}
-    markov = {g: best_markov(g) for g in gammas}
-    gap = {g: adaptive[g] - markov[g] for g in gammas}
-    small = [g for g in gammas if g <= Fraction(1, 2)]
-    beyond = [g for g in gammas if g > Fraction(1, 2)]
-    widest = max(gammas, key=lambda g: gap[g])
-    quarter = Fraction(1, 4)
-    claim = Claim(
-        name="figure1",
-        title="Figure 1: Markov policies are not enough",
-        paper="One state, two tries. The safe action pays 1/2 but fails with probability γ; the risky one pays 1 with "
-        "probability 1/4. The best Markov policy plays each once and is worth 5/8 − 3γ/8; a policy that plays safe and "
-        "then gambles only if that has paid is worth more, for small γ.",
-        method="For every γ on a grid: the optimum over all policies by the exact planner, the best of all "
-        "deterministic Markov policies by exact evaluation of each, and the value of the described policy; all in "
-        "fractions.",
-        letters=[
-            ("a_s, a_r", "actions 0 and 1 of mk.instances.figure1(gamma)"),
-            ("γ", "gamma"),
-            ("K = 2", "k=2 in mk.solve"),
-            ("max over Π_hist", "mk.solve(mdp, 2, solver=mk.Exact()).exact"),
-            ("Π_M", "mk.MarkovPolicy"),
+    rows = [case(g) for g in sorted({Fraction(j, n) for j in range(n + 1)} | {Fraction(1, 100), Fraction(1, 8)})]
+    widest = max(rows, key=lambda r: r["gap"])
+    diagram = drawing.diagram(mk.instances.figure1(gamma=QUARTER), {0: (0.0, 0.0)})
+    return Claim(
+        "figure1",
+        checks=_checks(rows, widest),
+        tables=[
+            Table.of(
+                "Exact values. The printed formula is below the Markov value from γ = 1/4 on.",
+                [r for r in rows if r["gamma"] in SHOWN],
+                dict(zip(HEAD, ("gamma", "optimum", "markov", "gap", "printed"), strict=True)),
+            )
         ],
-    )
-    claim.checks = [
+        pictures=[
+            Picture("figure1_problem", diagram, "The problem, drawn from mk.instances.figure1(gamma=1/4): labels are "
+                    "probabilities, boxes final rewards."),
+            _picture(rows, widest),
+        ],
+        numbers={"rows": rows, "largest_gap": widest["gap"], "largest_gap_at": widest["gamma"]},
+    )  # fmt: skip
+
+
+def _checks(rows: list[dict[str, Fraction]], widest: Row) -> list[Check]:
+    small = [r for r in rows if r["gamma"] <= HALF]
+    beyond = [r for r in rows if r["gamma"] > HALF]
+    risky_twice = Fraction(7, 16)
+    return [
         check(
             f"value of the adaptive policy, at {len(small)} values of γ ≤ 1/2",
             paper="5/8 − γ(1/8 + γ)",
             ours="5/8 − γ/8 − γ²/2",
-            holds=all(adaptive[g] == described(g) == corrected(g) for g in small),
-            as_printed=all(adaptive[g] == printed(g) for g in small),
+            holds=all(r["optimum"] == described(r["gamma"]) == corrected(r["gamma"]) for r in small),
+            as_printed=all(r["optimum"] == r["printed"] for r in small),
         ),
         check(
-            f"best Markov value, at {len(small)} values of γ ≤ 1/2",
-            paper="5/8 − 3γ/8",
-            ours="5/8 − 3γ/8",
-            holds=all(markov[g] == Fraction(5, 8) - 3 * g / 8 for g in small),
+            f"best Markov value, at {len(small)} values of γ ≤ 1/2", paper="5/8 − 3γ/8", ours="5/8 − 3γ/8",
+            holds=all(r["markov"] == Fraction(5, 8) - 3 * r["gamma"] / 8 for r in small),
         ),
         check(
-            "adaptive beats Markov for small γ",
-            paper="small γ > 0",
-            ours="0 < γ < 1/2",
-            holds=all((gap[g] > 0) == (0 < g < Fraction(1, 2)) for g in gammas),
+            "adaptive beats Markov for small γ", paper="small γ > 0", ours="0 < γ < 1/2",
+            holds=all((r["gap"] > 0) == (0 < r["gamma"] < HALF) for r in rows),
         ),
-        equal("largest gap", ours=f"{gap[widest]} at γ = {widest}", right="1/32 at γ = 1/4"),
+        equal("largest gap", ours=f"{widest['gap']} at γ = {widest['gamma']}", right="1/32 at γ = 1/4"),
         check(
-            f"beyond γ = 1/2 ({len(beyond)} values): risky twice is optimal",
-            ours=Fraction(7, 16),
-            holds=all(adaptive[g] == markov[g] == Fraction(7, 16) for g in beyond),
+            f"beyond γ = 1/2 ({len(beyond)} values): risky twice is optimal", ours=risky_twice,
+            holds=all(r["optimum"] == r["markov"] == risky_twice for r in beyond),
         ),
-    ]
-    claim.tables = [
-        Table(
-            "Exact values. The printed formula is below the Markov value from γ = 1/4 on.",
-            ("γ", "optimum", "Markov", "gap", "printed adaptive value"),
-            [
-                (g, adaptive[g], markov[g], gap[g], printed(g))
-                for g in gammas
-                if g in {Fraction(x) for x in ("0", "1/100", "1/10", "1/8", "1/5", "1/4", "3/10", "2/5", "1/2", "3/4")}
-            ],
-        )
-    ]
-    picture, (left, right) = drawing.figure(2)
-    x = [float(g) for g in gammas]
-    left.plot(x, [float(adaptive[g]) for g in gammas], color=drawing.BLUE, label="adaptive: the optimum")
-    left.plot(x, [float(markov[g]) for g in gammas], color=drawing.ORANGE, linestyle="--", label="best Markov policy")
-    cut = [g for g in gammas if printed(g) >= Fraction(3, 10)]
-    left.plot(
-        [float(g) for g in cut], [float(printed(g)) for g in cut],
-        color=drawing.GREY, linestyle=":", label="adaptive, as printed",
-    )  # fmt: skip
-    left.set_xlabel("probability γ that the safe action fails")
-    left.set_ylabel("expected best of two")
+    ]  # fmt: skip
+
+
+def _picture(rows: list[dict[str, Fraction]], widest: Row) -> Picture:
+    figure, (left, right) = drawing.figure(2)
+    drawing.line(left, rows, "gamma", "optimum", color=drawing.BLUE, label="adaptive: the optimum")
+    drawing.line(left, rows, "gamma", "markov", "--", color=drawing.ORANGE, label="best Markov policy")
+    cut = [r for r in rows if r["printed"] >= Fraction(3, 10)]
+    drawing.line(left, cut, "gamma", "printed", ":", color=drawing.GREY, label="adaptive, as printed")
+    left.set(xlabel="probability γ that the safe action fails", ylabel="expected best of two")
     left.legend()
-    right.plot(x, [float(gap[g]) for g in gammas], color=drawing.BLUE)
-    right.plot([float(widest)], [float(gap[widest])], "o", color=drawing.BLUE)
-    right.annotate(str(gap[widest]), (float(widest), float(gap[widest])), (4, 4), textcoords="offset points")
-    right.set_xlabel("γ")
-    right.set_ylabel("what adaptivity adds")
-    right.set_ylim(-0.001, 0.037)
+    drawing.line(right, rows, "gamma", "gap", color=drawing.BLUE)
+    drawing.line(right, [widest], "gamma", "gap", "o", color=drawing.BLUE)
+    at = (float(widest["gamma"]), float(widest["gap"]))
+    right.annotate(str(widest["gap"]), at, (4, 4), textcoords="offset points")
+    right.set(xlabel="γ", ylabel="what adaptivity adds", ylim=(-0.001, 0.037))
     right.set_title("optimum − best Markov value", fontsize=9)
-    claim.pictures = [
-        Picture(
-            "figure1_problem",
-            drawing.diagram(mk.instances.figure1(gamma=quarter), {0: (0.0, 0.0)}),
-            "The problem, drawn from mk.instances.figure1(gamma=1/4): labels are probabilities, boxes final rewards.",
-        ),
-        Picture("figure1", picture, "Left: the value of two tries by γ. Right: what adaptivity adds."),
-    ]
-    claim.numbers = {
-        "rows": [
-            {"gamma": g, "optimum": adaptive[g], "markov": markov[g], "printed": printed(g), "gap": gap[g]}
-            for g in gammas
-        ],
-        "largest_gap": gap[widest],
-        "largest_gap_at": widest,
-    }
-    return claim
+    return Picture("figure1", figure, "Left: the value of two tries by γ. Right: what adaptivity adds.")

@@ -3,12 +3,17 @@
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
+
+from scipy import optimize
 
 import maxatk as mk
 from maxatk.paper import drawing
-from maxatk.paper.claim import Claim, Effort, Picture, Table, check, equal
+from maxatk.paper.claim import Check, Claim, Effort, Picture, Row, Table, check, equal
+from maxatk.paper.values import optimum, value
 
 MOST = 1000
+SHOWN = (2, 3, 4, 5, 10, 20, 50, 59, 100, 200, 500, 1000)
 
 
 def adaptive(K: int) -> Fraction:
@@ -40,142 +45,118 @@ def limit(mu: float) -> float:
 
 
 def best_mu() -> float:
-    """Where the limit is largest, by golden section."""
-    low, high, golden = 0.1, 0.9, (math.sqrt(5) - 1) / 2
-    while high - low > 1e-9:
-        a, b = high - golden * (high - low), low + golden * (high - low)
-        low, high = (low, b) if limit(a) > limit(b) else (a, high)
-    return (low + high) / 2
+    """Where the limit is largest."""
+    return float(optimize.minimize_scalar(lambda mu: -limit(mu), bounds=(0.1, 0.9), options={"xatol": 1e-9}).x)
 
 
 def all_markov_policies(K: int) -> Fraction:
     """The best Markov value by evaluating a policy for every ``W``."""
     mdp = mk.instances.proposition1(k=K)
-    values = [mk.evaluate(mdp, mk.MarkovPolicy([[[int(i >= W)]] for i in range(K)])).exact for W in range(K + 1)]
-    return max(value for value in values if value is not None)
+    return max(value(mdp, mk.MarkovPolicy([[[int(i >= W)]] for i in range(K)])) for W in range(K + 1))
+
+
+def ratios(effort: Effort) -> list[dict[str, Any]]:
+    """Both values, their ratio and how far that is from its limit, by K."""
+    rows: list[dict[str, Any]] = []
+    for K in effort.pick([*range(2, 101), 150, 200, 300, 500, 700, 1000], list(range(2, MOST + 1))):
+        above, below = adaptive(K), markov(K)
+        ratio = above / below
+        left = K * (limit(0.5) - float(ratio))
+        rows.append({"K": K, "adaptive": above, "markov": below, "times": ratio, "ratio": float(ratio), "left": left})
+        if K % 100 == 0:
+            effort.tell(f"ratio for K = {K} of {MOST}")
+    return rows
+
+
+def inside(K: int, effort: Effort) -> bool:
+    """Whether the proof's value lies in a narrow certified interval."""
+    effort.tell(f"certified interval at K = {K}")
+    plan = mk.solve(mk.instances.proposition1(k=K), K, solver=mk.Certified(tol=1e-10))
+    return Fraction(plan.lower) <= adaptive(K) <= Fraction(plan.upper)
 
 
 def run(effort: Effort) -> Claim:
     """Recompute Proposition 1."""
-    ks = list(range(2, MOST + 1))
-    if effort.quick:
-        ks = [*range(2, 101), 150, 200, 300, 500, 700, 1000]
-    above: dict[int, Fraction] = {}
-    below: dict[int, Fraction] = {}
-    for k in ks:
-        above[k], below[k] = adaptive(k), markov(k)
-        if k % 100 == 0:
-            effort.tell(f"ratio for K = {k} of {MOST}")
-    ratio = {K: above[K] / below[K] for K in ks}
-    exact_ks = list(range(2, effort.pick(60, 400) + 1))
-    planned = {K: mk.solve(mk.instances.proposition1(k=K), K, solver=mk.Exact()).exact for K in exact_ks}
-    large = effort.pick([200, 1000], list(range(450, MOST + 1, 50)))
-    inside: dict[int, bool] = {}
-    for k in large:
-        effort.tell(f"certified interval at K = {k}")
-        plan = mk.solve(mk.instances.proposition1(k=k), k, solver=mk.Certified(tol=1e-10))
-        inside[k] = Fraction(plan.lower) <= above[k] <= Fraction(plan.upper)
-    few = list(range(2, effort.pick(6, 10) + 1))
-    evaluated = {K: all_markov_policies(K) for K in few}
-    first = next(K for K in ks if ratio[K] > Fraction(124, 100))
+    rows = ratios(effort)
+    planned, evaluated = effort.pick(60, 400), effort.pick(6, 10)  # up to which K
+    intervals = {K: inside(K, effort) for K in effort.pick([200, 1000], list(range(450, MOST + 1, 50)))}
     mu = best_mu()
-    last = float(ratio[MOST])
-    claim = Claim(
-        name="proposition1",
-        title="Proposition 1: the price of not adapting",
-        paper="For every K ≥ 2 there is a problem where history-dependent policies earn at least 1.24 − O(1/K) times "
-        "what Markov policies earn: a safe action pays 1/K with probability 1/K, a risky one μ = 1/2 with probability "
-        "1/K². The proof's policy plays safe until it pays, then risky.",
-        method=f"Both values in exact arithmetic for {len(ks)} values of K from 2 to {MOST}: the proof's closed form, "
-        "and the largest over all numbers W of safe plays. That the closed form is the optimum is checked with the "
-        f"exact planner for K = 2..{exact_ks[-1]} and with certified intervals (width at most 1e-10) at larger K; that "
-        f"W is all that matters to Markov policies, by evaluating them for K = 2..{few[-1]}.",
-        letters=[
-            ("a_s, a_r", "actions 0 and 1 of mk.instances.proposition1(k, mu)"),
-            ("μ", "mu"),
-            ("α, β", "1 − 1/K and 1 − 1/K²"),
-            ("W", "the number of rollouts that play safe"),
+    first = next(r["K"] for r in rows if r["times"] > Fraction(124, 100))
+    return Claim(
+        "proposition1",
+        checks=[
+            *_ratio_checks(rows, first, mu),
+            check(
+                f"the proof's policy is optimal (K = 2..{planned} exactly, {len(intervals)} larger ones by intervals)",
+                paper="a lower bound", ours="the optimum",
+                holds=all(optimum(mk.instances.proposition1(k=K), K) == adaptive(K) for K in range(2, planned + 1))
+                and all(intervals.values()),
+            ),
+            check(
+                f"Markov value by evaluation, K = 2..{evaluated}", paper="max over W", ours="max over W",
+                holds=all(all_markov_policies(K) == markov(K) for K in range(2, evaluated + 1)),
+            ),
         ],
-    )
-    claim.checks = [
+        tables=[
+            Table.of(
+                "Values and ratio, computed in fractions and shown in decimals where these are long.",
+                [r for r in rows if r["K"] in SHOWN],
+                {"K": "K", "adaptive": "adaptive", "Markov": "markov", "ratio": "{ratio:.6f}",
+                 "K × (limit − ratio)": "{left:.4f}"},
+            )
+        ],
+        pictures=[_picture(rows, mu)],
+        facts={"count": len(rows), "most": MOST, "planned": planned, "evaluated": evaluated},
+        numbers={
+            "rows": [_number(r) for r in rows],
+            "limit": limit(0.5),
+            "best_mu": mu,
+            "best_limit": limit(mu),
+            "first_above_1.24": first,
+            "planned_exactly_up_to": planned,
+            "inside_certified_interval": intervals,
+        },
+    )  # fmt: skip
+
+
+def _ratio_checks(rows: list[dict[str, Any]], first: int, mu: float) -> list[Check]:
+    return [
         check(
-            "the ratio grows with K towards its limit",
-            paper="at least 1.24 − O(1/K)",
-            ours=f"{last:.6f} at K = {MOST}, limit {limit(0.5):.6f}",
-            holds=all(ratio[a] < ratio[b] for a, b in itertools.pairwise(ks))
-            and all(0 < K * (limit(0.5) - float(ratio[K])) < 1 for K in ks)
+            "the ratio grows with K towards its limit", paper="at least 1.24 − O(1/K)",
+            ours=f"{rows[-1]['ratio']:.6f} at K = {MOST}, limit {limit(0.5):.6f}",
+            holds=all(a["times"] < b["times"] for a, b in itertools.pairwise(rows))
+            and all(0 < r["left"] < 1 for r in rows)
             and limit(0.5) >= 1.24,
         ),
         equal("first K with a ratio above 1.24", ours=first, right=59),
         check(
-            "at K = 2 and μ = 1/2 there is a gap",
-            paper="any K ≥ 2",
-            ours=f"ratio {ratio[2]} at K = 2: μ > 1/K is needed",
-            holds=ratio[2] == 1 and all(ratio[K] > 1 for K in ks[1:]),
-            as_printed=ratio[2] > 1,
+            "at K = 2 and μ = 1/2 there is a gap", paper="any K ≥ 2",
+            ours=f"ratio {rows[0]['times']} at K = 2: μ > 1/K is needed",
+            holds=rows[0]["times"] == 1 and all(r["times"] > 1 for r in rows[1:]), as_printed=rows[0]["times"] > 1,
         ),
         check(
-            "best μ for large K",
-            paper="1/2",
-            ours=f"{mu:.6f}, limit {limit(mu):.6f}",
-            holds=limit(mu) > limit(0.5) and abs(limit(mu) - 1.248965998455226) < 1e-9,
-            tight=abs(mu - 0.5) < 1e-6,
+            "best μ for large K", paper="1/2", ours=f"{mu:.6f}, limit {limit(mu):.6f}",
+            holds=limit(mu) > limit(0.5) and abs(limit(mu) - 1.248965998455226) < 1e-9, tight=abs(mu - 0.5) < 1e-6,
         ),
-        check(
-            f"the proof's policy is optimal (K = 2..{exact_ks[-1]} exactly, {len(large)} larger ones by intervals)",
-            paper="a lower bound",
-            ours="the optimum",
-            holds=all(planned[K] == adaptive(K) for K in exact_ks) and all(inside.values()),
-        ),
-        check(
-            f"Markov value by evaluation, K = 2..{few[-1]}",
-            paper="max over W",
-            ours="max over W",
-            holds=all(evaluated[K] == below[K] for K in few),
-        ),
-    ]
-    shown = [K for K in (2, 3, 4, 5, 10, 20, 50, 59, 100, 200, 500, 1000) if K in ratio]
-    claim.tables = [
-        Table(
-            "Values and ratio, computed in fractions and shown in decimals where these are long.",
-            ("K", "adaptive", "Markov", "ratio", "K × (limit − ratio)"),
-            [
-                (K, above[K], below[K], f"{float(ratio[K]):.6f}", f"{K * (limit(0.5) - float(ratio[K])):.4f}")
-                for K in shown
-            ],
-        )
-    ]
-    picture, (left, right) = drawing.figure(2)
-    left.plot(ks, [float(ratio[K]) for K in ks], color=drawing.BLUE, label="μ = 1/2")
+    ]  # fmt: skip
+
+
+def _number(row: Row) -> dict[str, Any]:
+    """In fractions while they are short."""
+    values = {name: row[name] if row["K"] <= 30 else float(row[name]) for name in ("adaptive", "markov")}
+    return {"K": row["K"], "ratio": row["ratio"], **values}
+
+
+def _picture(rows: list[dict[str, Any]], mu: float) -> Picture:
+    figure, (left, right) = drawing.figure(2)
+    drawing.line(left, rows, "K", "ratio", color=drawing.BLUE, label="μ = 1/2")
     left.axhline(limit(0.5), color="black", linewidth=0.9, linestyle=":", label=f"limit {limit(0.5):.4f}")
     left.axhline(1.24, color=drawing.RED, linewidth=1, linestyle="--", label="the paper's 1.24")
-    left.set_xscale("log")
-    left.set_xlabel("rollouts K")
-    left.set_ylabel("adaptive / Markov")
+    left.set(xscale="log", xlabel="rollouts K", ylabel="adaptive / Markov")
     left.legend(loc="lower right")
-    grid = [0.02 + 0.96 * j / 200 for j in range(201)]
-    right.plot(grid, [limit(m) for m in grid], color=drawing.BLUE)
+    prizes = [0.02 + 0.96 * j / 200 for j in range(201)]
+    right.plot(prizes, [limit(m) for m in prizes], color=drawing.BLUE)
     right.plot([mu], [limit(mu)], "o", color=drawing.RED)
     right.annotate(f"best μ = {mu:.4f}", (mu, limit(mu)), (0, 6), textcoords="offset points", ha="center")
-    right.set_ylim(1, 1.28)
-    right.set_xlabel("prize μ of the risky action")
-    right.set_ylabel("limit of the ratio, K → ∞")
-    claim.pictures = [Picture("proposition1", picture, "Left: the ratio by K. Right: its limit by μ.")]
-    claim.numbers = {
-        "rows": [
-            {
-                "K": K,
-                "ratio": float(ratio[K]),
-                "adaptive": above[K] if K <= 30 else float(above[K]),
-                "markov": below[K] if K <= 30 else float(below[K]),
-            }
-            for K in ks
-        ],
-        "limit": limit(0.5),
-        "best_mu": mu,
-        "best_limit": limit(mu),
-        "first_above_1.24": first,
-        "planned_exactly_up_to": exact_ks[-1],
-        "inside_certified_interval": {str(K): yes for K, yes in inside.items()},
-    }
-    return claim
+    right.set(xlabel="prize μ of the risky action", ylabel="limit of the ratio, K → ∞", ylim=(1, 1.28))
+    return Picture("proposition1", figure, "Left: the ratio by K. Right: its limit by μ.")

@@ -1,15 +1,17 @@
 """Proposition 2: nothing is lost by remembering only (s, M, G). Every policy of many small problems, one by one."""
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 import maxatk as mk
 from maxatk.paper import drawing
-from maxatk.paper.claim import Claim, Effort, Picture, Table, check, text
+from maxatk.paper.claim import Claim, Effort, Picture, Table, check, column, text
+from maxatk.paper.values import HALF, optimum
 
-HALF = Fraction(1, 2)
+COUNTED = ("problems", "policies", "histories", "compressed", "missed", "split")
 Step = tuple[int, int, Fraction]  # state, action, reward
 History = tuple[tuple[tuple[Step, ...], ...], tuple[Step, ...], int]  # finished rollouts, the present one, the state
 
@@ -72,21 +74,22 @@ class Everything:
         return past, present, next_state
 
 
-def family(problems: Iterator[mk.MDP], k: int, effort: Effort, name: str) -> dict[str, Any]:
+def family(problems: Iterator[mk.MDP], k: int, effort: Effort, name: str) -> dict[str, int]:
     """Every problem of a family: how much there was, and how often the proposition failed."""
-    found: dict[str, Any] = {"problems": 0, "policies": 0, "histories": 0, "compressed": 0, "missed": 0, "split": 0}
+    counts = Counter[str]()
     for mdp in problems:
         everything = Everything(mdp, k)
-        optimum = mk.solve(mdp, k, solver=mk.Exact()).exact
-        found["problems"] += 1
-        found["policies"] += everything.policies
-        found["histories"] += everything.histories
-        found["compressed"] += len(everything.best)
-        found["missed"] += max(everything.values) != optimum
-        found["split"] += any(len(values) > 1 for values in everything.best.values())
-        if found["problems"] % 50 == 0:
-            effort.tell(f"{name}: {found['problems']} problems")
-    return found
+        counts += Counter(
+            problems=1,
+            policies=everything.policies,
+            histories=everything.histories,
+            compressed=len(everything.best),
+        )
+        counts["missed"] += max(everything.values) != optimum(mdp, k)
+        counts["split"] += any(len(values) > 1 for values in everything.best.values())
+        if counts["problems"] % 50 == 0:
+            effort.tell(f"{name}: {counts['problems']} problems")
+    return {what: counts[what] for what in COUNTED}
 
 
 def run(effort: Effort) -> Claim:
@@ -94,66 +97,51 @@ def run(effort: Effort) -> Claim:
     families = {
         "lotteries, K = 2": (lotteries(), 2),
         f"two states, {effort.pick(4, 6)} rows, K = 2": (two_states(effort.pick(2, 3)), 2),
+        **effort.pick({}, {"lotteries, K = 3": (lotteries(), 3)}),
     }
-    if not effort.quick:
-        families["lotteries, K = 3"] = (lotteries(), 3)
-    found = {name: family(problems, k, effort, name) for name, (problems, k) in families.items()}
-    total = {key: sum(row[key] for row in found.values()) for key in next(iter(found.values()))}
-    claim = Claim(
-        name="proposition2",
-        title="Proposition 2: compressed histories suffice",
-        paper="It is enough to know, beside the rollout and the step, the state, the best return M of the finished "
-        "rollouts and the return G of the present one: some deterministic policy on (s, M, G) is optimal among all "
-        "history-dependent policies.",
-        method="Whole families of small problems, each problem solved twice: by the exact planner, which knows only "
-        "(s, M, G), and by going through every deterministic policy on full histories, without a maximum inside the "
-        "recursion. The value of every full history is also compared with that of all others that have the same "
-        "(s, M, G). All in fractions.",
-        letters=[
-            ("Φ(history) = (s, M, G)", "state, best, so_far of Policy.action"),
-            ("Π_C", "what mk.solve searches (mk.AdaptivePolicy)"),
-            ("Π_hist", "mk.HistoryPolicy; here enumerated in proposition2.py"),
+    counts = {name: family(problems, k, effort, name) for name, (problems, k) in families.items()}
+    total = {what: sum(row[what] for row in counts.values()) for what in COUNTED}
+    return Claim(
+        "proposition2",
+        checks=[
+            check(
+                f"optimum of {total['problems']} problems, over {text(total['policies'])} history-dependent policies",
+                paper="Π_C attains it",
+                ours=f"attained in {total['problems'] - total['missed']} of {total['problems']}",
+                holds=total["missed"] == 0,
+            ),
+            check(
+                f"the value of a history depends on (s, M, G) alone, {text(total['histories'])} histories",
+                paper="always",
+                ours=f"{total['problems'] - total['split']} of {total['problems']} problems",
+                holds=total["split"] == 0,
+            ),
         ],
-    )
-    claim.checks = [
-        check(
-            f"optimum of {total['problems']} problems, over {text(total['policies'])} history-dependent policies",
-            paper="Π_C attains it",
-            ours=f"attained in {total['problems'] - total['missed']} of {total['problems']}",
-            holds=total["missed"] == 0,
-        ),
-        check(
-            f"the value of a history depends on (s, M, G) alone, {text(total['histories'])} histories",
-            paper="always",
-            ours=f"{total['problems'] - total['split']} of {total['problems']} problems",
-            holds=total["split"] == 0,
-        ),
-    ]
-    claim.tables = [
-        Table(
-            "What was enumerated.",
-            ("family", "problems", "policies", "full histories", "compressed histories", "optimum missed"),
-            [
-                (name, r["problems"], r["policies"], r["histories"], r["compressed"], r["missed"])
-                for name, r in found.items()
-            ],
-        )
-    ]
-    picture, (ax,) = drawing.figure(1, 4.6)
-    at = range(len(found))
-    for shift, key, colour, label in (
+        tables=[
+            Table.of(
+                "What was enumerated.",
+                [{"family": name, **row} for name, row in counts.items()],
+                {"family": "family", "problems": "problems", "policies": "policies", "full histories": "histories",
+                 "compressed histories": "compressed", "optimum missed": "missed"},
+            )
+        ],
+        pictures=[_picture(counts)],
+        numbers={**counts, "total": total},
+    )  # fmt: skip
+
+
+def _picture(counts: dict[str, dict[str, int]]) -> Picture:
+    figure, (ax,) = drawing.figure(1, 4.6)
+    at = range(len(counts))
+    for shift, what, colour, label in (
         (-0.27, "policies", drawing.ORANGE, "policies"),
         (0.0, "histories", drawing.SKY, "full histories"),
         (0.27, "compressed", drawing.BLUE, "compressed histories (s, M, G)"),
     ):
-        ax.bar([x + shift for x in at], [r[key] for r in found.values()], 0.25, color=colour, label=label)
-    ax.set_yscale("log")
-    ax.set_xticks(list(at), [f"{name}\n{r['problems']} problems" for name, r in found.items()])
-    ax.set_ylabel("how many, over all problems")
+        ax.bar([x + shift for x in at], column(counts.values(), what), 0.25, color=colour, label=label)
+    ax.set(yscale="log", ylabel="how many, over all problems")
+    ax.set_xticks(list(at), [f"{name}\n{row['problems']} problems" for name, row in counts.items()])
     ax.margins(y=0.35)
     ax.legend()
-    claim.pictures = [
-        Picture("proposition2", picture, "What the enumeration went through, and what a planner has to remember.")
-    ]
-    claim.numbers = {**found, "total": total}
-    return claim
+    caption = "What the enumeration went through, and what a planner has to remember."
+    return Picture("proposition2", figure, caption)

@@ -12,8 +12,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 import maxatk as mk
 from maxatk.paper import (
     drawing,
@@ -29,6 +27,7 @@ from maxatk.paper import (
     theorem4,
 )
 from maxatk.paper.claim import Check, Claim, Effort, Verdict, tally
+from maxatk.show.progress import reporter
 
 CLAIMS: dict[str, Callable[[Effort], Claim]] = {
     "figure1": figure1.run,
@@ -104,12 +103,13 @@ def reproduce(
     }
     claims: list[Claim] = []
     vectors: dict[str, bytes] = {}
-    with _reporter(progress) as tell, _interrupts() as stop_if_asked, drawing.style():
+    with reporter(progress, "starting", str) as told, _interrupts() as stop_if_asked, drawing.style():
         for name in names:
 
             def at(what: str, name: str = name) -> None:
                 stop_if_asked()
-                tell(f"{name} ({names.index(name) + 1} of {len(names)}): {what}")
+                if told:
+                    told(f"{name} ({names.index(name) + 1} of {len(names)}): {what}")
 
             at("starting")
             started = time.perf_counter()
@@ -121,17 +121,6 @@ def reproduce(
             vectors |= report.draw(folder, claim)
             report.write(folder, claims, run, vectors)
     return Reproduction(folder, tuple(claims), time.perf_counter() - began)
-
-
-@contextmanager
-def _reporter(progress: bool | Callable[[str], None]) -> Generator[Callable[[str], None]]:
-    if callable(progress):
-        yield progress
-    elif progress:
-        with Console(stderr=True, markup=False, highlight=False).status("starting") as line:
-            yield lambda what: line.update(what)
-    else:
-        yield lambda what: None
 
 
 @contextmanager

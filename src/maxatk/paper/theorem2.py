@@ -3,16 +3,17 @@
 import itertools
 import math
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import maxatk as mk
 from maxatk.paper import drawing
-from maxatk.paper.claim import Claim, Effort, Picture, Table, check, seconds
+from maxatk.paper.claim import Check, Claim, Effort, Picture, Table, check, column, seconds
 
 SEED = 2
-SAFE, PLUS, MINUS = 0, 1, 2
+PLUS, MINUS = 1, 2  # actions; 0 is safe
 TOL = 1e-3  # what the certified planner is asked for
 
 
@@ -29,24 +30,32 @@ def gap(weights: list[int], target: int, k: int = 1) -> tuple[Fraction, Fraction
 
     With ``k = 1`` the safe return is an incumbent; with ``k = 2`` it is what the first of two rollouts has brought.
     """
-    mdp = mk.instances.subset_sum(weights, target)
-    C = target + 5 + sum(weights)
-    in_hand = Fraction(1 + target, C)
+    mdp, in_hand, beta = reduction(weights, target)
     plan = mk.solve(mdp, 1, best_so_far=in_hand, solver=mk.Exact()) if k == 1 else mk.solve(mdp, 2, solver=mk.Exact())
     values = plan.policy.action_values(rollout=k - 1, step=0, state=0, best=in_hand, so_far=0)
-    return values[MINUS] - values[PLUS], Fraction(1, 16 * C * 2 ** len(weights))
+    return values[MINUS] - values[PLUS], beta
+
+
+def reduction(weights: list[int], target: int) -> tuple[mk.MDP, Fraction, Fraction]:
+    """The theorem's problem, its safe return ``(1 + L)/C``, and ``β``."""
+    C = target + 5 + sum(weights)
+    return (
+        mk.instances.subset_sum(weights, target),
+        Fraction(1 + target, C),
+        Fraction(1, 16 * C * 2 ** len(weights)),
+    )
 
 
 def instances(count: int) -> list[tuple[list[int], int]]:
     """Random instances of 1 to 8 weights, every other with a target that some of them do sum to."""
     rng = np.random.default_rng(SEED)
-    found: list[tuple[list[int], int]] = []
+    drawn: list[tuple[list[int], int]] = []
     for j in range(count):
         weights = [int(w) for w in rng.integers(1, 30, size=1 + j % 8)]
         chosen = rng.random(len(weights)) < 0.5
         target = sum(w for w, yes in zip(weights, chosen, strict=True) if yes) if j % 2 else 0
-        found.append((weights, target or int(rng.integers(1, sum(weights) + 4))))
-    return found
+        drawn.append((weights, target or int(rng.integers(1, sum(weights) + 4))))
+    return drawn
 
 
 def explosion(effort: Effort) -> list[dict[str, Any]]:
@@ -54,27 +63,19 @@ def explosion(effort: Effort) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for n in range(2, effort.pick(11, 15) + 1):
         effort.tell(f"time against n: {n}")
-        weights = [2**j for j in range(n)]
-        target = sum(weights) // 2
-        mdp = mk.instances.subset_sum(weights, target)
-        C = target + 5 + sum(weights)
-        in_hand = Fraction(1 + target, C)
-        solvers: dict[str, Any] = {
-            "exact": mk.Exact(max_histories=10**6),
-            "certified": mk.Certified(tol=TOL, threads=1),
-        }
-        exact, certified = (mk.solve(mdp, 1, best_so_far=in_hand, solver=s) for s in solvers.values())
+        mdp, in_hand, beta = reduction([2**j for j in range(n)], (2**n - 1) // 2)
+        exactly = partial(mk.solve, mdp, 1, best_so_far=in_hand, solver=mk.Exact(max_histories=10**6))
+        certify = partial(mk.solve, mdp, 1, best_so_far=in_hand, solver=mk.Certified(tol=TOL, threads=1))
+        plan, certified = exactly(), certify()
         rows.append(
             {
                 "n": n,
-                "histories": int(exact.stats["histories"]),
-                "beta": Fraction(1, 16 * C * 2**n),
+                "histories": int(plan.stats["histories"]),
+                "beta": float(beta),
                 "width": certified.gap,
-                "inside": certified.lower <= exact.exact <= certified.upper,
-                **{
-                    name: seconds(lambda s=s, m=mdp, b=in_hand: mk.solve(m, 1, best_so_far=b, solver=s), repeats)
-                    for (name, s), repeats in zip(solvers.items(), (2, 5), strict=True)
-                },
+                "inside": certified.lower <= plan.exact <= certified.upper,
+                "exact": seconds(exactly, 2),
+                "certified": seconds(certify, 5),
             }
         )
     return rows
@@ -83,144 +84,115 @@ def explosion(effort: Effort) -> list[dict[str, Any]]:
 def run(effort: Effort) -> Claim:
     """Recompute Theorem 2."""
     mk.solve(mk.instances.subset_sum(), 1, best_so_far=0.1, solver=mk.Certified(tol=0.1))  # compile before measuring
-    rows: list[tuple[bool, Fraction, Fraction]] = []
-    for j, (weights, target) in enumerate(instances(effort.pick(200, 1000))):
-        rows.append((solvable(weights, target), *gap(weights, target)))
+    rows: list[dict[str, Any]] = []
+    small = [(list(w), L) for w in itertools.combinations_with_replacement(range(1, 4), 3) for L in range(1, 12)]
+    for j, (weights, target) in enumerate([*instances(effort.pick(200, 1000)), *small]):
+        difference, beta = gap(weights, target)
+        rows.append({"yes": solvable(weights, target), "gap": difference / beta})
         if j % 50 == 49:
             effort.tell(f"{j + 1} instances decided")
-    small = [(list(w), L) for w in itertools.combinations_with_replacement(range(1, 4), 3) for L in range(1, 12)]
-    rows += [(solvable(w, L), *gap(w, L)) for w, L in small]
     both = all(gap(w, L, k=1) == gap(w, L, k=2) for w, L in small[:: effort.pick(8, 1)])
-    yes, no = [r for r in rows if r[0]], [r for r in rows if not r[0]]
-    right = sum((q > 0) == answer for answer, q, _ in rows)
-    strict = sum((q >= -beta) == answer for answer, q, beta in rows)  # the printed rule: a within β of the others
+    yes, no = [r["gap"] for r in rows if r["yes"]], [r["gap"] for r in rows if not r["yes"]]
+    numbers = {
+        "instances": len(rows),
+        "yes": len(yes),
+        "right": sum((r["gap"] > 0) == r["yes"] for r in rows),
+        "right_by_the_printed_rule": sum((r["gap"] >= -1) == r["yes"] for r in rows),  # a⁻ within β of the others
+        "least_yes_gap_in_beta": min(yes),
+        "largest_no_gap_in_beta": max(no),
+        "no_gaps_of_just_minus_beta": no.count(Fraction(-1)),
+    }
     steps = explosion(effort)
-    least_yes, most_no = min(q / b for _, q, b in yes), max(q / b for _, q, b in no)
-    exact, certified = (
-        math.exp(np.polyfit([r["n"] for r in steps[-6:]], np.log([r[key] for r in steps[-6:]]), 1)[0])
-        for key in ("exact", "certified")
-    )
-    claim = Claim(
-        name="theorem2",
-        title="Theorem 2: exact planning is hard",
-        paper="Subset-Sum reduces to exact planning with two rollouts: after a safe first rollout, action a⁻ is better "
-        "than a⁺ by at least β if some of the weights sum to L, and worse by at least β if not, with β = 2⁻ⁿ/(16C).",
-        method=f"{len(rows)} instances ({len(small)} of them all those with three weights up to 3 and L up to 11, the "
-        "others random), each decided by the exact planner's values of a⁻ and a⁺ and by summing subsets; both gaps in "
-        "units of β, in fractions. Then weights 1, 2, 4, ..., whose sums all differ: how long exact planning takes as "
-        f"n grows, and how long the certified planner takes for a width of {TOL:g}, which cannot see β.",
-        letters=[
-            ("w_1..w_n, L", "weights, target of mk.instances.subset_sum"),
-            ("a^safe, a⁺, a⁻", "actions 0, 1, 2 in state 0"),
-            ("C, η, β", "L + 5 + Σw, 2⁻ⁿ/8, 2⁻ⁿ/(16C)"),
-            ("Q⁺, Q⁻", "policy.action_values(rollout, 0, state 0, best=(1+L)/C)[1], [2]"),
+    return Claim(
+        "theorem2",
+        checks=[*_gap_checks(numbers, both), *_time_checks(steps)],
+        tables=[
+            Table.of(
+                "Weights 1, 2, 4, ..., 2^(n−1).",
+                steps,
+                {"n": "n", "histories": "histories", "exact, seconds": "{exact:.3g}",
+                 "certified, seconds": "{certified:.3g}", "certified width": "{width:.1e}", "β": "{beta:.1e}"},
+            )
         ],
+        pictures=[_picture(yes, no, steps)],
+        facts={"instances": len(rows), "small": len(small), "tol": f"{TOL:g}"},
+        numbers={**numbers, "histories": {str(r["n"]): r["histories"] for r in steps}},
+        measured={"steps": [{name: float(x) for name, x in r.items()} for r in steps]},
         seeds={"instances": SEED},
+    )  # fmt: skip
+
+
+def _gap_checks(numbers: dict[str, Any], both: bool) -> list[Check]:
+    count, yes, right, by_rule = (numbers[n] for n in ("instances", "yes", "right", "right_by_the_printed_rule"))
+    least, most = numbers["least_yes_gap_in_beta"], numbers["largest_no_gap_in_beta"]
+    return [
+        check(
+            f"{count} instances decided by planning ({yes} yes, {count - yes} no)", paper="always right",
+            ours=f"{right} of {count}", holds=right == count,
+        ),
+        check("least gap of a yes-instance", paper="at least β", ours=f"{float(least):.4g} β", holds=least >= 1),
+        check("largest gap of a no-instance", paper="at most −β", ours=f"{float(most):.4g} β", holds=most <= -1),
+        check(
+            "the rule 'a⁻ is within β of a⁺'", paper="decides",
+            ours=f"wrong in {count - by_rule}: gaps of just −β occur; the threshold must be below β",
+            holds=by_rule < count and most == -1 and right == count, as_printed=by_rule == count,
+        ),
+        check(
+            "the same with an incumbent as with a played first rollout", paper="one history",
+            ours="equal" if both else "different", holds=both,
+        ),
+    ]  # fmt: skip
+
+
+def _time_checks(steps: list[dict[str, Any]]) -> list[Check]:
+    last = steps[-1]
+    more = last["histories"] / steps[-2]["histories"]
+    by_exact, by_certified = (
+        math.exp(np.polyfit(column(steps[-6:], "n"), np.log(column(steps[-6:], name)), 1)[0])
+        for name in ("exact", "certified")
     )
-    claim.checks = [
+    return [
         check(
-            f"{len(rows)} instances decided by planning ({len(yes)} yes, {len(no)} no)",
-            paper="always right",
-            ours=f"{right} of {len(rows)}",
-            holds=right == len(rows),
+            "histories of the exact planner grow like 2ⁿ", paper="exponential, unless P = NP",
+            ours=f"{more:.3f} times per weight", holds=abs(more - 2) < 0.05,
         ),
         check(
-            "least gap of a yes-instance", paper="at least β", ours=f"{float(least_yes):.4g} β", holds=least_yes >= 1
-        ),
-        check("largest gap of a no-instance", paper="at most −β", ours=f"{float(most_no):.4g} β", holds=most_no <= -1),
-        check(
-            "the rule 'a⁻ is within β of a⁺'",
-            paper="decides",
-            ours=f"wrong in {len(rows) - strict}: gaps of just −β occur; the threshold must be below β",
-            holds=strict < len(rows) and most_no == -1 and right == len(rows),
-            as_printed=strict == len(rows),
-        ),
-        check(
-            "the same with an incumbent as with a played first rollout",
-            paper="one history",
-            ours="equal" if both else "different",
-            holds=both,
-        ),
-        check(
-            "histories of the exact planner grow like 2ⁿ",
-            paper="exponential, unless P = NP",
-            ours=f"{steps[-1]['histories'] / steps[-2]['histories']:.3f} times per weight",
-            holds=abs(steps[-1]["histories"] / steps[-2]["histories"] - 2) < 0.05,
-        ),
-        check(
-            "processor time, with every further weight",
-            paper="polynomial to within ε",
-            ours=f"exact × {exact:.2f}, certified × {certified:.2f}",
-            holds=exact > 1.5 and certified < 1.4 and all(r["inside"] for r in steps),
+            "processor time, with every further weight", paper="polynomial to within ε",
+            ours=f"exact × {by_exact:.2f}, certified × {by_certified:.2f}",
+            holds=by_exact > 1.5 and by_certified < 1.4 and all(r["inside"] for r in steps),
         ),
         check(
             "what that costs: certified width against β",
-            ours=f"{steps[-1]['width'] / float(steps[-1]['beta']):.1e} β at n = {steps[-1]['n']}",
-            holds=steps[-1]["width"] <= TOL and steps[-1]["width"] > float(steps[-1]["beta"]),
+            ours=f"{last['width'] / last['beta']:.1e} β at n = {last['n']}",
+            holds=last["beta"] < last["width"] <= TOL,
         ),
-    ]
-    claim.tables = [
-        Table(
-            "Weights 1, 2, 4, ..., 2^(n−1).",
-            ("n", "histories", "exact, seconds", "certified, seconds", "certified width", "β"),
-            [
-                (
-                    *(r["n"], r["histories"], f"{r['exact']:.3g}", f"{r['certified']:.3g}"),
-                    *(f"{r['width']:.1e}", f"{float(r['beta']):.1e}"),
-                )
-                for r in steps
-            ],
-        )
-    ]
-    claim.pictures = [
-        Picture(
-            "theorem2",
-            _picture(yes, no, steps),
-            "Left: the gaps of all instances in units of β, none between −1 and 1. Middle: time against n. Right: what "
-            "the certified planner's interval can see, against what deciding takes; up to n = 5 all returns fit on its "
-            "lattice, and it is exact.",
-        )
-    ]
-    claim.numbers = {
-        "instances": len(rows),
-        "yes": len(yes),
-        "right": right,
-        "right_by_the_printed_rule": strict,
-        "least_yes_gap_in_beta": least_yes,
-        "largest_no_gap_in_beta": most_no,
-        "no_gaps_of_just_minus_beta": sum(q == -b for _, q, b in no),
-        "histories": {str(r["n"]): r["histories"] for r in steps},
-    }
-    claim.measured = {"steps": [{key: float(value) for key, value in r.items()} for r in steps]}
-    return claim
+    ]  # fmt: skip
 
 
-def _picture(yes: list[Any], no: list[Any], steps: list[dict[str, Any]]) -> Any:
-    picture, (left, middle, right) = drawing.figure(3, 2.9, 2.6)
-    bins = np.geomspace(1, max(float(q / b) for _, q, b in yes) * 1.2, 24)
-    for found, sign, colour, label in ((yes, 1, drawing.BLUE, "yes"), (no, -1, drawing.ORANGE, "no")):
-        counts, edges = np.histogram([sign * float(q / b) for _, q, b in found], bins)
+def _picture(yes: list[Fraction], no: list[Fraction], steps: list[dict[str, Any]]) -> Picture:
+    figure, (left, middle, right) = drawing.figure(3, 2.9, 2.6)
+    bins = np.geomspace(1, float(max(yes)) * 1.2, 24)
+    for gaps, sign, colour, label in ((yes, 1, drawing.BLUE, "yes"), (no, -1, drawing.ORANGE, "no")):
+        counts, edges = np.histogram([sign * float(q) for q in gaps], bins)
         left.bar(sign * edges[:-1], counts, sign * np.diff(edges), align="edge", color=colour, label=label)
     left.axvspan(-1, 1, color="#dddddd")
     left.text(0, 0.5, "none", ha="center", transform=left.get_xaxis_transform(), fontsize=8)
     left.set_xscale("symlog", linthresh=1, linscale=0.5)
     left.set_xticks([-1, 1, 10, 100], ["−1", "1", "10", "100"])
-    left.set_xlabel("(Q⁻ − Q⁺) / β")
-    left.set_ylabel("instances")
+    left.set(xlabel="(Q⁻ − Q⁺) / β", ylabel="instances")
     left.legend(loc="upper right")
-    n = [r["n"] for r in steps]
-    middle.plot(n, [r["exact"] for r in steps], "s-", color=drawing.RED, label="exact")
-    middle.plot(n, [r["certified"] for r in steps], "o-", color=drawing.BLUE, label=f"certified, width {TOL:g}")
-    middle.plot(n, [steps[-1]["exact"] * 2.0 ** (x - n[-1]) for x in n], ":", color="black", linewidth=0.9, label="2ⁿ")
-    middle.set_yscale("log")
-    middle.set_xlabel("weights n")
-    middle.set_ylabel("seconds")
+    drawing.line(middle, steps, "n", "exact", "s-", color=drawing.RED, label="exact")
+    drawing.line(middle, steps, "n", "certified", "o-", color=drawing.BLUE, label=f"certified, width {TOL:g}")
+    drawing.doubling_line(middle, steps, "n", "exact", label="2ⁿ")
+    middle.set(yscale="log", xlabel="weights n", ylabel="seconds")
     middle.legend()
-    right.plot(n, [r["width"] for r in steps], "o-", color=drawing.BLUE, label="certified width")
-    right.plot(n, [float(r["beta"]) for r in steps], "s-", color=drawing.RED, label="β: what deciding takes")
-    right.set_yscale("log")
-    right.set_ylim(1e-15, 1)
-    right.set_xlabel("weights n")
-    right.set_ylabel("in units of the return")
+    drawing.line(right, steps, "n", "width", "o-", color=drawing.BLUE, label="certified width")
+    drawing.line(right, steps, "n", "beta", "s-", color=drawing.RED, label="β: what deciding takes")
+    right.set(yscale="log", ylim=(1e-15, 1), xlabel="weights n", ylabel="in units of the return")
     right.legend(loc="upper right")
-    return picture
+    caption = (
+        "Left: the gaps of all instances in units of β, none between −1 and 1. Middle: time against n. Right: what "
+        "the certified planner's interval can see, against what deciding takes; up to n = 5 all returns fit on its "
+        "lattice, and it is exact."
+    )
+    return Picture("theorem2", figure, caption)

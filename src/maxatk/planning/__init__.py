@@ -3,6 +3,7 @@
 from maxatk.planning.certified import Certified
 from maxatk.planning.certified_plan import CertifiedPlan, load_plan
 from maxatk.planning.exact import Exact, ExactPlan
+from maxatk.planning.many import solve_many
 from maxatk.planning.midpoint import Midpoint
 from maxatk.planning.plan import Plan, Progress, Solver, Status
 from maxatk.planning.solve import solve
@@ -19,4 +20,5 @@ __all__ = [
     "Status",
     "load_plan",
     "solve",
+    "solve_many",
 ]

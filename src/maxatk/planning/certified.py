@@ -14,6 +14,7 @@ the mean in every rollout.
 import math
 import time
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -26,12 +27,14 @@ from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.returns import floats_around
 from maxatk.base.stopping import StoppedError
 from maxatk.base.workers import Workers
+from maxatk.engines.crew import Crew
 from maxatk.planning.certified_plan import Certificate, CertifiedPlan
 from maxatk.planning.curves import Bounds, Curve, Curves, build, distance, from_knots, identity
+from maxatk.planning.elsewhere import Elsewhere
 from maxatk.planning.floor import repeated_mean
 from maxatk.planning.lattice import Lattice, RealLattice, WholeLattice, common_step, returns_apart
 from maxatk.planning.plan import Progress, Reporter, Status
-from maxatk.planning.sweeper import Cores, Sweeper, last_rollout, solve_slices
+from maxatk.planning.sweeper import DEVICES, Sweeper, last_rollout, solve_slices, sweeper_on
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
 
@@ -50,13 +53,19 @@ class Certified:
             possible return and the value of a single rollout.
         time_limit: seconds after which the best interval so far is returned.
         max_memory: bytes that the tables of slices may take together; by default half of the memory that there is.
-        threads: how many slices are swept at once; by default one per core. Results do not depend on it.
+        threads: how many threads sweep; by default one per core. Results do not depend on it.
+        device: ``"cpu"``, ``"gpu"`` for the first CUDA device (extra ``gpu``), or ``"auto"`` for a GPU if there is one.
+            On a GPU ``max_memory`` is that of the device, by default nine tenths of what is free.
+        executor: any :class:`concurrent.futures.Executor`, such as :class:`maxatk.engines.Ray`: slices are swept by its
+            workers, each on the device. What workers lose is swept here. Results do not depend on it.
     """
 
     tol: float | None = None
     time_limit: float | None = None
     max_memory: float | None = None
     threads: int | None = None
+    device: str = "cpu"
+    executor: Executor | None = None
 
     def __post_init__(self) -> None:
         for name in ("tol", "time_limit", "max_memory"):
@@ -65,13 +74,20 @@ class Certified:
                 raise InputError(f"{name} must not be negative, but is {value}")
         if self.threads is not None:
             checks.integer(self.threads, "threads", least=1)
+        if self.device not in DEVICES:
+            raise InputError(f"device must be one of {', '.join(map(repr, DEVICES))}, not {checks.shown(self.device)}")
+        if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
+            raise InputError(f"executor must be a concurrent.futures.Executor, not {checks.shown(self.executor)}")
 
     def solve(self, mdp: MDP, objective: Objective, progress: Reporter | None = None) -> CertifiedPlan:
         """Plan ``mdp`` for ``objective``; ``progress`` is as :func:`maxatk.solve` hands it."""
-        memory = float(checks.memory() / 2 if self.max_memory is None else self.max_memory)
+        memory = None if self.max_memory is None else float(self.max_memory)
         with Workers(self.threads) as workers:
+            sweeper = sweeper_on(self.device, memory, workers)
+            if self.executor is not None:
+                sweeper = Elsewhere(Crew(self.executor, mdp), sweeper, self.device)
             with stopping.scope(patient=True):
-                search = _Search(mdp, objective, self.tol, Cores(memory, workers), progress)
+                search = _Search(mdp, objective, self.tol, sweeper, self.device, progress)
             with stopping.scope(None if self.time_limit is None else self.time_limit - search.seconds):
                 return search.run()
 
@@ -97,11 +113,12 @@ class _Search:
         objective: Objective,
         tol: float | None,
         sweeper: Sweeper,
+        device: str,
         report: Reporter | None,
     ) -> None:
         self.mdp, self.objective = mdp, objective
         self.k, self.best_so_far = objective.k, objective.best_so_far
-        self._sweeper, self._report = sweeper, report
+        self._sweeper, self._device, self._report = sweeper, device, report
         self._began, self._slices = time.perf_counter(), 0
         # What takes one pass over the problem is not part of the search: without it nothing could be said.
         self.least, self.most = mdp.return_range
@@ -165,6 +182,7 @@ class _Search:
             lattice=best.lattice,
             curves=best.curves,
             start=best.start,
+            device=self._device,
             certificate=Certificate(self.tol, rounding, best.gap, self._repeats),
         )
 

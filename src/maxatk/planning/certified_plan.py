@@ -16,11 +16,12 @@ from maxatk.base.archive import Archive
 from maxatk.base.errors import InputError
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
+from maxatk.base.workers import Workers
 from maxatk.planning.curves import Curve, Curves
 from maxatk.planning.lattice import Lattice, RealLattice, WholeLattice
 from maxatk.planning.plan import Plan, Status
 from maxatk.planning.slice_policy import SlicePolicy
-from maxatk.planning.sweeper import Cores, solve_slices
+from maxatk.planning.sweeper import solve_slices, sweeper_on
 from maxatk.problem import formats
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
@@ -51,6 +52,7 @@ class CertifiedPlan(Plan):
     curves: Curves = field(repr=False)  # U_0 to U_K
     start: float  # the best return that stands for the incumbent in the first rollout
     certificate: Certificate = field(repr=False)  # what the bounds rest on
+    device: str = "cpu"  # where slices are swept that the policy needs
 
     @property
     def policy(self) -> "CertifiedPolicy":
@@ -77,7 +79,8 @@ class CertifiedPlan(Plan):
         start = min(max(x, after.flat_to), most)
         # On a whole lattice the next rollout meets lattice points, whose gap is known, and m itself.
         gap = max(self.certificate.gap_after_first, float(after.upper(start) - after.lower(start)))
-        bounds = solve_slices(Cores(math.inf), self.lattice, after, gap, [start])
+        with Workers() as workers:
+            bounds = solve_slices(sweeper_on(self.device, None, workers), self.lattice, after, gap, [start])
         lower, upper = float(bounds.lower[0]), float(bounds.upper[0])
         same = best == self.best_so_far or max(best, self.best_so_far) <= least
         return self._as_planned(x, same, lower - rounding, min(upper + rounding, most))
@@ -209,8 +212,9 @@ class CertifiedPolicy(SlicePolicy):
     """Acts on the slices of a plan's curves, as its certificate demands: it earns at least the plan's ``lower``."""
 
     def __init__(self, plan: CertifiedPlan) -> None:
-        repeats_mean = plan.certificate.repeats_mean
-        super().__init__(plan.lattice, plan.curves, plan.start, plan.best_so_far, repeats_mean=repeats_mean)
+        repeats_mean, device = plan.certificate.repeats_mean, plan.device
+        planned = (plan.lattice, plan.curves, plan.start, plan.best_so_far)
+        super().__init__(*planned, repeats_mean=repeats_mean, device=device)
         self._plan = plan
 
     def certificate(self, mdp: MDP) -> tuple[float, float] | None:

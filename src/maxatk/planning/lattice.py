@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from maxatk import kernels
 from maxatk.base import stopping
 from maxatk.base.errors import TooLargeError
-from maxatk.base.types import Bools, Floats, Ints, Number
+from maxatk.base.types import Bools, Floats, Ints, Ints32, Number
 from maxatk.problem.mdp import MDP
 
 MOST_POINTS = 2**22  # of a lattice that is tried as a common step
@@ -75,6 +75,14 @@ def returns_apart(mdp: MDP) -> Fraction:
     return max(min(high - low, spread * mdp.horizon), Fraction(0))
 
 
+class Moves(NamedTuple):
+    """What outcomes add to returns on a lattice, beside the drift of every step."""
+
+    jump: Ints32  # [T] whole lattice steps, rounded down
+    part: Floats  # [T] what is left, 0 <= part < 1
+    most_left: Ints  # [H + 1, S] jumps that can still be gained if the rollout is not cut short, rounded up
+
+
 @dataclass(frozen=True)
 class Lattice(ABC):
     """``mdp`` with its returns counted in steps of ``kappa``."""
@@ -84,15 +92,21 @@ class Lattice(ABC):
 
     whole: ClassVar[bool]  # whether all rewards are multiples of the step
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"mdp": self.mdp, "kappa": self.kappa}  # a copy derives the rest itself
+
+    @cached_property
+    def moves(self) -> Moves:
+        """What outcomes add to returns on the lattice."""
+        steps, part, most_left = self._in_steps(self.drift)
+        if np.abs(steps).max() * self.mdp.horizon >= kernels.WIDEST:
+            raise TooLargeError(f"a lattice of step {self.kappa:g} has too many points for these rewards")
+        return Moves(steps.astype(np.int32), part, most_left.astype(np.int64))
+
     @cached_property
     def tables(self) -> kernels.Tables:
         """The problem as kernels take it."""
-        mdp = self.mdp
-        steps, part, most_left = self._in_steps(self._drift)
-        if np.abs(steps).max() * mdp.horizon >= kernels.WIDEST:
-            raise TooLargeError(f"a lattice of step {self.kappa:g} has too many points for these rewards")
-        jump = steps.astype(np.int32)
-        first, last = self._reachable(jump, part, 0, mdp.start_state)
+        mdp, moves = self.mdp, self.moves
         return kernels.Tables(
             step_layer=mdp.step_layer,
             pair_start=mdp.pair_start,
@@ -100,12 +114,11 @@ class Lattice(ABC):
             prob=mdp.row_prob,
             next_state=mdp.next_state,
             reward=mdp.reward,
-            jump=jump,
-            part=part,
-            drift=self._drift,
-            most_left=most_left.astype(np.int64),
-            first=first,
-            last=last,
+            jump=moves.jump,
+            part=moves.part,
+            drift=self.drift,
+            most_left=moves.most_left,
+            reach=self._reachable(0, mdp.start_state),
         )
 
     @abstractmethod
@@ -113,23 +126,29 @@ class Lattice(ABC):
         """Rewards beyond the drift in lattice steps, rounded down [T], what is left of them [T], and ``most_left``."""
 
     @cached_property
-    def _drift(self) -> int:
+    def drift(self) -> int:
         """The middle of the rewards in lattice steps, where they are far from 0 for their range; else 0."""
         low, high = float(self.mdp.reward.min()), float(self.mdp.reward.max())
         middle = (low + high) / 2
         return round(middle / self.kappa) if abs(middle) > 64 * (high - low + self.kappa) else 0
 
-    def _reachable(self, jump: Any, part: Any, step: int, states: Any) -> Any:
+    def _reachable(self, step: int, states: Any) -> kernels.Reach:
         mdp = self.mdp
         return stopping.run(
-            *(kernels.reachable, mdp.step_layer, mdp.pair_start, mdp.outcome_start, mdp.next_state, jump, part),
-            *(mdp.n_states, step, states),
+            *(kernels.reachable, mdp.step_layer, mdp.pair_start, mdp.outcome_start, mdp.next_state),
+            *(*self.moves, step, states),
         )
 
     def tables_from(self, step: int, state: int) -> kernels.Tables:
         """The tables with a return of 0 in ``state`` at ``step`` as the only start."""
-        first, last = self._reachable(self.tables.jump, self.tables.part, step, np.array([state], np.int32))
-        return self.tables._replace(first=first, last=last)
+        return self.tables._replace(reach=self._reachable(step, np.array([state], np.int32)))
+
+    @cached_property
+    def work(self) -> float:
+        """How many products a layer takes on average where no window is cut by ``m``."""
+        reach = self.tables.reach
+        cells = np.maximum(reach.last.astype(np.int64) - reach.first + 1, 0).sum() / self.mdp.horizon
+        return float(cells * len(self.mdp.prob) / (len(self.mdp.pair_start) - 1))
 
     @cached_property
     def largest(self) -> float:
@@ -254,17 +273,17 @@ class WholeLattice(Lattice):
 
     def points(self, step: int, so_far: Floats) -> Ints:
         """The nearest."""
-        return np.rint(_steps_of(so_far, self.kappa)).astype(np.int64) - self.tables.drift * step
+        return np.rint(_steps_of(so_far, self.kappa)).astype(np.int64) - self.drift * step
 
     def place(self, step: int, so_far: float) -> tuple[int, float]:
         """Without a phase where the return is on the lattice."""
         if self.are_points(np.array([so_far]))[0]:
             return int(self.points(step, np.array([so_far]))[0]), 0.0
-        return _place_below(so_far, self.kappa, self.tables.drift * step)
+        return _place_below(so_far, self.kappa, self.drift * step)
 
     def comes_to(self, step: int, state: Ints, g: Ints, so_far: Floats) -> Bools:
         """Between the least and the greatest return there, and on the lattice."""
-        inside = (self.tables.first[step, state] <= g) & (g <= self.tables.last[step, state])
+        inside = (self.tables.reach.first[step, state] <= g) & (g <= self.tables.reach.last[step, state])
         inside[inside] = self.are_points(so_far[inside])
         return inside
 
@@ -325,15 +344,15 @@ class RealLattice(Lattice):
 
     def points(self, step: int, so_far: Floats) -> Ints:
         """Those below."""
-        return np.floor(_steps_of(so_far, self.kappa)).astype(np.int64) - self.tables.drift * step
+        return np.floor(_steps_of(so_far, self.kappa)).astype(np.int64) - self.drift * step
 
     def place(self, step: int, so_far: float) -> tuple[int, float]:
         """The return itself is made a lattice point."""
-        return _place_below(so_far, self.kappa, self.tables.drift * step)
+        return _place_below(so_far, self.kappa, self.drift * step)
 
     def comes_to(self, step: int, state: Ints, g: Ints, so_far: Floats) -> Bools:
         """Within a lattice step for each step of what a walk on the lattice comes to."""
-        first, last = (ends[step, state].astype(np.int64) for ends in (self.tables.first, self.tables.last))
+        first, last = (ends[step, state].astype(np.int64) for ends in self.tables.reach[:2])
         return np.maximum(g - step, first) <= np.minimum(g + 1 + step, last)
 
     @property

@@ -6,19 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from maxatk import kernels
-from maxatk.base import checks, stopping
+from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.returns import Amounts
 from maxatk.base.types import Floats, Ints, Number
+from maxatk.base.workers import Workers
 from maxatk.planning.curves import Curves
 from maxatk.planning.lattice import Lattice
-from maxatk.planning.slices import Acting, Task
-from maxatk.planning.sweeper import Cores
+from maxatk.planning.slices import Acting, Task, Windows
+from maxatk.planning.sweeper import sweeper_on
 from maxatk.policies import CompressedPolicy, Rule
 from maxatk.problem.mdp import MDP
 
-SMALL_SLICE = 2**23  # bytes
+SMALL_SLICE = 2**23  # bytes of values
+HELD = 2**29  # bytes of decisions that a policy keeps
+FEW = 16  # slices that are kept for sure, so that trials on them may go side by side
 
 
 class SlicePolicy(CompressedPolicy):
@@ -37,6 +39,7 @@ class SlicePolicy(CompressedPolicy):
         start: the best return that stands for the incumbent in the first rollout.
         best_so_far: the incumbent, or ``-inf``.
         repeats_mean: whether to maximise the mean in every rollout, and nothing else.
+        device: where slices are swept.
     """
 
     def __init__(
@@ -47,12 +50,14 @@ class SlicePolicy(CompressedPolicy):
         best_so_far: Number = -math.inf,
         *,
         repeats_mean: bool = False,
+        device: str = "cpu",
     ) -> None:
         super().__init__(curves.k, lattice.mdp.horizon, best_so_far)
         self._lattice, self._curves, self._start = lattice, curves, start
         self.independent = self.repeated = repeats_mean
+        self._device = device
         self._slices: dict[tuple[Any, ...], Acting] = {}
-        self._held = 0  # bytes of what is kept of them
+        self._held, self._latest = 0, 0  # bytes of what is kept of them, and of the latest
 
     @property
     def mdp(self) -> MDP:
@@ -60,7 +65,7 @@ class SlicePolicy(CompressedPolicy):
         return self._lattice.mdp
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_slices": {}, "_held": 0}  # a copy solves its own slices
+        return {**vars(self), "_slices": {}, "_held": 0, "_latest": 0}  # a copy solves its own slices
 
     def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
         """The action to take at the true best return and the true return so far."""
@@ -85,6 +90,14 @@ class SlicePolicy(CompressedPolicy):
             return mdp.action[rows].astype(np.int64)
 
         return act
+
+    def apart(self, rollout: int, best: Amounts) -> Ints:
+        """The slice of each best return, where slices are too large for several of them to be kept."""
+        each = self._cells * (1 if self._lattice.whole else 25)
+        if self.repeated or each * FEW <= HELD:
+            return super().apart(rollout, best)
+        knots = self._tags(max(rollout, self._first_that_matters), best.floats())[2]
+        return np.unique(knots, return_inverse=True)[1]
 
     # Best returns.
 
@@ -132,11 +145,13 @@ class SlicePolicy(CompressedPolicy):
 
     @cached_property
     def _acts_on_true_best(self) -> bool:
-        if not self._lattice.whole:
-            return False
-        least = self._lattice.index(self._as_good_as_none(0))
-        low, _, high, *_ = stopping.run(kernels.windows, self._lattice.tables, 0, 0, least)
-        return 8 * int(np.maximum(high.astype(np.int64) - low + 1, 0).sum()) <= SMALL_SLICE
+        return self._lattice.whole and 8 * self._cells <= SMALL_SLICE
+
+    @cached_property
+    def _cells(self) -> int:
+        """The cells of the slice of no return at all, which has the most."""
+        windows = Windows.of(self._lattice, Task(self._curves[1], (self._as_good_as_none(0),)))
+        return int(np.maximum(windows.high.astype(np.int64) - windows.low + 1, 0).sum())
 
     # Rows.
 
@@ -187,10 +202,11 @@ class SlicePolicy(CompressedPolicy):
             else:
                 h, s, g, phase = start
                 task = Task(after, (m,), shifts=(g, g), phase=phase, start=(h, s))
-            acting = Cores(memory / 2).decisions(self._lattice, task)
-            while self._slices and self._held + acting.size > memory / 4:  # the oldest goes first
+            while self._slices and self._held + self._latest > min(memory / 4, HELD):  # the oldest goes first
                 self._held -= self._slices.pop(next(iter(self._slices))).size
+            with Workers() as workers:
+                acting = sweeper_on(self._device, None, workers).decisions(self._lattice, task)
             before = self._slices.get(key)  # of another thread
-            self._slices[key] = acting
+            self._slices[key], self._latest = acting, acting.size
             self._held += acting.size - (before.size if before is not None else 0)
         return acting

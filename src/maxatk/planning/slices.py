@@ -5,6 +5,7 @@ lattice a :class:`WholeSlice` has values, off it a :class:`BoundedSlice` has bou
 :class:`Decisions` are kept, or :class:`PlaneDecisions`.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -17,6 +18,8 @@ from maxatk.base.types import Floats, Ints, Ints32
 from maxatk.planning.curves import Curve
 from maxatk.planning.lattice import Lattice
 from maxatk.problem.mdp import MDP
+
+WORTH_A_PART = 2**16  # products of a layer that are worth a thread of their own
 
 
 @dataclass(frozen=True)
@@ -51,13 +54,11 @@ class Windows:
     @classmethod
     def of(cls, lattice: Lattice, task: Task) -> "Windows":
         """The windows of a task, the least of its ``m`` deciding."""
-        farthest = max(map(abs, task.shifts))
-        if farthest >= kernels.WIDEST:
-            raise TooLargeError(f"a return {lattice.kappa * farthest:.6g} away from all that is planned for")
+        check_shifts(lattice, task)
         tables = lattice.tables if task.start is None else lattice.tables_from(*task.start)
         m = lattice.index(min(task.ms), task.phase)
         low, pad, high, sizes, ends = stopping.run(kernels.windows, tables, *task.shifts, m)
-        return cls(tables, low, pad, high, sizes, *_finished(ends))
+        return cls(tables, low, pad, high, sizes, *finished(ends))
 
     def two_layers(self) -> tuple[kernels.Layout, int]:
         """Where cells lie if two layers are held at a time, and how many that takes."""
@@ -81,13 +82,23 @@ class Windows:
         place = kernels.places(pad, self.high, starts, self.end_place, self.tables.drift)
         return kernels.Layout(self.low, self.pad, self.high, place)
 
+    def shares(self, h: int, parts: int) -> list[int]:
+        """Where to cut the states of a layer into parts of much the same work; into fewer where that is little."""
+        tables = self.tables
+        node = int(tables.step_layer[h]) * self.low.shape[1]
+        outcomes: Ints = np.diff(tables.outcome_start[tables.pair_start[node : node + self.low.shape[1] + 1]])
+        work: Ints = np.cumsum(outcomes * np.maximum(self.high[h].astype(np.int64) - self.low[h] + 1, 0) + 1)
+        parts = max(min(parts, int(work[-1]) // WORTH_A_PART), 1)
+        inner = np.searchsorted(work, np.linspace(0, float(work[-1]), parts + 1)[1:-1])
+        return [0, *(int(cut) for cut in inner), len(work)]
+
     @property
     def size(self) -> int:
         """Bytes that the windows themselves take, with one layout of them."""
         return 20 * self.low.size
 
 
-def _finished(ends: Ints) -> tuple[Ints, Ints]:
+def finished(ends: Ints) -> tuple[Ints, Ints]:
     """The returns of the cells of finished rollouts, and where a return of 0 would lie among them by step [H].
 
     ``ends`` [H, 2] are the returns of rollouts that end with each step. They share cells, unless they lie so far apart
@@ -102,6 +113,26 @@ def _finished(ends: Ints) -> tuple[Ints, Ints]:
     place: Ints = np.where(sizes > 0, np.cumsum(sizes) - sizes - ends[:, 0], 0)
     final: Ints = np.arange(int(sizes.sum()), dtype=np.int64) - np.repeat(place, sizes)
     return final, place
+
+
+class RunLayers(Protocol):
+    """How a sweep goes over the layers of a slice, from the last to the first: in one go, or with each split."""
+
+    def __call__(self, every: Any, one: Any, windows: Windows, layout: kernels.Layout, *buffers: Any) -> None:
+        """Fill the ``buffers`` by a kernel for every layer, or by one for some states of one layer."""
+        ...
+
+
+def in_one_go(every: Any, one: Any, windows: Windows, layout: kernels.Layout, *buffers: Any) -> None:
+    """All layers by one call."""
+    stopping.run(every, windows.tables, layout, *buffers)
+
+
+def check_shifts(lattice: Lattice, task: Task) -> None:
+    """Refuse returns at the start that no index reaches."""
+    farthest = max(map(abs, task.shifts))
+    if farthest >= kernels.WIDEST:
+        raise TooLargeError(f"a return {lattice.kappa * farthest:.6g} away from all that is planned for")
 
 
 def check_memory(needed: int, memory: float) -> None:
@@ -125,7 +156,9 @@ class WholeSlice:
     slope: Floats  # [cells, B] in m
 
     @classmethod
-    def sweep(cls, lattice: Lattice, task: Task, memory: float, *, keep: bool = False) -> "WholeSlice":
+    def sweep(
+        cls, lattice: Lattice, task: Task, memory: float, run: RunLayers = in_one_go, *, keep: bool = False
+    ) -> "WholeSlice":
         """Sweep a task, keeping all layers or the first two."""
         windows = Windows.of(lattice, task)
         layout, cells = windows.all_layers() if keep else windows.two_layers()
@@ -134,7 +167,7 @@ class WholeSlice:
         idle_value, idle_slope = paid_when_idle(task)
         value[: len(windows.final)], slope[: len(windows.final)] = paid_at_the_end(lattice, task, windows.final)
         flat = (idle_value, idle_slope, value.ravel(), slope.ravel())
-        stopping.run(kernels.whole_layers, windows.tables, layout, *flat)
+        run(kernels.whole_layers, kernels.whole_layer, windows, layout, *flat)
         return cls(task, windows.tables, layout, windows.final, idle_value, idle_slope, value, slope)
 
     def cell(self, step: int, state: int, g: int) -> int | None:
@@ -144,7 +177,7 @@ class WholeSlice:
     def bounds(self, mdp: MDP) -> Floats:
         """Upper bound, lower bound and slope in ``m``, [3, n], by ``m`` or by return at the start."""
         idle, values = (self.idle_value, self.idle_slope), (self.value, self.slope)
-        value, slope = _at_start(mdp, self.layout, self.task.returns, idle, values)
+        value, slope = _means(mdp, self.layout, self.task.returns, idle, values)
         return np.array([value, value, slope])
 
 
@@ -172,7 +205,9 @@ class BoundedSlice:
     planes: kernels.Planes  # [cells] each
 
     @classmethod
-    def sweep(cls, lattice: Lattice, task: Task, memory: float, *, keep: bool = False) -> "BoundedSlice":
+    def sweep(
+        cls, lattice: Lattice, task: Task, memory: float, run: RunLayers = in_one_go, *, keep: bool = False
+    ) -> "BoundedSlice":
         """Sweep a task, keeping all layers or the first two."""
         windows = Windows.of(lattice, task)
         layout, cells = windows.all_layers() if keep else windows.two_layers()
@@ -181,7 +216,7 @@ class BoundedSlice:
         upper, lower, slope_g, slope_m = (np.empty(cells) for _ in range(4))
         planes = kernels.Planes(upper, lower, slope_g, slope_m, np.empty(cells, kind))
         ends = paid_off_the_lattice(lattice, task)
-        stopping.run(kernels.bound_layers, windows.tables, layout, ends, planes)
+        run(kernels.bound_layers, kernels.bound_layer, windows, layout, ends, planes)
         return cls(task, windows.tables, layout, ends, planes)
 
     def bounds(self, mdp: MDP) -> Floats:
@@ -189,7 +224,7 @@ class BoundedSlice:
         ends, planes = self.ends, self.planes
         idle = (np.array([x]) for x in (ends.idle_upper, ends.idle_lower, ends.idle_slope))
         values = (column[:, None] for column in (planes.upper, planes.lower, planes.slope_m))
-        return np.array(_at_start(mdp, self.layout, self.task.returns, tuple(idle), tuple(values)))
+        return np.array(_means(mdp, self.layout, self.task.returns, tuple(idle), tuple(values)))
 
 
 def paid_off_the_lattice(lattice: Lattice, task: Task) -> kernels.Ends:
@@ -201,19 +236,26 @@ def paid_off_the_lattice(lattice: Lattice, task: Task) -> kernels.Ends:
     )
 
 
-def _at_start(
+def _means(
     mdp: MDP, layout: kernels.Layout, g: Ints, idle: tuple[Floats, ...], values: tuple[Floats, ...]
 ) -> list[Floats]:
-    """The means over start states of each of ``values`` [cells, B], where ``idle`` [B] says what idle ones are: [n].
+    low, place = (array[0, mdp.start_state] for array in (layout.low, layout.place))
+    return at_start(mdp, low, place, g, idle, [column.__getitem__ for column in values])
 
-    There is one entry for each return ``g`` at the start, or for each of the B.
+
+def at_start(
+    mdp: MDP, low: Any, place: Any, g: Ints, idle: tuple[Floats, ...], values: Sequence[Callable[[Ints], Floats]]
+) -> list[Floats]:
+    """Means over start states of some columns of values: [n], an entry for each return ``g`` at the start, or ``m``.
+
+    ``low`` and ``place`` are those of the start states, ``values`` say what some cells hold [cells, B], and ``idle``
+    [B] what idle ones would.
     """
     totals = [np.zeros((len(g), len(column))) for column in idle]
-    for p, s in zip(mdp.reset_prob, mdp.start_state.tolist(), strict=True):
-        beaten = g >= layout.low[0, s]
-        cells = layout.place[0, s] + g[beaten]
+    for p, first, zero in zip(mdp.reset_prob, low.tolist(), place.tolist(), strict=True):
+        beaten = g >= first
         for total, left, column in zip(totals, idle, values, strict=True):
-            total[beaten] += p * column[cells]
+            total[beaten] += p * column(zero + g[beaten])
             total[~beaten] += p * left
     return [total.ravel() for total in totals]
 
@@ -249,7 +291,7 @@ class Decisions:
     choice: Any  # [cells]
 
     @classmethod
-    def sweep(cls, lattice: Lattice, task: Task, memory: float) -> "Decisions":
+    def sweep(cls, lattice: Lattice, task: Task, memory: float, run: RunLayers = in_one_go) -> "Decisions":
         """Decide a task's one slice on a whole lattice."""
         windows = Windows.of(lattice, task)
         layout, cells = windows.two_layers()
@@ -260,7 +302,7 @@ class Decisions:
         ends, _ = paid_at_the_end(lattice, task, windows.final)
         value[: len(ends)] = ends[:, 0]
         idle = float(paid_when_idle(task)[0][0])
-        stopping.run(kernels.decide_layers, windows.tables, layout, kept.place, idle, value, choice)
+        run(kernels.decide_layers, kernels.decide_layer, windows, layout, kept.place, idle, value, choice)
         return cls(lattice.mdp, kept, choice)
 
     @property
@@ -284,9 +326,9 @@ class PlaneDecisions:
     slice: BoundedSlice
 
     @classmethod
-    def sweep(cls, lattice: Lattice, task: Task, memory: float) -> "PlaneDecisions":
+    def sweep(cls, lattice: Lattice, task: Task, memory: float, run: RunLayers = in_one_go) -> "PlaneDecisions":
         """Sweep a task, and let go of what only bounds need."""
-        swept = BoundedSlice.sweep(lattice, task, memory, keep=True)
+        swept = BoundedSlice.sweep(lattice, task, memory, run, keep=True)
         planes = swept.planes._replace(upper=np.empty(0))
         return cls(lattice.mdp, replace(swept, planes=planes))
 

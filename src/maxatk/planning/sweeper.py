@@ -6,15 +6,31 @@ cores; another device is another class with these two methods, and its kernels.
 
 from collections.abc import Sequence
 from itertools import repeat
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from maxatk.base import checks, stopping
+from maxatk.base.errors import MissingExtraError, TooLargeError
 from maxatk.base.types import Floats
 from maxatk.base.workers import Workers
+from maxatk.kernels import Layout
 from maxatk.planning.curves import Bounds, Curve
 from maxatk.planning.lattice import Lattice
-from maxatk.planning.slices import Acting, BoundedSlice, Decisions, PlaneDecisions, Task, WholeSlice
+from maxatk.planning.slices import (
+    Acting,
+    BoundedSlice,
+    Decisions,
+    PlaneDecisions,
+    RunLayers,
+    Task,
+    WholeSlice,
+    Windows,
+    in_one_go,
+)
+
+DEVICES = ("cpu", "gpu", "auto")
+LARGE_LAYER = 2**18  # products from which on a layer is split over threads
 
 
 class Sweeper(Protocol):
@@ -32,20 +48,14 @@ class Sweeper(Protocol):
         ...
 
 
-def bounds_of(lattice: Lattice, task: Task, memory: float) -> Floats:
+def bounds_of(lattice: Lattice, task: Task, memory: float, run: RunLayers = in_one_go) -> Floats:
     """What :meth:`Sweeper.bounds` says of one task, in at most so many bytes."""
     kind = WholeSlice if lattice.whole else BoundedSlice
-    return kind.sweep(lattice, task, memory).bounds(lattice.mdp)
-
-
-def decisions_of(lattice: Lattice, task: Task, memory: float) -> Acting:
-    """What :meth:`Sweeper.decisions` says of a task, in at most so many bytes."""
-    kind = Decisions if lattice.whole else PlaneDecisions
-    return kind.sweep(lattice, task, memory)
+    return kind.sweep(lattice, task, memory, run).bounds(lattice.mdp)
 
 
 class Cores:
-    """Sweeps on the processor's cores, slices side by side.
+    """Sweeps on the processor's cores: slices side by side, or the states of a large layer. Bits do not depend on it.
 
     Args:
         memory: bytes that all slices may take together.
@@ -59,12 +69,49 @@ class Cores:
         """As in :class:`Sweeper`."""
         if self._workers is None:
             return [bounds_of(lattice, task, self._memory) for task in tasks]
-        each = self._memory / min(self._workers.threads, len(tasks))
-        return self._workers.map(bounds_of, repeat(lattice, len(tasks)), tasks, repeat(each, len(tasks)))
+        threads = self._workers.threads
+        together = len(tasks) // threads * threads if self._splits(lattice) else len(tasks)
+        try:
+            swept = self._side_by_side(lattice, tasks[:together], self._workers)
+        except TooLargeError:  # one at a time may fit
+            together, swept = 0, list[Floats]()
+        return [*swept, *(bounds_of(lattice, task, self._memory, self._split) for task in tasks[together:])]
+
+    def _side_by_side(self, lattice: Lattice, tasks: Sequence[Task], workers: Workers) -> list[Floats]:
+        each = self._memory / min(workers.threads, max(len(tasks), 1))
+        return workers.map(bounds_of, repeat(lattice, len(tasks)), tasks, repeat(each, len(tasks)))
 
     def decisions(self, lattice: Lattice, task: Task) -> Acting:
         """As in :class:`Sweeper`."""
-        return decisions_of(lattice, task, self._memory)
+        kind = Decisions if lattice.whole else PlaneDecisions
+        return kind.sweep(lattice, task, self._memory, self._split if self._splits(lattice) else in_one_go)
+
+    def _splits(self, lattice: Lattice) -> bool:
+        """Whether layers are large enough to be split."""
+        return self._workers is not None and self._workers.threads > 1 and lattice.work >= LARGE_LAYER
+
+    def _split(self, every: Any, one: Any, windows: Windows, layout: Layout, *buffers: Any) -> None:
+        """Layer by layer, the states of each shared out among the threads."""
+        assert self._workers is not None
+        tables, flag = windows.tables, stopping.current().flag
+        for h in range(len(windows.sizes) - 1, -1, -1):
+            cuts = windows.shares(h, 2 * self._workers.threads)
+            shared = (repeat(x, len(cuts) - 1) for x in (tables, layout, h))
+            fixed = (repeat(x, len(cuts) - 1) for x in (*buffers, flag))
+            self._workers.map(one, *shared, cuts[:-1], cuts[1:], *fixed)
+
+
+def sweeper_on(device: str, memory: float | None, workers: Workers) -> Sweeper:
+    """The sweeper of a device: one of :data:`DEVICES`, with so many bytes, or a share of what there is."""
+    if device != "cpu":
+        from maxatk.planning.gpu import Cuda, Gpu
+
+        try:
+            return Gpu(Cuda(), memory)
+        except MissingExtraError:
+            if device == "gpu":
+                raise
+    return Cores(checks.memory() / 2 if memory is None else memory, workers)
 
 
 def solve_slices(sweeper: Sweeper, lattice: Lattice, after: Curve, gap: float, knots: Sequence[float]) -> Bounds:
@@ -80,7 +127,7 @@ def last_rollout(sweeper: Sweeper, lattice: Lattice, least: int, most: int, afte
     With nothing to come but the best return itself, only ``G - M`` matters: a slice at one ``m`` that starts from many
     returns at once holds them all. The drift of a whole rollout is an ``m`` that keeps the numbers small.
     """
-    here = lattice.tables.drift * lattice.mdp.horizon
+    here = lattice.drift * lattice.mdp.horizon
     task = Task(after, (lattice.kappa * here,), shifts=(here - most, here - least))
     ((upper, lower, slope),) = sweeper.bounds(lattice, [task])
     points = np.arange(least, most + 1) - here

@@ -172,6 +172,13 @@ class CompressedPolicy(Policy):
         """What the policy adds to G for a reward: the reward itself, but for policies that round."""
         return reward
 
+    def apart(self, rollout: int, best: Amounts) -> Ints:
+        """A number for each of ``best`` [n]: trials with different ones had better be run one after the other.
+
+        By default all may run side by side.
+        """
+        return np.zeros(len(best.units), np.int64)
+
     def rule(self, rollout: int, best: Amounts) -> Rule:
         """What the policy does in ``rollout``, for trials whose best return is one of ``best``."""
 

@@ -25,9 +25,12 @@ from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints, Ints32
+from maxatk.base.workers import Workers
 from maxatk.problem import formats
 from maxatk.problem.explore import MOST_STATES, Exploration, Explored, States, explored, with_states
 from maxatk.problem.rows import SUM_TOLERANCE, Rows, array, canonical, exact_text, floats_and_fractions, real_column
+
+LARGE_LAYER = 2**18  # outcomes from which on a layer is passed over by all cores
 
 
 class Outcome(NamedTuple):
@@ -111,6 +114,9 @@ class MDP:
         }
         self.__setstate__(fields)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
     def __setstate__(self, fields: dict[str, Any]) -> None:
         """Take these fields and freeze them; what a copy had derived is left behind."""
         for field in dataclasses.fields(self):
@@ -138,7 +144,9 @@ class MDP:
 
         Args:
             P: probabilities ``[S, A, S]`` or per step ``[H, S, A, S]``; or a SciPy sparse matrix ``[S*A, S]``, row
-                ``s*A + a`` for state ``s`` and action ``a``; or a list of ``H`` such matrices.
+                ``s*A + a`` for state ``s`` and action ``a``; or a list of ``H`` such matrices. (Other libraries put
+                actions first, ``[A, S, S]``: that is refused, but where ``S = A`` nothing tells the two apart, so give
+                ``np.moveaxis(P, 0, 1)`` then.)
             R: rewards ``[S, A]`` or, where they depend on the next state, ``[S, A, S]`` or sparse ``[S*A, S]``; per
                 step with a leading ``[H]`` or as a list. (Where ``H = S = A`` makes the three dimensions of an array
                 ambiguous, it is read per step exactly if ``P`` is given per step.)
@@ -449,11 +457,13 @@ class MDP:
         return self._mean_optimal(0.0)
 
     def _mean_optimal(self, noise: float) -> tuple[Ints32, float]:
-        rows, values = stopping.run(
-            *(kernels.best_means, self.step_layer, self.pair_start, self.outcome_start),
-            *(self.row_prob, self.next_state, self.reward, noise),
+        rows = np.empty((self.horizon, self.n_states), np.int32)
+        values = np.zeros((2, self.n_states + 1))
+        self._pass_back(
+            *(kernels.best_means, kernels.best_means_layer, self.step_layer, self.pair_start, self.outcome_start),
+            *(self.row_prob, self.next_state, self.reward, noise, values, rows),
         )
-        return rows, float(values[self.start_state] @ self.reset_prob)
+        return rows, float(values[0, self.start_state] @ self.reset_prob)
 
     @cached_property
     def mean_optimal_actions(self) -> Ints:
@@ -469,9 +479,24 @@ class MDP:
         if self.exact_reward is not None:  # the floats are the nearest; bounds must hold for the fractions
             short = [sign * q > r for q, r in zip(self.exact_reward, reward.tolist(), strict=True)]
             reward = np.where(short, np.nextafter(reward, np.inf), reward)
-        return stopping.run(
-            kernels.most_ahead, self.step_layer, self.pair_start, self.outcome_start, self.next_state, reward
+        most = np.zeros(shape)
+        self._pass_back(
+            *(kernels.most_ahead, kernels.most_ahead_layer, self.step_layer, self.pair_start, self.outcome_start),
+            *(self.next_state, reward, most),
         )
+        return most
+
+    def _pass_back(self, every: Any, one: Any, *arguments: Any) -> None:
+        """Run a kernel over all steps from the last to the first; where layers are large, on all cores."""
+        if len(self.prob) < LARGE_LAYER * self.n_layers:
+            stopping.run(every, *arguments)
+            return
+        with Workers() as workers:
+            cuts = [i * self.n_states // (2 * workers.threads) for i in range(2 * workers.threads + 1)]
+            parts = len(cuts) - 1
+            fixed = [[x] * parts for x in (*arguments, stopping.current().flag)]
+            for h in range(self.horizon - 1, -1, -1):
+                workers.map(one, [h] * parts, cuts[:-1], cuts[1:], *fixed)
 
     def _rows_of(self, step: int, state: int) -> tuple[int, int]:
         step = checks.integer(step, "step", most=self.horizon - 1)

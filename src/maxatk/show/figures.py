@@ -12,20 +12,16 @@ from typing import Any
 import numpy as np
 
 from maxatk.base import checks
-from maxatk.base.checks import name_of
-from maxatk.base.errors import InputError, MissingExtraError
+from maxatk.base.errors import MissingExtraError
 from maxatk.base.types import Number
 from maxatk.comparison.compare import Comparison
-from maxatk.evaluation.propagation import Units
 from maxatk.evaluation.typical import best_after, visits
 from maxatk.planning.plan import Plan
 from maxatk.policies import CompressedPolicy
 from maxatk.problem.mdp import MDP
+from maxatk.show import views
 from maxatk.show.grid import find_grid
-from maxatk.show.reach import Reach
-
-# Okabe and Ito's colours: told apart with any kind of colour vision, and in print.
-COLOURS = ("#999999", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00", "#F0E442")
+from maxatk.show.views import COLOURS
 
 
 def _figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
@@ -52,21 +48,15 @@ def curves(plan: Plan, points: int = 300) -> Any:
     >>> mk.figures.curves(mk.solve(mk.instances.figure1(), k=2), points=5).axes[0].get_xlabel()
     'best return so far, M'
     """
-    points = checks.integer(points, "points", least=2)
+    view = views.curves(plan, checks.integer(points, "points", least=2))
     figure, axes = _figure(6, 4)
     ax = axes[0, 0]
-    low, most = range_of_interest(plan)
-    shown = sorted({round(i) for i in np.linspace(0, plan.k, min(plan.k + 1, 6))})
-    m = np.linspace(low, most + 0.05 * (most - low), points)
-    for place, i in enumerate(shown):
-        lower, upper = np.array([plan.curve(i, float(x)) for x in m]).T
-        colour = COLOURS[-2 - place % 6]
-        left = plan.k - i
-        name = f"{left} to come" if left else "none: the best return itself"
-        ax.fill_between(m, lower, upper, color=colour, alpha=0.35, linewidth=0)
-        ax.plot(m, (lower + upper) / 2, color=colour, label=name, linewidth=1.6, linestyle="--" if not left else "-")
-    ax.set_xlabel("best return so far, M")
-    ax.set_ylabel("expected final best")
+    for curve in view.curves:
+        name = f"{curve.to_come} to come" if curve.to_come else "none: the best return itself"
+        middle, form = (curve.lower + curve.upper) / 2, "-" if curve.to_come else "--"
+        ax.fill_between(view.best, curve.lower, curve.upper, color=curve.colour, alpha=0.35, linewidth=0)
+        ax.plot(view.best, middle, form, color=curve.colour, label=name, linewidth=1.6)
+    ax.set(xlabel=view.x, ylabel=view.y)
     ax.legend(title="rollouts", frameon=False)
     return figure
 
@@ -88,51 +78,29 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
     's, step 0, rollout 2 of 2'
     """
     points = checks.integer(points, "points", least=2)
-    mdp, policy = plan.mdp, plan.policy
     i = checks.integer(rollout, "rollout", most=plan.k - 1)
-    h = checks.integer(step, "step", most=mdp.horizon - 1)
-    s = checks.integer(state, "state", most=mdp.n_states - 1)
-    low, high = range_of_interest(plan)
-    left = float(mdp.most[h, s])
-    units = Units.of(mdp, policy)
-    so_far = units.memory.floats(Reach(mdp, units.remembered).returns(h, s, points))
-    if not len(so_far):
-        raise InputError(f"no rollout comes to state {s} at step {h}")
-    so_far = np.array([g for g in so_far if g + left > low] or so_far[-1:])
-    bests = np.linspace(low, max(min(high, float(so_far[-1]) + left + 0.1 * (high - low)), low), points)
-    bests = np.unique(np.floor(bests) if (mdp.reward == np.rint(mdp.reward)).all() else bests)
-    offered = mdp.actions(h, s)
-    taken = [
-        [
-            len(offered)  # nothing matters any more
-            if g + left <= m
-            else offered.index(policy.action(rollout=i, step=h, state=s, best=float(m), so_far=float(g)))
-            for m in bests
-        ]
-        for g in so_far
-    ]
-    colours = [COLOURS[1 + a % 7] for a in range(len(offered))] + ["#eeeeee"]
-    names = [name_of(mdp.action_names, a) for a in offered] + ["M cannot be beaten"]
-    height = min(1.5 + 0.3 * len(so_far), 4)
-    figure, axes = _figure(6.5, height)
+    h = checks.integer(step, "step", most=plan.mdp.horizon - 1)
+    s = checks.integer(state, "state", most=plan.mdp.n_states - 1)
+    view = views.action_map(plan, i, h, s, points)
+    count = len(view.so_far)
+    figure, axes = _figure(6.5, min(1.5 + 0.3 * count, 4))
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
 
     ax = axes[0, 0]
     ax.pcolormesh(
-        _edges(bests), np.arange(len(so_far) + 1), taken,
-        cmap=ListedColormap(colours), vmin=-0.5, vmax=len(offered) + 0.5, rasterized=True,
+        _edges(view.best), np.arange(count + 1), view.taken,
+        cmap=ListedColormap(view.colours), vmin=-0.5, vmax=len(view.names) - 0.5, rasterized=True,
     )  # fmt: skip
-    rows = np.unique(np.linspace(0, len(so_far) - 1, min(len(so_far), 9)).round().astype(int))
-    ax.set_yticks(rows + 0.5, [f"{so_far[r]:g}" for r in rows])
-    present = sorted({a for row in taken for a in row})
+    rows = np.unique(np.linspace(0, count - 1, min(count, 9)).round().astype(int))
+    ax.set_yticks(rows + 0.5, [f"{view.so_far[r]:g}" for r in rows])
+    present = sorted({a for row in view.taken for a in row})
     ax.legend(
-        handles=[Patch(color=colours[a], label=names[a]) for a in present],
+        handles=[Patch(color=view.colours[a], label=view.names[a]) for a in present],
         frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.05), fontsize=9,
     )  # fmt: skip
-    ax.set_xlabel("best return so far, M")
-    ax.set_ylabel("return so far, G")
-    ax.set_title(f"{name_of(mdp.state_names, s)}, step {h}, rollout {i + 1} of {plan.k}", fontsize=10, loc="left")
+    ax.set(xlabel=view.x, ylabel=view.y)
+    ax.set_title(view.title, fontsize=10, loc="left")
     return figure
 
 
@@ -196,12 +164,12 @@ def _square(row: int, column: int) -> Any:
     return Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor="#5b5348", edgecolor="#3d372f", linewidth=0.5)
 
 
-def best_returns(found: Comparison) -> Any:
+def best_returns(comparison: Comparison) -> Any:
     """How likely each class of policies is to end with at least a given best return."""
     figure, axes = _figure(6, 4)
     ax = axes[0, 0]
     low, high = math.inf, -math.inf
-    for colour, row in zip(COLOURS, found.rows, strict=False):
+    for colour, row in zip(COLOURS, comparison.rows, strict=False):
         if row.evaluation is None:
             continue
         law = row.evaluation.law
@@ -212,38 +180,27 @@ def best_returns(found: Comparison) -> Any:
         )  # fmt: skip
         low, high = min(low, law.quantile(0.005)), max(high, float(law.values[-1]))
     pad = 0.03 * (high - low) or 1.0
-    ax.set_xlim(low - pad, high + pad)
-    ax.set_ylim(0, 1.02)
-    ax.set_xlabel("best return")
-    ax.set_ylabel("probability of at least that")
+    ax.set(xlim=(low - pad, high + pad), ylim=(0, 1.02), xlabel="best return", ylabel="probability of at least that")
     ax.legend(frameon=False, fontsize=9)
     return figure
 
 
-def comparison(found: Comparison) -> Any:
+def comparison(comparison: Comparison) -> Any:
     """The table of a comparison: what each class of policies earns, and at most could."""
-    figure, axes = _figure(7, 0.45 * len(found.rows) + 0.9)
+    view = views.classes(comparison)
+    figure, axes = _figure(7, 0.45 * len(view.rows) + 0.9)
     ax = axes[0, 0]
-    for y, (colour, row) in enumerate(zip(COLOURS, found.rows, strict=False)):
-        ax.plot([row.lower, row.upper], [y, y], color=colour, linewidth=2, solid_capstyle="butt")
-        ax.plot([row.upper], [y], marker="|", color=colour, markersize=10)
-        ax.plot([row.lower], [y], marker="o", color=colour, markersize=8)
-        share = found.share(row)
-        text = f"{row.lower:.5g}" + ("" if share is None else f"  ({100 * share:.0f} %)")
+    for y, row in enumerate(view.rows):
+        ax.plot([row.lower, row.upper], [y, y], color=row.colour, linewidth=2, solid_capstyle="butt")
+        ax.plot([row.upper], [y], marker="|", color=row.colour, markersize=10)
+        ax.plot([row.lower], [y], marker="o", color=row.colour, markersize=8)
+        text = f"{row.lower:.5g}" + ("" if row.share is None else f"  ({100 * row.share:.0f} %)")
         ax.annotate(text, (row.lower, y), (0, 7), textcoords="offset points", ha="center", fontsize=8)
-    ax.set_yticks(range(len(found.rows)), [row.name for row in found.rows])
-    ax.set_ylim(len(found.rows) - 0.5, -0.7)
+    ax.set_yticks(range(len(view.rows)), [row.name for row in view.rows])
+    ax.set_ylim(len(view.rows) - 0.5, -0.7)
     ax.margins(x=0.18)
-    ax.set_xlabel("expected best return; bars end where no policy of the class comes")
+    ax.set_xlabel(f"{view.x}; {view.note}")
     return figure
-
-
-def range_of_interest(plan: Plan) -> tuple[float, float]:
-    """Best returns between which the curves bend: below, they are all but flat."""
-    least, most = plan.mdp.return_range
-    alone = sum(plan.curve(plan.k - 1, -math.inf)) / 2
-    low = max(least, alone - 1.5 * (most - alone), float(plan.best_so_far))
-    return (low, most) if low < most else (low - 1.0, low)  # where nothing can be gained there is nothing to see
 
 
 def _edges(values: Any) -> Any:

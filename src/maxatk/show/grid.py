@@ -17,7 +17,7 @@ _CELL = re.compile(r"row (\d+), column (\d+)")
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class CellGrid:
     """States as cells, row by row."""
 
     rows: int
@@ -44,7 +44,7 @@ def cell_names(rows: int, columns: int) -> list[str]:
     return [f"row {row}, column {column}" for row in range(rows) for column in range(columns)]
 
 
-def find_grid(mdp: "MDP", shape: tuple[int, int] | None = None) -> Grid:
+def find_grid(mdp: "MDP", shape: tuple[int, int] | None = None) -> CellGrid:
     """The grid that the states of a problem form.
 
     Args:
@@ -61,7 +61,7 @@ def find_grid(mdp: "MDP", shape: tuple[int, int] | None = None) -> Grid:
     if min(rows, columns) < 1 or rows * columns != mdp.n_states:
         raise InputError(f"a grid of {rows} rows and {columns} columns does not have {mdp.n_states} states")
     closed = set(range(mdp.n_states)) - set(mdp.next_state.tolist()) - set(mdp.start_state.tolist())
-    return Grid(rows, columns, _moves(mdp, columns), frozenset(closed))
+    return CellGrid(rows, columns, _moves(mdp, columns), frozenset(closed))
 
 
 def _moves(mdp: "MDP", columns: int) -> Floats:

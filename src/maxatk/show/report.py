@@ -113,8 +113,8 @@ def _number(value: Number) -> str:
     """A fraction where it is short, else a decimal."""
     if value == -math.inf:
         return "none"
-    exact = Fraction(value)
-    return str(exact) if exact.denominator < 10_000 else f"{float(exact):.8g}"
+    fraction = Fraction(value)
+    return str(fraction) if fraction.denominator < 10_000 else f"{float(fraction):.8g}"
 
 
 def _fraction(value: Fraction) -> str:
@@ -123,11 +123,11 @@ def _fraction(value: Fraction) -> str:
     return str(value) if bits <= 64 else f"a fraction whose denominator has {bits} bits"
 
 
-def comparison(found: Comparison) -> RenderableType:
+def comparison(compared: Comparison) -> RenderableType:
     """Classes of policies side by side."""
     return Group(
-        Text.assemble((f"best of {found.plan.k}", "bold"), f": {found.mdp!r}\n"),
-        comparison_rows(found, found.rows, heading=True),
+        Text.assemble((f"best of {compared.plan.k}", "bold"), f": {compared.mdp!r}\n"),
+        comparison_rows(compared, compared.rows, heading=True),
         f"\n{COMPARISON_NOTE}",
     )
 
@@ -135,23 +135,23 @@ def comparison(found: Comparison) -> RenderableType:
 COMPARISON_NOTE = "A policy of the class earns the first number; no policy of the class earns more than the second."
 
 
-def comparison_rows(found: Comparison, rows: Sequence[Row], heading: bool = False) -> Table:
-    """Some rows of a comparison, in columns that are the same for all of them; those before must be in ``found``."""
+def comparison_rows(compared: Comparison, rows: Sequence[Row], heading: bool = False) -> Table:
+    """Some rows of a comparison, in columns that are the same for all of them; those before must be in ``compared``."""
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=heading)
-    spread = max(found.plan.upper - found.rows[0].lower, 1e-9 * abs(found.plan.upper), 1e-300)
+    spread = max(compared.plan.upper - compared.rows[0].lower, 1e-9 * abs(compared.plan.upper), 1e-300)
     digits = min(max(4 - math.floor(math.log10(spread)), 0), 12)
-    number = max(len(at_least(x, digits)) for x in (found.rows[0].lower, found.plan.upper, -10.0))
+    number = max(len(at_least(x, digits)) for x in (compared.rows[0].lower, compared.plan.upper, -10.0))
     for name, width in zip(("policy", "earns", "at most", "of the gain", "obtained by"), _WIDTHS, strict=True):
         left = name in ("policy", "obtained by")
         table.add_column(name, justify="left" if left else "right", min_width=width or number, no_wrap=width != 1)
     for row in rows:
-        share = found.share(row)
+        share = compared.share(row)
         lower, upper = (row.lower, row.upper) if row.exact is None else (row.exact, row.exact)
         table.add_row(
             row.name,
             at_least(lower, digits),
             at_most(upper, digits),
-            "" if share is None else f"{100 * share:.1f} %",
+            "no gain" if share is None else f"{100 * share:.1f} %",
             row.how if row.exact is None else f"{row.how}: {_number(row.exact)}",
         )
     return table
@@ -160,37 +160,37 @@ def comparison_rows(found: Comparison, rows: Sequence[Row], heading: bool = Fals
 _WIDTHS = (len(SINGLE), 0, 0, len("of the gain"), 1)  # of the columns; 0 for those of numbers, 1 for one that may wrap
 
 
-def simulation(plan: CertifiedPlan, found: Simulation, level: float = 0.95) -> RenderableType:
+def simulation(plan: CertifiedPlan, runs: Simulation, level: float = 0.95) -> RenderableType:
     """What a plan's policy earned in trials, beside what it is certain to earn."""
-    low, high = found.interval(level)
+    low, high = runs.interval(level)
     lowest, highest = interval(plan)
     return Group(
         Text.assemble(
-            f"best of {plan.k} in {_count(len(found.best), 'trial')}: ",
-            (f"{found.mean:.6g}", "bold green"),
+            f"best of {plan.k} in {_count(len(runs.best), 'trial')}: ",
+            (f"{runs.mean:.6g}", "bold green"),
             f" on average, {100 * level:g} % interval {low:.6g} to {high:.6g}",
         ),
         f"certified for this policy: {lowest} to {highest}, "
-        f"{_verdict(plan, found, level)}; {_count(found.steps, 'step')} in {found.seconds:.1f} s",
+        f"{_verdict(plan, runs, level)}; {_count(runs.steps, 'step')} in {runs.seconds:.1f} s",
     )
 
 
-def _verdict(plan: CertifiedPlan, found: Simulation, level: float) -> str:
-    low, high = found.interval(level)
+def _verdict(plan: CertifiedPlan, runs: Simulation, level: float) -> str:
+    low, high = runs.interval(level)
     if high < plan.lower or low > plan.upper:
         return f"which lies {'above' if high < plan.lower else 'below'} the interval of the trials"
     return "which agrees with the trials"
 
 
-def learned(found: Learned, title: str) -> RenderableType:
+def learned(result: Learned, title: str) -> RenderableType:
     """What was learned, and how surely."""
-    loss = at_most(found.epsilon, decimals_of(found.epsilon, digits=4))
+    loss = at_most(result.epsilon, decimals_of(result.epsilon, digits=4))
     return Group(
         Text.assemble(
-            (title, "bold"), f": best of {found.plan.k}, learned from {_count(found.samples, 'sample')}; within ",
-            (loss, "bold green"), f" of the optimum, with probability {1 - found.delta:g}",
+            (title, "bold"), f": best of {result.plan.k}, learned from {_count(result.samples, 'sample')}; within ",
+            (loss, "bold green"), f" of the optimum, with probability {1 - result.delta:g}",
         ),
-        found.certificate,
+        result.certificate,
     )  # fmt: skip
 
 
@@ -242,7 +242,7 @@ def _as_text(value: Fraction) -> str | None:
     return str(value) if max(abs(value.numerator), value.denominator).bit_length() <= MOST_BITS else None
 
 
-def comparison_data(found: Comparison) -> list[dict[str, Any]]:
+def comparison_data(compared: Comparison) -> list[dict[str, Any]]:
     """The rows of a comparison."""
     return [
         {
@@ -250,14 +250,14 @@ def comparison_data(found: Comparison) -> list[dict[str, Any]]:
             "lower": _finite(row.lower),
             "upper": row.upper,
             "exact": None if row.exact is None else _as_text(row.exact),
-            "share": found.share(row),
+            "share": compared.share(row),
             "how": row.how,
         }
-        for row in found.rows
+        for row in compared.rows
     ]
 
 
-def contrast_data(found: Contrast) -> list[dict[str, Any]]:
+def contrast_data(contrast: Contrast) -> list[dict[str, Any]]:
     """The tries of a contrast."""
     return [
         {
@@ -267,36 +267,36 @@ def contrast_data(found: Contrast) -> list[dict[str, Any]]:
             "mean": one.mean,
             "low": one.low,
             "high": one.high,
-            "differences": [difference._asdict() for difference in found.first.differences(one)],
+            "differences": [difference._asdict() for difference in contrast.first.differences(one)],
         }
-        for one in (found.first, *found.last)
+        for one in (contrast.first, *contrast.last)
     ]
 
 
-def simulation_data(plan: CertifiedPlan, found: Simulation, level: float = 0.95) -> dict[str, Any]:
+def simulation_data(plan: CertifiedPlan, runs: Simulation, level: float = 0.95) -> dict[str, Any]:
     """What trials came to, beside the plan's certificate."""
     return {
         "k": plan.k,
-        "trials": len(found.best),
-        "mean": found.mean,
+        "trials": len(runs.best),
+        "mean": runs.mean,
         "level": level,
-        "interval": [_finite(end) for end in found.interval(level)],
+        "interval": [_finite(end) for end in runs.interval(level)],
         "certificate": [plan.lower, plan.upper],
-        "steps": found.steps,
-        "seconds": found.seconds,
+        "steps": runs.steps,
+        "seconds": runs.seconds,
     }
 
 
-def learned_data(found: Learned) -> dict[str, Any]:
+def learned_data(result: Learned) -> dict[str, Any]:
     """What was learned."""
     return {
-        "k": found.plan.k,
-        "epsilon": found.epsilon,
-        "delta": found.delta,
-        "samples": found.samples,
-        "certificate": found.certificate,
-        "plan": plan_data(found.plan),
-        "stats": {name: _finite(value) for name, value in found.stats.items()},
+        "k": result.plan.k,
+        "epsilon": result.epsilon,
+        "delta": result.delta,
+        "samples": result.samples,
+        "certificate": result.certificate,
+        "plan": plan_data(result.plan),
+        "stats": {name: _finite(value) for name, value in result.stats.items()},
     }
 
 

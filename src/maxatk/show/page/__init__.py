@@ -5,14 +5,11 @@ moments (``moments.py``). The script in ``page.js`` only picks one of them and s
 """
 
 import base64
-import json
 import math
-import re
 import zlib
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -28,12 +25,14 @@ from maxatk.comparison.contrast import contrast
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan
 from maxatk.problem.mdp import MDP
-from maxatk.show import report
+from maxatk.show import report, views
 from maxatk.show.bounds import at_least, at_most
-from maxatk.show.figures import range_of_interest
-from maxatk.show.grid import Grid, find_grid
+from maxatk.show.grid import CellGrid, find_grid
 from maxatk.show.page.moments import ANY, Count, ask, finite, frame, sample_trials
 from maxatk.show.progress import reporter
+from maxatk.show.template import Html, in_script, minus, part, render
+
+POINTS = 61  # of each curve
 
 
 def require() -> None:
@@ -77,29 +76,26 @@ def save(text: str, path: str | PathLike[str]) -> None:
 
 def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Callable[[str], None]) -> str:
     """The page as text; ``tell`` is told which part of it is at work."""
-    import jinja2
-
     from maxatk.show.page import charts
 
-    low, _ = range_of_interest(plan)
     tell("the curves")
-    drawn = {"curves": charts.curves(plan, low)}
+    drawn = {"curves": charts.curves(views.curves(plan, POINTS))}
     tell("simpler policies")
     compared, refused = _compared(plan, comparison, tell)
     if compared:
-        drawn["comparison"] = charts.comparison(compared)
+        drawn["comparison"] = charts.comparison(views.classes(compared))
     tell("what the plan does")
     grid = _grid(plan.mdp)
     actions = [_action(plan.mdp, a, grid) for a in range(plan.mdp.n_actions)]
     sizes = {"k": plan.k, "horizon": plan.mdp.horizon, "n_states": plan.mdp.n_states}
     data: dict[str, Any] = {"problem": {**sizes, "actions": actions}, "charts": drawn}
     try:
-        data |= _moments(plan, low, grid, drawn)
+        data |= _moments(plan, grid, drawn)
         silent = ""
     except (TooLargeError, StoppedError) as error:
         silent = str(error)
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(part("page.html")).render(
+    return render(
+        part(__name__, "page.html"),
         plan=plan,
         minus=minus,
         title=title or f"Best of {plan.k}",
@@ -115,33 +111,11 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
         words=_words(plan),
         grid="grid" in drawn,
         trials=len(data.get("trials", [])),
-        style=Text(part("page.css")),
-        script=Text(part("page.js")),
-        vega=Text(vega()),
+        style=Html(part(__name__, "page.css")),
+        script=Html(part(__name__, "page.js")),
+        vega=Html(vega()),
         data=in_script(data),
     )
-
-
-def minus(text: str) -> str:
-    """Text with minus signs in front of numbers, as charts write them."""
-    return re.sub(r"(?<![\w-])-(?=\d)", "−", text)
-
-
-class Text(str):
-    """Text that goes into the page as it is."""
-
-    def __html__(self) -> str:
-        return self
-
-
-def in_script(data: Any) -> Text:
-    """Data as JSON for a script; nothing in a name can end the script that holds it."""
-    return Text(json.dumps(data, allow_nan=False).replace("<", "\\u003c"))
-
-
-def part(name: str, package: str = "maxatk.show.page") -> str:
-    """A file of a page as it lies in a package."""
-    return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 @cache
@@ -174,14 +148,14 @@ def _compared(plan: Plan, given: Comparison | bool, tell: Callable[[str], None])
         return None, str(error)
 
 
-def _grid(mdp: MDP) -> Grid | None:
+def _grid(mdp: MDP) -> CellGrid | None:
     try:
         return find_grid(mdp)
     except InputError:
         return None
 
 
-def _action(mdp: MDP, action: int, grid: Grid | None) -> str:
+def _action(mdp: MDP, action: int, grid: CellGrid | None) -> str:
     name = grid.action_name(mdp, action) if grid else name_of(mdp.action_names, action)
     return name if name != str(action) else f"action {action}"
 
@@ -191,17 +165,17 @@ def _names(mdp: MDP, states: set[int]) -> dict[int, str]:
     return {s: mdp.state_names[s] if mdp.state_names else f"state {s}" for s in sorted(states)}
 
 
-def _moments(plan: Plan, low: float, grid: Grid | None, drawn: dict[str, Any]) -> dict[str, Any]:
+def _moments(plan: Plan, grid: CellGrid | None, drawn: dict[str, Any]) -> dict[str, Any]:
     """What the plan does when, and trials of it; adds the charts that show them."""
     from maxatk.show.page import charts
 
     count, trials = Count(plan), sample_trials(plan)
-    asked = ask(plan, count, trials, low)
+    asked = ask(plan, count, trials, views.range_of_interest(plan)[0])
     taken = np.concatenate([some.ravel() for some in asked.actions])
     often = np.bincount(taken[taken != ANY], minlength=plan.mdp.n_actions)
     colours = charts.colours(often)
     drawn["map"] = charts.action_map(colours)
-    found: dict[str, Any] = {
+    data: dict[str, Any] = {
         "colours": colours,
         "moments": {
             "rollouts": asked.rollouts,
@@ -220,8 +194,8 @@ def _moments(plan: Plan, low: float, grid: Grid | None, drawn: dict[str, Any]) -
     }
     if grid:
         drawn["grid"] = charts.grid(grid, plan.mdp.start_state.tolist(), colours)
-        found["grid"] = {"rows": grid.rows, "columns": grid.columns, "towards": grid.towards.round(6).tolist()}
-    return found
+        data["grid"] = {"rows": grid.rows, "columns": grid.columns, "towards": grid.towards.round(6).tolist()}
+    return data
 
 
 def _packed(values: Any, kind: str) -> str:

@@ -4,40 +4,34 @@ Colours are those of the page (``currentColor``) or told apart with any kind of 
 Data that change with the sliders have names, by which the page's script replaces them.
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
 import numpy as np
 
-from maxatk.comparison.compare import Comparison
-from maxatk.planning.plan import Plan
-from maxatk.show.figures import COLOURS
-from maxatk.show.grid import Grid
+from maxatk.show.grid import CellGrid
+from maxatk.show.views import BEST, COLOURS, SO_FAR, Classes, Curves
 
 INK, FAINT = "currentColor", "var(--line)"
 NONE_LEFT = "none: M itself"
 OTHER = "#b0895f"  # actions that are seldom taken, where there are more than seven
 
 
-def curves(plan: Plan, low: float, points: int = 61) -> dict[str, Any]:
+def curves(view: Curves) -> dict[str, Any]:
     """What a best return is worth with so many rollouts to come: the curves ``U_i``, between their bounds."""
-    most = plan.mdp.return_range[1]
-    shown = sorted({round(i) for i in np.linspace(0, plan.k, min(plan.k + 1, 6))})
-    rows: list[dict[str, Any]] = []
-    for i in shown:
-        left = plan.k - i
-        name = str(left) if left else NONE_LEFT
-        for m in np.linspace(low, most + 0.05 * (most - low), points).tolist():
-            lower, upper = plan.curve(i, m)
-            rows.append({"M": m, "tries to come": name, "at least": lower, "at most": upper})
-    names = [str(plan.k - i) if i < plan.k else NONE_LEFT for i in shown]
+    names = [str(curve.to_come) if curve.to_come else NONE_LEFT for curve in view.curves]
+    rows = [
+        {"M": m, "tries to come": name, "at least": lower, "at most": upper}
+        for name, curve in zip(names, view.curves, strict=True)
+        for m, lower, upper in np.stack((view.best, curve.lower, curve.upper), axis=1).tolist()
+    ]
+    colours = [curve.colour for curve in view.curves]
     base: Any = alt.Chart(inline(rows)).encode(
-        x=alt.X("M:Q", title="best return so far, M", scale=alt.Scale(zero=False, nice=False),
+        x=alt.X("M:Q", title=view.x, scale=alt.Scale(zero=False, nice=False),
                 axis=alt.Axis(format="~g", labelOverlap="greedy")),
         color=alt.Color(
-            "tries to come:N", sort=names, scale=alt.Scale(domain=names, range=palette(len(names))),
+            "tries to come:N", sort=names, scale=alt.Scale(domain=names, range=colours),
             legend=alt.Legend(
                 orient="top", columns=3, title="tries to come",
                 symbolType="stroke", symbolSize=900, symbolStrokeWidth=3, symbolOpacity=1,
@@ -48,7 +42,7 @@ def curves(plan: Plan, low: float, points: int = 61) -> dict[str, Any]:
             alt.Tooltip("at least:Q", format=".8~g"), alt.Tooltip("at most:Q", format=".8~g"),
         ],
     )  # fmt: skip
-    lower = alt.Y("at least:Q", title="expected final best", scale=alt.Scale(zero=False), axis=alt.Axis(format="~g"))
+    lower = alt.Y("at least:Q", title=view.y, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g"))
     band = base.mark_area(opacity=0.35, line=False, aria=False).encode(y=lower, y2="at most:Q")
     line = base.mark_line(strokeWidth=2).encode(y=lower, strokeDash=dashed("tries to come", names))
     chart = (band + line).properties(
@@ -59,14 +53,10 @@ def curves(plan: Plan, low: float, points: int = 61) -> dict[str, Any]:
     return spec(chart)
 
 
-def comparison(found: Comparison) -> dict[str, Any]:
+def comparison(view: Classes) -> dict[str, Any]:
     """What each class of policies earns, and at most could."""
-    rows: list[dict[str, Any]] = [
-        {"policy": row.name, "earns": row.lower, "at most": row.upper, "obtained by": row.how}
-        for row in found.rows
-        if math.isfinite(row.lower)
-    ]
-    names = [row.name for row in found.rows]
+    rows = [{"policy": row.name, "earns": row.lower, "at most": row.upper, "obtained by": row.how} for row in view.rows]
+    names = [row.name for row in view.rows]
     base: Any = alt.Chart(inline(rows)).encode(
         y=alt.Y("policy:N", sort=names, title=None, axis=alt.Axis(labelLimit=220, domain=False, ticks=False)),
         tooltip=[
@@ -74,12 +64,12 @@ def comparison(found: Comparison) -> dict[str, Any]:
             alt.Tooltip("at most:Q", format=".8~g"), alt.Tooltip("obtained by:N"),
         ],
     )  # fmt: skip
-    ends = [float(x) for row in rows for x in (row["earns"], row["at most"])]
+    ends = [x for row in view.rows for x in (row.lower, row.upper)]
     least = 1e-6 * max(map(abs, ends))  # what is narrower is rounding, and should look so
     wide = max(max(ends) - min(ends), least, 1e-300)
     middle = (max(ends) + min(ends)) / 2
     x = alt.X(
-        "earns:Q", title="expected best return",
+        "earns:Q", title=view.x,
         scale=alt.Scale(zero=False, nice=False, domain=[middle - 0.55 * wide, middle + 0.55 * wide]),
         axis=alt.Axis(tickCount=4, format=".9~g", labelOverlap="greedy", labelBound=True),
     )  # fmt: skip
@@ -97,10 +87,10 @@ def comparison(found: Comparison) -> dict[str, Any]:
 
 def colours(often: Any) -> list[str]:
     """A colour for each action: those that are taken most [A] have colours of their own."""
-    found = [OTHER] * len(often)
+    by_action = [OTHER] * len(often)
     for colour, a in zip(COLOURS[1:], np.argsort(-often, kind="stable").tolist(), strict=False):
-        found[a] = colour
-    return found
+        by_action[a] = colour
+    return by_action
 
 
 def action_map(colours: Sequence[str]) -> dict[str, Any]:
@@ -109,13 +99,13 @@ def action_map(colours: Sequence[str]) -> dict[str, Any]:
     names = alt.param(name="Ms", value=[]), alt.param(name="Gs", value=[])
     cells: Any = alt.Chart(alt.NamedData("map")).encode(
         x=alt.X(
-            "m:O", title="best return so far, M",
+            "m:O", title=BEST,
             axis=alt.Axis(
                 labelExpr="Ms[datum.value]", labelOverlap="greedy", labelAngle=0, labelSeparation=6, labelBound=True
             ),
         ),
         y=alt.Y(
-            "g:O", sort="descending", title="return so far, G",
+            "g:O", sort="descending", title=SO_FAR,
             axis=alt.Axis(labelExpr="Gs[datum.value]", labelOverlap="greedy"),
         ),
     )  # fmt: skip
@@ -138,21 +128,21 @@ def action_map(colours: Sequence[str]) -> dict[str, Any]:
     return spec(chart)
 
 
-def grid(found: Grid, start: Iterable[int], colours: Sequence[str]) -> dict[str, Any]:
+def grid(cells: CellGrid, start: Iterable[int], colours: Sequence[str]) -> dict[str, Any]:
     """The cells of a grid; data ``arrows`` (what is done where), ``trails`` (where tries went) and ``here``."""
     start = set(start)
-    cells = [
-        {"row": row, "column": column, "kind": "never" if s in found.closed else "start" if s in start else "cell"}
-        for s in range(found.rows * found.columns)
-        for row, column in [found.cell(s)]
+    squares = [
+        {"row": row, "column": column, "kind": "never" if s in cells.closed else "start" if s in start else "cell"}
+        for s in range(cells.rows * cells.columns)
+        for row, column in [cells.cell(s)]
     ]
-    x = alt.X("column:O", scale=alt.Scale(domain=list(range(found.columns)), padding=0), axis=None)
-    y = alt.Y("row:O", scale=alt.Scale(domain=list(range(found.rows)), padding=0), axis=None)
+    x = alt.X("column:O", scale=alt.Scale(domain=list(range(cells.columns)), padding=0), axis=None)
+    y = alt.Y("row:O", scale=alt.Scale(domain=list(range(cells.rows)), padding=0), axis=None)
     kinds: Any = alt.Color(
         "kind:N", legend=None,
         scale=alt.Scale(domain=["cell", "start", "never"], range=["transparent", "var(--start)", "var(--never)"]),
     )  # fmt: skip
-    board: Any = alt.Chart(inline(cells)).mark_rect(stroke=FAINT, aria=False).encode(x=x, y=y, color=kinds)
+    board: Any = alt.Chart(inline(squares)).mark_rect(stroke=FAINT, aria=False).encode(x=x, y=y, color=kinds)
     arrows: Any = (
         alt.Chart(alt.NamedData("arrows"))
         .mark_point(filled=True)
@@ -183,8 +173,8 @@ def grid(found: Grid, start: Iterable[int], colours: Sequence[str]) -> dict[str,
     layers: Any = alt.layer(board, trails, arrows, here)
     chart = layers.resolve_scale(color="independent", shape="independent")
     chart = chart.properties(
-        width=40 * found.columns,
-        height=40 * found.rows,  # the page makes it fit
+        width=40 * cells.columns,
+        height=40 * cells.rows,  # the page makes it fit
         description="The grid, with the action that the plan takes in every cell",
     )
     return spec(chart)
@@ -194,11 +184,6 @@ def _by_action(colours: Sequence[str]) -> Any:
     """By number, for names may be the same; -1 stands for any action."""
     scale = alt.Scale(domain=[*range(len(colours)), -1], range=[*colours, "var(--any)"])
     return alt.Color("a:N", legend=None, scale=scale)
-
-
-def palette(count: int) -> list[str]:
-    """So many colours that are told apart."""
-    return [COLOURS[-2 - place % 6] for place in range(count)]
 
 
 def dashed(name: str, names: Sequence[str]) -> Any:

@@ -12,8 +12,8 @@ import numpy as np
 from maxatk.base.errors import TooLargeError
 from maxatk.base.returns import Amounts, Scale
 from maxatk.base.types import Floats, Ints, Number
-from maxatk.evaluation.propagation import Units
 from maxatk.evaluation.simulate import Taken, trial_in_table
+from maxatk.evaluation.units import Units
 from maxatk.planning.lattice import common_step, simplest
 from maxatk.planning.plan import Plan
 from maxatk.policies import CompressedPolicy
@@ -159,14 +159,14 @@ def frame(plan: Plan, count: Count, taken: Taken) -> list[Any]:
 
     Besides, where the step ends a rollout, its return and whether that is the best so far; else None twice.
     """
-    exact = not count.rounds
-    best, so_far = (count.known(x) if exact else float(x) for x in (taken.best, taken.so_far))
+    true_rewards = not count.rounds
+    best, so_far = (count.known(x) if true_rewards else float(x) for x in (taken.best, taken.so_far))
     remembered = [count.known(x) for x in taken.remembered]
     total, better = None, None
     if taken.over:
         end = Fraction(taken.so_far) + Fraction(taken.reward)
-        better = count.units(end) > count.units(taken.best) if exact else end > taken.best
-        total = count.known(end) if exact else float(end)
+        better = count.units(end) > count.units(taken.best) if true_rewards else end > taken.best
+        total = count.known(end) if true_rewards else float(end)
     lost = bool(hopeless(plan, taken.step, taken.state, best, so_far))
     return [taken.state, taken.action, *map(finite, (best, so_far, *remembered)), lost, total, better]
 
@@ -198,13 +198,13 @@ def _bests(plan: Plan, count: Count, trials: list[list[Taken]], low: float, reac
 
 def _met(count: Count, trials: Iterable[Iterable[Taken]]) -> dict[tuple[int, int], list[int]]:
     """The places that trials come to, and some of the returns with which they do."""
-    found: dict[tuple[int, int], set[int]] = {}
+    places: dict[tuple[int, int], set[int]] = {}
     for trial in trials:
         for taken in trial:
-            returns = found.setdefault((taken.step, taken.state), set())
+            returns = places.setdefault((taken.step, taken.state), set())
             if len(returns) < RETURNS:
                 returns.add(count.units(taken.remembered[1]))
-    return {place: sorted(returns) for place, returns in found.items()}
+    return {place: sorted(returns) for place, returns in places.items()}
 
 
 def _arrivals(plan: Plan, reach: Reach) -> Iterator[tuple[int, int]]:

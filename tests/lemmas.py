@@ -1,4 +1,5 @@
-"""The lemmas that guarantees rest on, each as a function of its numbers. docs/theory/learning.md has the proofs.
+"""The lemmas that the guarantees of learning rest on, each as a function of its numbers, so that tests can hold them to
+samples and to random problems. docs/theory/learning.md has the proofs; ``maxatk.learning.betting`` has one more.
 
 Concentration of a sample around its distribution, and how errors of rows add up over the steps of all rollouts. In the
 latter a *time* ``t = 0, ..., K H - 1`` counts the steps of all rollouts, and ``x = (s, M, G)`` are the compressed
@@ -10,6 +11,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.special import rel_entr
 
 from maxatk.base.types import Floats
 
@@ -49,18 +51,6 @@ def kl_width(variance: float, span: float, radius: float) -> float:
     return 2 * math.sqrt(variance * radius) + (2 * math.sqrt(2) + 2 / 3) * span * radius
 
 
-def betting_bound(share: Floats, value: Floats, stake: float, risk: float) -> float:
-    """An upper bound on ``q f`` for all ``n`` at once, with probability ``1 - delta``: ours, docs/theory/learning.md.
-
-    ``stake - e**-risk * prod (stake - f)**share``, with ``risk = ln(1/delta)/n``. ``share`` [b] is how often each value
-    ``f`` [b] was drawn, and ``stake`` any number, chosen before the draws, that no value of ``f`` exceeds.
-    """
-    shortfall = np.maximum(stake - value, 0.0)
-    if (shortfall[share > 0] == 0).any():
-        return stake
-    return float(stake - math.exp(-risk) * math.exp(float(share @ np.log(np.where(share > 0, shortfall, 1.0)))))
-
-
 def first_time(c1: float, c2: float, n: float, level: float, delta: float) -> float:
     """``(ln(c1/delta) + n ln(c2 t))/t <= level**2`` holds for some ``t`` up to here (the paper's technical lemma)."""
     square = level**2
@@ -72,13 +62,7 @@ def first_time(c1: float, c2: float, n: float, level: float, delta: float) -> fl
 
 def bernoulli_kl(p: float, q: float) -> float:
     """``kl(p, q)``."""
-
-    def term(x: float, y: float) -> float:
-        if x == 0:
-            return 0.0
-        return math.inf if y == 0 else x * math.log(x / y)
-
-    return term(p, q) + term(1 - p, 1 - q)
+    return float(rel_entr(p, q) + rel_entr(1 - p, 1 - q))
 
 
 def bernoulli_kl_floor(p: float, q: float) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from maxatk.kernels.optimism import SampledRows
-from maxatk.kernels.slices import Tables
+from maxatk.kernels.windows import Tables
 
 Cell: TypeAlias = tuple[int, int, int]  # (step, state, g)
 Triple: TypeAlias = tuple[float, float, float]
@@ -17,7 +17,7 @@ Triple: TypeAlias = tuple[float, float, float]
 
 def rows_of(tables: Tables, h: int, s: int) -> list[list[int]]:
     """The outcomes of every action of a state."""
-    S = tables.first.shape[1]
+    S = tables.most_left.shape[1]
     node = int(tables.step_layer[h]) * S + s
     rows = range(int(tables.pair_start[node]), int(tables.pair_start[node + 1]))
     return [list(range(int(tables.outcome_start[r]), int(tables.outcome_start[r + 1]))) for r in rows]
@@ -33,7 +33,7 @@ def exact_cells(
     tables: Tables, kappa: float, m: int, idle: Triple, end: Callable[[float], Triple], cells: list[Cell]
 ) -> dict[Cell, tuple[float, float]]:
     """Value and slope in ``m`` of the given cells, where all rewards lie on the lattice."""
-    H, S = len(tables.step_layer), tables.first.shape[1]
+    H, S = len(tables.step_layer), tables.most_left.shape[1]
     known: dict[Cell, tuple[float, float]] = {}
 
     def worth(h: int, s: int, g: int) -> tuple[float, float]:
@@ -60,7 +60,7 @@ def bound_cells(
     tables: Tables, kappa: float, m: float, mi: int, idle: Triple, end: Callable[[float], Triple], cells: list[Cell]
 ) -> dict[Cell, tuple[float, float, float, float]]:
     """Upper bound, and value, slope in G and slope in M of the plane below, of the given cells."""
-    H, S = len(tables.step_layer), tables.first.shape[1]
+    H, S = len(tables.step_layer), tables.most_left.shape[1]
     known: dict[Cell, tuple[float, float, float, float]] = {}
 
     def worth(h: int, s: int, g: int) -> tuple[float, float, float, float]:
@@ -68,8 +68,8 @@ def bound_cells(
             return idle[0], idle[1], 0.0, idle[2]
         if (h, s, g) not in known:
             options = [option(h, row, g) for row in rows_of(tables, h, s)]
-            upper = max(found[0] for found in options)
-            best = max([(idle[0], idle[1], 0.0, idle[2]), *options], key=lambda found: found[1])
+            upper = max(four[0] for four in options)
+            best = max([(idle[0], idle[1], 0.0, idle[2]), *options], key=lambda four: four[1])
             known[h, s, g] = (upper, *best[1:])
         return known[h, s, g]
 

@@ -1,0 +1,134 @@
+"""Workers behind an executor: functions of one large object, which travels once, and of small items.
+
+Whatever happens to the workers, every item is answered: those that are lost, broken or silent are left to the caller,
+and since a result does not depend on where it is made, nobody can tell. A scope that ends takes back what is still
+waiting.
+"""
+
+import hashlib
+import pickle
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from importlib.metadata import version
+from typing import Any, NamedTuple, TypeVar
+
+from maxatk.base import stopping
+from maxatk.base.errors import InputError
+from maxatk.base.stopping import HEARING, Reason
+
+T = TypeVar("T")
+
+RIDES_ALONG = 2**15  # bytes that are sent with every task; more are sent to those who ask for them
+PATIENCE = 600.0  # seconds without any answer after which workers are taken to be silent
+FAILURES = 3  # in a row after which workers are asked no more
+KEPT = 2  # large objects that a worker keeps
+
+
+class Unknown(NamedTuple):
+    """What a worker answers that does not have the object."""
+
+
+def versions() -> str:
+    """What must be alike for equal bits."""
+    return f"maxatk {version('maxatk')} with Numba {version('numba')} and NumPy {version('numpy')}"
+
+
+_known: dict[str, Any] = {}  # on a worker: objects by their digest
+_lock = threading.Lock()
+
+
+def answer(function: Callable[..., T], key: str, packed: bytes | None, caller: str, item: Sequence[Any]) -> T | Unknown:
+    """On a worker: ``function`` of the object and the item."""
+    if versions() != caller:
+        raise InputError(f"a worker has {versions()}, but the caller has {caller}: results might differ")
+    with _lock:
+        if key not in _known:
+            if packed is None:
+                return Unknown()
+            _known[key] = pickle.loads(packed)
+            while len(_known) > KEPT:
+                del _known[next(iter(_known))]
+        known = _known[key]
+    return function(known, *item)
+
+
+class Crew:
+    """Workers that know one object.
+
+    Args:
+        executor: any :class:`concurrent.futures.Executor`. One with a method ``put(bytes)`` is given the object once.
+        known: the object.
+    """
+
+    def __init__(self, executor: Executor, known: Any) -> None:
+        self._executor = executor
+        try:
+            data = pickle.dumps(known, protocol=5)
+        except Exception as error:  # whatever a foreign object raises
+            raise InputError(f"this cannot be sent to workers: {str(error).splitlines()[0]}") from None
+        self._key, self._data = hashlib.sha256(data).hexdigest(), data
+        put: Any = getattr(executor, "put", None)
+        self._there: Any = put(data) if put is not None else data if len(data) <= RIDES_ALONG else None
+        self._failures = 0
+
+    def map(
+        self,
+        function: Callable[..., T],
+        items: Sequence[tuple[Any, ...]],
+        at_home: Callable[[list[int]], list[T]],
+    ) -> list[T]:
+        """``function(known, *item)`` of each item, in order; ``at_home`` answers those, by number, that were lost."""
+        scope = stopping.current()
+        answers: dict[int, T] = {}
+        pending: dict[Future[Any], int] = {}
+        heard = time.monotonic()
+        try:
+            for number, item in enumerate(items):
+                self._submit(pending, number, function, item, self._there)
+            while pending:
+                done, _ = wait(pending, timeout=min(HEARING, max(scope.left, 0.001)), return_when=FIRST_COMPLETED)
+                scope.check()
+                for future in done:
+                    heard, number = time.monotonic(), pending.pop(future)
+                    found = self._result(future)
+                    if isinstance(found, Unknown):
+                        self._submit(pending, number, function, items[number], self._data)
+                    elif not isinstance(found, _Lost):
+                        answers[number], self._failures = found, 0
+                if time.monotonic() - heard > PATIENCE or self._failures >= FAILURES:
+                    self._failures = FAILURES
+                    break
+        except KeyboardInterrupt:
+            scope.end(Reason.INTERRUPTED)
+            raise
+        finally:
+            for future in pending:
+                future.cancel()
+        left = [number for number in range(len(items)) if number not in answers]
+        answers.update(zip(left, at_home(left) if left else [], strict=True))
+        return [answers[number] for number in range(len(items))]
+
+    def _submit(self, pending: dict[Future[Any], int], number: int, function: Any, item: Any, packed: Any) -> None:
+        if self._failures >= FAILURES:
+            return
+        try:
+            pending[self._executor.submit(answer, function, self._key, packed, versions(), item)] = number
+        except Exception:  # an executor that is broken or shut down takes no more tasks
+            self._failures = FAILURES
+
+    def _result(self, future: Future[Any]) -> Any:
+        try:
+            return future.result()
+        except InputError:
+            raise
+        except BrokenExecutor:
+            self._failures = FAILURES
+        except Exception:  # a lost worker has as many names as there are engines; what is wrong in itself fails at home
+            self._failures += 1
+        return _Lost()
+
+
+class _Lost:
+    """No answer."""

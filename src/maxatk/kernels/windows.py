@@ -1,0 +1,158 @@
+"""Windows: the returns that a slice needs at each step and state, and where their cells lie.
+
+Returns lie on a lattice, and ``g`` counts its steps: at step ``h`` it stands for ``kappa * (g + drift * h)``, where
+``drift`` keeps numbers small even if all rewards are large. A state at a step needs only the *window* of ``g`` that can
+be reached and from which ``m`` can still be beaten: below it the state is *idle*, and worth what the curve pays at
+``m``. Before its window each state has some idle cells, the *pad*, so that whatever a row reaches lies in the buffer
+and inner loops have no cases to tell apart. Layer ``H`` and next state ``S`` are finished rollouts.
+
+What takes a pass over all outcomes is known once per lattice. The windows of a slice follow from it cell by cell: a pad
+starts at the least return that any row of a window can lead to, or somewhat below it.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxatk.kernels.compiled import compiled
+
+NEVER = 2**30  # beyond any index: no state is reached with such a return
+WIDEST = NEVER // 4  # returns and shifts in lattice steps stay below, so that no sum of some leaves 32 bits
+FAR = 2**62  # beyond any return, drift included
+
+
+class Reach(NamedTuple):
+    """With what returns, on the lattice, states are entered and rollouts end."""
+
+    first: Any  # [H, S] the least return with which a state can be reached
+    last: Any  # [H, S] the greatest; less than the least where it cannot be reached
+    lead: Any  # [H, S] the most that could still be gained where a state was entered from, less what led to it
+    end_first: Any  # [H] the least return of rollouts that end with each step; FAR where none does
+    end_last: Any  # [H] the greatest
+    end_lead: Any  # [H] as ``lead``, for the end
+
+
+class Tables(NamedTuple):
+    """A problem on a lattice: its outcomes, and the returns with which states can be reached."""
+
+    step_layer: Any  # [H]
+    pair_start: Any  # [L * S + 1]
+    outcome_start: Any  # [N + 1]
+    prob: Any  # [T] each row sums to 1
+    next_state: Any  # [T] S where the rollout ends
+    reward: Any  # [T] kappa * (drift + jump + part)
+    jump: Any  # [T] whole lattice steps beyond the drift, rounded down
+    part: Any  # [T] what is left, 0 <= part < 1
+    drift: int  # lattice steps that every step adds beside its jump
+    most_left: Any  # [H + 1, S] jumps that can still be gained if the rollout is not cut short, rounded up
+    reach: Reach
+
+
+class Layout(NamedTuple):
+    """Where the cells of a slice lie in its buffer."""
+
+    low: Any  # [H, S] where the window starts
+    pad: Any  # [H, S] where the idle cells before it start
+    high: Any  # [H, S] where it ends, inclusively
+    place: Any  # [H + 1, S + 1] where the cell of return 0 lies
+
+
+@compiled
+def reachable(
+    step_layer: Any,
+    pair_start: Any,
+    outcome_start: Any,
+    next_state: Any,
+    jump: Any,
+    part: Any,
+    most_left: Any,
+    h0: int,
+    start: Any,
+    stop: Any,
+) -> Any:
+    """The returns with which states are entered and rollouts end, from a return of 0 in the ``start`` states at ``h0``.
+
+    Looks at ``stop`` [1] between two states, and ends early where it is not 0.
+    """
+    H = step_layer.shape[0]
+    S = most_left.shape[1]
+    first = np.full((H, S), NEVER, np.int32)
+    last = np.full((H, S), -NEVER, np.int32)
+    lead = most_left[:H].copy()
+    end_first = np.full(H, FAR)
+    end_last = np.full(H, -FAR)
+    end_lead = np.full(H, -FAR)
+    for s in start:
+        first[h0, s] = 0
+        last[h0, s] = 0
+    for h in range(h0, H):
+        node = step_layer[h] * S
+        for s in range(S):
+            if stop[0] != 0:
+                return Reach(first, last, lead, end_first, end_last, end_lead)
+            if first[h, s] > last[h, s]:
+                continue
+            for o in range(outcome_start[pair_start[node + s]], outcome_start[pair_start[node + s + 1]]):
+                t = next_state[o]
+                low, up = first[h, s] + jump[o], last[h, s] + jump[o] + (1 if part[o] > 0.0 else 0)
+                left = most_left[h, s] - jump[o]
+                if t == S or h == H - 1:
+                    end_first[h] = min(end_first[h], low)
+                    end_last[h] = max(end_last[h], up)
+                    end_lead[h] = max(end_lead[h], left)
+                else:
+                    first[h + 1, t] = min(first[h + 1, t], low)
+                    last[h + 1, t] = max(last[h + 1, t], up)
+                    lead[h + 1, t] = max(lead[h + 1, t], left)
+    return Reach(first, last, lead, end_first, end_last, end_lead)
+
+
+@compiled
+def windows(tables: Tables, shift_low: int, shift_high: int, m: int, stop: Any) -> Any:
+    """The windows of a slice: ``low``, ``pad`` and ``high``, the sizes of the layers [H], the ranges of final returns.
+
+    The reachable returns are widened by the shifts. A window starts where ``m`` can be beaten. ``ends`` [H, 2] has the
+    least and the greatest return of rollouts that end with step ``h``, or less and more; they cross where none does.
+    """
+    reach, most_left = tables.reach, tables.most_left
+    H, S = reach.first.shape
+    low = np.empty((H, S), np.int32)
+    pad = np.empty((H, S), np.int32)
+    high = np.empty((H, S), np.int32)
+    sizes = np.zeros(H, np.int64)
+    ends = np.empty((H, 2), np.int64)
+    beaten = m - tables.drift * H + 1  # from here on, with nothing left to gain
+    for h in range(H):
+        if stop[0] != 0:
+            return low, pad, high, sizes, ends
+        for s in range(S):
+            least = reach.first[h, s] + shift_low
+            low[h, s] = max(least, min(beaten - most_left[h, s], NEVER))
+            pad[h, s] = max(least, min(beaten - reach.lead[h, s], NEVER))
+            high[h, s] = reach.last[h, s] + shift_high
+            sizes[h] += max(high[h, s] - pad[h, s] + 1, 0)
+        drift = tables.drift * (h + 1)
+        ends[h, 0], ends[h, 1] = FAR, -FAR
+        if reach.end_first[h] < FAR:
+            ends[h, 0] = max(reach.end_first[h] + shift_low, beaten - reach.end_lead[h]) + drift
+            ends[h, 1] = reach.end_last[h] + shift_high + drift
+    return low, pad, high, sizes, ends
+
+
+@compiled
+def places(pad: Any, high: Any, layer_start: Any, end_place: Any, drift: int) -> Any:
+    """Where in the buffer the cell with ``g = 0`` of each state lies, [H + 1, S + 1]; finished rollouts come first.
+
+    ``end_place`` [H] is where a return of 0 would lie among rollouts that end with step ``h``.
+    """
+    H, S = pad.shape
+    place = np.empty((H + 1, S + 1), np.int64)
+    for h in range(H):
+        at = layer_start[h]
+        for s in range(S):
+            place[h, s] = at - pad[h, s]
+            at += max(high[h, s] - pad[h, s] + 1, 0)
+        place[h, S] = drift * h + end_place[max(h - 1, 0)]
+    for s in range(S + 1):
+        place[H, s] = drift * H + end_place[H - 1]
+    return place

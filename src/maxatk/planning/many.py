@@ -1,0 +1,87 @@
+"""Many problems, one plan each."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor, Future
+from dataclasses import replace
+from typing import Any
+
+from maxatk.base import checks
+from maxatk.base.errors import InputError, MaxAtKError
+from maxatk.engines.crew import versions
+from maxatk.planning.certified import Certified
+from maxatk.planning.plan import Plan, Solver
+from maxatk.planning.solve import solve
+from maxatk.problem.mdp import MDP
+
+AHEAD = 64  # problems that are under way at a time
+
+
+def solve_many(
+    problems: Iterable[tuple[MDP, int]], *, solver: Solver[Any] | None = None, executor: Executor | None = None
+) -> Iterator[Plan]:
+    """Plans for many problems, in their order, each as soon as it and those before it are there.
+
+    Args:
+        problems: pairs of a problem and a number of rollouts. They may be made on the way: some are read ahead.
+        solver: how to plan; :class:`maxatk.Certified` by default.
+        executor: any :class:`concurrent.futures.Executor`, such as :class:`maxatk.engines.Ray`: a problem for each of
+            its workers at a time. What workers lose is planned here; without one, all is, each on all cores.
+
+    Raises:
+        MaxAtKError: where a problem cannot be planned; earlier plans have come out by then.
+
+    >>> import maxatk as mk
+    >>> problems = [(mk.instances.figure1(gamma=g), 2) for g in (0.25, 0.5)]
+    >>> [f"{plan.lower:.4f}" for plan in mk.solve_many(problems, solver=mk.Certified(tol=1e-9))]
+    ['0.5625', '0.7500']
+    """
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise InputError(f"executor must be a concurrent.futures.Executor, not {checks.shown(executor)}")
+    chosen: Solver[Any] = Certified() if solver is None else solver
+    return _plans(iter(problems), chosen, executor)
+
+
+def _plans(problems: Iterator[tuple[MDP, int]], solver: Solver[Any], executor: Executor | None) -> Iterator[Plan]:
+    if executor is None:
+        for mdp, k in problems:
+            yield solve(mdp, k, solver=solver)
+        return
+    alone = replace(solver, executor=None, threads=1) if isinstance(solver, Certified) else solver
+    under_way: deque[tuple[MDP, int, Future[Any] | None]] = deque()
+    try:
+        for mdp, k in problems:
+            under_way.append((mdp, k, _submitted(executor, mdp, k, alone)))
+            if len(under_way) >= AHEAD:
+                yield _plan(*under_way.popleft(), solver)
+        while under_way:
+            yield _plan(*under_way.popleft(), solver)
+    finally:
+        for _, _, future in under_way:
+            if future is not None:
+                future.cancel()
+
+
+def _submitted(executor: Executor, mdp: MDP, k: int, solver: Solver[Any]) -> Future[Any] | None:
+    try:
+        return executor.submit(_solved, versions(), mdp, k, solver)
+    except Exception:  # an executor that is broken or shut down takes no more tasks
+        return None
+
+
+def _solved(caller: str, mdp: MDP, k: int, solver: Solver[Any]) -> Plan:
+    """On a worker."""
+    if versions() != caller:
+        raise InputError(f"a worker has {versions()}, but the caller has {caller}: results might differ")
+    return solve(mdp, k, solver=solver)
+
+
+def _plan(mdp: MDP, k: int, future: Future[Any] | None, solver: Solver[Any]) -> Plan:
+    if future is not None:
+        try:
+            return future.result()
+        except MaxAtKError:
+            raise
+        except Exception:  # a lost worker has as many names as there are engines
+            pass
+    return solve(mdp, k, solver=solver)

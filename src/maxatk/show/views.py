@@ -1,0 +1,150 @@
+"""What is seen of a plan and of a comparison, as plain data.
+
+``figures.py`` draws it with Matplotlib, ``page/charts.py`` with Altair. A view has the numbers
+and the words; how thick a line is belongs to who draws it.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxatk.base.checks import name_of
+from maxatk.base.errors import InputError
+from maxatk.base.types import Floats
+from maxatk.comparison.compare import Comparison
+from maxatk.evaluation.units import Units
+from maxatk.planning.plan import Plan
+from maxatk.show.reach import Reach
+
+# Okabe and Ito's colours: told apart with any kind of colour vision, and in print.
+COLOURS = ("#999999", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00", "#F0E442")
+
+BEST, SO_FAR = "best return so far, M", "return so far, G"  # axes of more than one view
+BEATEN = "M cannot be beaten"  # in place of an action: nothing matters any more
+
+
+def palette(count: int) -> list[str]:
+    """So many colours for lines, the first six different."""
+    return [COLOURS[-2 - place % 6] for place in range(count)]
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """What a best return is worth with so many rollouts to come."""
+
+    to_come: int
+    lower: Floats  # [points]
+    upper: Floats  # [points]
+    colour: str
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """The curves ``U_i`` between their bounds."""
+
+    best: Floats  # [points]
+    curves: list[Curve]
+    x: str = BEST
+    y: str = "expected final best"
+
+
+def curves(plan: Plan, points: int) -> Curves:
+    """Six curves at most, those of the first and of the last rollout among them."""
+    low, most = range_of_interest(plan)
+    best = np.linspace(low, most + 0.05 * (most - low), points)
+    shown = sorted({round(i) for i in np.linspace(0, plan.k, min(plan.k + 1, 6))})
+    bounds = [np.array([plan.curve(i, m) for m in best.tolist()]).T for i in shown]
+    return Curves(
+        best,
+        [
+            Curve(plan.k - i, lower, upper, colour)
+            for i, (lower, upper), colour in zip(shown, bounds, palette(len(shown)), strict=True)
+        ],
+    )
+
+
+def range_of_interest(plan: Plan) -> tuple[float, float]:
+    """Best returns between which the curves bend: below, they are all but flat."""
+    least, most = plan.mdp.return_range
+    alone = sum(plan.curve(plan.k - 1, -math.inf)) / 2
+    low = max(least, alone - 1.5 * (most - alone), float(plan.best_so_far))
+    return (low, most) if low < most else (low - 1.0, low)  # where nothing can be gained there is nothing to see
+
+
+@dataclass(frozen=True)
+class Earnings:
+    """What a class of policies earns, and at most could."""
+
+    name: str
+    lower: float
+    upper: float
+    how: str
+    share: float | None  # of what adaptive policies gain
+    colour: str
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Classes of policies, one below the other."""
+
+    rows: list[Earnings]
+    x: str = "expected best return"
+    note: str = "bars end where no policy of the class comes"
+
+
+def classes(comparison: Comparison) -> Classes:
+    """Every row of a comparison that is known to earn something."""
+    return Classes(
+        [
+            Earnings(row.name, row.lower, row.upper, row.how, comparison.share(row), colour)
+            for colour, row in zip(COLOURS, comparison.rows, strict=False)
+            if math.isfinite(row.lower)
+        ]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ActionMap:
+    """What a plan does in one state at one step, by the best return and the return so far."""
+
+    title: str
+    best: Floats  # [m] rising
+    so_far: Floats  # [g] rising
+    taken: list[list[int]]  # [g][m] places in names
+    names: list[str]  # of the actions that are offered; the last stands for any of them
+    colours: list[str]  # one for each name
+    x: str = BEST
+    y: str = SO_FAR
+
+
+def action_map(plan: Plan, i: int, h: int, s: int, points: int) -> ActionMap:
+    """Returns so far are those with which the state can be reached, evenly spread."""
+    mdp, policy = plan.mdp, plan.policy
+    low, high = range_of_interest(plan)
+    left = float(mdp.most[h, s])
+    units = Units.of(mdp, policy)
+    so_far = units.memory.floats(Reach(mdp, units.remembered).returns(h, s, points))
+    if not len(so_far):
+        raise InputError(f"no rollout comes to state {s} at step {h}")
+    so_far = np.array([g for g in so_far if g + left > low] or so_far[-1:])
+    best = np.linspace(low, max(min(high, float(so_far[-1]) + left + 0.1 * (high - low)), low), points)
+    best = np.unique(np.floor(best) if (mdp.reward == np.rint(mdp.reward)).all() else best)
+    offered = mdp.actions(h, s)
+    taken = [
+        [
+            len(offered)
+            if g + left <= m
+            else offered.index(policy.action(rollout=i, step=h, state=s, best=m, so_far=g))
+            for m in best.tolist()
+        ]
+        for g in so_far.tolist()
+    ]
+    return ActionMap(
+        f"{name_of(mdp.state_names, s)}, step {h}, rollout {i + 1} of {plan.k}",
+        best,
+        so_far,
+        taken,
+        [*(name_of(mdp.action_names, a) for a in offered), BEATEN],
+        [*(COLOURS[1 + a % 7] for a in range(len(offered))), "#eeeeee"],
+    )

@@ -1,0 +1,141 @@
+"""The CUDA source: as C++ held to the other kernels wherever a compiler is found, and on a GPU where there is one."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import maxatk as mk
+import shim
+from maxatk.planning.curves import identity
+from maxatk.planning.gpu import Cuda, Gpu
+from maxatk.planning.lattice import RealLattice, WholeLattice
+from maxatk.planning.slices import Task, WholeSlice
+from maxatk.planning.sweeper import Cores
+from oracles import policy_value
+from problems import specs, table_of
+
+
+def devices() -> list:
+    here = pytest.param("host", marks=pytest.mark.skipif(shim.COMPILER is None, reason="no C++ compiler"))
+    try:
+        Cuda()
+    except mk.MissingExtraError as error:
+        return [here, pytest.param("cuda", marks=pytest.mark.skip(reason=str(error)))]
+    return [here, "cuda"]
+
+
+@pytest.fixture(scope="module", params=devices())
+def device(request, tmp_path_factory):
+    return shim.Host(tmp_path_factory.mktemp("shim")) if request.param == "host" else Cuda()
+
+
+def same(one, other, size: float) -> None:
+    assert np.asarray(one) == pytest.approx(np.asarray(other), abs=1e-12 * size)
+
+
+@settings(max_examples=80)
+@given(spec=specs(max_horizon=4), share=st.floats(0, 1), seed=st.integers(0, 99), real=st.booleans())
+def test_sweeps_are_those_of_the_cores(device, spec, share, seed, real):
+    """Bounds at the start, of one best return, of several, and from many returns; and what is decided."""
+    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    random = np.random.default_rng(seed)
+    if real:
+        mdp = mdp.with_rewards(mdp.reward + random.uniform(-0.1, 0.1, len(mdp.reward)))
+    least, most = mdp.return_range
+    assume(most - least > 1e-3)
+    lattice = RealLattice(mdp, 0.3) if real else WholeLattice(mdp, 0.25)
+    plan = mk.solve(mdp, 3, solver=mk.Certified(tol=0.3 * (most - least)))
+    curve = plan.curves[1]
+    m = float(np.clip(least + share * (most - least), max(curve.floor, least), most))
+    cores, gpu = Cores(math.inf), Gpu(device)
+    tasks = [Task(curve, (m,)), Task(identity(least, most), (0.0,), shifts=(-3, 4))]
+    if not real:
+        tasks.append(Task(curve, (m, min(m + 0.25, most), most)))
+    size = max(abs(least), abs(most), 1.0)
+    for ours, theirs in zip(gpu.bounds(lattice, tasks), cores.bounds(lattice, tasks), strict=True):
+        same(ours[:2], theirs[:2], size)  # slopes may be those of another row that is as good
+    for task in (Task(curve, (m,)), Task(curve, (m,), shifts=(1, 1), phase=0.1, start=(mdp.horizon - 1, 0))):
+        kept, expected = gpu.decisions(lattice, task), cores.decisions(lattice, task)
+        if real:
+            columns = (planes.slice.planes.lower for planes in (kept, expected))
+            cells = used(expected.slice.layout)
+            same(*(column[cells] for column in columns), size)
+        else:
+            assert kept.layout.place.tolist() == expected.layout.place.tolist()
+            check_decisions(lattice, task, kept, expected, size)
+
+
+def windows(layout) -> list[tuple[int, int, int]]:
+    H, S = layout.low.shape
+    return [
+        (h, s, g) for h in range(H) for s in range(S) for g in range(int(layout.low[h, s]), int(layout.high[h, s]) + 1)
+    ]
+
+
+def used(layout) -> list[int]:
+    """The cells of all windows."""
+    return [int(layout.place[h, s]) + g for h, s, g in windows(layout)]
+
+
+def check_decisions(lattice, task, kept, expected, size) -> None:
+    """The same rows, or others that are worth the same."""
+    swept = WholeSlice.sweep(lattice, task, math.inf, keep=True)
+    tables, place, value = swept.tables, swept.layout.place, swept.value[:, 0]
+
+    def worth(h, s, g, choice):
+        row = int(lattice.mdp.step(h).first_row[s]) + int(choice)
+        assert row < lattice.mdp.step(h).first_row[s + 1]
+        outcomes = range(tables.outcome_start[row], tables.outcome_start[row + 1])
+        return sum(tables.prob[o] * value[place[h + 1, tables.next_state[o]] + g + tables.jump[o]] for o in outcomes)
+
+    for h, s, g in windows(expected.layout):
+        at = int(expected.layout.place[h, s]) + g
+        same(worth(h, s, g, kept.choice[at]), worth(h, s, g, expected.choice[at]), size)
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_a_plan_is_that_of_the_cores(device, real, monkeypatch):
+    """The same interval but for rounding, and a policy that earns it, in fractions."""
+    mdp = mk.instances.random_sparse(6, 2, 3, rewards=None if real else range(4), rng=1)
+    monkeypatch.setattr("maxatk.planning.gpu.Cuda", lambda: device)
+    cpu, gpu = (mk.solve(mdp, 3, solver=mk.Certified(tol=0.01, device=where)) for where in ("cpu", "gpu"))
+    assert gpu.status == cpu.status
+    assert gpu.lower == pytest.approx(cpu.lower, abs=2 * cpu.certificate.rounding + 1e-12)
+    assert gpu.upper == pytest.approx(cpu.upper, abs=2 * cpu.certificate.rounding + 1e-12)
+    assert policy_value(mdp, gpu.policy, 3) >= gpu.lower
+    assert gpu.curve(0, -math.inf)[0] >= gpu.lower
+    simulated = mk.simulate(mdp, gpu.policy, trials=2000, rng=0)
+    assert simulated.interval(0.9999)[0] <= gpu.upper
+
+
+def test_wide_choices(device):
+    """More than 255 rows in a state."""
+    table = {0: {a: [(0.5, 0, a, True), (0.5, 0, 0, True)] for a in range(300)}}
+    mdp = mk.MDP.from_table(table, horizon=1)
+    for lattice in (WholeLattice(mdp, 1.0), RealLattice(mdp, 0.7)):
+        task = Task(identity(*mdp.return_range), (10.0,))
+        kept = Gpu(device).decisions(lattice, task)
+        row = kept.rows(0, np.array([0]), np.array([0]), np.array([10.0]), np.array([0.0]))
+        assert row.tolist() == [299]
+
+
+def test_memory_of_the_device_is_a_limit(device, monkeypatch):
+    mdp = mk.instances.random_sparse(20, 3, 6, rewards=range(5), rng=0)
+    monkeypatch.setattr("maxatk.planning.gpu.Cuda", lambda: device)
+    plan = mk.solve(mdp, 3, solver=mk.Certified(tol=0.01, device="gpu", max_memory=2000))
+    assert plan.status is mk.Status.MEMORY_LIMIT
+    assert plan.lower <= mk.solve(mdp, 3).upper
+
+
+def test_without_a_gpu():
+    """One line where there is none, and the cores where any will do."""
+    if not isinstance(devices()[1], str):
+        with pytest.raises(mk.MissingExtraError, match=r"^device='gpu' [^\n]*$"):
+            mk.solve(mk.instances.figure1(), 2, solver=mk.Certified(device="gpu"))
+    plan = mk.solve(mk.instances.figure1(), 2, solver=mk.Certified(device="auto"))
+    assert plan.lower == mk.solve(mk.instances.figure1(), 2).lower
+    with pytest.raises(mk.InputError, match="device must be one of 'cpu', 'gpu', 'auto', not 'tpu'"):
+        mk.Certified(device="tpu")
