@@ -19,7 +19,7 @@ import maxatk as mk
 
 K = 5
 METHODS = ("for_the_mean", "best_of_k")
-__all__ = ["K", "METHODS", "Headwind", "jobs", "train"]
+__all__ = ["METHODS", "Headwind", "K", "jobs", "train"]
 
 
 class Headwind(gymnasium.Env):

@@ -19,7 +19,7 @@ K = 5
 COLUMNS, ROWS = 12, 4
 RETURNS = (-40.0, -13.0)  # a walk that does not fall returns something between
 METHODS = ("ppo_for_the_mean", "ppo", "ppo_potential", "maskable_ppo", "dqn")
-__all__ = ["K", "METHODS", "earned", "jobs", "landmarks", "problem", "steps_to_go", "train"]
+__all__ = ["METHODS", "K", "earned", "jobs", "landmarks", "problem", "steps_to_go", "train"]
 
 
 def problem():

@@ -85,7 +85,9 @@ class Contrast:
     def _alike(self, other: Try) -> str:
         """What is said of a try that acts otherwise than the first mostly nowhere."""
         least, most = self.mdp.return_range
-        apart = max(abs(other.mean - self.first.mean), abs(other.low - self.first.low), abs(other.high - self.first.high))
+        apart = max(
+            abs(other.mean - self.first.mean), abs(other.low - self.first.low), abs(other.high - self.first.high)
+        )
         if apart <= SAME * (most - least):
             return "It acts as on the first try, wherever both come to."
         return (

@@ -133,12 +133,8 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._potential = _function(potential)
         self._reward_scale = positive(reward_scale, "reward_scale")
         self._inner, self._actions = env.observation_space, env.action_space
-<<<<<<< HEAD:src/maxatk/gym/best_of_k.py
         self._observations = Observations(self._inner, self._name, return_scale(returns), bool(flat))
-        self.observation_space = self._observations.space
-=======
-        self.observation_space = self._space()  # the inner one, and what a trial adds
->>>>>>> main:src/maxatk/gym.py
+        self.observation_space = self._observations.space  # the inner one, and what a trial adds
         self._options: dict[str, Any] | None = None
         self._last: Any = None  # the original observation
         self._mask: Any = None  # of actions, as the environment last said

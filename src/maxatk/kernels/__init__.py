@@ -17,8 +17,8 @@ from maxatk.kernels.slices import (
     whole_layer,
     whole_layers,
 )
-from maxatk.kernels.windows import NEVER, WIDEST, Layout, Reach, Tables, places, reachable, windows
 from maxatk.kernels.trials import Trials, TrialTable, begin_trials, encode_trials, shown_return, step_trials
+from maxatk.kernels.windows import NEVER, WIDEST, Layout, Reach, Tables, places, reachable, windows
 
 __all__ = [
     "NEVER",
