@@ -500,6 +500,7 @@ def test_rewards_with_any_potential_add_up_to_the_best_return(scale, best_so_far
 def optimal_decisions(mdp, k, potential, dense):
     """The best first actions at every point of a trial, by trying every sequence of decisions, with shaped rewards."""
     best_actions = {}
+    starts = list(zip(mdp.reset_prob.tolist(), mdp.start_state.tolist(), strict=True))
 
     def worth(rollout, best, so_far, step, state):
         if rollout == k:
@@ -519,7 +520,7 @@ def optimal_decisions(mdp, k, potential, dense):
                 g, h = so_far + o.reward, step + 1
                 if o.next_state is None or h == mdp.horizon:
                     m = max(best, g)
-                    after = [(q, (rollout + 1, m, 0.0, 0, int(s))) for q, s in zip(mdp.reset_prob, mdp.start_state)]
+                    after = [(q, (rollout + 1, m, 0.0, 0, s)) for q, s in starts]
                     after = after if rollout + 1 < k else [(1.0, (k, m, 0.0, 0, 0))]
                 else:
                     after = [(1.0, (rollout, best, g, h, o.next_state))]
@@ -531,8 +532,7 @@ def optimal_decisions(mdp, k, potential, dense):
         best_actions[rollout, best, so_far, step, state] = {a for a, v in options.items() if v > top - 1e-9}
         return top
 
-    start = sum(q * value(0, -math.inf, 0.0, 0, int(s), 0.0) for q, s in zip(mdp.reset_prob, mdp.start_state))
-    return start, best_actions
+    return sum(q * value(0, -math.inf, 0.0, 0, s, 0.0) for q, s in starts), best_actions
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -19,8 +19,8 @@ def explore(
 ) -> tuple[MDP, States]:
     """A problem from a Gymnasium environment, as :meth:`maxatk.MDP.from_gymnasium` reads it, and its states by number.
 
-    ``states.now(env)`` is the number of the state in which an environment of this kind stands, so that a plan can be run
-    in it: ``mk.simulate(env, plan.policy, state_of=lambda _: states.now(env))``.
+    ``states.now(env)`` is the number of the state in which an environment of this kind stands, so that a plan can be
+    run in it: ``mk.simulate(env, plan.policy, state_of=lambda _: states.now(env))``.
 
     Args:
         env: an environment, or the id of one, made with ``make_arguments``.

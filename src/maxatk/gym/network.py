@@ -20,8 +20,8 @@ class NetworkPolicy(CompressedPolicy):
     """A policy that asks a network what to do, for many trials at a time.
 
     As any policy of a table it can be given to :func:`maxatk.evaluate`, which says what it earns without sampling, to
-    :func:`maxatk.simulate` and, beside the plan, to :func:`maxatk.compare`. The network must answer alike whenever it is
-    asked the same: take the likeliest action rather than draw one. (Nets in floats may break near ties differently in
+    :func:`maxatk.simulate` and, beside the plan, to :func:`maxatk.compare`. The network must answer alike whenever it
+    is asked the same: take the likeliest action rather than draw one. (In floats near ties may be broken differently in
     batches of different size.)
 
     Args:

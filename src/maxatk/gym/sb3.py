@@ -26,7 +26,7 @@ class TabularVecEnv(_vec_env.VecEnv):  # pyright: ignore[reportUntypedBaseClass]
     """:class:`maxatk.gym.TabularVectorEnv` as a ``VecEnv``: give it to ``PPO("MlpPolicy", ..., gamma=1.0)``.
 
     Infos of a step that ends a rollout have what those of :class:`maxatk.BestOfK` have then, but for the environment's
-    own. ``ep_rew_mean`` in the logs is the mean best return, whatever ``reward_scale``. ``MaskablePPO`` finds the masks.
+    own. ``ep_rew_mean`` in the logs is the mean best return, whatever ``reward_scale``. ``MaskablePPO`` finds masks.
 
     Args:
         envs: the trials.

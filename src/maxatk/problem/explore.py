@@ -204,8 +204,8 @@ class _Table:
             for n, outcome in enumerate(outcomes(state, action)):
                 if not is_list(outcome) or len(outcome) != 4:
                     raise InputError(
-                        f"outcomes({shown(state)}, {shown(action)})[{n}] must be (probability, next state, reward, done), "
-                        f"not {shown(outcome)}"
+                        f"outcomes({shown(state)}, {shown(action)})[{n}] must be "
+                        f"(probability, next state, reward, done), not {shown(outcome)}"
                     )
                 prob, after, reward, done = outcome
                 if not isinstance(done, bool | np.bool_):

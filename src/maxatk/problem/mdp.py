@@ -244,10 +244,10 @@ class MDP:
             start: as in :meth:`from_table`; by default the environment's own distribution of reset states.
             make_arguments: what ``gymnasium.make`` is to be given beside the id.
 
-        Needs the extra ``maxatk[gym]``. The table is that of the unwrapped environment, so wrappers that may change what
-        is observed, done or rewarded are refused. States that the environment lays out on a grid are named by their
-        cells. Environments without a table are asked for one where they can be: those with a ``model(state, action)``
-        as gym-classics has, Blackjack, MiniGrid. Their states are those of :func:`maxatk.gym.explore`.
+        Needs the extra ``maxatk[gym]``. The table is that of the unwrapped environment, so wrappers that may change
+        what is observed, done or rewarded are refused. States that the environment lays out on a grid are named by
+        their cells. Environments without a table are asked for one where they can be: those with a ``model(state,
+        action)`` as gym-classics has, Blackjack, MiniGrid. Their states are those of :func:`maxatk.gym.explore`.
 
         >>> import maxatk as mk
         >>> mk.MDP.from_gymnasium("FrozenLake-v1", is_slippery=True)

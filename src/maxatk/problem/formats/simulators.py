@@ -2,8 +2,8 @@
 
 * Those that say what may come of an action, as gym-classics' do, are read state by state.
 * Blackjack is enumerated by its rules.
-* MiniGrid's, and any other that can be copied and whose state has a key, are tried out: copies of them take every action
-  from every state, and wherever they would draw a random number, every number is tried.
+* MiniGrid's, and any other that can be copied and whose state has a key, are tried out: copies of them take every
+  action from every state, and wherever they would draw a random number, every number is tried.
 """
 
 import copy
@@ -205,10 +205,14 @@ def copied(inner: Any, name: str, key: Callable[[Any], Any], seed: int | None) -
             made = copy.deepcopy(env, {id(one): one for one in shared})
         except Exception as error:  # a window, a connection, anything
             raise InputError(f"{name} cannot be copied: {type(error).__name__}: {shown(str(error))}") from None
-        made.np_random = branches
-        if _is_minigrid(made):
-            made.place_obj = lambda *arguments, **named: _place(made, branches, *arguments, **named)
         return made
+
+    def listed(env: Any) -> Any:
+        """An environment whose random numbers are all tried from now on."""
+        env.np_random = branches
+        if _is_minigrid(env):
+            env.place_obj = lambda *arguments, **named: _place(env, branches, *arguments, **named)
+        return env
 
     places: dict[Any, Any] = {}  # an environment in each state that was met
 
@@ -219,12 +223,11 @@ def copied(inner: Any, name: str, key: Callable[[Any], Any], seed: int | None) -
 
     def reset() -> Any:
         env = fresh(inner)
-        env.reset(seed=seed)
-        env.np_random = branches
+        (env if seed is not None else listed(env)).reset(seed=seed)
         return met(env)
 
     def step(state: Any, action: int) -> tuple[Any, float, bool]:
-        env = fresh(places[state])
+        env = listed(fresh(places[state]))
         if hasattr(env, "step_count"):  # time is the problem's, not the state's
             env.step_count = 0
         _, reward, terminated, _, _ = env.step(action)
