@@ -10,7 +10,7 @@ for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMB
 
 
 def run(jobs, workers):
-    """Run ``jobs``, pairs of a function and its arguments, the longest first; what each returns, as it comes.
+    """Run ``jobs``, pairs of a function and its arguments, in this order; what each returns, as it comes.
 
     A training that breaks is told of, and the others go on.
     """

@@ -18,7 +18,7 @@ from maxatk.gym.sb3 import TabularVecEnv, network_policy
 K = 5
 COLUMNS, ROWS = 12, 4
 RETURNS = (-40.0, -13.0)  # a walk that does not fall returns something between
-METHODS = ("ppo_for_the_mean", "ppo", "ppo_potential", "maskable_ppo", "dqn")
+METHODS = ("ppo", "ppo_potential", "maskable_ppo", "dqn")
 __all__ = ["METHODS", "K", "earned", "jobs", "landmarks", "problem", "steps_to_go", "train"]
 
 
@@ -107,12 +107,11 @@ def train(method, seed, steps):
     began = time.perf_counter()
     mdp = problem()
     seen = within_walls(mdp) if method == "maskable_ppo" else mdp
-    k = 1 if method == "ppo_for_the_mean" else K
-    potential = steps_to_go() if method in ("ppo_potential", "maskable_ppo", "dqn") else None
-    envs = mk.gym.TabularVectorEnv(seen, k, 64, dense=True, returns=RETURNS, potential=potential, reward_scale=0.1)
+    potential = None if method == "ppo" else steps_to_go()
+    envs = mk.gym.TabularVectorEnv(seen, K, 64, dense=True, returns=RETURNS, potential=potential, reward_scale=0.1)
     model = agent(method, TabularVecEnv(envs), seed)
 
-    policy = network_policy(model, envs.encoder, repeat=K if k == 1 else None)
+    policy = network_policy(model, envs.encoder)
     curve = Curve(lambda: mk.simulate(mdp, policy, trials=500, rng=0, threads=1).mean, max(steps // 8, 1))
     model.learn(steps, callback=curve)
     return {
