@@ -22,7 +22,20 @@ def library(folder: Path) -> ctypes.CDLL:
     assert COMPILER is not None
     source = resources.files("maxatk.kernels") / "sweep.cu"
     target = folder / "sweep.so"
-    command = [COMPILER, "-x", "c++", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", str(target)]
+    command = [
+        COMPILER,
+        "-x",
+        "c++",
+        "-O2",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-ffp-contract=off",
+        "-shared",
+        "-fPIC",
+        "-o",
+        str(target),
+    ]
     subprocess.run([*command, str(source)], check=True)
     return ctypes.CDLL(str(target))
 

@@ -70,7 +70,7 @@ def test_every_representation_has_the_same_plan(name, spec, k):
 best_returns = st.sampled_from([-math.inf, -math.inf, 0, -1.5, 0.3, Fraction(1, 3), 2])
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(spec=specs(max_horizon=4), k=st.integers(1, 4), best=best_returns, tol=st.sampled_from([1e-8, 1e-2, 0.3, 2.0]))
 def test_on_a_common_step(spec, k, best, tol):
     """The optimum lies inside, the width is met, and the policy earns what is promised: in fractions, no tolerance."""
@@ -82,7 +82,7 @@ def test_on_a_common_step(spec, k, best, tol):
     assert policy_value(mdp, plan.policy, k, best) >= Fraction(plan.lower)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(mdp=real_problems(), k=st.integers(1, 4), best=best_returns, tol=st.sampled_from([0.02, 0.1, 0.5, 3.0]))
 def test_on_real_rewards(mdp, k, best, tol):
     try:

@@ -49,8 +49,8 @@ def at(layout, h, s, g):
     return int(layout.place[h, s]) + g
 
 
-def all_cells(found) -> list[tuple[int, int, int]]:
-    low, high = found.layout.low, found.layout.high
+def all_cells(swept) -> list[tuple[int, int, int]]:
+    low, high = swept.layout.low, swept.layout.high
     return [
         (h, s, g)
         for h in range(low.shape[0])
@@ -77,20 +77,20 @@ def test_whole_sweep(drift, spec, knots, share, seed):
     least, most = mdp.return_range
     m = max(least, curve.floor) + share * (most - max(least, curve.floor))
     m = 0.25 * round(m / 0.25) if seed % 2 else m
-    found = whole(lattice, curve, m)
-    cells = all_cells(found)
+    swept = whole(lattice, curve, m)
+    cells = all_cells(swept)
     expected = reference_kernels.exact_cells(
         lattice.tables, lattice.kappa, lattice.index(m), idle(curve, m), ends(curve), cells
     )
     size = 1e-13 * max(1.0, abs(most), abs(least))
     single = all(len(mdp.actions(h, s)) == 1 for h in range(mdp.horizon) for s in range(mdp.n_states))
     for cell, (value, slope) in expected.items():
-        at_cell = found.cell(*cell)
-        assert found.value[at_cell, 0] == pytest.approx(value, abs=size)
+        at_cell = swept.cell(*cell)
+        assert swept.value[at_cell, 0] == pytest.approx(value, abs=size)
         if single:  # with a choice, equal actions may differ in slope
-            assert found.slope[at_cell, 0] == pytest.approx(slope, abs=1e-12)
+            assert swept.slope[at_cell, 0] == pytest.approx(slope, abs=1e-12)
     two = whole(lattice, curve, m, keep=False)  # two layers at a time give the same numbers at the start
-    assert two.bounds(mdp).tolist() == found.bounds(mdp).tolist()
+    assert two.bounds(mdp).tolist() == swept.bounds(mdp).tolist()
     others = [
         m,
         least + 0.3 * (most - least),
@@ -118,15 +118,15 @@ def test_bounding_sweep(spec, kappa, knots, share, seed):
     lattice = RealLattice(mdp, kappa)
     curve = some_curve(mdp, knots, random, 0.05)
     m = least + share * (most - least)
-    found = bounded(lattice, curve, m)
-    cells = all_cells(found)
+    swept = bounded(lattice, curve, m)
+    cells = all_cells(swept)
     expected = reference_kernels.bound_cells(
         lattice.tables, lattice.kappa, m, lattice.index(m), idle(curve, m), ends(curve), cells
     )
     for cell, (upper, lower, _, _) in expected.items():
-        at_cell = at(found.layout, *cell)
-        assert found.planes.upper[at_cell] == pytest.approx(upper, abs=1e-12)
-        assert found.planes.lower[at_cell] == pytest.approx(lower, abs=1e-12)
+        at_cell = at(swept.layout, *cell)
+        assert swept.planes.upper[at_cell] == pytest.approx(upper, abs=1e-12)
+        assert swept.planes.lower[at_cell] == pytest.approx(lower, abs=1e-12)
 
 
 @settings(max_examples=60)
@@ -142,13 +142,13 @@ def test_slopes_where_they_are_unique(spec, seed, kappa):
     lattice = RealLattice(mdp, kappa)
     curve = some_curve(mdp, 3, random, 0.05)
     m = least + 0.6 * (most - least)
-    found = bounded(lattice, curve, m)
-    cells = all_cells(found)
+    swept = bounded(lattice, curve, m)
+    cells = all_cells(swept)
     expected = reference_kernels.bound_cells(
         lattice.tables, lattice.kappa, m, lattice.index(m), idle(curve, m), ends(curve), cells
     )
     for cell, numbers in expected.items():
-        got = [column[at(found.layout, *cell)] for column in found.planes[:4]]
+        got = [column[at(swept.layout, *cell)] for column in swept.planes[:4]]
         assert got == pytest.approx(numbers, abs=1e-12)
 
 
@@ -162,39 +162,39 @@ def test_acting_and_walking_on_a_whole_slice(spec, knots, share, seed):
     curve = some_curve(mdp, knots, np.random.default_rng(seed), 0.0)
     least, most = mdp.return_range
     m = max(least, curve.floor) + share * (most - max(least, curve.floor))
-    found, decided = whole(lattice, curve, m), Decisions.sweep(lattice, Task(curve, (m,)), math.inf)
+    swept, decided = whole(lattice, curve, m), Decisions.sweep(lattice, Task(curve, (m,)), math.inf)
     assert decided.choice.dtype == np.uint8
-    place, value = found.layout.place, found.value[:, 0]
+    place, value = swept.layout.place, swept.value[:, 0]
 
     def worth(row, h, g):
         outcomes = range(tables.outcome_start[row], tables.outcome_start[row + 1])
         return sum(tables.prob[o] * value[place[h + 1, tables.next_state[o]] + g + tables.jump[o]] for o in outcomes)
 
     choice = np.full(len(value), -1)
-    kernels.choose_greedily(tables, found.layout, value, choice, GOING)
-    for h, s, g in all_cells(found):
+    kernels.choose_greedily(tables, swept.layout, value, choice, GOING)
+    for h, s, g in all_cells(swept):
         node = int(tables.step_layer[h]) * mdp.n_states + s
         rows = range(tables.pair_start[node], tables.pair_start[node + 1])
-        asked = np.array([g, int(found.layout.low[h, s]) - 1])
+        asked = np.array([g, int(swept.layout.low[h, s]) - 1])
         row, when_idle = decided.rows(h, np.array([s, s]), asked, np.zeros(2), np.zeros(2)).tolist()
         best = max(worth(r, h, g) for r in rows)
         assert row in rows
         assert worth(row, h, g) == pytest.approx(best, abs=1e-12)
-        assert worth(choice[found.cell(h, s, g)], h, g) == pytest.approx(best, abs=1e-12)
+        assert worth(choice[swept.cell(h, s, g)], h, g) == pytest.approx(best, abs=1e-12)
         assert all(worth(r, h, g) < best + 1e-12 for r in range(rows[0], row))  # of equals, the first
         assert when_idle == rows[0]
     mass = np.zeros(len(value))
     law = {}  # (step, state, g) -> probability, walked in Python
     for p, s in zip(mdp.reset_prob, mdp.start_state.tolist(), strict=True):
-        if found.cell(0, s, 0) is not None:
-            mass[found.cell(0, s, 0)] += p
+        if swept.cell(0, s, 0) is not None:
+            mass[swept.cell(0, s, 0)] += p
             law[0, s, 0] = law.get((0, s, 0), 0.0) + p
     expected = np.zeros(len(value))
     for h in range(mdp.horizon):
         for (step, s, g), p in sorted(law.items()):
-            if step == h and s < mdp.n_states and found.cell(h, s, g) is not None:
-                expected[found.cell(h, s, g)] += p
-                row = choice[found.cell(h, s, g)]
+            if step == h and s < mdp.n_states and swept.cell(h, s, g) is not None:
+                expected[swept.cell(h, s, g)] += p
+                row = choice[swept.cell(h, s, g)]
                 for o in range(tables.outcome_start[row], tables.outcome_start[row + 1]):
                     t = int(tables.next_state[o]) if h + 1 < mdp.horizon else mdp.n_states
                     key = (h + 1, t, g + int(tables.jump[o]))
@@ -202,10 +202,10 @@ def test_acting_and_walking_on_a_whole_slice(spec, knots, share, seed):
     for (step, s, g), p in law.items():
         if s == mdp.n_states:
             expected[place[step, s] + g] += p
-    kernels.carry_forward(tables, found.layout, choice, mass, GOING)
-    for h, s, g in all_cells(found):
-        assert mass[found.cell(h, s, g)] == pytest.approx(expected[found.cell(h, s, g)], abs=1e-12)
-    ends = len(found.final)
+    kernels.carry_forward(tables, swept.layout, choice, mass, GOING)
+    for h, s, g in all_cells(swept):
+        assert mass[swept.cell(h, s, g)] == pytest.approx(expected[swept.cell(h, s, g)], abs=1e-12)
+    ends = len(swept.final)
     assert mass[:ends] == pytest.approx(expected[:ends], abs=1e-12)
 
 
@@ -226,19 +226,19 @@ def test_best_planes(spec, kappa, share, seed):
     lattice = RealLattice(mdp, kappa)
     curve = some_curve(mdp, 3, random, 0.05)
     m = least + share * (most - least)
-    found = bounded(lattice, curve, m)
-    planes, (_, idle_lower, idle_slope) = found.planes, idle(curve, m)
-    for h, s, g in all_cells(found):
+    swept = bounded(lattice, curve, m)
+    planes, (_, idle_lower, idle_slope) = swept.planes, idle(curve, m)
+    for h, s, g in all_cells(swept):
         off_m, G = random.uniform(-0.2, 0.2), kappa * (g + random.uniform(0, 1))
         best, row = idle_lower + idle_slope * off_m, -1
         for near in range(g - h, g + 1 + h + 1):
-            if found.layout.low[h, s] <= near <= found.layout.high[h, s]:
-                cell = at(found.layout, h, s, near)
+            if swept.layout.low[h, s] <= near <= swept.layout.high[h, s]:
+                cell = at(swept.layout, h, s, near)
                 plane = planes.lower[cell] + planes.slope_g[cell] * (G - kappa * near) + planes.slope_m[cell] * off_m
                 if planes.choice[cell] != 255 and plane > best:
                     best, row = plane, int(planes.choice[cell])
         got, got_row = kernels.best_planes(
-            *(lattice.tables, found.layout, found.ends, planes),
+            *(lattice.tables, swept.layout, swept.ends, planes),
             *(h, np.array([s]), np.array([off_m]), np.array([G])),
         )
         assert got[0] == pytest.approx(best, abs=1e-12)
@@ -274,16 +274,16 @@ def test_bettered_rows(spec, seed, k):
     actions = np.array([[random.choice(mdp.actions(h, s)) for s in range(spec.S)] for h in range(spec.H)])
     rows = search.rows_of(actions)
     others = search.markov_candidate(rows).below ** (k - 1)
-    found = search._slice(search._curve(search._worth(others)))
+    swept = search._slice(search._curve(search._worth(others)))
 
     def paid(rows) -> float:
         return search.value(others * search.markov_candidate(rows).below)
 
     for _ in range(20):
-        before, choice, value = paid(rows), np.zeros(len(found.value), np.int64), found.value[:, 0].copy()
-        kernels.choose_by_state(found.layout, rows, choice)
-        mass = search._mass(found, choice)
-        gained = kernels.improve_rows(found.tables, found.layout, found.idle_value[0], mass, value, rows, GOING)
+        before, choice, value = paid(rows), np.zeros(len(swept.value), np.int64), swept.value[:, 0].copy()
+        kernels.choose_by_state(swept.layout, rows, choice)
+        mass = search._mass(swept, choice)
+        gained = kernels.improve_rows(swept.tables, swept.layout, swept.idle_value[0], mass, value, rows, GOING)
         assert paid(rows) - before == pytest.approx(gained, abs=1e-9)
         if gained <= 1e-12:
             break

@@ -62,7 +62,7 @@ def test_theorem_1(spec, n, k, seed):
     plan = mk.solve(mdp, k, solver=mk.Midpoint(1 / n))
     optimum = mk.solve(mdp, k, solver=mk.Exact()).exact
     assert plan.lower <= optimum <= plan.upper
-    assert plan.gap == pytest.approx(mdp.horizon / n, rel=1e-6)
+    assert plan.gap <= mdp.horizon / n * (1 + 1e-6)  # less where no return is as great
     earned = value_of_trials(mdp, plan.policy, k)
     assert earned >= Fraction(plan.lower)
     assert optimum - earned <= Fraction(mdp.horizon, n)
@@ -115,9 +115,9 @@ def test_curves():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: mk.Midpoint(0.3), "kappa must be 1/n for a whole number n, not 0.3"),
-        (lambda: mk.Midpoint(-1), "kappa must be 1/n for a whole number n, not -1"),
-        (lambda: mk.Midpoint(0), "kappa must be 1/n for a whole number n, not 0"),
+        (lambda: mk.Midpoint(0.3), "kappa must be 1/n for a whole number n up to 2^50, not 0.3"),
+        (lambda: mk.Midpoint(-1), "kappa must be 1/n for a whole number n up to 2^50, not -1"),
+        (lambda: mk.Midpoint(0), "kappa must be 1/n for a whole number n up to 2^50, not 0"),
         (
             lambda: mk.solve(mk.instances.windy_cliff(), 2, solver=mk.Midpoint(0.5)),
             "Midpoint needs rewards in [0, 1], as the paper does, but one is -1",

@@ -250,7 +250,7 @@ def test_tenths_beside_fractions_have_a_common_step():
 # Very many rollouts.
 
 
-@pytest.mark.parametrize("k", [10**5, 10**6, 2**31 - 1])
+@pytest.mark.parametrize("k", [10**5, 2**31 - 1])
 def test_very_many_rollouts(k, tmp_path):
     mdp = mk.instances.figure1()
     plan = mk.solve(mdp, k)

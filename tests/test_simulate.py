@@ -91,14 +91,12 @@ def test_mixed_and_history_policies():
 
 
 def test_environments():
-    """A plan for Gymnasium's table, run in Gymnasium's environment, earns its value."""
+    """The same trials, however many; that a plan earns its value there is tests/test_gymnasium.py's."""
     env = gymnasium.make("FrozenLake-v1", is_slippery=True, max_episode_steps=20)
     plan = mk.solve(mk.MDP.from_gymnasium(env), 3)
-    runs = mk.simulate(env, plan.policy, 3, trials=500, rng=0)
-    low, high = runs.interval(0.9997)
-    assert low <= plan.upper
-    assert plan.lower <= high
-    assert (mk.simulate(env, plan.policy, 3, trials=50, rng=0).returns == runs.returns[:50]).all()
+    runs = mk.simulate(env, plan.policy, 3, trials=40, rng=0)
+    assert 0 < runs.mean < 1
+    assert (mk.simulate(env, plan.policy, 3, trials=20, rng=0).returns == runs.returns[:20]).all()
 
 
 def test_any_environment():

@@ -161,3 +161,16 @@ def test_parts_of_a_layer_cover_it():
             assert cuts == sorted(cuts)
             assert (cuts[0], cuts[-1]) == (0, 100)
     assert windows.shares(3, 4) == [0, 100]  # too little to be worth it
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_teams_hear_that_time_is_up(real, monkeypatch):
+    """Layers that are split are left in the middle, with a true interval."""
+    monkeypatch.setattr(slices, "WORTH_A_PART", 1)
+    monkeypatch.setattr(sweeper, "LARGE_LAYER", 1)
+    mdp = mk.instances.random_sparse(60, 3, 12, rewards=None if real else range(9), rng=0)
+    known = mk.solve(mdp, 4, solver=mk.Certified(tol=0.05, threads=3))
+    stopped = mk.solve(mdp, 4, solver=mk.Certified(tol=1e-9, threads=3, time_limit=0.05))
+    assert stopped.status is mk.Status.TIME_LIMIT
+    assert stopped.lower <= known.upper
+    assert known.lower <= stopped.upper

@@ -26,7 +26,13 @@ class Ray(Executor):
         self._task: Any = self._ray.remote(_call).options(**{"num_cpus": 1, "max_retries": 3, **options})
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Run a function on some worker."""
+        """Run a function on some worker.
+
+        Args:
+            fn: the function, which the workers must be able to import.
+            args: what it is given.
+            kwargs: likewise, by name.
+        """
         reference = self._task.remote(fn, *args, **kwargs)
         future: Any = reference.future()
         future.cancel = lambda: self._cancel(reference)
@@ -37,7 +43,11 @@ class Ray(Executor):
         return True
 
     def put(self, packed: bytes) -> Any:
-        """What a task may be given in place of these bytes: they travel once per node."""
+        """What a task may be given in place of these bytes: they travel once per node.
+
+        Args:
+            packed: the bytes.
+        """
         return self._ray.put(packed)
 
 
@@ -52,11 +62,21 @@ class Dask(Executor):
         self._client, self._executor = client, client.get_executor(pure=False, retries=3)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Run a function on some worker."""
+        """Run a function on some worker.
+
+        Args:
+            fn: the function, which the workers must be able to import.
+            args: what it is given.
+            kwargs: likewise, by name.
+        """
         return self._executor.submit(fn, *args, **kwargs)
 
     def put(self, packed: bytes) -> Any:
-        """What a task may be given in place of these bytes: the result of a task, which is made again if it is lost."""
+        """What a task may be given in place of these bytes: the result of a task, which is made again if it is lost.
+
+        Args:
+            packed: the bytes.
+        """
         return self._client.submit(_same, packed, pure=False)
 
 

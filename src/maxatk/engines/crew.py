@@ -58,7 +58,7 @@ class Crew:
     """Workers that know one object.
 
     Args:
-        executor: any :class:`concurrent.futures.Executor`. One with a method ``put(bytes)`` is given the object once.
+        executor: any ``concurrent.futures.Executor``. One with a method ``put(bytes)`` is given the object once.
         known: the object.
     """
 

@@ -40,8 +40,8 @@ class Simulation:
     @property
     def mean(self) -> float:
         """The mean best return."""
-        largest = float(np.abs(self.best).max()) or 1.0  # a sum of returns might overflow
-        return largest * float((self.best / largest).mean())
+        scale = self._scale
+        return scale * float((self.best / scale).mean())
 
     @property
     def stderr(self) -> float:
@@ -49,8 +49,13 @@ class Simulation:
         n = len(self.best)
         if n == 1:
             return math.inf
-        largest = float(np.abs(self.best).max()) or 1.0
-        return largest * (float((self.best / largest).std(ddof=1)) / math.sqrt(n))
+        scale = self._scale
+        return scale * (float((self.best / scale).std(ddof=1)) / math.sqrt(n))
+
+    @property
+    def _scale(self) -> float:
+        """A power of two, so that nothing is rounded, by which sums of returns and of their squares do not overflow."""
+        return 2.0 ** max(math.frexp(float(np.abs(self.best).max()))[1] - 1, -1000)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """A confidence interval for the expected best return (Student's t)."""
@@ -94,7 +99,7 @@ def simulate(
         trials: the number of trials.
         rng: a seed or a NumPy Generator. The same seed gives the same trials for any number of threads.
         threads: how many to use for a table; as many as there are cores by default.
-        executor: any :class:`concurrent.futures.Executor` whose workers run the trials of a table in place of threads.
+        executor: any ``concurrent.futures.Executor`` whose workers run the trials of a table in place of threads.
         progress: a function that is told where the simulation stands, or True for lines on standard error.
         state_of: for an environment, the state that the policy knows an observation by, where that is not the
             observation itself: ``states.index`` of :meth:`maxatk.MDP.explore`, say.
@@ -110,7 +115,10 @@ def simulate(
     """
     trials = checks.integer(trials, "trials", least=1)
     check_policy(policy, k, problem.horizon if isinstance(problem, MDP) else None)
-    generator = checks.generator(rng).spawn(1)[0]
+    try:
+        generator = checks.generator(rng).spawn(1)[0]
+    except TypeError:  # one of the old kind
+        raise InputError(f"rng must be a seed or a NumPy Generator, not {shown(rng)}") from None
     if executor is not None and not callable(getattr(executor, "submit", None)):
         raise InputError(f"executor must be a concurrent.futures.Executor, not {shown(executor)}")
     workers = checks.integer(threads, "threads", least=1) if threads is not None else os.cpu_count() or 1

@@ -4,6 +4,9 @@
 // neighbouring cells. CuPy compiles this file for the device it finds. Without one, a C++ compiler takes it, too: then
 // each kernel comes with a function `host_<name>` that runs all blocks and threads one after the other, which is how
 // the tests hold it to the other kernels wherever a compiler is found.
+//
+// Sums go in the order of slices.py, outcomes three at a time, and nothing may be fused (--fmad=false, or
+// -ffp-contract=off): then all devices get the same bits, and a policy breaks ties as the bounds did.
 
 typedef long long int64;
 typedef unsigned char byte_t;
@@ -99,10 +102,15 @@ KERNEL(whole_layer,
     if (g >= window) {
       for (int64 row = pair_start[s]; row < pair_start[s + 1]; ++row) {
         double v = 0.0, w = 0.0;
-        for (int64 o = outcome_start[row]; o < outcome_start[row + 1]; ++o) {
-          int64 x = (place_there[next_state[o]] + g + jump[o]) * B + b;
-          v += prob[o] * value[x];
-          w += prob[o] * slope[x];
+        for (int64 o = outcome_start[row]; o < outcome_start[row + 1];) {
+          double v3 = 0.0, w3 = 0.0;
+          for (int i = 0; i < 3 && o < outcome_start[row + 1]; ++i, ++o) {
+            int64 x = (place_there[next_state[o]] + g + jump[o]) * B + b;
+            v3 += prob[o] * value[x];
+            w3 += prob[o] * slope[x];
+          }
+          v += v3;
+          w += w3;
         }
         if (row == pair_start[s] || v > best) {
           best = v;
@@ -134,8 +142,12 @@ static
       int64 taken = pair_start[s];
       for (int64 row = pair_start[s]; row < pair_start[s + 1]; ++row) {
         double v = 0.0;
-        for (int64 o = outcome_start[row]; o < outcome_start[row + 1]; ++o)
-          v += prob[o] * value[place_there[next_state[o]] + g + jump[o]];
+        for (int64 o = outcome_start[row]; o < outcome_start[row + 1];) {
+          double v3 = 0.0;
+          for (int i = 0; i < 3 && o < outcome_start[row + 1]; ++i, ++o)
+            v3 += prob[o] * value[place_there[next_state[o]] + g + jump[o]];
+          v += v3;
+        }
         if (row == pair_start[s] || v > best) {
           best = v;
           taken = row;
@@ -183,7 +195,7 @@ static
 #endif
     void bound(int S, int is_last, const int64* pair_start, const int64* outcome_start, const int* next_state,
                const double* prob, const double* reward, const int* jump, const double* part, const int* low,
-               const int* pad, const int* high, const int64* place, const int64* place_there, double kappa, double base,
+               const int* pad, const int* high, const int64* place, const int64* place_there, double kappa, double phase, int64 drift,
                double m, double idle_upper, double idle_lower, double idle_slope, int n_lines, const double* line_end,
                const double* line_height, const double* line_slope, int n_points, const double* point,
                const double* point_value, double* upper, double* lower, double* slope_g, double* slope_m,
@@ -202,7 +214,7 @@ static
           double p = prob[o];
           int t = next_state[o];
           if (t == S || is_last) {  // the return is known: the curves are evaluated
-            double x = kappa * g + base + reward[o];
+            double x = kappa * (double)(g + drift) + phase + reward[o];
             if (x <= m) {
               u += p * idle_upper;
               l += p * idle_lower;
@@ -259,21 +271,21 @@ static
   }
 }
 
-// slices.bound_layer; `base` is the return that a cell of step h has beside kappa * g. Rows are kept if `keeps`.
+// slices.bound_layer; a cell of step h has the return kappa * (g + drift) + phase. Rows are kept if `keeps`.
 #define BOUND(name, Choice)                                                                                           \
   KERNEL(name,                                                                                                        \
          (int S, int is_last, const int64* pair_start, const int64* outcome_start, const int* next_state,             \
           const double* prob, const double* reward, const int* jump, const double* part, const int* low,              \
-          const int* pad, const int* high, const int64* place, const int64* place_there, double kappa, double base,   \
+          const int* pad, const int* high, const int64* place, const int64* place_there, double kappa, double phase, int64 drift,   \
           double m, double idle_upper, double idle_lower, double idle_slope, int n_lines, const double* line_end,     \
           const double* line_height, const double* line_slope, int n_points, const double* point,                     \
           const double* point_value, double* upper, double* lower, double* slope_g, double* slope_m, Choice* choice,  \
           int keeps),                                                                                                 \
          (S, is_last, pair_start, outcome_start, next_state, prob, reward, jump, part, low, pad, high, place,         \
-          place_there, kappa, base, m, idle_upper, idle_lower, idle_slope, n_lines, line_end, line_height,            \
+          place_there, kappa, phase, drift, m, idle_upper, idle_lower, idle_slope, n_lines, line_end, line_height,            \
           line_slope, n_points, point, point_value, upper, lower, slope_g, slope_m, choice, keeps)) {                 \
     bound(S, is_last, pair_start, outcome_start, next_state, prob, reward, jump, part, low, pad, high, place,         \
-          place_there, kappa, base, m, idle_upper, idle_lower, idle_slope, n_lines, line_end, line_height,            \
+          place_there, kappa, phase, drift, m, idle_upper, idle_lower, idle_slope, n_lines, line_end, line_height,            \
           line_slope, n_points, point, point_value, upper, lower, slope_g, slope_m, choice, keeps);                   \
   }
 BOUND(bound_layer_1, byte_t)

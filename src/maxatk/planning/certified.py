@@ -56,7 +56,7 @@ class Certified:
         threads: how many threads sweep; by default one per core. Results do not depend on it.
         device: ``"cpu"``, ``"gpu"`` for the first CUDA device (extra ``gpu``), or ``"auto"`` for a GPU if there is one.
             On a GPU ``max_memory`` is that of the device, by default nine tenths of what is free.
-        executor: any :class:`concurrent.futures.Executor`, such as :class:`maxatk.engines.Ray`: slices are swept by its
+        executor: any ``concurrent.futures.Executor``, such as :class:`maxatk.engines.Ray`: slices are swept by its
             workers, each on the device. What workers lose is swept here. Results do not depend on it.
     """
 

@@ -1,7 +1,7 @@
 """Sweeps on a GPU (extra ``gpu``): the :class:`maxatk.planning.sweeper.Sweeper` of one device.
 
 The problem, windows and layers stay on the device; only the start cells come back, or decisions. What is computed is
-what the cores compute, but for the order of sums, which ``rounding`` covers. The kernels are in ``kernels/sweep.cu``.
+what the cores compute, in the same order, so that bits are equal. The kernels are in ``kernels/sweep.cu``.
 """
 
 from collections.abc import Sequence
@@ -72,7 +72,7 @@ class Cuda:
         if not found:
             raise MissingExtraError("device='gpu' finds no GPU")
         source = (resources.files("maxatk.kernels") / "sweep.cu").read_text()
-        self._module: Any = self.xp.RawModule(code=source)
+        self._module: Any = self.xp.RawModule(code=source, options=("--fmad=false",))
 
     @property
     def memory(self) -> float:
@@ -285,12 +285,12 @@ class Gpu:
         points = [xp.asarray(column) for column in (ends.point, ends.point_value)]
         for h in self._layers():
             stopping.check()
-            base = ends.kappa * (self._on.drift * h) + ends.phase
             self._device.launch(
                 *(f"bound_layer_{kind.itemsize}", mdp.n_states, BLOCKS, np.int32(mdp.n_states)),
                 *(np.int32(h == mdp.horizon - 1), self._rows(h), problem.outcome_start, problem.next_state),
                 *(problem.prob, problem.reward, problem.jump, problem.part, frame.low[h], frame.pad[h], frame.high[h]),
-                *(frame.place[h], frame.place[h + 1], np.float64(ends.kappa), np.float64(base), np.float64(ends.m)),
+                *(frame.place[h], frame.place[h + 1], np.float64(ends.kappa), np.float64(ends.phase)),
+                *(np.int64(self._on.drift * h), np.float64(ends.m)),
                 *(np.float64(ends.idle_upper), np.float64(ends.idle_lower), np.float64(ends.idle_slope)),
                 *(np.int32(len(ends.line_slope)), *lines, np.int32(len(ends.point)), *points, *planes, np.int32(keep)),
             )

@@ -25,7 +25,7 @@ def solve_many(
     Args:
         problems: pairs of a problem and a number of rollouts. They may be made on the way: some are read ahead.
         solver: how to plan; :class:`maxatk.Certified` by default.
-        executor: any :class:`concurrent.futures.Executor`, such as :class:`maxatk.engines.Ray`: a problem for each of
+        executor: any ``concurrent.futures.Executor``, such as :class:`maxatk.engines.Ray`: a problem for each of
             its workers at a time. What workers lose is planned here; without one, all is, each on all cores.
 
     Raises:
@@ -34,7 +34,7 @@ def solve_many(
     >>> import maxatk as mk
     >>> problems = [(mk.instances.figure1(gamma=g), 2) for g in (0.25, 0.5)]
     >>> [f"{plan.lower:.4f}" for plan in mk.solve_many(problems, solver=mk.Certified(tol=1e-9))]
-    ['0.5625', '0.7500']
+    ['0.5625', '0.4375']
     """
     if executor is not None and not callable(getattr(executor, "submit", None)):
         raise InputError(f"executor must be a concurrent.futures.Executor, not {checks.shown(executor)}")

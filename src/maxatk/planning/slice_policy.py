@@ -131,11 +131,13 @@ class SlicePolicy(CompressedPolicy):
         """The best returns of the slices to act on [n]: the knots whose tangents are active.
 
         On a whole lattice they are the true ones while slices are small: the slice there is worth at least every
-        tangent, but there are more of them. ``-inf`` stands for the mean.
+        tangent, but there are more of them. So they are in the last rollout, whose tangents are taken from a table:
+        where rows are equally good, rounding decides which of them a slice takes, and a table need not take the same.
+        ``-inf`` stands for the mean.
         """
         if self.repeated:
             return np.full(len(M), -math.inf)
-        if self._acts_on_true_best:
+        if self._acts_on_true_best or (self._lattice.whole and i == self.k - 1):
             return M
         curve = self._curves[i]
         knots = np.full(len(M), self._start) if i == 0 else curve.knots(M)

@@ -54,6 +54,14 @@ def bounds_of(lattice: Lattice, task: Task, memory: float, run: RunLayers = in_o
     return kind.sweep(lattice, task, memory, run).bounds(lattice.mdp)
 
 
+def bounds_by_team(lattice: Lattice, task: Task, memory: float, threads: int) -> Floats:
+    """The same by some threads that share the states of each layer."""
+    if threads == 1:
+        return bounds_of(lattice, task, memory)
+    with Workers(threads) as team:
+        return bounds_of(lattice, task, memory, Cores(memory, team).split)
+
+
 class Cores:
     """Sweeps on the processor's cores: slices side by side, or the states of a large layer. Bits do not depend on it.
 
@@ -69,28 +77,30 @@ class Cores:
         """As in :class:`Sweeper`."""
         if self._workers is None:
             return [bounds_of(lattice, task, self._memory) for task in tasks]
-        threads = self._workers.threads
-        together = len(tasks) // threads * threads if self._splits(lattice) else len(tasks)
+        n, threads = len(tasks), self._workers.threads
+        alone = n // threads * threads if self._splits(lattice) else n  # by one thread each; the rest by teams
         try:
-            swept = self._side_by_side(lattice, tasks[:together], self._workers)
+            swept = self._side_by_side(lattice, tasks[:alone], 1, self._workers)
+            return swept + self._side_by_side(lattice, tasks[alone:], -(-threads // max(n - alone, 1)), self._workers)
         except TooLargeError:  # one at a time may fit
-            together, swept = 0, list[Floats]()
-        return [*swept, *(bounds_of(lattice, task, self._memory, self._split) for task in tasks[together:])]
+            return [bounds_of(lattice, task, self._memory, self.split) for task in tasks]
 
-    def _side_by_side(self, lattice: Lattice, tasks: Sequence[Task], workers: Workers) -> list[Floats]:
-        each = self._memory / min(workers.threads, max(len(tasks), 1))
-        return workers.map(bounds_of, repeat(lattice, len(tasks)), tasks, repeat(each, len(tasks)))
+    def _side_by_side(self, lattice: Lattice, tasks: Sequence[Task], team: int, workers: Workers) -> list[Floats]:
+        """Each task by a team of so many threads."""
+        n = len(tasks)
+        each = self._memory / min(workers.threads, max(n, 1))
+        return workers.map(bounds_by_team, repeat(lattice, n), tasks, repeat(each, n), repeat(team, n))
 
     def decisions(self, lattice: Lattice, task: Task) -> Acting:
         """As in :class:`Sweeper`."""
         kind = Decisions if lattice.whole else PlaneDecisions
-        return kind.sweep(lattice, task, self._memory, self._split if self._splits(lattice) else in_one_go)
+        return kind.sweep(lattice, task, self._memory, self.split if self._splits(lattice) else in_one_go)
 
     def _splits(self, lattice: Lattice) -> bool:
         """Whether layers are large enough to be split."""
         return self._workers is not None and self._workers.threads > 1 and lattice.work >= LARGE_LAYER
 
-    def _split(self, every: Any, one: Any, windows: Windows, layout: Layout, *buffers: Any) -> None:
+    def split(self, every: Any, one: Any, windows: Windows, layout: Layout, *buffers: Any) -> None:
         """Layer by layer, the states of each shared out among the threads."""
         assert self._workers is not None
         tables, flag = windows.tables, stopping.current().flag

@@ -176,6 +176,10 @@ class CompressedPolicy(Policy):
         """A number for each of ``best`` [n]: trials with different ones had better be run one after the other.
 
         By default all may run side by side.
+
+        Args:
+            rollout: the rollout that they are to run.
+            best: their best returns.
         """
         return np.zeros(len(best.units), np.int64)
 

@@ -18,7 +18,7 @@ def find_problem(name: str | PathLike[str], /, *, horizon: int | None = None, **
     """The problem that ``name`` stands for.
 
     Args:
-        name: an instance (:func:`maxatk.instances.names`), a file that :meth:`MDP.save` wrote, or the id of a Gymnasium
+        name: an instance (``maxatk.instances.names()``), a file that :meth:`MDP.save` wrote, or the id of a Gymnasium
             environment that carries its table. An instance comes before a file of its name.
         horizon: the number of steps of a rollout; by default what the instance or the environment says.
         arguments: what the instance or ``gymnasium.make`` is to be given beside.

@@ -36,19 +36,19 @@ class Reach:
         spread = (int(self._reward.max()) - self._least) // self._step
         if spread * mdp.horizon > MOST_BITS or len(mdp.prob) // mdp.n_layers * mdp.horizon > MOST_WORK:
             return None
-        found: list[dict[int, int]] = [dict.fromkeys(mdp.start_state.tolist(), 1)]
+        sets: list[dict[int, int]] = [dict.fromkeys(mdp.start_state.tolist(), 1)]
         bit = ((self._reward - self._least) // self._step).tolist()
         target = mdp.next_state.tolist()
         for h in range(mdp.horizon):
             starts = mdp.step(h).first_outcome.tolist()
             after: dict[int, int] = {}
-            for s, returns in found[h].items():
+            for s, returns in sets[h].items():
                 if s == mdp.n_states:
                     continue
                 for o in range(starts[s], starts[s + 1]):
                     after[target[o]] = after.get(target[o], 0) | returns << bit[o]
-            found.append(after)
-        return found
+            sets.append(after)
+        return sets
 
     @cached_property
     def _ranges(self) -> tuple[Ints, Ints]:
@@ -80,22 +80,22 @@ class Reach:
         Those above a bound and the next one below it; at most so many, spread evenly where there are more.
         """
         if self._sets is not None:
-            found: list[int] | range = self._of(h, self._sets[h].get(s, 0))
+            reached: list[int] | range = self._of(h, self._sets[h].get(s, 0))
         else:
             low, high = (int(ends[h, s]) for ends in self._ranges)
-            found = range(low, high + 1, self._step)
-        return _spread(found[max(bisect.bisect_right(found, above) - 1, 0) :], most)
+            reached = range(low, high + 1, self._step)
+        return _spread(reached[max(bisect.bisect_right(reached, above) - 1, 0) :], most)
 
     def totals(self, low: int, high: int, most: int) -> Ints:
         """Returns that whole rollouts can have, between two bounds, rising; at most so many, as above."""
         mdp, S = self._mdp, self._mdp.n_states
         if self._sets is not None:
-            found: set[int] = set()
+            within: set[int] = set()
             for h in range(1, mdp.horizon + 1):
                 over = (returns for s, returns in self._sets[h].items() if s == S or h == mdp.horizon)
                 for returns in over:
-                    found.update(g for g in self._of(h, returns) if low <= g <= high)
-            return _spread(sorted(found), most)
+                    within.update(g for g in self._of(h, returns) if low <= g <= high)
+            return _spread(sorted(within), most)
         return _spread(range(low, high + 1, self._step), most)
 
     def _of(self, h: int, returns: int) -> list[int]:

@@ -62,7 +62,7 @@ class Capped:
 
 @dataclass(frozen=True)
 class SequencePlan:
-    """A sequence of arms, to be followed until a score is reached or it ends. Made by :func:`sequence`."""
+    """A sequence of arms, followed until a score is reached or it ends. Made by :func:`maxatk.attempts.sequence`."""
 
     steps: tuple[Step, ...]  # the attempts in order, with what they were worth on the tasks of the log
     further: tuple[Step, ...]  # those that would come next, if more could be paid

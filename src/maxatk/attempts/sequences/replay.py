@@ -159,7 +159,7 @@ def cross_replay(
 
     Args:
         log: attempts at tasks; every task must have every arm.
-        price: as for :func:`sequence`, and so are the next ones.
+        price: as for :func:`maxatk.attempts.sequence`, and so are the next ones.
         budget: instead of a price, what may be spent per task on average.
         reach: instead of both, the mean score to reach.
         method: how sequences are built.

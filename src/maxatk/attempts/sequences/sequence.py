@@ -148,7 +148,7 @@ _EQUAL = 1e-12
 
 @dataclass(frozen=True)
 class Settings:
-    """All that :func:`sequence` was asked for."""
+    """All that :func:`maxatk.attempts.sequence` was asked for."""
 
     goal: Goal
     stop_at: float | None
