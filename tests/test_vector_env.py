@@ -30,9 +30,10 @@ class Plain:
         return {"i": 0, "h": 0, "s": self.started(u), "m": self.incumbent, "g": 0.0, "worth": worth}
 
     def step(self, actions):
-        """Rewards, and best returns where trials are over."""
-        rewards, over = [], []
-        for t, a, (u, v) in zip(self.trials, actions, self.rng.random((len(actions), 2)), strict=True):
+        """Rewards, and returns where rollouts and trials are over."""
+        rewards, over, best, returned = [], [], [], []
+        for n, (a, (u, v)) in enumerate(zip(actions, self.rng.random((len(actions), 2)), strict=True)):
+            t, ended_with = self.trials[n], 0.0
             outcomes = self.mdp.outcomes(t["h"], t["s"], int(a))
             place = min(np.searchsorted(np.cumsum([o.prob for o in outcomes]), u, "right"), len(outcomes) - 1)
             drawn = outcomes[place]
@@ -41,7 +42,7 @@ class Plain:
             if drawn.next_state is not None:
                 t["s"] = drawn.next_state
             if drawn.next_state is None or t["h"] == self.mdp.horizon:
-                t["m"], t["i"] = max(t["m"], t["g"]), t["i"] + 1
+                t["m"], t["i"], ended_with = max(t["m"], t["g"]), t["i"] + 1, t["g"]
                 if t["i"] < self.k:
                     t |= {"h": 0, "g": 0.0, "s": self.started(v)}
             if self.dense and t["i"] < self.k:
@@ -52,12 +53,11 @@ class Plain:
             rewards.append(self.scale * (worth - t["worth"]))
             t["worth"] = worth
             over.append(t["i"] == self.k)
-        best = [t["m"] for t, done in zip(self.trials, over, strict=True) if done]
-        ended = [n for n, done in enumerate(over) if done]
-        if ended:
-            for n, u in zip(ended, self.rng.random(len(ended)), strict=True):
-                self.trials[n] = self.begun(u)
-        return rewards, over, best
+            returned.append(ended_with)
+            if over[-1]:
+                best.append(t["m"])
+                self.trials[n] = self.begun(v)
+        return rewards, over, best, returned
 
 
 @given(
@@ -83,7 +83,8 @@ def test_it_is_the_plain_loop(spec, k, incumbent, paid, seed):
         assert [np.flatnonzero(mask).tolist() for mask in masks] == offered
         actions = [int(rng.choice(options)) for options in offered]
         observations, rewards, over, truncated, infos = envs.step(actions)
-        expected, ended, best = plain.step(actions)
+        expected, ended, best, returned = plain.step(actions)
+        assert infos["rollout_return"].tolist() == pytest.approx(returned, abs=1e-9)
         assert rewards.tolist() == pytest.approx(expected, abs=1e-9)
         assert over.tolist() == ended
         assert not truncated.any()

@@ -48,13 +48,12 @@ class TrialEncoder:
             raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
         self.mdp = mdp  # the problem
         self.k = checks.rollouts(k)  # the number of rollouts
-        self._scale = return_scale(returns)
-        self._features = _features(features, mdp.n_states)
-        seen = self._features.shape[1] if len(self._features) else mdp.n_states
-        low, high = (np.array(ends, np.float32) for ends in number_bounds(self._scale))
-        state_low, state_high = np.zeros(seen, np.float32), np.ones(seen, np.float32)
-        if len(self._features):
-            state_low, state_high = self._features.min(axis=0), self._features.max(axis=0)
+        scale, seen = return_scale(returns), _features(features, mdp.n_states)
+        self.view = kernels.View(self.k, mdp.horizon, mdp.n_states, *scale, seen)  # the same, for compiled loops
+        low, high = (np.array(ends, np.float32) for ends in number_bounds(scale))
+        state_low, state_high = np.zeros(mdp.n_states, np.float32), np.ones(mdp.n_states, np.float32)
+        if len(seen):
+            state_low, state_high = seen.min(axis=0), seen.max(axis=0)
         self.space = spaces.Box(np.concatenate([state_low, low]), np.concatenate([state_high, high]), dtype=np.float32)
         """what is observed of one trial"""
 
@@ -74,8 +73,8 @@ class TrialEncoder:
         if len(columns[2]) and not (columns[2].min() >= 0 and columns[2].max() < self.mdp.n_states):
             raise InputError(f"state must be between 0 and {self.mdp.n_states - 1}")
         out = np.empty((len(columns[0]), self.space.shape[0]), np.float32)
-        sizes = (self.k, self.mdp.horizon, self.mdp.n_states)
-        kernels.encode_trials(*columns, sizes, self._scale, self._features, out)
+        everywhere = np.ones(len(out), np.bool_)
+        kernels.encode_trials(self.view, kernels.Trials(*columns, columns[-1]), everywhere, out)
         return out
 
     def masks(self, step: Any, state: Any) -> Bools:

@@ -63,14 +63,11 @@ class TabularVecEnv(_vec_env.VecEnv):  # pyright: ignore[reportUntypedBaseClass]
         observations, rewards, over, _, told = self.envs.step(self._actions)
         self._lengths += 1
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for i in np.flatnonzero(told["rollout_over"]).tolist():
-            done = bool(over[i])
-            infos[i] = {
-                "rollout_over": True,
-                "rollout_return": float(told["rollout_return"][i]),
-                "trial": {"rollout": self.envs.k if done else int(self.envs.rollouts[i])},
-            }
-            if done:
+        ended = told["rollout_over"].nonzero()[0]
+        tried = np.where(over, self.envs.k, self.envs.rollouts)[ended].tolist() if len(ended) else []
+        for i, rollout, returned in zip(ended.tolist(), tried, told["rollout_return"][ended].tolist(), strict=True):
+            infos[i] = {"rollout_over": True, "rollout_return": returned, "trial": {"rollout": rollout}}
+            if over[i]:
                 best = float(told["best_return"][i])
                 infos[i] |= {
                     "terminal_observation": told["final_obs"][i],

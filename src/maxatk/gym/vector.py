@@ -80,7 +80,10 @@ class TabularVectorEnv(VectorEnv[Any, Any, Any]):
             *(bool(dense) or potential is not None, _potential(potential, mdp)),
         )
         whole, real = (lambda: np.zeros(num_envs, np.int64)), (lambda: np.zeros(num_envs))
-        self._trials = kernels.Trials(whole(), whole(), whole(), real(), real(), real(), real())
+        self._trials = kernels.Trials(whole(), whole(), whole(), real(), real(), real())
+        self._final = np.zeros((num_envs, *self.encoder.space.shape), np.float32)  # where trials last ended
+        self._every = np.ones(num_envs, np.bool_)
+        self._plain = tuple(self._table), tuple(self.encoder.view), tuple(self._trials)
         self._open = False
 
     def reset(
@@ -90,8 +93,10 @@ class TabularVectorEnv(VectorEnv[Any, Any, Any]):
         if seed is not None or not self._open:
             self._np_random = np.random.default_rng(None if seed is None else checks.integer(seed, "seed"))
         self._open = True
-        self._begin(np.arange(self.num_envs))
-        return self._observed(slice(None)), {}
+        kernels.begin_trials(self._table, self._trials, self._every, self._np_random.random(self.num_envs))
+        observed = np.empty_like(self._final)
+        kernels.encode_trials(self.encoder.view, self._trials, self._every, observed)
+        return observed, {}
 
     def step(self, actions: Any) -> tuple[Any, Floats, Bools, Bools, dict[str, Any]]:
         """Take one step of every trial, with ``actions`` ``[num_envs]``."""
@@ -101,24 +106,23 @@ class TabularVectorEnv(VectorEnv[Any, Any, Any]):
         taken = np.ascontiguousarray(actions)
         if taken.shape != (n,) or taken.dtype.kind not in "iu":
             raise InputError(f"actions must be {n} integers, not {taken.dtype} {list(taken.shape)}")
-        reward, rollout_over, over = np.empty(n), np.empty(n, np.bool_), np.empty(n, np.bool_)
-        wrong = kernels.step_trials(
-            self._table, self._trials, taken, self._np_random.random((n, 2)), reward, rollout_over, over
+        done = kernels.Stepped(
+            *(np.empty(n), np.empty(n, np.bool_), np.empty(n), np.empty(n, np.bool_), np.empty(n)),
+            *(np.empty(self._final.shape, np.float32), self._final),
         )
+        drawn = self._np_random.random((n, 2))
+        wrong = kernels.step_trials(*self._plain, taken, drawn, self._every, tuple(done))
         if wrong >= 0:
             state, step = int(self._trials.state[wrong]), int(self._trials.step[wrong])
             raise InputError(f"trial {wrong}: state {state} does not offer action {taken[wrong]} at step {step}")
-        infos: dict[str, Any] = {"rollout_over": rollout_over, "rollout_return": self._trials.returned.copy()}
-        if over.any():
-            ended = np.flatnonzero(over)
-            final = np.zeros((n, self.encoder.space.shape[0]), np.float32)
-            final[ended] = self._observed(ended)
-            best = np.where(over, self._trials.best, 0.0)
-            infos |= {"final_obs": final, "_final_obs": over.copy(), "best_return": best, "_best_return": over.copy()}
-            self._begin(ended)
+        infos: dict[str, Any] = {"rollout_over": done.rollout_over, "rollout_return": done.returned}
+        if done.over.any():
+            final = np.where(done.over[:, None], self._final, np.float32(0))
+            infos |= {"final_obs": final, "_final_obs": done.over.copy()}
+            infos |= {"best_return": done.best, "_best_return": done.over.copy()}
         if self._scale != 1:
-            reward *= self._scale
-        return self._observed(slice(None)), reward, over, np.zeros(n, np.bool_), infos
+            np.multiply(done.reward, self._scale, out=done.reward)
+        return done.observed, done.reward, done.over, np.zeros(n, np.bool_), infos
 
     @property
     def rollouts(self) -> Ints:
@@ -128,12 +132,6 @@ class TabularVectorEnv(VectorEnv[Any, Any, Any]):
     def action_masks(self) -> Bools:
         """Which actions can be taken now, ``[num_envs, A]``."""
         return self.encoder.masks(self._trials.step, self._trials.state)
-
-    def _begin(self, which: Any) -> None:
-        kernels.begin_trials(self._table, self._trials, which, self._np_random.random(len(which)))
-
-    def _observed(self, which: Any) -> Any:
-        return self.encoder(*(column[which] for column in self._trials[:5]))
 
 
 def _potential(potential: Any, mdp: MDP) -> Floats:

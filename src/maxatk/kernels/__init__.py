@@ -17,7 +17,16 @@ from maxatk.kernels.slices import (
     whole_layer,
     whole_layers,
 )
-from maxatk.kernels.trials import Trials, TrialTable, begin_trials, encode_trials, shown_return, step_trials
+from maxatk.kernels.trials import (
+    Stepped,
+    Trials,
+    TrialTable,
+    View,
+    begin_trials,
+    encode_trials,
+    shown_return,
+    step_trials,
+)
 from maxatk.kernels.windows import NEVER, WIDEST, Layout, Reach, Tables, places, reachable, windows
 
 __all__ = [
@@ -28,9 +37,11 @@ __all__ = [
     "Planes",
     "Reach",
     "SampledRows",
+    "Stepped",
     "Tables",
     "TrialTable",
     "Trials",
+    "View",
     "begin_trials",
     "best_means",
     "best_means_layer",

@@ -36,7 +36,29 @@ class Trials(NamedTuple):
     best: Any  # M
     so_far: Any  # G
     worth: Any  # what was paid for already
-    returned: Any  # the return of the rollout that ended last
+
+
+class View(NamedTuple):
+    """How trials are observed."""
+
+    k: int
+    horizon: int
+    n_states: int
+    low: float  # of returns, what -1 stands for; see shown_return
+    high: float  # what 1 stands for
+    features: Any  # [S, f] what is seen of a state, or empty [0, 0] where it is one-hot
+
+
+class Stepped(NamedTuple):
+    """What one step of all trials comes to, [n] each; filled in."""
+
+    reward: Any
+    rollout_over: Any
+    returned: Any  # the return of the rollout that is over, 0 where none is
+    over: Any  # whether the trial is
+    best: Any  # the best return of a trial that is over, 0 where it goes on
+    observed: Any  # [n, d] where trials stand; the next one where one is over
+    final: Any  # [n, d] where trials ended; rows of those that go on are left as they are
 
 
 @compiled
@@ -70,26 +92,20 @@ def worth_of(table: TrialTable, trials: Trials, i: int) -> float:
 
 @compiled
 def begin_trials(table: TrialTable, trials: Trials, which: Any, uniform: Any) -> None:
-    """Begin the trials ``which`` [m] anew, in states drawn by ``uniform`` [m]."""
-    for j in range(len(which)):
-        i = which[j]
-        trials.rollout[i] = 0
-        trials.step[i] = 0
-        trials.state[i] = drawn_start(table, uniform[j])
-        trials.best[i] = table.incumbent
-        trials.so_far[i] = 0.0
-        trials.worth[i] = table.incumbent if table.incumbent > -np.inf else 0.0
+    """Begin those trials anew that ``which`` [n] marks, in states drawn by ``uniform`` [n]."""
+    for i in range(len(which)):
+        if which[i]:
+            trials.rollout[i] = 0
+            trials.step[i] = 0
+            trials.state[i] = drawn_start(table, uniform[i])
+            trials.best[i] = table.incumbent
+            trials.so_far[i] = 0.0
+            trials.worth[i] = table.incumbent if table.incumbent > -np.inf else 0.0
 
 
 @compiled
-def step_trials(
-    table: TrialTable, trials: Trials, actions: Any, uniform: Any, reward: Any, rollout_over: Any, over: Any
-) -> int:
-    """Take one step of every trial: what it pays, and whether a rollout is over, and the trial.
-
-    ``uniform`` [n, 2] draws outcomes and, where a rollout is over and another follows, its start. The answer is the
-    first trial whose state does not offer the action, or -1; nothing is changed then.
-    """
+def step_rollouts(table: TrialTable, trials: Trials, actions: Any, uniform: Any, stepped: Stepped) -> int:
+    """Take one step of every trial, as :func:`step_trials` says; those that are over stay so."""
     n, horizon = len(actions), len(table.step_layer)
     rows = np.empty(n, np.int64)
     for i in range(n):
@@ -112,44 +128,61 @@ def step_trials(
         ended = table.next_state[o] == table.n_states
         if not ended:
             trials.state[i] = table.next_state[o]
-        rollout_over[i] = ended or trials.step[i] == horizon
-        over[i] = False
-        if rollout_over[i]:
+        stepped.rollout_over[i] = ended or trials.step[i] == horizon
+        stepped.returned[i] = 0.0
+        stepped.over[i] = False
+        stepped.best[i] = 0.0
+        if stepped.rollout_over[i]:
+            stepped.returned[i] = trials.so_far[i]
             trials.best[i] = max(trials.best[i], trials.so_far[i])
-            trials.returned[i] = trials.so_far[i]
             trials.rollout[i] += 1
-            over[i] = trials.rollout[i] == table.k
-            if not over[i]:
+            stepped.over[i] = trials.rollout[i] == table.k
+            if stepped.over[i]:
+                stepped.best[i] = trials.best[i]
+            else:
                 trials.step[i] = 0
                 trials.so_far[i] = 0.0
                 trials.state[i] = drawn_start(table, uniform[i, 1])
         before = trials.worth[i]
         trials.worth[i] = worth_of(table, trials, i)
-        reward[i] = trials.worth[i] - before
+        stepped.reward[i] = trials.worth[i] - before
     return -1
 
 
 @compiled
-def encode_trials(
-    rollout: Any, step: Any, state: Any, best: Any, so_far: Any, sizes: Any, scale: Any, features: Any, out: Any
-) -> None:
-    """What is observed of trials [n, d]: the state, then five numbers of the trial.
-
-    ``sizes`` is (k, horizon, n_states), ``scale`` (low, high) of :func:`shown_return`; ``features`` [S, f] are what is
-    seen of a state, or empty [0, 0] where it is one-hot.
-    """
-    k, horizon, n_states = sizes
-    low, high = scale
-    width = features.shape[1] if features.shape[0] else n_states
-    for i in range(len(state)):
-        if features.shape[0]:
-            out[i, :width] = features[state[i]]
+def encode_trials(view: View, trials: Trials, which: Any, out: Any) -> None:
+    """What is observed of those trials that ``which`` [n] marks, [n, d]: the state, then five numbers of the trial."""
+    seen = view.features.shape[1] if view.features.shape[0] else view.n_states
+    for i in range(len(which)):
+        if not which[i]:
+            continue
+        state, best = trials.state[i], trials.best[i]
+        if view.features.shape[0]:
+            out[i, :seen] = view.features[state]
         else:
-            out[i, :width] = 0.0
-            out[i, state[i]] = 1.0
-        some = best[i] > -np.inf
-        out[i, width] = 1.0 if some else 0.0
-        out[i, width + 1] = shown_return(best[i], low, high) if some else 0.0
-        out[i, width + 2] = shown_return(so_far[i], low, high)
-        out[i, width + 3] = (k - rollout[i]) / k
-        out[i, width + 4] = (horizon - step[i]) / horizon if rollout[i] < k else 0.0
+            out[i, :seen] = 0.0
+            out[i, state] = 1.0
+        some, goes_on = best > -np.inf, trials.rollout[i] < view.k
+        out[i, seen] = 1.0 if some else 0.0
+        out[i, seen + 1] = shown_return(best, view.low, view.high) if some else 0.0
+        out[i, seen + 2] = shown_return(trials.so_far[i], view.low, view.high)
+        out[i, seen + 3] = (view.k - trials.rollout[i]) / view.k
+        out[i, seen + 4] = (view.horizon - trials.step[i]) / view.horizon if goes_on else 0.0
+
+
+@compiled
+def step_trials(table: Any, view: Any, trials: Any, actions: Any, uniform: Any, every: Any, stepped: Any) -> int:
+    """Take one step of every trial; one that is over is followed by the next at once.
+
+    ``uniform`` [n, 2] draws outcomes and, where a rollout is over, the start of the one that follows. The answer is the
+    first trial whose state does not offer the action, or -1; nothing is changed then. ``every`` [n] is true throughout.
+    The tuples are plain ones here, in the order of their fields: named ones take longer to hand over than the step.
+    """
+    rows, seen, where, found = TrialTable(*table), View(*view), Trials(*trials), Stepped(*stepped)
+    wrong = step_rollouts(rows, where, actions, uniform, found)
+    if wrong < 0:
+        if found.over.any():
+            encode_trials(seen, where, found.over, found.final)
+            begin_trials(rows, where, found.over, uniform[:, 1])
+        encode_trials(seen, where, every, found.observed)
+    return wrong
