@@ -497,8 +497,11 @@ def test_rewards_with_any_potential_add_up_to_the_best_return(scale, best_so_far
         assert total == pytest.approx(scale * gained, abs=1e-9)
 
 
-def optimal_decisions(mdp, k, potential, dense):
-    """The best first actions at every point of a trial, by trying every sequence of decisions, with shaped rewards."""
+def optimal_decisions(mdp, k, potential, dense, at_resets=True):
+    """The best first actions at every point of a trial, by trying every sequence of decisions, with shaped rewards.
+
+    Without ``at_resets``, what a reset adds is not paid.
+    """
     best_actions = {}
     starts = list(zip(mdp.reset_prob.tolist(), mdp.start_state.tolist(), strict=True))
 
@@ -526,7 +529,8 @@ def optimal_decisions(mdp, k, potential, dense):
                     after = [(1.0, (rollout, best, g, h, o.next_state))]
                 for q, place in after:
                     come = worth(*place)
-                    total += o.prob * q * (come - paid + value(*place, come))
+                    unpaid = 0.0 if at_resets or place[0] == rollout else come - place[1]
+                    total += o.prob * q * (come - unpaid - paid + value(*place, come))
             options[a] = total
         top = max(options.values())
         best_actions[rollout, best, so_far, step, state] = {a for a, v in options.items() if v > top - 1e-9}
@@ -558,6 +562,16 @@ def test_potentials_leave_the_best_decisions_as_they_are(seed):
         shaped, same = optimal_decisions(mdp, k, potential, dense=True)
         assert shaped == pytest.approx(optimum, abs=1e-9)
         assert same == actions
+
+
+def test_potentials_must_be_paid_at_resets():
+    """Else the best first action is another: the example of docs/theory/shaping.md."""
+    mdp, ahead = mk.MDP.from_table([[[(1, 0, 1, True)], [(0.5, 0, 0, True), (0.5, 0, 2.5, True)]]], horizon=1), [1.0]
+    value, actions = optimal_decisions(mdp, 2, ahead, dense=True)
+    unpaid, others = optimal_decisions(mdp, 2, ahead, dense=True, at_resets=False)
+    assert (value, unpaid) == (15 / 8, 7 / 4)
+    first = (0, -math.inf, 0.0, 0, 0)
+    assert (actions[first], others[first]) == ({1}, {0})
 
 
 @pytest.mark.parametrize(

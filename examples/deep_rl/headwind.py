@@ -8,18 +8,16 @@ import math
 import time
 
 import gymnasium
-import jobs  # before torch: it sets the number of threads
 import numpy as np
+import recipe  # before torch: it sets the number of threads
 import torch
 from gymnasium import spaces
-from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 import maxatk as mk
 
 K = 5
 METHODS = ("for_the_mean", "best_of_k")
-__all__ = ["METHODS", "Headwind", "K", "jobs", "train"]
 
 
 class Headwind(gymnasium.Env):
@@ -67,12 +65,12 @@ def trials(k, n):
 
 def best_of(model, k, tries, deterministic, seed):
     """The best returns of trials of K flights [trials]; those of an agent for single flights are put together."""
-    env = trials(k, 64)
+    env = trials(k, recipe.ENVS)
     env.seed(seed)
     torch.manual_seed(seed)
     observations = env.reset()
-    wanted = math.ceil(tries * K / k / 64)  # of each environment, so that short ones are not preferred
-    best = [[] for _ in range(64)]
+    wanted = math.ceil(tries * K / k / recipe.ENVS)  # of each environment, so that short ones are not preferred
+    best = [[] for _ in range(recipe.ENVS)]
     while min(map(len, best)) < wanted:
         actions, _ = model.predict(observations, deterministic=deterministic)
         observations, _, over, infos = env.step(actions)
@@ -83,25 +81,10 @@ def best_of(model, k, tries, deterministic, seed):
 
 def train(method, seed, steps, tries):
     """Train one agent; what it earns in fresh trials, taking its likeliest actions or drawing them."""
-    torch.set_num_threads(1)
     began = time.perf_counter()
     k = K if method == "best_of_k" else 1
-    env = trials(k, 64)
-    model = PPO(
-        "MlpPolicy",
-        env,
-        n_steps=128,
-        batch_size=1024,
-        n_epochs=8,
-        gamma=1.0,
-        gae_lambda=0.95,
-        ent_coef=0.01,
-        learning_rate=lambda left: 1e-3 * left + 1e-5,
-        policy_kwargs={"net_arch": [64, 64]},
-        seed=seed,
-        device="cpu",
-    )
-    model.learn(steps)
+    model = recipe.ppo(trials(k, recipe.ENVS), seed)
+    model.learn(steps, callback=recipe.FadingEntropy())
     found = {"method": method, "seed": seed, "steps": steps, "trials": tries}
     for how, deterministic in (("likeliest", True), ("drawn", False)):
         best = best_of(model, k, tries, deterministic, 10_000 + seed)

@@ -5,11 +5,9 @@ The optimum is certified, and so is what every network earns: no trial is sample
 
 import time
 
-import jobs  # before torch: it sets the number of threads
 import numpy as np
-import torch
-from sb3_contrib import MaskablePPO
-from stable_baselines3 import DQN, PPO
+import recipe
+from stable_baselines3 import DQN
 from stable_baselines3.common.callbacks import BaseCallback
 
 import maxatk as mk
@@ -19,7 +17,6 @@ K = 5
 COLUMNS, ROWS = 12, 4
 RETURNS = (-40.0, -13.0)  # a walk that does not fall returns something between
 METHODS = ("ppo", "ppo_potential", "maskable_ppo", "dqn")
-__all__ = ["METHODS", "K", "earned", "jobs", "landmarks", "problem", "steps_to_go", "train"]
 
 
 def problem():
@@ -69,51 +66,41 @@ class Curve(BaseCallback):
         return True
 
 
-def agent(method, env, seed):
-    """The agent of a method."""
-    common = {"gamma": 1.0, "seed": seed, "device": "cpu", "policy_kwargs": {"net_arch": [64, 64]}}
-    if method == "dqn":
-        return DQN(
-            "MlpPolicy",
-            env,
-            learning_rate=lambda left: 1e-3 * left + 1e-5,
-            buffer_size=200_000,
-            learning_starts=20_000,
-            batch_size=256,
-            train_freq=1,
-            gradient_steps=4,
-            target_update_interval=6400,  # steps of the environments, 64 at a time
-            exploration_fraction=0.5,
-            exploration_final_eps=0.02,
-            **common,
-        )
-    kind = MaskablePPO if method == "maskable_ppo" else PPO
-    return kind(
+def dqn(env, seed):
+    """The rival that learns from old steps."""
+    return DQN(
         "MlpPolicy",
         env,
-        n_steps=128,
-        batch_size=1024,
-        n_epochs=8,
-        gae_lambda=0.95,
-        ent_coef=0.01,
         learning_rate=lambda left: 1e-3 * left + 1e-5,
-        **common,
+        buffer_size=200_000,
+        learning_starts=20_000,
+        batch_size=256,
+        gamma=1.0,
+        train_freq=1,
+        gradient_steps=4,
+        target_update_interval=6400,  # steps of the environments, 64 at a time
+        exploration_fraction=0.5,
+        exploration_final_eps=0.02,
+        policy_kwargs={"net_arch": [64, 64]},
+        seed=seed,
+        device="cpu",
     )
 
 
 def train(method, seed, steps):
     """Train one agent; what it earns in trials of K walks."""
-    torch.set_num_threads(1)
     began = time.perf_counter()
     mdp = problem()
     seen = within_walls(mdp) if method == "maskable_ppo" else mdp
     potential = None if method == "ppo" else steps_to_go()
-    envs = mk.gym.TabularVectorEnv(seen, K, 64, dense=True, returns=RETURNS, potential=potential, reward_scale=0.1)
-    model = agent(method, TabularVecEnv(envs), seed)
-
+    envs = mk.gym.TabularVectorEnv(
+        seen, K, recipe.ENVS, dense=True, returns=RETURNS, potential=potential, reward_scale=0.1
+    )
+    env = TabularVecEnv(envs)
+    model = dqn(env, seed) if method == "dqn" else recipe.ppo(env, seed, masked=method == "maskable_ppo")
     policy = network_policy(model, envs.encoder)
-    curve = Curve(lambda: mk.simulate(mdp, policy, trials=500, rng=0, threads=1).mean, max(steps // 8, 1))
-    model.learn(steps, callback=curve)
+    curve = Curve(lambda: mk.simulate(mdp, policy, trials=500, rng=0, threads=1).mean, max(steps // 10, 1))
+    model.learn(steps, callback=[curve] if method == "dqn" else [curve, recipe.FadingEntropy()])
     return {
         "method": method,
         "seed": seed,
