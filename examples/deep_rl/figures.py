@@ -9,7 +9,6 @@ NAMES = {
     "ppo": "PPO",
     "maskable_ppo": "MaskablePPO, with a potential",
     "dqn": "DQN, with a potential",
-    "ppo_for_the_mean": "PPO for the mean, repeated",
     "best_of_k": "PPO through BestOfK",
     "for_the_mean": "PPO for the mean, repeated",
 }

@@ -12,7 +12,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 
 ENVS = 64
-ENTROPY = 0.01
+ENTROPY = 0.03  # at first
 __all__ = ["ENVS", "FadingEntropy", "jobs", "ppo"]
 
 

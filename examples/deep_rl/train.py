@@ -14,7 +14,7 @@ import headwind
 import jobs
 import long_cliff
 
-CLIFF_STEPS, HEADWIND_STEPS, HEADWIND_TRIALS = 1_000_000, 600_000, 1000
+CLIFF_STEPS, HEADWIND_STEPS, HEADWIND_TRIALS = 1_000_000, 400_000, 2000
 QUICK_STEPS, QUICK_TRIALS = 16_384, 64
 ORDER = (  # method and number of seeds
     ("ppo_potential", 10),
@@ -29,6 +29,8 @@ ORDER = (  # method and number of seeds
 def todo(options):
     """All trainings: a function and its arguments."""
     for method, seeds in ORDER:
+        if options.only and method not in options.only:
+            continue
         for seed in range(options.first_seed, options.first_seed + (1 if options.quick else seeds)):
             if method in headwind.METHODS:
                 steps, tries = (QUICK_STEPS, QUICK_TRIALS) if options.quick else (HEADWIND_STEPS, HEADWIND_TRIALS)
@@ -64,6 +66,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--workers", type=int, default=2, help="processes, of one thread each")
     parser.add_argument("--first-seed", type=int, default=1000, help="seeds count from here")
+    parser.add_argument("--only", nargs="+", metavar="METHOD", help="these methods alone")
     parser.add_argument("--quick", action="store_true", help="one seed and few steps of each")
     parser.add_argument("--draw", action="store_true", help="no training: draw what is kept")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
