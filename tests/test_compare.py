@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import golden
@@ -164,14 +164,13 @@ def test_enumeration_against_brute_force(spec, k):
         assert compared[name].exact == max(values)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(spec=specs(max_states=2, max_horizon=2), k=st.integers(1, 4), seed=st.integers(0, 99))
 def test_no_mixture_beats_the_certified_bound(spec, k, seed):
     """The second row against mixtures of all policies of one rollout that see their return."""
     mdp = problem(spec)
     parts = enumeration.options(mdp, sees_return=True)
-    if parts is None:
-        return
+    assume(parts is not None and len(parts) <= 100)
     row = mk.compare(mdp, k)[SINGLE]
     values = sorted({value for part in parts for value in part.law})
     below = np.array([[float(sum(p for v, p in part.law.items() if v <= x)) for x in values] for part in parts])

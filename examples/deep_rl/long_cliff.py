@@ -16,6 +16,7 @@ from maxatk.gym.sb3 import TabularVecEnv, network_policy
 K = 5
 COLUMNS, ROWS = 12, 4
 RETURNS = (-40.0, -13.0)  # a walk that does not fall returns something between
+IN_HAND = -40.0  # in training: what standing still returns, so that no fall costs more than that
 METHODS = ("ppo", "ppo_potential", "maskable_ppo", "dqn")
 
 
@@ -51,6 +52,13 @@ def within_walls(mdp):
             for a, row_ in ((a, mdp.outcomes(0, s, a)) for a in range(4) if moves[a])
         }
     return mk.MDP.from_table(kept, horizon=mdp.horizon, start=int(mdp.start_state[0]))
+
+
+class Encoder(mk.gym.TrialEncoder):
+    """What the agents observe: where nothing is in hand, as if it were what was in hand in training."""
+
+    def __call__(self, rollout, step, state, best, so_far):
+        return super().__call__(rollout, step, state, np.maximum(best, IN_HAND), so_far)
 
 
 class Curve(BaseCallback):
@@ -93,12 +101,11 @@ def train(method, seed, steps):
     mdp = problem()
     seen = within_walls(mdp) if method == "maskable_ppo" else mdp
     potential = None if method == "ppo" else steps_to_go()
-    envs = mk.gym.TabularVectorEnv(
-        seen, K, recipe.ENVS, dense=True, returns=RETURNS, potential=potential, reward_scale=0.1
-    )
+    shaping = {"dense": True, "potential": potential, "reward_scale": 0.1}
+    envs = mk.gym.TabularVectorEnv(seen, K, recipe.ENVS, best_so_far=IN_HAND, returns=RETURNS, **shaping)
     env = TabularVecEnv(envs)
     model = dqn(env, seed) if method == "dqn" else recipe.ppo(env, seed, masked=method == "maskable_ppo")
-    policy = network_policy(model, envs.encoder)
+    policy = network_policy(model, Encoder(seen, K, returns=RETURNS))
     curve = Curve(lambda: mk.simulate(mdp, policy, trials=500, rng=0, threads=1).mean, max(steps // 10, 1))
     model.learn(steps, callback=[curve] if method == "dqn" else [curve, recipe.FadingEntropy()])
     return {

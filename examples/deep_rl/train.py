@@ -14,7 +14,7 @@ import headwind
 import jobs
 import long_cliff
 
-CLIFF_STEPS, HEADWIND_STEPS, HEADWIND_TRIALS = 1_000_000, 400_000, 2000
+CLIFF_STEPS, HEADWIND_STEPS, HEADWIND_TRIALS = 800_000, 400_000, 2000
 QUICK_STEPS, QUICK_TRIALS = 16_384, 64
 ORDER = (  # method and number of seeds
     ("ppo_potential", 10),

@@ -173,10 +173,10 @@ class Archive:
         """A one-dimensional array of just this type."""
         if name not in self._arrays:
             raise InputError(f"it has no {name}")
-        found = self._arrays[name]
-        if found.dtype.str != dtype:
-            raise InputError(f"{name} holds {found.dtype.str}: expected {dtype}")
-        return found
+        array = self._arrays[name]
+        if array.dtype.str != dtype:
+            raise InputError(f"{name} holds {array.dtype.str}: expected {dtype}")
+        return array
 
     def _read(self, name: str) -> Any:
         """A member; its own header is checked before any memory is taken."""
@@ -185,13 +185,13 @@ class Archive:
         with self._archive.open(self._members[name]) as file:
             if np.lib.format.read_magic(file) != (1, 0):
                 raise InputError(f"{name} is not stored as a version 1.0 array")
-            shape, _, found = np.lib.format.read_array_header_1_0(file)
-            if found.hasobject or len(shape) != 1:
-                raise InputError(f"{name} holds {found.str} of shape {shape}: expected one dimension of numbers")
+            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+            if dtype.hasobject or len(shape) != 1:
+                raise InputError(f"{name} holds {dtype.str} of shape {shape}: expected one dimension of numbers")
             data = file.read()
-        if len(data) != shape[0] * found.itemsize:
+        if len(data) != shape[0] * dtype.itemsize:
             raise InputError(f"{name} claims {shape[0]} entries, but holds {len(data)} bytes")
-        return np.frombuffer(data, found)
+        return np.frombuffer(data, dtype)
 
 
 def read(path: str | os.PathLike[str], kind: str, version: int, reader: Callable[[Archive], T]) -> T:

@@ -109,15 +109,15 @@ def memory() -> float:
 
     Infinite where the system does not say.
     """
-    found = [math.inf]
+    limits = [math.inf]
     if hasattr(os, "sysconf"):
-        found.append(float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")))
+        limits.append(float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")))
     for path in _memory_limits():
         try:
-            found.append(float(path.read_text()))
+            limits.append(float(path.read_text()))
         except (OSError, ValueError):  # not there, or "max"
             continue
-    return min(found)
+    return min(limits)
 
 
 @cache
@@ -127,7 +127,7 @@ def _memory_limits() -> list[Path]:
         groups = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
     except OSError:
         return []
-    found: list[Path] = []
+    limits: list[Path] = []
     for _, controllers, name in groups:
         if controllers == "":  # version 2: one tree for all
             root, limit = Path("/sys/fs/cgroup"), "memory.max"
@@ -136,8 +136,8 @@ def _memory_limits() -> list[Path]:
         else:
             continue
         parts = [part for part in name.split("/") if part not in ("", "..")]
-        found += [root.joinpath(*parts[:n], limit) for n in range(len(parts), -1, -1)]
-    return found
+        limits += [root.joinpath(*parts[:n], limit) for n in range(len(parts), -1, -1)]
+    return limits
 
 
 def fits_in_memory(n_bytes: int, what: str) -> None:

@@ -51,11 +51,11 @@ class Scale:
     def floats(self, units: Ints) -> Floats:
         """The nearest floats."""
         if self.power is not None and abs(self.power) < 900:  # scaling by a power of two is exact
-            found = np.ldexp(units.astype(np.float64), self.power)
+            floats = np.ldexp(units.astype(np.float64), self.power)
         else:
             some, places = np.unique(units, return_inverse=True)
-            found = np.array([float(self.number(x)) for x in some.tolist()])[places]
-        return np.where(units == NONE, float(self.none), np.where(units == BEYOND, float(self.beyond), found))
+            floats = np.array([float(self.number(x)) for x in some.tolist()])[places]
+        return np.where(units == NONE, float(self.none), np.where(units == BEYOND, float(self.beyond), floats))
 
     def floats_around(self, units: Ints) -> tuple[Floats, Floats]:
         """The greatest floats that are at most the returns, and the least that are at least them."""

@@ -120,11 +120,11 @@ def run(kernel: Callable[..., T], *arguments: Any) -> T:
     scope = _current.get()
     scope.check()
     if scope is _ENDLESS or threading.current_thread() is not threading.main_thread():
-        found = kernel(*arguments, scope.flag)
+        result = kernel(*arguments, scope.flag)
     else:
-        found = _aside(scope, kernel, *arguments)
+        result = _aside(scope, kernel, *arguments)
     scope.check()
-    return found
+    return result
 
 
 def _aside(scope: Scope, kernel: Callable[..., T], *arguments: Any) -> T:

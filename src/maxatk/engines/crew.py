@@ -92,11 +92,11 @@ class Crew:
                 scope.check()
                 for future in done:
                     heard, number = time.monotonic(), pending.pop(future)
-                    found = self._result(future)
-                    if isinstance(found, Unknown):
+                    answer = self._result(future)
+                    if isinstance(answer, Unknown):
                         self._submit(pending, number, function, items[number], self._data)
-                    elif not isinstance(found, _Lost):
-                        answers[number], self._failures = found, 0
+                    elif not isinstance(answer, _Lost):
+                        answers[number], self._failures = answer, 0
                 if time.monotonic() - heard > PATIENCE or self._failures >= FAILURES:
                     self._failures = FAILURES
                     break

@@ -118,7 +118,7 @@ def optimistic_slice(
             for s in range(S):
                 most = max(most, after[s, j - low[h]])
             best_after[j - low[h]] = most
-    found = np.empty(S)
+    values = np.empty(S)
     for s in range(S):
-        found[s] = after[s, -low[0]] if low[0] <= 0 else idle
-    return found
+        values[s] = after[s, -low[0]] if low[0] <= 0 else idle
+    return values

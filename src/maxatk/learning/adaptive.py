@@ -28,7 +28,7 @@ FIRST = 64  # samples of each row before the first plan
 GROWTH = 3  # times the samples of a row, at most, from one round to the next
 MODEL_SHARE = 0.8  # of a budget; what is left then is for trying the policy out
 BATCH = 64  # trials before the first look at them
-STAKES = 2.0 ** (np.arange(97) / 8)  # shares of the range of returns that trials may be bet on with
+BETS = 2.0 ** (np.arange(97) / 8)  # shares of the range of returns that trials may be bet on with
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Adaptive:
         least, most = model.return_range
         if more is not None and upper - plan.upper > epsilon:
             return least
-        log = risk.log(len(STAKES))
+        log = risk.log(len(BETS))
         limit = math.inf if more is None else int(more.sum())
         policy = TryOut(ledger, plan.policy)
         while True:
@@ -161,6 +161,6 @@ def trials_bound(returns: Any, least: float, most: float, log: float) -> float:
         return least
     value, count = np.unique(returns, return_counts=True)
     share, span = count / len(returns), most - least
-    bounds = [betting_bound(share, most - value, span * x, log / len(returns)) for x in STAKES]
+    bounds = [betting_bound(share, most - value, span * x, log / len(returns)) for x in BETS]
     rounding = 2.0**-40 * (span + abs(least) + abs(most))
     return max(most - min(bounds) - rounding, least)

@@ -194,10 +194,10 @@ def _number(numbers: Mapping[str, Any], name: str) -> float:
 
 
 def _bool(numbers: Mapping[str, Any], name: str) -> bool:
-    found = numbers.get(name)
-    if not isinstance(found, bool):
-        raise InputError(f"{name} must be true or false, not {checks.shown(found)}")
-    return found
+    value = numbers.get(name)
+    if not isinstance(value, bool):
+        raise InputError(f"{name} must be true or false, not {checks.shown(value)}")
+    return value
 
 
 def _held_problem(file: Archive) -> MDP:

@@ -237,7 +237,7 @@ class _Table:
     def _reachable(self, moment: Moment, histories: set[History]) -> list[tuple[Moment, set[History]]]:
         """The histories still to be solved that can follow the given ones, these included, in order of time."""
         stages: list[tuple[Moment, set[History]]] = []
-        found = 0
+        count = 0
         (i, first), H = moment, self.mdp.horizon
         while i < self.k and histories:
             ended: set[Number] = set()
@@ -247,7 +247,7 @@ class _Table:
                 if not new:
                     break
                 stages.append(((i, h), new))
-                found += len(new)
+                count += len(new)
                 histories = set()
                 for s, m, g in new:
                     stopping.check()
@@ -257,7 +257,7 @@ class _Table:
                                 ended.add(max(m, g + r))
                             else:
                                 histories.add((s_next, m, g + r))
-                    at_least = found + max(0, len(histories) - len(self._known((i, h + 1))))
+                    at_least = count + max(0, len(histories) - len(self._known((i, h + 1))))
                     if i + 1 < self.k:
                         at_least += max(0, len(ended) * len(self._start) - len(self._known((i + 1, 0))))
                     if at_least > self._limit:

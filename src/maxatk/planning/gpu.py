@@ -66,10 +66,10 @@ class Cuda:
             raise MissingExtraError("device='gpu' needs CuPy: pip install 'maxatk[gpu]'") from None
         self.xp: Any = cupy
         try:
-            found = int(self.xp.cuda.runtime.getDeviceCount())
+            devices = int(self.xp.cuda.runtime.getDeviceCount())
         except Exception as error:  # the driver's own kinds of error
             raise MissingExtraError(f"device='gpu' finds no GPU: {str(error).splitlines()[0]}") from None
-        if not found:
+        if not devices:
             raise MissingExtraError("device='gpu' finds no GPU")
         source = (resources.files("maxatk.kernels") / "sweep.cu").read_text()
         self._module: Any = self.xp.RawModule(code=source, options=("--fmad=false",))

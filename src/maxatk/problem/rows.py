@@ -66,24 +66,24 @@ def array(values: Any, name: str) -> NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         raise InputError(f"{name} is a masked array: fill in what is masked")
     try:
-        found = np.asarray(values)
+        entries = np.asarray(values)
     except Exception as error:  # whatever a foreign __array__ raises
         raise InputError(f"{name} is not an array of numbers: {' '.join(str(error).split())}") from None
-    if found.dtype.kind not in "biufcOUS":
-        raise InputError(f"{name} holds {found.dtype}, not numbers")
-    return found
+    if entries.dtype.kind not in "biufcOUS":
+        raise InputError(f"{name} holds {entries.dtype}, not numbers")
+    return entries
 
 
 def integers(values: Any, name: str) -> Ints:
     """``values`` as integers; whole floats are none."""
-    found = array(values, name)
-    if found.size == 0:
-        return np.zeros(found.shape, np.int64)
-    if found.dtype.kind not in "iu":
-        raise InputError(f"{name} must hold integers, not {found.dtype}")
-    if int(found.max()) > LARGEST_INDEX:
-        raise InputError(f"{name} must hold integers up to {LARGEST_INDEX}, not {found.max()}")
-    return found.astype(np.int64)
+    entries = array(values, name)
+    if entries.size == 0:
+        return np.zeros(entries.shape, np.int64)
+    if entries.dtype.kind not in "iu":
+        raise InputError(f"{name} must hold integers, not {entries.dtype}")
+    if int(entries.max()) > LARGEST_INDEX:
+        raise InputError(f"{name} must hold integers up to {LARGEST_INDEX}, not {entries.max()}")
+    return entries.astype(np.int64)
 
 
 def real_column(values: Any) -> Reals:

@@ -54,18 +54,18 @@ def difficulty(log: Log, arm: str | None = None) -> list[Difficulty]:
 
     >>> from maxatk import attempts as at
     >>> rows = [{"task": t, "score": float(t % 2)} for t in range(10) for _ in range(4)]   # half of the tasks are easy
-    >>> found, = at.difficulty(at.Log.from_records(rows))
-    >>> found.between, found.measured, round(found.pooled, 3)
+    >>> share, = at.difficulty(at.Log.from_records(rows))
+    >>> share.between, share.measured, round(share.pooled, 3)
     (1.0, 0.5, 0.938)
     """
     arms = range(len(log.arms)) if arm is None else [log.arm_number(arm)]
-    found: list[Difficulty] = []
+    shares: list[Difficulty] = []
     for number in arms:
         scores = np.sort(log.score[log.arm == number])
         counts = log.counts[log.counts[:, number] > 0, number]
         k = int(counts.min())
         values = per_task(log, number, [k], lambda x: x)[:, 0]
-        found.append(
+        shares.append(
             Difficulty(
                 arm=log.arms[number],
                 between=_between(log, number),
@@ -74,7 +74,7 @@ def difficulty(log: Log, arm: str | None = None) -> list[Difficulty]:
                 measured=float(np.nanmean(values)),
             )
         )
-    return found
+    return shares
 
 
 def _between(log: Log, arm: int) -> float:
@@ -95,10 +95,10 @@ def _between(log: Log, arm: int) -> float:
 
 def mdp(log: Log) -> MDP:
     """See :meth:`Log.mdp`."""
-    for found in difficulty(log):
-        if found.between > MUCH and found.k > 1:
+    for share in difficulty(log):
+        if share.between > MUCH and share.k > 1:
             warnings.warn(
-                f"{found}: attempts at one task share its difficulty, which this table does not know",
+                f"{share}: attempts at one task share its difficulty, which this table does not know",
                 AttemptsWarning,
                 stacklevel=3,
             )

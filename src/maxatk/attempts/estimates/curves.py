@@ -50,15 +50,15 @@ class Curve(Sequence[Point]):
         return len(self.points)
 
     def __getitem__(self, index: Any) -> Any:
-        found: Any = self.points
-        return found[index]
+        points: Any = self.points
+        return points[index]
 
     def __iter__(self) -> Iterator[Point]:
         return iter(self.points)
 
     def _field(self, name: str) -> Any:
-        found = [getattr(point, name) for point in self.points]
-        return found[0] if self._single else found
+        values = [getattr(point, name) for point in self.points]
+        return values[0] if self._single else values
 
     @property
     def k(self) -> Any:
@@ -94,23 +94,23 @@ class Curve(Sequence[Point]):
         """The rows as a table for the terminal: one line for each arm, if there are several."""
         if len({p.arm for p in self.points}) > 1:
             return self._side_by_side()
-        found = plain_table(
+        shown = plain_table(
             ("k", "right"), (self.name, "right"), ("interval", "left"), ("tasks", "right"), ("by", "left")
         )
         for p in self.points:
             low, value, high = ends(p)
-            found.add_row(str(p.k), value, f"{low} to {high}", str(p.tasks), p.how)
-        return found
+            shown.add_row(str(p.k), value, f"{low} to {high}", str(p.tasks), p.how)
+        return shown
 
     def _side_by_side(self) -> Table:
         ks = sorted({p.k for p in self.points})
         by_k: list[tuple[str, Side]] = [(f"{self.name.rstrip('k')}{k}", "left") for k in ks]
-        found = plain_table(("arm", "left"), *by_k, ("tasks", "right"), ("by", "left"))
+        shown = plain_table(("arm", "left"), *by_k, ("tasks", "right"), ("by", "left"))
         for arm in dict.fromkeys(p.arm for p in self.points):
             mine = {p.k: p for p in self.points if p.arm == arm}
             by = ", ".join(dict.fromkeys(p.how for p in mine.values()))
-            found.add_row(arm, *(str(mine[k]) for k in ks), str(mine[ks[0]].tasks), by)
-        return found
+            shown.add_row(arm, *(str(mine[k]) for k in ks), str(mine[ks[0]].tasks), by)
+        return shown
 
     def __str__(self) -> str:
         return as_text(self.table())
@@ -161,7 +161,7 @@ def threshold(log: Log, passed: float | None) -> float:
 
 def per_task(log: Log, arm: int, ks: Sequence[int], change: Callable[[Floats], Floats]) -> Floats:
     """The best of so many changed scores, by task [T, len(ks)]; NaN for tasks without this arm."""
-    found = np.full((len(log.tasks), len(ks)), np.nan)
+    bests = np.full((len(log.tasks), len(ks)), np.nan)
     for tasks, scores in log.by_count(arm):
         n = scores.shape[1]
         if n < max(ks):
@@ -171,8 +171,8 @@ def per_task(log: Log, arm: int, ks: Sequence[int], change: Callable[[Floats], F
                 f"task {checks.shown(log.tasks[tasks[0]])}: no unbiased estimate exists. log.select(least={k}) leaves "
                 "such tasks out, and log.pass_range gives bounds"
             )
-        found[tasks] = best_of(change(scores), ks)
-    return found
+        bests[tasks] = best_of(change(scores), ks)
+    return bests
 
 
 def _curve(
@@ -186,6 +186,6 @@ def _curve(
         values = after(per_task(log, number, ks, change))
         values = values[~np.isnan(values[:, 0])]
         for place, one in enumerate(ks):
-            found = intervals.mean(values[:, place], span, level, proved=provable(span, proved))
-            points.append(Point(**vars(found), arm=log.arms[number], k=one))
+            estimate = intervals.mean(values[:, place], span, level, proved=provable(span, proved))
+            points.append(Point(**vars(estimate), arm=log.arms[number], k=one))
     return Curve(name, points, single=len(points) == 1 and not checks.is_list(k))

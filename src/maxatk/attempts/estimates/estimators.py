@@ -38,8 +38,8 @@ def max_at_k(scores: Any, k: int | Sequence[int]) -> float | Floats:
     ks = numbers_of_attempts(k)
     for one in ks:
         _refuse_beyond(one, len(x))
-    found = best_of(x[None, :], ks)[0]
-    return found if checks.is_list(k) else float(found[0])
+    means = best_of(x[None, :], ks)[0]
+    return means if checks.is_list(k) else float(means[0])
 
 
 @overload
@@ -82,10 +82,10 @@ def best_of(scores: Floats, ks: Sequence[int]) -> Floats:
     """max@k [T, len(ks)] of many tasks with as many attempts each, scores [T, n]; every ``k`` is at most ``n``."""
     ordered = np.sort(scores, axis=1)
     n = ordered.shape[1]
-    found = np.stack([ordered @ order_weights(n, k) for k in ks], axis=1)
+    means = np.stack([ordered @ order_weights(n, k) for k in ks], axis=1)
     # The estimate is a mean of scores from the k-th on; rounding must not carry it beyond them.
     low = np.stack([ordered[:, k - 1] for k in ks], axis=1)
-    return np.clip(found, low, ordered[:, -1:])
+    return np.clip(means, low, ordered[:, -1:])
 
 
 def order_weights(n: int, k: int) -> Floats:
@@ -109,28 +109,28 @@ def numbers_of_attempts(k: Any) -> list[int]:
 def finite_array(values: Any, name: str) -> Floats:
     """Values as a one-dimensional array of finite floats, not empty."""
     try:
-        found = np.asarray(values)
-        if found.dtype.kind not in "biuf":
+        numbers = np.asarray(values)
+        if numbers.dtype.kind not in "biuf":
             raise TypeError
-        found = found.astype(float)
+        numbers = numbers.astype(float)
     except (TypeError, ValueError, RuntimeError):  # RuntimeError: a tensor that is elsewhere
         raise InputError(f"{name} must be a list of numbers, not {checks.shown(values)}") from None
-    if found.ndim != 1:
-        raise InputError(f"{name} must be a list of numbers, not an array of shape {found.shape}")
-    if not found.size:
+    if numbers.ndim != 1:
+        raise InputError(f"{name} must be a list of numbers, not an array of shape {numbers.shape}")
+    if not numbers.size:
         raise InputError(f"{name} must not be empty")
-    if not np.isfinite(found).all():
-        place = int(np.flatnonzero(~np.isfinite(found))[0])
-        raise InputError(f"{name}[{place}] must be finite, not {found[place]}")
-    return found
+    if not np.isfinite(numbers).all():
+        place = int(np.flatnonzero(~np.isfinite(numbers))[0])
+        raise InputError(f"{name}[{place}] must be finite, not {numbers[place]}")
+    return numbers
 
 
 def _passed(values: Any) -> Floats:
-    found = finite_array(values, "passed")
-    odd = np.flatnonzero((found != 0) & (found != 1))
+    flags = finite_array(values, "passed")
+    odd = np.flatnonzero((flags != 0) & (flags != 1))
     if odd.size:
-        raise InputError(f"passed[{odd[0]}] must be true or false, not {found[odd[0]]:g}")
-    return found
+        raise InputError(f"passed[{odd[0]}] must be true or false, not {flags[odd[0]]:g}")
+    return flags
 
 
 def _refuse_beyond(k: int, n: int) -> None:

@@ -56,8 +56,8 @@ def pass_range(passes: Ints, n: int, k: int, level: float) -> PassRange:
             f"k = {k} is more than {FARTHEST} times the {n} attempts: what the log says of it is next to nothing"
         )
     rows, low, high = _limits(np.bincount(passes, minlength=n + 1), n, 1 - level)
-    found = [_greatest(sign, rows, low, high, n, k) for sign in (-1, 1)]
-    return PassRange(k, n, max(-found[0], 0.0), min(found[1], 1.0), len(passes), level)
+    ends = [_greatest(sign, rows, low, high, n, k) for sign in (-1, 1)]
+    return PassRange(k, n, max(-ends[0], 0.0), min(ends[1], 1.0), len(passes), level)
 
 
 def _limits(counts: Ints, n: int, risk: float) -> tuple[Floats, Floats, Floats]:

@@ -7,11 +7,12 @@ Three intervals, all for the mean over the tasks from which those of the log wer
 - *betting, on the range seen*: the same where no range is known, with the least and the greatest value seen for it.
   That is no proof, but it covers where *t* does not.
 
+Where choices are cross-validated the parts of the tasks are not independent of each other: see :func:`crossed`.
 docs/theory/attempts.md has the proofs, and docs/benchmarks.md how often each covers what it should.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -19,19 +20,21 @@ from scipy.special import stdtrit
 
 from maxatk.base import checks
 from maxatk.base.errors import InputError
-from maxatk.base.types import Floats
+from maxatk.base.types import Floats, Ints
 from maxatk.show.bounds import at_least, at_most
 
 Range: TypeAlias = tuple[float, float]
 
 FEWEST_FOR_T = 50  # tasks
 MOST_SKEW = 0.2  # times the square root of the number of tasks
+# What folds that chose for each other add to the deviation of a gain: measured, not proved (docs/benchmarks.md).
+TIED_FOLDS = 1.3
 # Gamblers guess the deviation of values in [0, 1], and share the wealth like this; see `_above`.
 _GUESSES: Floats = np.array([0.45, 0.2, 0.08, 0.02])
 _SHARES: Floats = np.array([0.45, 0.3, 0.15, 0.1])
 _SLACK = 1e-9  # for the rounding of logarithms
 
-T, BETTING, ON_RANGE_SEEN = "t", "betting", "betting, on the range seen"
+T, BETTING, ON_RANGE_SEEN, OVER_FOLDS = "t", "betting", "betting, on the range seen", "betting, over folds"
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Estimate:
     upper: float  # its other end
     tasks: int  # how many there were
     level: float  # how often such an interval is right, at least nominally
-    how: str  # "t", "betting" (proved) or "betting, on the range seen"
+    how: str  # "t", "betting" (proved), "betting, on the range seen" or "betting, over folds"
 
     @property
     def proved(self) -> bool:
@@ -73,7 +76,7 @@ def mean(values: Floats, span: Range | None, level: float, *, proved: bool = Fal
     n, value = len(values), float(values.mean())
     low, high = span or (float(values.min()), float(values.max()))
     if not proved and n >= FEWEST_FOR_T and skewness(values) <= MOST_SKEW * math.sqrt(n):
-        reach = float(stdtrit(n - 1, (1 + level) / 2)) * float(values.std(ddof=1)) / math.sqrt(n)
+        reach = _reach(values, level)
         if span is None or not known:
             low, high = -math.inf, math.inf
         return Estimate(value, max(value - reach, low), min(value + reach, high), n, level, T)
@@ -81,11 +84,43 @@ def mean(values: Floats, span: Range | None, level: float, *, proved: bool = Fal
     return Estimate(value, lower, upper, n, level, BETTING if span is not None and known else ON_RANGE_SEEN)
 
 
+def crossed(
+    values: Floats, part: Ints, span: Range | None, level: float, *, compared: bool = False, proved: bool = False,
+    known: bool = True,
+) -> Estimate:  # fmt: skip
+    """The mean of one value per task [T] where each part of the tasks was tried with what all the others chose.
+
+    Given what was chosen for it, the tasks of a part are independent; the parts are not, for each had a say in what the
+    others were tried with. A proved interval therefore has one of each part, which hold together. The usual one is
+    Student's t as if there were no such tie, which does for the value of a choice. What a choice gains over another one
+    (``compared``) varies more than that, and its interval is made wider.
+    """
+    n, parts = len(values), int(part.max()) + 1
+    if proved and known and span is not None:
+        ends = np.array([betting(values[part == j], span, 1 - (1 - level) / parts) for j in range(parts)])
+        lower, upper = (np.bincount(part) / n @ ends).tolist()
+        return Estimate(float(values.mean()), lower, upper, n, level, BETTING)
+    estimate = mean(values, span, level, proved=proved, known=known)
+    if estimate.proved:
+        return replace(estimate, how=OVER_FOLDS)
+    if not compared or estimate.how != T:
+        return estimate
+    reach = TIED_FOLDS * _reach(values, level)
+    low, high = span if span is not None and known else (-math.inf, math.inf)
+    return replace(estimate, lower=max(estimate.value - reach, low), upper=min(estimate.value + reach, high))
+
+
 def provable(span: Range | None, proved: bool) -> bool:
     """``proved``, unless there is no range to prove anything with."""
     if proved and span is None:
         raise InputError("a proved interval needs the range that scores can have: give the log a score_range")
     return proved
+
+
+def _reach(values: Floats, level: float) -> float:
+    """Half the width of Student's interval."""
+    n = len(values)
+    return float(stdtrit(n - 1, (1 + level) / 2)) * float(values.std(ddof=1)) / math.sqrt(n)
 
 
 def skewness(values: Floats) -> float:
@@ -159,8 +194,8 @@ def checked_level(level: float) -> float:
     return float(level)
 
 
-def digits(found: Estimate) -> int:
+def digits(estimate: Estimate) -> int:
     """As many decimals as show the width of the interval to two digits."""
-    width = found.upper - found.lower
-    size = width if math.isfinite(width) and width > 0 else abs(found.value)
+    width = estimate.upper - estimate.lower
+    size = width if math.isfinite(width) and width > 0 else abs(estimate.value)
     return min(max(1 - math.floor(math.log10(size)), 0), 12) if size > 0 and math.isfinite(size) else 2

@@ -73,8 +73,8 @@ class Differences(Sequence[Difference]):
         return len(self.rows)
 
     def __getitem__(self, index: Any) -> Any:
-        found: Any = self.rows
-        return found[index]
+        rows: Any = self.rows
+        return rows[index]
 
     def __iter__(self) -> Iterator[Difference]:
         return iter(self.rows)
@@ -92,14 +92,14 @@ class Differences(Sequence[Difference]):
         Args:
             every: all pairs, not only those of the best arm.
         """
-        found = plain_table(
+        shown = plain_table(
             ("arm", "left"), ("less", "left"), ("difference", "right"), ("interval", "left"), ("", "left")
         )
         for d in self.rows if every else self.of_the_best:
             low, value, high = ends(d)
             told = "better" if d.lower > 0 else "worse" if d.upper < 0 else "cannot be told"
-            found.add_row(d.first, d.second, value, f"{low} to {high}", told)
-        return found
+            shown.add_row(d.first, d.second, value, f"{low} to {high}", told)
+        return shown
 
     def __str__(self) -> str:
         return as_text(self.table())
@@ -137,8 +137,8 @@ def difference(
     if of not in ("score", "cost", "seconds"):
         raise InputError(f"of must be score, cost or seconds, not {checks.shown(of)}")
     arms = log.arm_number(first), log.arm_number(second)
-    found = log if of == "score" else _measured(log, of, k, passed)
-    return _pair(found, *arms, k, checked_level(level), passed, proved, 1, of)
+    measured = log if of == "score" else _measured(log, of, k, passed)
+    return _pair(measured, *arms, k, checked_level(level), passed, proved, 1, of)
 
 
 def differences(
@@ -200,23 +200,23 @@ def _pair(
     x, y = (per_task(both, both.arms.index(log.arms[arm]), [k], change)[:, 0] for arm in (a, b))
     wide = None if span is None else (span[0] - span[1], span[1] - span[0])
     bet = provable(span, proved) or (of == "cost" and log.heavy_costs)
-    found = intervals.mean(x - y, wide, 1 - (1 - level) / pairs, proved=bet)
+    estimate = intervals.mean(x - y, wide, 1 - (1 - level) / pairs, proved=bet)
     return Difference(
-        **vars(found),
+        **vars(estimate),
         first=log.arms[a],
         second=log.arms[b],
         k=k,
         of=of,
         ratio=None if of == "score" else intervals.ratio(x, y, level),
-        tasks_needed=_needed(x - y, found),
+        tasks_needed=_needed(x - y, estimate),
     )
 
 
-def _needed(apart: Any, found: Estimate, power: float = 0.8) -> int | None:
-    if len(apart) < 2 or found.value == 0:
+def _needed(apart: Any, estimate: Estimate, power: float = 0.8) -> int | None:
+    if len(apart) < 2 or estimate.value == 0:
         return None
-    times = float(ndtri((1 + found.level) / 2) + ndtri(power))
-    needed = (times * float(np.std(apart, ddof=1)) / found.value) ** 2
+    times = float(ndtri((1 + estimate.level) / 2) + ndtri(power))
+    needed = (times * float(np.std(apart, ddof=1)) / estimate.value) ** 2
     return max(math.ceil(needed), 2) if math.isfinite(needed) and needed < 1e15 else None
 
 

@@ -73,7 +73,7 @@ def _frozen(array: Any) -> Any:
 def _names(values: list[Any], what: str, where: Callable[[int], str]) -> tuple[list[str], Ints]:
     """The names that occur, in the order in which they are met, and the number of each entry's."""
     numbers: dict[str, int] = {}
-    found = np.empty(len(values), np.int64)
+    entries = np.empty(len(values), np.int64)
     kinds: dict[bool, int] = {}  # words and whole numbers, and where each was first met
     for place, value in enumerate(values):
         plain: Any = value.item() if _is_numpy(value) else value
@@ -84,14 +84,14 @@ def _names(values: list[Any], what: str, where: Callable[[int], str]) -> tuple[l
         if isinstance(plain, bool) or not isinstance(plain, str | int):
             raise InputError(f"{where(place)}: {what} must be a word or a whole number, not {checks.shown(plain)}")
         kinds.setdefault(isinstance(plain, str), place)
-        found[place] = numbers.setdefault(str(plain), len(numbers))
+        entries[place] = numbers.setdefault(str(plain), len(numbers))
     if len(kinds) == 2:
         word, number = kinds[True], kinds[False]
         raise InputError(
             f"{where(word)}: {what} is the word {checks.shown(values[word])}, "
             f"but {where(number)} has the number {checks.shown(values[number])}: use one kind"
         )
-    return list(numbers), found
+    return list(numbers), entries
 
 
 def _is_numpy(value: Any) -> bool:
@@ -116,7 +116,7 @@ def _number(value: Any, what: str, place: str) -> float:
 
 def _scores(values: list[Any], where: Callable[[int], str], unscored: float | None) -> Floats:
     instead = None if unscored is None else _number(unscored, "unscored", "the score of attempts without one")
-    found = np.empty(len(values))
+    scores = np.empty(len(values))
     for place, value in enumerate(values):
         if value is None:
             if instead is None:
@@ -124,23 +124,23 @@ def _scores(values: list[Any], where: Callable[[int], str], unscored: float | No
                     f"{where(place)}: score is missing; if an attempt without a score failed, say what that is worth: "
                     "unscored=0.0, say"
                 )
-            found[place] = instead
+            scores[place] = instead
         else:
-            found[place] = _number(value, "score", where(place))
-    return found
+            scores[place] = _number(value, "score", where(place))
+    return scores
 
 
 def _amounts(values: list[Any], what: str, where: Callable[[int], str]) -> Floats:
     """What is not negative: costs, seconds; NaN where nothing is known."""
-    found = np.empty(len(values))
+    amounts = np.empty(len(values))
     for place, value in enumerate(values):
         if value is None:
-            found[place] = math.nan
+            amounts[place] = math.nan
             continue
-        found[place] = _number(value, what, where(place))
-        if found[place] < 0:
-            raise InputError(f"{where(place)}: {what} must not be negative, but is {found[place]:g}")
-    return found
+        amounts[place] = _number(value, what, where(place))
+        if amounts[place] < 0:
+            raise InputError(f"{where(place)}: {what} must not be negative, but is {amounts[place]:g}")
+    return amounts
 
 
 def _refuse_twice(attempt: list[Any], task: list[str], arm: list[str], where: Callable[[int], str]) -> None:
@@ -182,8 +182,8 @@ def _cost_limits(
         if missing := next((name for name in arms if name not in given), None):
             raise InputError(f"cost_limit has no entry for arm {checks.shown(missing)}")
         limits = [given[name] for name in arms]
-    found = np.array([_number(limit, "cost_limit", "the log") for limit in limits])
-    if above := np.flatnonzero(known > found[arm]).tolist():
+    most = np.array([_number(limit, "cost_limit", "the log") for limit in limits])
+    if above := np.flatnonzero(known > most[arm]).tolist():
         place = above[0]
-        raise InputError(f"{where(place)}: cost {known[place]:g} is more than the cost_limit {found[arm[place]]:g}")
-    return tuple(found.tolist())
+        raise InputError(f"{where(place)}: cost {known[place]:g} is more than the cost_limit {most[arm[place]]:g}")
+    return tuple(most.tolist())

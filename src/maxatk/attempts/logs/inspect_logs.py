@@ -75,14 +75,14 @@ def rows(data: Any) -> Iterator[dict[str, Any]]:
 
 def _scores(given: Any, place: int) -> dict[str, Any]:
     """By scorer; one that gives several values has them as ``scorer.value``."""
-    found: dict[str, Any] = {}
+    by_scorer: dict[str, Any] = {}
     scores: Any = given if checks.is_dict(given) else {}
     for scorer, score in scores.items():
         value: Any = score.get("value") if checks.is_dict(score) else score
         several: Any = value if checks.is_dict(value) else {"": value}
         for part, one in several.items():
-            found[f"{scorer}.{part}" if part else str(scorer)] = _value(one, scorer, place)
-    return found
+            by_scorer[f"{scorer}.{part}" if part else str(scorer)] = _value(one, scorer, place)
+    return by_scorer
 
 
 def _value(value: Any, scorer: Any, place: int) -> Any:

@@ -33,15 +33,15 @@ def rows(lines: Sequence[Any], path: str | Path) -> Iterator[dict[str, Any]]:
         if not is_line(line):
             raise InputError(f"line {number}: it is not a sample of the LM Evaluation Harness")
         question = line["doc_id"]
-        found = questions.setdefault(
+        answers = questions.setdefault(
             question, {"task": f"{task}/{question}", "arm": file.resolve().parent.name, "attempt": date}
         )
         for metric in line.get("metrics") or ():
             if metric in line:
                 name = f"{metric},{line.get('filter')}" if len(filters) > 1 else str(metric)
-                if name in found:
+                if name in answers:
                     raise InputError(f"line {number}: question {checks.shown(question)} occurs twice")
-                found[name] = line[metric]
-    metrics = {name for found in questions.values() for name in found} - {"task", "arm", "attempt"}
-    for found in questions.values():
-        yield {**found, **({"score": found.get(next(iter(metrics)))} if len(metrics) == 1 else {})}
+                answers[name] = line[metric]
+    metrics = {name for answers in questions.values() for name in answers} - {"task", "arm", "attempt"}
+    for answers in questions.values():
+        yield {**answers, **({"score": answers.get(next(iter(metrics)))} if len(metrics) == 1 else {})}

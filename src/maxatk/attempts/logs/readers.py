@@ -37,7 +37,7 @@ class Names(NamedTuple):
     seconds: str | None = None
     attempt: str | None = None
 
-    def found(self, there: Iterable[str]) -> dict[str, str]:
+    def columns(self, there: Iterable[str]) -> dict[str, str]:
         """The column of each part that is there; a column that was asked for and is not there is an error."""
         there = list(there)
         taken: dict[str, str] = {}
@@ -119,22 +119,22 @@ def _files(path: str | os.PathLike[str]) -> list[Path]:
     given = as_path(path)
     if not given.is_dir():
         return [given]
-    found = sorted([*given.rglob("*.eval"), *given.rglob("samples_*.jsonl")]) or sorted(given.rglob("*.json"))
-    if not found:
+    logs = sorted([*given.rglob("*.eval"), *given.rglob("samples_*.jsonl")]) or sorted(given.rglob("*.json"))
+    if not logs:
         raise InputError(f"{path}: there is no log of Inspect or of the LM Evaluation Harness in this folder")
-    return found
+    return logs
 
 
 def as_path(path: Any) -> Path:
     """The path that was given, if it is one."""
     try:
-        found = Path(path)
-        if "\0" in str(found):
+        as_given = Path(path)
+        if "\0" in str(as_given):
             raise ValueError("embedded null byte")
-        found.is_dir()  # which complains of names that no file can have
+        as_given.is_dir()  # which complains of names that no file can have
     except (TypeError, ValueError, OSError) as error:
         raise InputError(f"path must be the path of a file, not {checks.shown(path)}: {error}") from None
-    return found
+    return as_given
 
 
 def _read(path: Path, names: Names) -> Columns:
@@ -145,10 +145,10 @@ def _read(path: Path, names: Names) -> Columns:
     text = read_text(path)
     if suffix in (".jsonl", ".ndjson"):
         lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-        found = [parsed(line, f"line {number}: ") for number, line in lines]
-        if found and lm_eval_logs.is_line(found[0]):
-            return records(lm_eval_logs.rows(found, path), names)
-        return records(found, names, [number for number, _ in lines])
+        objects = [parsed(line, f"line {number}: ") for number, line in lines]
+        if objects and lm_eval_logs.is_line(objects[0]):
+            return records(lm_eval_logs.rows(objects, path), names)
+        return records(objects, names, [number for number, _ in lines])
     if suffix == ".json":
         data = parsed(text, "")
         if inspect_logs.is_log(data):
@@ -168,12 +168,12 @@ def _joined(parts: Sequence[Columns], files: Sequence[Path]) -> Columns:
         return f"{files[number]}: {parts[number].where(place - (ends[number - 1] if number else 0))}"
 
     def column(name: str) -> list[Any] | None:
-        found: list[list[Any] | None] = [getattr(part, name) for part in parts]
-        if all(values is None for values in found):
+        columns: list[list[Any] | None] = [getattr(part, name) for part in parts]
+        if all(values is None for values in columns):
             return None
-        if missing := next((file for file, values in zip(files, found, strict=True) if values is None), None):
+        if missing := next((file for file, values in zip(files, columns, strict=True) if values is None), None):
             raise InputError(f"{missing}: it has no column for the {name}, and others have")
-        return [value for values in found for value in values or ()]
+        return [value for values in columns for value in values or ()]
 
     task, score = column("task") or [], column("score") or []
     return Columns(task, column("arm"), score, column("cost"), column("seconds"), column("attempt"), where)
@@ -218,7 +218,7 @@ def comma_separated(text: str, names: Names) -> Columns:
             lines.append(reader.line_num)
     except csv.Error as error:
         raise InputError(f"line {reader.line_num}: {error}") from None
-    taken = names.found(header)
+    taken = names.columns(header)
 
     def where(place: int) -> str:
         return f"line {lines[place]}"
@@ -230,8 +230,8 @@ def comma_separated(text: str, names: Names) -> Columns:
         return [row[place].strip() for row in rows]
 
     def numbers(part: str) -> list[Any] | None:
-        found = cells(part)
-        return None if found is None else [_cell(cell) for cell in found]
+        texts = cells(part)
+        return None if texts is None else [_cell(cell) for cell in texts]
 
     return _columns(cells, numbers, where)
 
@@ -269,7 +269,7 @@ def records(given: Iterable[Any], names: Names, lines: Sequence[int] | None = No
         if not checks.is_dict(row):
             raise InputError(f"{where(place)}: it is not a dictionary of columns, but {checks.shown(row)}")
         there.update(dict.fromkeys(row))
-    taken = names.found(there) if rows else {"task": names.task, "score": names.score}
+    taken = names.columns(there) if rows else {"task": names.task, "score": names.score}
 
     def column(part: str) -> list[Any] | None:
         return [row.get(taken[part]) for row in rows] if part in taken else None
@@ -285,13 +285,13 @@ def frame(given: Any, names: Names) -> Columns:
         table: Any = nw.from_native(given, eager_only=True)
     except TypeError:
         raise InputError(f"a data frame was expected (pandas, Polars and alike), not {checks.shown(given)}") from None
-    taken = names.found([str(name) for name in table.columns])
+    taken = names.columns([str(name) for name in table.columns])
 
     def column(part: str) -> list[Any] | None:
         if part not in taken:
             return None
-        found = table.get_column(taken[part]).to_list()
-        return [None if _is_gap(value) else value for value in found]
+        values = table.get_column(taken[part]).to_list()
+        return [None if _is_gap(value) else value for value in values]
 
     return _columns(column, column, lambda place: f"row {place}")
 

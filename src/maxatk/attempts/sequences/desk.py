@@ -113,12 +113,12 @@ class Desk:
         with self._lock:
             name = _task(task)
             state = self._states.get(name, TaskState())
-            found, allowed = self._decide(state, newcomer=name not in self._states)
-            if found.arm is not None:
-                self._note({"ask": [name, found.arm, allowed]})
-            elif found.stop and not state.over:
+            answer, allowed = self._decide(state, newcomer=name not in self._states)
+            if answer.arm is not None:
+                self._note({"ask": [name, answer.arm, allowed]})
+            elif answer.stop and not state.over:
                 self._note({"stop": [name, allowed]})
-            return found
+            return answer
 
     def tell(self, task: Any, *, arm: str, score: float, cost: float | None = None) -> None:
         """Tell what an attempt scored and cost, whether or not it was asked for.
@@ -298,13 +298,13 @@ class Desk:
         best, gains, costs = self.plan.nothing, list[float](), list[float]()
         for step in self._ladder.steps[: len(told)]:
             # Attempts in flight together come back in any order: they are fresh draws, whichever is counted first.
-            found = next((one for one in told if one[0] == step.arm), None)
-            if found is None or found[2] is None:
+            attempt = next((one for one in told if one[0] == step.arm), None)
+            if attempt is None or attempt[2] is None:
                 return None
-            told.remove(found)
-            gains.append(max(found[1] - best, 0.0) if gains else found[1] - best)
-            best = max(found[1], best) if costs else found[1]
-            costs.append(found[2])
+            told.remove(attempt)
+            gains.append(max(attempt[1] - best, 0.0) if gains else attempt[1] - best)
+            best = max(attempt[1], best) if costs else attempt[1]
+            costs.append(attempt[2])
             if best >= self.plan.stop_at:
                 break
         return Climb(tuple(gains), tuple(costs), max(state.allowed, len(gains)))
@@ -443,7 +443,7 @@ def _task(task: Any) -> str:
 
 
 def _amount(value: Any, what: str) -> float:
-    found = float(checks.exact_number(value, what))
-    if found < 0:
-        raise InputError(f"{what} must not be negative, but is {found:g}")
-    return found
+    amount = float(checks.exact_number(value, what))
+    if amount < 0:
+        raise InputError(f"{what} must not be negative, but is {amount:g}")
+    return amount

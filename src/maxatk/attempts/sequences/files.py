@@ -121,10 +121,10 @@ def plan_of(data: Any) -> SequencePlan:
     from maxatk.attempts.sequences.plans import Capped, SequencePlan, Step
 
     def steps(name: str) -> tuple[Step, ...]:
-        found: Any = data[name]
-        if not checks.is_list(found):
+        listed: Any = data[name]
+        if not checks.is_list(listed):
             raise InputError(f"its {name} are not a list")
-        return tuple(Step(_word(arm), number(a), number(b), number(c)) for arm, a, b, c in found)
+        return tuple(Step(_word(arm), number(a), number(b), number(c)) for arm, a, b, c in listed)
 
     if not checks.is_dict(data):
         raise InputError("it holds no plan")

@@ -42,8 +42,8 @@ class Ladder:
     def _best_stretch(self, start: int) -> float:
         gain, cost = np.cumsum(self._gain[start:]), np.cumsum(self._cost[start:])
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.where(cost > 0, gain / cost, np.where(gain > 0, math.inf, 0.0))
-        return float(found.max())
+            rates = np.where(cost > 0, gain / cost, np.where(gain > 0, math.inf, 0.0))
+        return float(rates.max())
 
     def cut(self, price: float, start: int = 0) -> int:
         """Where a task that stands at ``start`` should give up at this ``price``."""
@@ -81,16 +81,16 @@ def learned(steps: Sequence[Step], tasks: int, climbs: Sequence[Climb]) -> tuple
     A task tells something of an attempt if it would have made it: it did, or was done before. One that gave up earlier
     says nothing of it.
     """
-    found: list[Step] = []
+    updated: list[Step] = []
     for i, step in enumerate(steps):
         told = [climb for climb in climbs if climb.allowed > i]
         made = [climb for climb in told if len(climb.gains) > i]
         before = tasks * step.reached
         here = before + len(made)
         if not told or here == 0:
-            found.append(step)
+            updated.append(step)
             continue
-        found.append(
+        updated.append(
             replace(
                 step,
                 reached=here / (tasks + len(told)),
@@ -98,4 +98,4 @@ def learned(steps: Sequence[Step], tasks: int, climbs: Sequence[Climb]) -> tuple
                 cost=(before * step.cost + math.fsum(climb.costs[i] for climb in made)) / here,
             )
         )
-    return tuple(found)
+    return tuple(updated)

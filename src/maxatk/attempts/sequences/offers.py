@@ -91,27 +91,27 @@ class Frontier:
             every: show the others, too.
         """
         timed = any(offer.seconds is not None for offer in self.offers)
-        found = plain_table(
+        shown = plain_table(
             ("what", "left"), ("score", "right"), ("interval", "left"), ("cost", "right"), ("interval", "left"),
             *_TIMED[: int(timed)], ("solved", "right"), ("cost per solved", "right"),
         )  # fmt: skip
         for offer in self.offers if every else self.efficient:
             score, cost = ends(offer.score), ends(offer.cost)
-            found.add_row(
+            shown.add_row(
                 _clipped(offer.name), score[1], f"{score[0]} to {score[2]}", cost[1], f"{cost[0]} to {cost[2]}",
                 *([short(offer.seconds.value) if offer.seconds else ""] if timed else []),
                 f"{100 * offer.solved:.0f} %", short(offer.cost_per_solved),
             )  # fmt: skip
-        return found
+        return shown
 
     def savings_table(self) -> Table:
         """What sequences cost at the score of the best capped arm, as a table for the terminal."""
-        found = plain_table(
+        shown = plain_table(
             ("score", "right"), ("one arm costs", "right"), ("a sequence, times as much", "right"), ("interval", "left")
         )
         for one in self.savings:
-            found.add_row(short(one.score), short(one.cost), f"{one.ratio:.2f}", f"{one.lower:.2f} to {one.upper:.2f}")
-        return found
+            shown.add_row(short(one.score), short(one.cost), f"{one.ratio:.2f}", f"{one.lower:.2f} to {one.upper:.2f}")
+        return shown
 
     def __str__(self) -> str:
         hidden = len(self.offers) - len(self.efficient)
@@ -145,8 +145,8 @@ def frontier(
         rng: a seed or a ``Generator`` for the folds.
 
     >>> from maxatk import attempts as at
-    >>> found = at.frontier(at.recorded().select(arms=["L-BFGS-B", "DE"]), most=2)
-    >>> [offer.name for offer in found.efficient][:3]
+    >>> offers = at.frontier(at.recorded().select(arms=["L-BFGS-B", "DE"]), most=2)
+    >>> [offer.name for offer in offers.efficient][:3]
     ['L-BFGS-B', 'L-BFGS-B × 2', 'portfolio: L-BFGS-B, DE']
     """
     walk.costed(log)
@@ -157,8 +157,10 @@ def frontier(
     nothing = log.score_range[0] if log.score_range is not None else float(log.score.min())
     bar, level = threshold(log, passed), checked_level(level)
     prices = _prices(log, top, nothing)
-    setting = _Setting(log, top, nothing, bar, limit, level)
-    rows = [*setting.capped(), *setting.chosen(prices, folds, rng)]
+    pairs = log.folds(folds, rng)
+    part = walk.parts(log, [held for _, held in pairs])
+    setting = _Setting(log, top, nothing, bar, limit, level, part)
+    rows = [*setting.capped(), *setting.chosen(prices, pairs)]
     offers = setting.offers(rows)
     fair = [not row.cut for row in rows if row.family == SINGLE]  # prices at which the log does not cut one arm short
     pick = np.flatnonzero(fair) if any(fair) else np.arange(len(prices))
@@ -167,7 +169,7 @@ def frontier(
     middle = [row for row in rows if row.family == SINGLE][int(pick[len(pick) // 2])]
     return Frontier(
         offers=tuple(offers),
-        gain=intervals.mean(apart, None, level, proved=log.heavy_costs),
+        gain=intervals.crossed(apart, part, None, level, compared=True, proved=log.heavy_costs),
         savings=tuple(
             equal.savings(mine, (scores[pick], costs[pick]), [prices[i] for i in pick], level=level, rng=rng)
         ),
@@ -214,6 +216,7 @@ class _Setting:
     bar: float
     limit: Ints
     level: float
+    part: Ints  # [T] that each task is held out with
 
     def capped(self) -> Iterator[_Row]:
         """Each arm with each cap."""
@@ -221,12 +224,10 @@ class _Setting:
             for n in range(1, cap + 1):
                 yield _Row(ONE, spelled([arm] * n), None, self._follow(self.log, [arm] * n, self.top))
 
-    def chosen(self, prices: Sequence[float], folds: int, rng: Any) -> Iterator[_Row]:
+    def chosen(self, prices: Sequence[float], pairs: Sequence[tuple[Log, Log]]) -> Iterator[_Row]:
         """What each family offers at each price: named as chosen on all tasks, replayed as chosen on the others."""
         place = {task: number for number, task in enumerate(self.log.tasks)}
-        parts = [
-            (_families(rest, self.top, self.nothing, self.limit), held) for rest, held in self.log.folds(folds, rng)
-        ]
+        parts = [(_families(rest, self.top, self.nothing, self.limit), held) for rest, held in pairs]
         whole = _families(self.log, self.top, self.nothing, self.limit)
         for family, candidates in whole.items():
             for price in prices:
@@ -264,13 +265,12 @@ class _Setting:
 
     def _offer(self, row: _Row, dominated_by: str | None, surely: bool) -> Offer:
         out, solved = row.out, float(row.out.solved.mean())
-        bounded = self.log.score_range
         low, high = self._per_solved(out) if solved else (0.0, math.inf)
         return Offer(
             family=row.family,
             name=row.title,
             price=row.price,
-            score=intervals.mean(out.score, bounded, self.level),
+            score=self._score(row),
             cost=intervals.mean(out.cost, None, self.level, proved=self.log.heavy_costs),
             seconds=None if out.seconds is None else intervals.mean(out.seconds, None, self.level),
             solved=solved,
@@ -279,6 +279,12 @@ class _Setting:
             dominated_by=dominated_by,
             surely=surely,
         )
+
+    def _score(self, row: _Row) -> Estimate:
+        span = self.log.score_range
+        if row.price is None:
+            return intervals.mean(row.out.score, span, self.level)
+        return intervals.crossed(row.out.score, self.part, span, self.level)
 
     def _per_solved(self, out: Outcome) -> Range:
         """An interval for the cost of a solved task."""

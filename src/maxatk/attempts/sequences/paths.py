@@ -210,10 +210,10 @@ class Lattice:
         for _ in range(length):  # no sequence is longer
             value = np.maximum(value, np.max([after(a) for a in arms], axis=0))
         worth = np.stack([after(a) for a in arms])
-        found: list[int] = []
+        taken: list[int] = []
         at = (0,) * len(self.limit)
-        while len(found) < length and value[at] > self.stop[at] + _SLACK:
+        while len(taken) < length and value[at] > self.stop[at] + _SLACK:
             arm = int(worth[(slice(None), *at)].argmax())
-            found.append(arm)
+            taken.append(arm)
             at = (*at[:arm], at[arm] + 1, *at[arm + 1 :])
-        return tuple(found)
+        return tuple(taken)

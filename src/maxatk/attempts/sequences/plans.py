@@ -128,7 +128,7 @@ class SequencePlan:
 
     def table(self) -> Table:
         """The attempts as a table for the terminal."""
-        found = plain_table(
+        shown = plain_table(
             ("attempt", "right"),
             ("arm", "left"),
             ("tasks that get here", "right"),
@@ -137,7 +137,7 @@ class SequencePlan:
             ("gain per cost", "right"),
         )
         for number, step in enumerate(self.steps, 1):
-            found.add_row(
+            shown.add_row(
                 str(number),
                 step.arm,
                 f"{100 * step.reached:.0f} %",
@@ -145,7 +145,7 @@ class SequencePlan:
                 short(step.cost),
                 short(step.worth),
             )
-        return found
+        return shown
 
     @property
     def words(self) -> str:

@@ -24,7 +24,7 @@ from maxatk.attempts.sequences.plans import AttemptsWarning, Capped, SequencePla
 from maxatk.attempts.sequences.sequence import Goal, Settings, planned
 from maxatk.attempts.sequences.walk import Outcome
 from maxatk.attempts.study.tables import as_text, ends, plain_table, short
-from maxatk.base.types import Floats
+from maxatk.base.types import Floats, Ints
 
 if TYPE_CHECKING:
     from maxatk.attempts.logs.log import Log
@@ -85,17 +85,17 @@ class Replay:
 
     def table(self) -> Table:
         """The numbers as a table for the terminal."""
-        found = plain_table(
+        shown = plain_table(
             ("", "left"), ("sequence", "right"), ("interval", "left"), (self.single, "right"), ("interval", "left")
         )
         rows = (("score", self.score, self.single_score), ("cost", self.cost, self.single_cost))
         for name, mine, other in rows:
-            found.add_row(name, *_shown(mine), *_shown(other))
-        found.add_row(f"score − {short(self.price)} × cost", *_shown(self.net), "", "")
-        found.add_row("gain over it", *_shown(self.gain), "", "")
+            shown.add_row(name, *_shown(mine), *_shown(other))
+        shown.add_row(f"score − {short(self.price)} × cost", *_shown(self.net), "", "")
+        shown.add_row("gain over it", *_shown(self.gain), "", "")
         if self.seconds is not None:
-            found.add_row("seconds", *_shown(self.seconds), "", "")
-        return found
+            shown.add_row("seconds", *_shown(self.seconds), "", "")
+        return shown
 
     def __str__(self) -> str:
         notes = [
@@ -108,13 +108,15 @@ class Replay:
         return as_text(self.table(), "", *notes)
 
 
-def _positive(found: Estimate) -> Estimate:
+def _positive(estimate: Estimate) -> Estimate:
     """An estimate of how much, whichever way."""
-    return found if found.value >= 0 else replace(found, value=-found.value, lower=-found.upper, upper=-found.lower)
+    if estimate.value >= 0:
+        return estimate
+    return replace(estimate, value=-estimate.value, lower=-estimate.upper, upper=-estimate.lower)
 
 
-def _shown(found: Estimate) -> tuple[str, str]:
-    low, value, high = ends(found)
+def _shown(estimate: Estimate) -> tuple[str, str]:
+    low, value, high = ends(estimate)
     return value, f"{low} to {high}"
 
 
@@ -132,7 +134,7 @@ def replay(plan: SequencePlan, log: Log, level: float, proved: bool, passed: flo
     other = walk.follow(log, plan.single.arms, plan.single.stop_at, plan.nothing, bar)
     same = plan.arms == plan.single.arms and (plan.stop_at == plan.single.stop_at or not plan.arms)
     return summary(
-        log, mine, other, [plan], plan.price, plan.single, same, checked_level(level), proved,
+        log, mine, other, [plan], plan.price, plan.single, same, checked_level(level), proved, None,
     )  # fmt: skip
 
 
@@ -154,8 +156,8 @@ def cross_replay(
 ) -> Replay:
     """What sequences built like this earn: each fold of the tasks is replayed with the sequence of all other tasks.
 
-    It is about the way to build a sequence from as many tasks, not about one sequence; intervals take the folds'
-    sequences as given.
+    It is about the way to build a sequence from as many tasks, not about one sequence. Intervals of what is gained
+    allow for folds that had a say in each other's sequences, and proved ones hold fold by fold.
 
     Args:
         log: attempts at tasks; every task must have every arm.
@@ -173,8 +175,8 @@ def cross_replay(
         rng: a seed or a ``Generator`` for the folds.
 
     >>> from maxatk import attempts as at
-    >>> found = at.cross_replay(at.recorded(), price=2.0, method="greedy")
-    >>> print(found.gain, found.single)
+    >>> replayed = at.cross_replay(at.recorded(), price=2.0, method="greedy")
+    >>> print(replayed.gain, replayed.single)
     0.025 [0.004, 0.047] annealing × 2
     """
     goal = Goal.of(price, budget, reach)
@@ -186,7 +188,8 @@ def cross_replay(
     place = {task: number for number, task in enumerate(log.tasks)}
     mine, other = walk.Gathered(n), walk.Gathered(n)
     plans: list[SequencePlan] = []
-    for rest, held_out in log.folds(folds, rng):
+    pairs = log.folds(folds, rng)
+    for rest, held_out in pairs:
         # The method is chosen anew on the rest: the choice is part of what is judged.
         plan = planned(rest, settings, method, rng, fewest=0)
         rows = np.array([place[task] for task in held_out.tasks])
@@ -196,26 +199,34 @@ def cross_replay(
     same = all(plan.arms == plan.single.arms and plan.stop_at == plan.single.stop_at for plan in plans)
     return summary(
         log, mine.outcome(), other.outcome(), plans, whole.price, whole.single, same, checked_level(level), proved,
+        walk.parts(log, [held_out for _, held_out in pairs]),
     )  # fmt: skip
 
 
 def summary(
     log: Log, mine: Outcome, other: Outcome, plans: Sequence[SequencePlan], price: float, single: Capped, same: bool,
-    level: float, proved: bool,
+    level: float, proved: bool, part: Ints | None,
 ) -> Replay:  # fmt: skip
-    """Outcomes by task as a :class:`Replay`; each task was tried with one of some plans."""
+    """Outcomes by task as a :class:`Replay`; each task was tried with one of some plans, that of its part."""
     a = _Limits(log, mine, plans, [plan.arms for plan in plans])
     b = _Limits(log, other, plans, [plan.single.arms for plan in plans])
 
-    def mean(values: _Between, known: bool, proved: bool = proved, paid: bool = False) -> Estimate:
+    def interval(values: Floats, span: Range | None, bet: bool, known: bool, compared: bool) -> Estimate:
+        if part is None:
+            return intervals.mean(values, span, level, proved=bet, known=known)
+        return intervals.crossed(values, part, span, level, compared=compared, proved=bet, known=known)
+
+    def mean(
+        values: _Between, known: bool, proved: bool = proved, paid: bool = False, compared: bool = False
+    ) -> Estimate:
         # A range that follows from the dearest attempt seen is no proof, but the careful choice where one is asked for.
         span = values.span if known or proved else None
         bet = proved or (paid and log.heavy_costs and not log.cost_limited)
-        found = intervals.mean(values.low, span, level, proved=bet, known=known)
+        estimate = interval(values.low, span, bet, known, compared)
         if np.array_equal(values.low, values.up):
-            return found
-        above = intervals.mean(values.up, span, level, proved=bet, known=known)
-        return replace(found, value=float(values.cut.mean()), upper=above.upper)
+            return estimate
+        above = interval(values.up, span, bet, known, compared)
+        return replace(estimate, value=float(values.cut.mean()), upper=above.upper)
 
     bounded, limited = log.score_range is not None, log.cost_limited
     gain = _Between.known(np.zeros(len(log.tasks)), (0.0, 0.0)) if same else a.net(price).less(b.net(price))
@@ -224,9 +235,9 @@ def summary(
         score=mean(a.score, bounded),
         cost=mean(a.cost, limited, paid=True),
         net=mean(a.net(price), bounded and limited, paid=True),
-        gain=mean(gain, same or (bounded and limited), paid=True),
-        usual_gain=mean(gain, same or (bounded and limited), proved=False, paid=True),
-        score_gain=mean(a.score.less(b.score), bounded),
+        gain=mean(gain, same or (bounded and limited), paid=True, compared=True),
+        usual_gain=mean(gain, same or (bounded and limited), proved=False, paid=True, compared=True),
+        score_gain=mean(a.score.less(b.score), bounded, compared=True),
         seconds=None if seconds is None else mean(seconds, False),
         attempts=float(mine.attempts.mean()),
         solved=float(mine.solved.mean()),

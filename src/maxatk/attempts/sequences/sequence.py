@@ -184,14 +184,14 @@ class Builder:
 
     @cached_property
     def _single(self) -> tuple[Path, int]:
-        found = self._goal.best([path for board in self._boards for path in paths.singles(board, self.limit)])
-        if self._goal.budget is not None and not found[1]:
+        best = self._goal.best([path for board in self._boards for path in paths.singles(board, self.limit)])
+        if self._goal.budget is not None and not best[1]:
             cheapest = min(path.cost[1] for path in paths.singles(self._boards[-1], self.limit))
             raise InputError(
                 f"a budget of {self._goal.budget:g} per task does not pay for one attempt: the cheapest arm costs "
                 f"{cheapest:g} on average"
             )
-        return found
+        return best
 
     @cached_property
     def _greedy(self) -> tuple[Path, int]:
@@ -279,8 +279,8 @@ def _choose(log: Log, settings: Settings, builder: Builder, rng: Any) -> tuple[s
 
 
 def _net(plan: SequencePlan, log: Log, price: float) -> Floats:
-    found = walk.follow(log, plan.arms, plan.stop_at, plan.nothing, math.inf)
-    return found.score - price * found.cost
+    walked = walk.follow(log, plan.arms, plan.stop_at, plan.nothing, math.inf)
+    return walked.score - price * walked.cost
 
 
 def _by_errors(apart: Floats) -> float:

@@ -47,8 +47,8 @@ class Board:
         shape = tasks, arms
 
         def total(weights: Floats, some: Any) -> Floats:
-            found: Any = np.bincount(cell[some], weights[some], minlength=tasks * arms)
-            return found.reshape(shape)
+            sums: Any = np.bincount(cell[some], weights[some], minlength=tasks * arms)
+            return sums.reshape(shape)
 
         one = np.ones(len(log.score))
         self.short = total(one, short).astype(np.int64)  # [T, A] attempts that fall short
@@ -189,24 +189,30 @@ def follow(log: Log, arms: Sequence[str], stop_at: float, nothing: float, solved
     )
 
 
+def parts(log: Log, held_out: Sequence[Log]) -> Ints:
+    """The number of the part [T] that each task was held out with."""
+    number = {task: part for part, held in enumerate(held_out) for task in held.tasks}
+    return np.array([number[task] for task in log.tasks])
+
+
 class Gathered:
     """Outcomes on parts of a log's tasks, put together."""
 
     def __init__(self, tasks: int) -> None:
         self._tasks = tasks
-        self._found: dict[str, Any] = {"seconds": None}
+        self._columns: dict[str, Any] = {"seconds": None}
 
     def put(self, rows: Any, part: Outcome) -> None:
         """The outcome on the tasks of these numbers."""
         for name, values in vars(part).items():
             if values is not None:
-                if self._found.get(name) is None:
-                    self._found[name] = np.zeros(self._tasks, values.dtype)
-                self._found[name][rows] = values
+                if self._columns.get(name) is None:
+                    self._columns[name] = np.zeros(self._tasks, values.dtype)
+                self._columns[name][rows] = values
 
     def outcome(self) -> Outcome:
         """On all tasks."""
-        return Outcome(**self._found)
+        return Outcome(**self._columns)
 
 
 def costed(log: Log, arms: set[str] | None = None) -> None:

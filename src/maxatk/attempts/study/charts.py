@@ -18,17 +18,17 @@ SHAPES = ["circle", "square", "triangle-up", "diamond"]
 MOST_ARMS = 12  # that a chart can tell apart; those that score best
 
 
-def curve(found: Curve) -> dict[str, Any]:
+def curve(points: Curve) -> dict[str, Any]:
     """What k attempts are worth, one line with a band for each arm."""
-    last = max(p.k for p in found)
-    best = sorted((p for p in found if p.k == last), key=lambda p: -p.value)[:MOST_ARMS]
+    last = max(p.k for p in points)
+    best = sorted((p for p in points if p.k == last), key=lambda p: -p.value)[:MOST_ARMS]
     arms = [p.arm for p in best]
     rows = [
         {"arm": p.arm, "k": p.k, "value": p.value, "lower": finite(p.lower), "upper": finite(p.upper)}
-        for p in found
+        for p in points
         if p.arm in arms
     ]
-    ticks = sorted({p.k for p in found})
+    ticks = sorted({p.k for p in points})
     base: Any = alt.Chart(inline(rows)).encode(
         x=alt.X(
             "k:Q", title="attempts, k", scale=alt.Scale(type="log", base=2),
@@ -40,26 +40,26 @@ def curve(found: Curve) -> dict[str, Any]:
             alt.Tooltip("lower:Q", format=".4~g"), alt.Tooltip("upper:Q", format=".4~g"),
         ],
     )  # fmt: skip
-    y = alt.Y("value:Q", title=found.name, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g"))
+    y = alt.Y("value:Q", title=points.name, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g"))
     band = base.mark_area(opacity=0.18, line=False, aria=False).encode(y=alt.Y("lower:Q"), y2="upper:Q")
     line = base.mark_line(strokeWidth=2.5).encode(y=y, strokeDash=dashed("arm", arms))
     dots = base.mark_point(filled=True, size=45, opacity=1).encode(y=y)
     chart = (band + line + dots).properties(
-        width="container", height=300, description=f"{found.name} by arm, with intervals over tasks"
+        width="container", height=300, description=f"{points.name} by arm, with intervals over tasks"
     )
     return spec(chart)
 
 
-def frontier(found: Frontier) -> dict[str, Any]:
+def frontier(offered: Frontier) -> dict[str, Any]:
     """Score against cost of every offer."""
-    families = list(dict.fromkeys(offer.family for offer in found.offers))
+    families = list(dict.fromkeys(offer.family for offer in offered.offers))
     rows = [
         {
             "what": o.name, "family": o.family, "score": o.score.value, "cost": o.cost.value,
             "score from": finite(o.score.lower), "score to": finite(o.score.upper),
             "dominated": o.dominated_by is not None, "cost per solved": finite(o.cost_per_solved),
         }
-        for o in found.offers
+        for o in offered.offers
     ]  # fmt: skip
     base: Any = alt.Chart(inline(rows)).encode(
         x=alt.X(

@@ -99,11 +99,11 @@ def attempts(
             raise click.UsageError(f"--page {page} would overwrite the log")
     columns: dict[str, Any] = {"task": task, "arm": arm, "score": score, "cost": cost, "seconds": seconds}
     given = {name: column for name, column in columns.items() if column is not None}
-    found = at.read_log(list(log), unscored=unscored, **given) if log else at.recorded()
+    chosen = at.read_log(list(log), unscored=unscored, **given) if log else at.recorded()
     if arms is not None or least:
-        found = found.select(arms=None if arms is None else [name.strip() for name in arms.split(",")], least=least)
+        chosen = chosen.select(arms=None if arms is None else [name.strip() for name in arms.split(",")], least=least)
     study = at.study(
-        found,
+        chosen,
         ks,
         price=price,
         budget=budget,

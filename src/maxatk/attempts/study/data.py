@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from maxatk.attempts.study.study import Study
 
 
-def data(found: Study) -> dict[str, Any]:
+def data(study: Study) -> dict[str, Any]:
     """All of it."""
-    log = found.log
+    log = study.log
     return {
         "log": {"tasks": len(log.tasks), "arms": list(log.arms), "attempts": len(log.score)},
-        "advice": list(found.advice),
-        "notes": list(found.notes),
+        "advice": list(study.advice),
+        "notes": list(study.notes),
         "curves": [
-            {"what": curve.name, "arm": p.arm, "k": p.k, **estimate(p)} for curve in found.curves for p in curve
+            {"what": curve.name, "arm": p.arm, "k": p.k, **estimate(p)} for curve in study.curves for p in curve
         ],
         "ranges": [
             {
@@ -35,9 +35,9 @@ def data(found: Study) -> dict[str, Any]:
                 "tasks": r.tasks,
                 "level": r.level,
             }
-            for arm, r in found.ranges
+            for arm, r in study.ranges
         ],
-        "difficulty": [vars(one) for one in found.difficulty],
+        "difficulty": [vars(one) for one in study.difficulty],
         "differences": [
             {
                 "first": d.first,
@@ -47,20 +47,20 @@ def data(found: Study) -> dict[str, Any]:
                 "tasks_needed": d.tasks_needed,
                 **estimate(d),
             }
-            for d in found.differences or ()
+            for d in study.differences or ()
         ],
-        "frontier": None if found.frontier is None else frontier(found.frontier),
-        "plan": None if found.plan is None else {"arms": found.plan.arms, **plan_data(found.plan)},
-        "replay": None if found.replay is None else replay(found.replay),
+        "frontier": None if study.frontier is None else frontier(study.frontier),
+        "plan": None if study.plan is None else {"arms": study.plan.arms, **plan_data(study.plan)},
+        "replay": None if study.replay is None else replay(study.replay),
     }
 
 
-def frontier(found: Frontier) -> dict[str, Any]:
-    """The offers of a frontier."""
+def frontier(offered: Frontier) -> dict[str, Any]:
+    """The offers of a offered."""
     return {
-        "verdict": found.verdict,
-        "gain": estimate(found.gain),
-        "prices": list(found.prices),
+        "verdict": offered.verdict,
+        "gain": estimate(offered.gain),
+        "prices": list(offered.prices),
         "offers": [
             {
                 "family": o.family,
@@ -75,28 +75,28 @@ def frontier(found: Frontier) -> dict[str, Any]:
                 "dominated_by": o.dominated_by,
                 "surely": o.surely,
             }
-            for o in found.offers
+            for o in offered.offers
         ],
-        "savings": [vars(saving) for saving in found.savings],
+        "savings": [vars(saving) for saving in offered.savings],
     }
 
 
-def replay(found: Replay) -> dict[str, Any]:
-    """The numbers of a replay."""
+def replay(held_out: Replay) -> dict[str, Any]:
+    """The numbers of a held_out."""
     names = ("score", "cost", "net", "gain", "usual_gain", "score_gain", "single_score", "single_cost")
     return {
-        "verdict": found.verdict,
-        "single": found.single,
-        "cut": found.cut,
-        "price": found.price,
-        "tasks": found.tasks,
-        **{name: estimate(getattr(found, name)) for name in names},
-        "seconds": None if found.seconds is None else estimate(found.seconds),
-        "attempts": found.attempts,
-        "solved": found.solved,
-        "cost_ratio": [finite(end) for end in found.cost_ratio],
-        "exhausted": found.exhausted,
-        "same": found.same,
+        "verdict": held_out.verdict,
+        "single": held_out.single,
+        "cut": held_out.cut,
+        "price": held_out.price,
+        "tasks": held_out.tasks,
+        **{name: estimate(getattr(held_out, name)) for name in names},
+        "seconds": None if held_out.seconds is None else estimate(held_out.seconds),
+        "attempts": held_out.attempts,
+        "solved": held_out.solved,
+        "cost_ratio": [finite(end) for end in held_out.cost_ratio],
+        "exhausted": held_out.exhausted,
+        "same": held_out.same,
     }
 
 

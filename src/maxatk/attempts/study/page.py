@@ -29,12 +29,12 @@ def render(study: Study, title: str | None) -> str:
     if study.frontier is not None:
         drawn["frontier"] = charts.frontier(study.frontier)
 
-    def interval(found: Any) -> str:
-        low, _, high = ends(found)
+    def interval(estimate: Any) -> str:
+        low, _, high = ends(estimate)
         return template.minus(f"{low} to {high}")
 
-    def value(found: Any) -> str:
-        return template.minus(ends(found)[1])
+    def value(estimate: Any) -> str:
+        return template.minus(ends(estimate)[1])
 
     return template.render(
         template.part("maxatk.attempts.study", "study.html"),

@@ -94,7 +94,7 @@ class Study:
         if self.ranges:
             section(
                 "Beyond the attempts that were made, only a range is known",
-                *(f"{arm}: {found}" for arm, found in self.ranges),
+                *(f"{arm}: {known}" for arm, known in self.ranges),
             )
         if self.differences is not None:
             of = f"the best of {self.k}" if self.k > 1 else "one attempt"
@@ -156,8 +156,8 @@ def _count(n: int, noun: str) -> str:
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
-def _with(found: Any) -> str:
-    low, value, high = tables.ends(found)
+def _with(estimate: Any) -> str:
+    low, value, high = tables.ends(estimate)
     return f"{value} ({low} to {high})"
 
 
@@ -191,10 +191,10 @@ def study(
 
     >>> from maxatk import attempts as at
     >>> log = at.recorded().select(arms=["L-BFGS-B", "annealing"])
-    >>> found = at.study(log, price=0.5)
-    >>> found.plan.arms[:9]
+    >>> study = at.study(log, price=0.5)
+    >>> study.plan.arms[:9]
     ['L-BFGS-B', 'L-BFGS-B', 'L-BFGS-B', 'L-BFGS-B', 'L-BFGS-B', 'L-BFGS-B', 'annealing', 'annealing', 'annealing']
-    >>> found.advice[0].startswith("Try L-BFGS-B × 6, then annealing × 3")
+    >>> study.advice[0].startswith("Try L-BFGS-B × 6, then annealing × 3")
     True
     """
     goal: dict[str, Any] = {"price": price, "budget": budget, "reach": reach}

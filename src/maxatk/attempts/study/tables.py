@@ -31,21 +31,21 @@ def as_text(*parts: RenderableType, width: int = 110) -> str:
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
-def ends(found: Estimate) -> tuple[str, str, str]:
+def ends(estimate: Estimate) -> tuple[str, str, str]:
     """The lower end, the value and the upper end in decimals; the ends are rounded outward."""
-    places = digits(found)
-    return at_least(found.lower, places), f"{found.value:.{places}f}", at_most(found.upper, places)
+    places = digits(estimate)
+    return at_least(estimate.lower, places), f"{estimate.value:.{places}f}", at_most(estimate.upper, places)
 
 
-def data(found: Estimate) -> dict[str, Any]:
+def data(estimate: Estimate) -> dict[str, Any]:
     """An estimate for JSON, which has no infinities."""
     return {
-        "value": found.value,
-        "lower": found.lower if math.isfinite(found.lower) else None,
-        "upper": found.upper if math.isfinite(found.upper) else None,
-        "tasks": found.tasks,
-        "level": found.level,
-        "how": found.how,
+        "value": estimate.value,
+        "lower": estimate.lower if math.isfinite(estimate.lower) else None,
+        "upper": estimate.upper if math.isfinite(estimate.upper) else None,
+        "tasks": estimate.tasks,
+        "level": estimate.level,
+        "how": estimate.how,
     }
 
 

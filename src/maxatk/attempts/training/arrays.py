@@ -40,12 +40,12 @@ def taken_in(named: Mapping[str, Any], nonnegative: str = "") -> tuple[Library, 
     floats = {name: _as_floats(xp, x, name) for name, x in arrays.items()}
     kept = xp.result_type(*floats.values())
     wide = xp.float32 if getattr(kept, "itemsize", 8) < 4 else kept
-    found = {name: xp.astype(x, wide, copy=False) for name, x in floats.items()}
-    for name, x in found.items():
+    numbers = {name: xp.astype(x, wide, copy=False) for name, x in floats.items()}
+    for name, x in numbers.items():
         refuse(xp, ~xp.isfinite(x), x, lambda where, entry, name=name: f"{name}{where} is {entry}, not a finite number")
         if name == nonnegative:
             refuse(xp, x < 0, x, lambda where, entry, name=name: f"{name}{where} is {entry}, which is negative")
-    return xp, tuple(found.values()), kept
+    return xp, tuple(numbers.values()), kept
 
 
 def is_foreign(x: Any) -> bool:
@@ -60,14 +60,14 @@ def _as_array(value: Any, name: str) -> Array:
     if is_foreign(value):
         return value
     try:
-        found = np.asarray(value)
-        if found.dtype.kind == "O":  # fractions
-            found = found.astype(np.float64)
+        array = np.asarray(value)
+        if array.dtype.kind == "O":  # fractions
+            array = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} must be numbers, in groups of one size or with an index of groups") from None
-    if found.dtype.kind not in "biufc":
-        raise InputError(f"{name} must be numbers, not {found.dtype}")
-    return found
+    if array.dtype.kind not in "biufc":
+        raise InputError(f"{name} must be numbers, not {array.dtype}")
+    return array
 
 
 def _as_floats(xp: Library, x: Array, name: str) -> Array:

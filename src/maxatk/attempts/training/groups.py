@@ -26,20 +26,20 @@ def by_group(named: Mapping[str, Any], index: Any, rule: Rule, nonnegative: str 
     xp, arrays, dtype = taken_in(named, nonnegative)
     name, shape = next(iter(named)), tuple(arrays[0].shape)
     if index is not None:
-        found = _ragged(xp, arrays, _labels(index, name, shape), rule)
+        weights = _ragged(xp, arrays, _labels(index, name, shape), rule)
     elif not shape or not shape[-1]:
         raise InputError(f"{name} must have a group of samples along the last axis, not the shape {shape}")
     else:
         rows = tuple(xp.reshape(x, (math.prod(shape[:-1]), shape[-1])) for x in arrays)
-        found = xp.reshape(_applied(xp, "a group", rows, rule), shape)
-    return xp.astype(found, dtype, copy=False)
+        weights = xp.reshape(_applied(xp, "a group", rows, rule), shape)
+    return xp.astype(weights, dtype, copy=False)
 
 
 def _applied(xp: Library, name: str, rows: tuple[Array, ...], rule: Rule) -> Array:
-    found = rule(xp, name, rows)
-    if is_traced(found):  # NaN could not be refused: then let all weights of its group be NaN
-        found = found + 0 * xp.sum(sum(rows), axis=-1, keepdims=True)
-    return found
+    weights = rule(xp, name, rows)
+    if is_traced(weights):  # NaN could not be refused: then let all weights of its group be NaN
+        weights = weights + 0 * xp.sum(sum(rows), axis=-1, keepdims=True)
+    return weights
 
 
 def _labels(index: Any, name: str, shape: tuple[int, ...]) -> Any:
@@ -66,17 +66,17 @@ class _Size(NamedTuple):
 
 def _ragged(xp: Library, arrays: tuple[Array, ...], labels: Any, rule: Rule) -> Array:
     """Groups of one size are rows of an array, and there are few sizes."""
-    found: list[Array] = []
+    parts: list[Array] = []
     places: list[Ints] = []
     for size in _sizes(labels):
         at = like(xp, size.places.ravel(), arrays[0], xp.asarray(0).dtype)
         rows = tuple(xp.reshape(xp.take(x, at, axis=0), size.places.shape) for x in arrays)
-        found.append(xp.reshape(_applied(xp, size.name, rows, rule), (-1,)))
+        parts.append(xp.reshape(_applied(xp, size.name, rows, rule), (-1,)))
         places.append(size.places.ravel())
-    if not found:
+    if not parts:
         return arrays[0]
     back = np.argsort(np.concatenate(places))
-    return xp.take(xp.concat(found), like(xp, back, arrays[0], xp.asarray(0).dtype), axis=0)
+    return xp.take(xp.concat(parts), like(xp, back, arrays[0], xp.asarray(0).dtype), axis=0)
 
 
 def _sizes(labels: Any) -> Iterator[_Size]:

@@ -66,18 +66,18 @@ def _of_groups(xp: Library, name: str, rewards: Array, ratios: Array, *, k: int,
     baseline = chosen(baseline, n, k, name)
     with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused below
         if k == 1:  # what a sample is worth does not depend on others
-            found = ratios * of_groups(xp, name, rewards, k, baseline)
+            weights = ratios * of_groups(xp, name, rewards, k, baseline)
         else:
             G, some = rewards.shape[0], max(CELLS // (n * k), 1)
             cuts = [*range(0, G, some), G] if G else [0, 0]
             parts = [(rewards[i:j, :], ratios[i:j, :]) for i, j in pairwise(cuts)]
-            found = xp.concat([_product(xp, name, *part, k, baseline) for part in parts])
+            weights = xp.concat([_product(xp, name, *part, k, baseline) for part in parts])
 
     def message(where: str, _: float) -> str:
         return f"products of {k} ratios of {name} are too large for {ratios.dtype}: method 'plug-in' takes no products"
 
-    refuse(xp, ~xp.isfinite(found), found, message)
-    return found
+    refuse(xp, ~xp.isfinite(weights), weights, message)
+    return weights
 
 
 def _product(xp: Library, name: str, rewards: Array, ratios: Array, k: int, baseline: str) -> Array:
@@ -94,7 +94,7 @@ def _product(xp: Library, name: str, rewards: Array, ratios: Array, k: int, base
     reached = xp.cumulative_sum(rises, axis=-1, include_initial=True)
     if baseline == "none":
         value = w * rising
-        found = rho * (value * mean + _summed(xp, value * rho, table, rho, shares, holding=True))
+        weights = rho * (value * mean + _summed(xp, value * rho, table, rho, shares, holding=True))
     elif baseline == "others":
         # A sample's contribution less what those of the others would be on average without it: contributions of
         # samples below it, of gaps below it to samples above it, and of gaps above it.
@@ -104,10 +104,10 @@ def _product(xp: Library, name: str, rewards: Array, ratios: Array, k: int, base
         across = reached * xp.concat([above, nothing], axis=-1)
         parts = xp.concat([nothing, w[1:] * gaps * above], axis=-1)
         without = below + across + _summed(xp, parts, table, rho, shares, holding=False)
-        found = rho * (reached - without / (n - k))
+        weights = rho * (reached - without / (n - k))
     else:
-        found = rho * reached
-    return xp.take_along_axis(found, place, axis=-1)
+        weights = rho * reached
+    return xp.take_along_axis(weights, place, axis=-1)
 
 
 def _mean_products(xp: Library, rho: Array, shares: Array) -> list[Array]:
@@ -131,14 +131,14 @@ def _summed(xp: Library, parts: Array, table: list[Array], rho: Array, shares: A
     """
     nothing = xp.zeros_like(rho[:, :1])
     behind = xp.zeros_like(table[0])  # what the entries of row j count for in the sum, from row j on
-    found = [nothing]  # no row has the best sample
+    sums = [nothing]  # no row has the best sample
     for j in range(rho.shape[-1] - 1, 0, -1):
         behind = xp.concat([behind[:, :-1], behind[:, -1:] + parts[:, j : j + 1]], axis=-1)
         held, left = (shares[j, :] * behind)[:, 1:], (1 - shares[j, :]) * behind
         counted = held * table[j - 1][:, :-1] if holding else left * table[j - 1]
-        found.append(xp.sum(counted, axis=-1, keepdims=True))
+        sums.append(xp.sum(counted, axis=-1, keepdims=True))
         behind = left + rho[:, j - 1 : j] * xp.concat([held, nothing], axis=-1)
-    return xp.concat(found[::-1], axis=-1)
+    return xp.concat(sums[::-1], axis=-1)
 
 
 def _plug_in(xp: Library, name: str, rewards: Array, ratios: Array, k: int) -> Array:
@@ -155,5 +155,5 @@ def _plug_in(xp: Library, name: str, rewards: Array, ratios: Array, k: int) -> A
     q = xp.take_along_axis(share, order, axis=-1)
     below = xp.cumulative_sum(q, axis=-1)[:, :-1]
     worth = xp.cumulative_sum(below ** (k - 1) * gaps, axis=-1, include_initial=True)
-    found = k * q * (worth - xp.sum(q * worth, axis=-1, keepdims=True))
-    return xp.take_along_axis(found, place, axis=-1)
+    weights = k * q * (worth - xp.sum(q * worth, axis=-1, keepdims=True))
+    return xp.take_along_axis(weights, place, axis=-1)

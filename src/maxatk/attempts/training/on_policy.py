@@ -127,5 +127,5 @@ def of_groups(xp: Library, name: str, rewards: Array, k: int, baseline: str) -> 
     else:
         rises = w[:-1] * gaps
         first = k / n * rising[:, -1:] - xp.sum(rises, axis=-1, keepdims=True)
-    found = first + xp.cumulative_sum(rises, axis=-1, include_initial=True)
-    return xp.take_along_axis(found, place, axis=-1)
+    weights = first + xp.cumulative_sum(rises, axis=-1, include_initial=True)
+    return xp.take_along_axis(weights, place, axis=-1)
