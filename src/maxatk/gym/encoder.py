@@ -70,11 +70,11 @@ class TrialEncoder:
         whole = (np.atleast_1d(np.asarray(x, np.int64)) for x in (rollout, step, state))
         real = (np.atleast_1d(np.asarray(x, np.float64)) for x in (best, so_far))
         columns = [np.ascontiguousarray(x) for x in np.broadcast_arrays(*whole, *real)]
-        if len(columns[2]) and not (columns[2].min() >= 0 and columns[2].max() < self.mdp.n_states):
+        trials = kernels.Trials(*columns[:5], worth=columns[4])  # what was paid is not observed
+        if len(trials.state) and not (trials.state.min() >= 0 and trials.state.max() < self.mdp.n_states):
             raise InputError(f"state must be between 0 and {self.mdp.n_states - 1}")
-        out = np.empty((len(columns[0]), self.space.shape[0]), np.float32)
-        everywhere = np.ones(len(out), np.bool_)
-        kernels.encode_trials(self.view, kernels.Trials(*columns, columns[-1]), everywhere, out)
+        out = np.empty((len(trials.state), self.space.shape[0]), np.float32)
+        kernels.encode_trials(self.view, trials, np.ones(len(out), np.bool_), out)
         return out
 
     def masks(self, step: Any, state: Any) -> Bools:

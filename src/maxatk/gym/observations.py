@@ -50,8 +50,8 @@ class Observations:
 
     def __init__(self, inner: Any, name: str, scale: tuple[float, float], flat: bool) -> None:
         self._inner, self._name, self._scale, self._flat = inner, name, scale, flat
-        self._dict = isinstance(inner, spaces.Dict)
-        self._parts: dict[str, Any] = dict(inner.spaces) if isinstance(inner, spaces.Dict) else {"observation": inner}
+        self._dict = _is(inner, spaces.Dict)
+        self._parts: dict[str, Any] = dict(inner.spaces) if self._dict else {"observation": inner}
         self._images = [key for key, space in self._parts.items() if flat and _is_image(space)]
         self.space = self._flat_space() if flat else self._dict_space()
 
@@ -84,7 +84,7 @@ class Observations:
             flattened: Any = getattr(spaces, "flatten_space")(space)  # noqa: B009  (its type is partly unknown)
         except NotImplementedError:  # spaces that Gymnasium does not know, such as sentences of a grammar
             flattened = None
-        if not isinstance(flattened, spaces.Box) or isinstance(space, spaces.Text):
+        if not _is(flattened, spaces.Box) or _is(space, spaces.Text):
             what = f"the entry {key!r} of the observations" if self._dict else "the observations"
             hint = "; gymnasium.wrappers.FilterObservation leaves entries out" if self._dict else ""
             raise InputError(f"{what} of {self._name} cannot be flattened to a Box: {shown(space)}{hint}")
@@ -121,9 +121,14 @@ class Observations:
         return {**{key: parts[key] for key in self._images}, VECTOR: vector} if self._images else vector
 
 
+def _is(thing: Any, kind: type) -> bool:
+    """``isinstance``, for classes that are generic in types that nobody knows."""
+    return isinstance(thing, kind)
+
+
 def _is_image(space: Any) -> bool:
     """Whether a space is one of images that networks for images take: bytes, in up to four channels, first or last."""
-    if not isinstance(space, spaces.Box) or space.dtype != np.uint8 or len(space.shape) != 3:
+    if not _is(space, spaces.Box) or space.dtype != np.uint8 or len(space.shape) != 3:
         return False
     first, middle, last = space.shape
     sides = (first, middle) if last <= 4 else (middle, last)

@@ -44,14 +44,17 @@ class TabularVecEnv(_vec_env.VecEnv):  # pyright: ignore[reportUntypedBaseClass]
         self._actions: Any = None
         self._lengths = np.zeros(envs.num_envs, np.int64)
         self._seed: int | None = None
-        super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
+        one: Any = envs
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]
+            one.num_envs, one.single_observation_space, one.single_action_space
+        )
 
     def reset(self) -> Any:
         """Begin all trials."""
         observations, _ = self.envs.reset(seed=self._seed)
         self._seed = None
         self._lengths[:] = 0
-        self.reset_infos = [{} for _ in range(self.num_envs)]
+        self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         return observations
 
     def step_async(self, actions: Any) -> None:
@@ -64,7 +67,7 @@ class TabularVecEnv(_vec_env.VecEnv):  # pyright: ignore[reportUntypedBaseClass]
         self._lengths += 1
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         ended = told["rollout_over"].nonzero()[0]
-        tried = np.where(over, self.envs.k, self.envs.rollouts)[ended].tolist() if len(ended) else []
+        tried: list[int] = np.where(over, self.envs.k, self.envs.rollouts)[ended].tolist() if len(ended) else []
         for i, rollout, returned in zip(ended.tolist(), tried, told["rollout_return"][ended].tolist(), strict=True):
             infos[i] = {"rollout_over": True, "rollout_return": returned, "trial": {"rollout": rollout}}
             if over[i]:

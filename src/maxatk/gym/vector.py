@@ -84,16 +84,17 @@ class TabularVectorEnv(VectorEnv[Any, Any, Any]):
         self._final = np.zeros((num_envs, *self.encoder.space.shape), np.float32)  # where trials last ended
         self._every = np.ones(num_envs, np.bool_)
         self._plain = tuple(self._table), tuple(self.encoder.view), tuple(self._trials)
-        self._open = False
+        self._open, self._stream = False, np.random.default_rng()
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin all trials; one ``seed`` for all of them, ``options`` there are none."""
         if seed is not None or not self._open:
-            self._np_random = np.random.default_rng(None if seed is None else checks.integer(seed, "seed"))
+            self._stream = np.random.default_rng(None if seed is None else checks.integer(seed, "seed"))
+            self._np_random = self._stream  # where Gymnasium looks for it
         self._open = True
-        kernels.begin_trials(self._table, self._trials, self._every, self._np_random.random(self.num_envs))
+        kernels.begin_trials(self._table, self._trials, self._every, self._stream.random(self.num_envs))
         observed = np.empty_like(self._final)
         kernels.encode_trials(self.encoder.view, self._trials, self._every, observed)
         return observed, {}
@@ -110,7 +111,7 @@ class TabularVectorEnv(VectorEnv[Any, Any, Any]):
             *(np.empty(n), np.empty(n, np.bool_), np.empty(n), np.empty(n, np.bool_), np.empty(n)),
             *(np.empty(self._final.shape, np.float32), self._final),
         )
-        drawn = self._np_random.random((n, 2))
+        drawn = self._stream.random((n, 2))
         wrong = kernels.step_trials(*self._plain, taken, drawn, self._every, tuple(done))
         if wrong >= 0:
             state, step = int(self._trials.state[wrong]), int(self._trials.step[wrong])

@@ -144,7 +144,8 @@ def _line(at: Explored) -> str:
 
 def _offers(actions: Any) -> Callable[[Any], Iterable[Any]]:
     if callable(actions):
-        return actions
+        chosen: Any = actions
+        return chosen
     if isinstance(actions, str | bytes | Mapping) or not isinstance(actions, Iterable):
         raise InputError(f"actions must be a function of a state, or a list, not {shown(actions)}")
     fixed: list[Any] = list(actions)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
@@ -208,7 +209,7 @@ class _Table:
                         f"(probability, next state, reward, done), not {shown(outcome)}"
                     )
                 prob, after, reward, done = outcome
-                if not isinstance(done, bool | np.bool_):
+                if np.ndim(done) != 0 or np.asarray(done).dtype.kind != "b":
                     raise InputError(
                         f"outcomes({shown(state)}, {shown(action)})[{n}]: done must be true or false, not {shown(done)}"
                     )

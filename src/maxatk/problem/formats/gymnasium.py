@@ -126,11 +126,11 @@ def wrappers_of(env: Any) -> Iterator[Any]:
 
 def _harmless(wrapper: Any, plain: type) -> bool:
     """Whether a wrapper is known not to change what is observed, done and paid, or cannot since it does nothing."""
-    kind = type(wrapper)
+    kind: Any = getattr(wrapper, "__class__")  # noqa: B009  (generic in types that nobody knows)
     if f"{kind.__module__.partition('.')[0]}.{kind.__name__}" in HARMLESS:
         return True
-    touched = {name for one in kind.__mro__[: kind.__mro__.index(plain)] for name in vars(one)}
-    return not touched & CHANGING
+    own: Any = kind.__mro__[: kind.__mro__.index(plain)]
+    return not any(name in vars(one) for one in own for name in CHANGING)
 
 
 def time_limit(env: Any) -> int | None:
@@ -142,7 +142,7 @@ def time_limit(env: Any) -> int | None:
     said: list[Any] = [env.spec.max_episode_steps if env.spec is not None else None]
     said += [getattr(wrapper, "_max_episode_steps", None) for wrapper in wrappers_of(env)]
     said += [getattr(inner, name, None) for name in ("max_steps", "horizon")]
-    limits = [int(x) for x in said if isinstance(x, int | np.integer) and not isinstance(x, bool) and x >= 1]
+    limits = [int(x) for x in said if np.asarray(x).dtype.kind in "iu" and np.ndim(x) == 0 and x >= 1]
     return min(limits, default=None)
 
 

@@ -10,7 +10,7 @@ import copy
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -211,7 +211,7 @@ def copied(inner: Any, name: str, key: Callable[[Any], Any], seed: int | None) -
         """An environment whose random numbers are all tried from now on."""
         env.np_random = branches
         if _is_minigrid(env):
-            env.place_obj = lambda *arguments, **named: _place(env, branches, *arguments, **named)
+            env.place_obj = partial(_place, env, branches)
         return env
 
     places: dict[Any, Any] = {}  # an environment in each state that was met
