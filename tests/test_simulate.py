@@ -2,6 +2,7 @@
 
 import importlib
 import math
+from fractions import Fraction
 
 import gymnasium
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import maxatk as mk
 import oracles
+from maxatk.base.returns import common_scale
 from policies import KINDS, policies, scrambled
 
 module = importlib.import_module("maxatk.evaluation.simulate")
@@ -191,3 +193,12 @@ def test_mixed_policies_in_an_environment_are_reproducible():
 def test_an_old_generator_is_refused():
     with pytest.raises(mk.InputError, match="rng must be a seed or a NumPy Generator"):
         mk.simulate(mk.instances.figure1(), mk.MarkovPolicy([[0]], k=2), rng=np.random.RandomState(1))
+
+
+def test_multiples_of_a_step_are_counted():
+    """A step of 53 binary digits has no small unit but itself: what a policy remembers in it fits all the same."""
+    step = Fraction(0.1)
+    scale, whole = common_scale([n * step for n in (0, 3, -7, 10**6)], 1000)
+    assert whole
+    assert (scale.units(3 * step), scale.number(-7)) == (3, -7 * step)
+    assert not common_scale([step, step + Fraction(1, 2**80)], 1000)[1]

@@ -91,6 +91,10 @@ def common_scale(amounts: Iterable[Number], times: int) -> tuple[Scale, bool]:
     bottom = math.lcm(*(x.denominator for x in finite))
     if largest * bottom < MOST:
         return Scale(Fraction(1, bottom)), True
+    # Multiples of a step such as 0.1, which is a long fraction in binary, are small numbers of that step.
+    step = Fraction(math.gcd(*(int(x * bottom) for x in finite)), bottom)
+    if largest / step < MOST:
+        return Scale(step), True
     spare = math.floor(math.log2(MOST)) - (largest.numerator.bit_length() - largest.denominator.bit_length() + 1)
     return Scale(Fraction(2) ** -spare), False
 
