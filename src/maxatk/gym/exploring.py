@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from maxatk.problem.explore import MOST_STATES, Explored, States
-from maxatk.problem.mdp import MDP
+from maxatk.problem.mdp import MDP, explore_gymnasium
 
 
 def explore(
@@ -38,7 +38,7 @@ def explore(
     >>> states[0]                                    # 12 by two aces, against an ace; no natural
     (12, 1, 1, False)
     """
-    return MDP.explore_gymnasium(
+    return explore_gymnasium(
         env,
         horizon=horizon,
         key=key,

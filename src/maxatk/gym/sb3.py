@@ -40,7 +40,7 @@ class TabularVecEnv(_vec_env.VecEnv):  # pyright: ignore[reportUntypedBaseClass]
 
     def __init__(self, envs: TabularVectorEnv) -> None:
         self.envs = envs  # the trials
-        self.render_mode = None
+        self.render_mode = None  # there is nothing to see
         self._actions: Any = None
         self._lengths = np.zeros(envs.num_envs, np.int64)
         self._seed: int | None = None

@@ -67,10 +67,10 @@ class TabularVectorEnv(VectorEnv[Any, Any, Any]):
     ) -> None:
         self.encoder = TrialEncoder(mdp, k, returns=returns, features=features)  # what is observed
         self.num_envs = checks.integer(num_envs, "num_envs", least=1)
-        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
+        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # the next trial begins in the step that ends one
         self.single_observation_space, self.single_action_space = self.encoder.space, spaces.Discrete(mdp.n_actions)
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)  # of all trials
+        self.action_space = batch_space(self.single_action_space, num_envs)  # an action for each
         self.mdp = mdp  # the problem
         self.k = self.encoder.k  # the number of rollouts
         self._scale = positive(reward_scale, "reward_scale")

@@ -253,34 +253,7 @@ class MDP:
         >>> mk.MDP.from_gymnasium("FrozenLake-v1", is_slippery=True)
         MDP(16 states, 4 actions, horizon 100, 146 outcomes)
         """
-        return cls.explore_gymnasium(env, horizon=horizon, start=start, make_arguments=make_arguments)[0]
-
-    @classmethod
-    def explore_gymnasium(
-        cls,
-        env: Any,
-        *,
-        horizon: int | None,
-        start: ArrayLike | None = None,
-        key: Callable[[Any], Any] | None = None,
-        seed: int | None = None,
-        max_states: int = MOST_STATES,
-        progress: bool | Callable[[Explored], None] = False,
-        make_arguments: Mapping[str, Any],
-    ) -> "tuple[MDP, States]":
-        """The problem of :meth:`from_gymnasium` and its states: ``maxatk.gym.explore`` says what the arguments are."""
-        found, arguments = formats.read_gymnasium(env, horizon, start, dict(make_arguments), key, seed)
-        if not isinstance(found, formats.Simulator):
-            mdp = cls.from_table(found, **arguments)
-            return mdp, States({s: s for s in range(mdp.n_states)}, range(mdp.n_actions))
-        exploration = explored(
-            *(found.start, found.actions, found.outcomes, arguments["horizon"]),
-            max_states=max_states,
-            progress=progress,
-            paid_at=found.paid_at,
-        )
-        exploration.states.key = found.key
-        return cls._explored(exploration), exploration.states
+        return explore_gymnasium(env, horizon=horizon, start=start, make_arguments=make_arguments)[0]
 
     @classmethod
     def explore(
@@ -322,15 +295,7 @@ class MDP:
         ['stop', 'roll']
         """
         found = explored(start, actions, outcomes, horizon, max_states=max_states, progress=progress)
-        return cls._explored(found), found.states
-
-    @classmethod
-    def _explored(cls, found: Exploration, state_names: Sequence[str] | None = None) -> "MDP":
-        names = state_names or [shown(state) for state in found.states]
-        try:
-            return cls(found.rows, start=found.start, state_names=names, action_names=found.action_names)
-        except InputError as error:
-            raise InputError(with_states(str(error), found.states)) from None
+        return explored_problem(found), found.states
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the problem to ``path`` as an ``.npz`` archive without pickle; :func:`maxatk.load_mdp` reads it.
@@ -658,3 +623,38 @@ def _names(names: Sequence[str] | None, size: int, what: str) -> tuple[str, ...]
         if not isinstance(name, str):
             raise InputError(f"{what}[{i}] must be a string, not {shown(name)}")
     return tuple(names)
+
+
+def explore_gymnasium(
+    env: Any,
+    *,
+    horizon: int | None,
+    start: ArrayLike | None = None,
+    key: Callable[[Any], Any] | None = None,
+    seed: int | None = None,
+    max_states: int = MOST_STATES,
+    progress: bool | Callable[[Explored], None] = False,
+    make_arguments: Mapping[str, Any],
+) -> tuple[MDP, States]:
+    """The problem of an environment and its states; :func:`maxatk.gym.explore` says what the arguments are."""
+    found, arguments = formats.read_gymnasium(env, horizon, start, dict(make_arguments), key, seed)
+    if not isinstance(found, formats.Simulator):
+        mdp = MDP.from_table(found, **arguments)
+        return mdp, States({s: s for s in range(mdp.n_states)}, range(mdp.n_actions))
+    exploration = explored(
+        *(found.start, found.actions, found.outcomes, arguments["horizon"]),
+        max_states=max_states,
+        progress=progress,
+        paid_at=found.paid_at,
+    )
+    exploration.states.key = found.key
+    return explored_problem(exploration), exploration.states
+
+
+def explored_problem(found: Exploration) -> MDP:
+    """The problem that was found; its states are named as the simulator shows them."""
+    names = [shown(state) for state in found.states]
+    try:
+        return MDP(found.rows, start=found.start, state_names=names, action_names=found.action_names)
+    except InputError as error:
+        raise InputError(with_states(str(error), found.states)) from None
