@@ -14,7 +14,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -23,7 +23,7 @@ import numpy as np
 from scipy import stats
 
 from common import RESULTS, machine
-from soaking.families import FAMILIES, draw
+from soaking.families import FAMILIES, draw, family_of
 from soaking.oracle import Problem, TooLargeError
 from soaking.promises import ALWAYS, SOMETIMES, BrokenError, Case, branches
 
@@ -111,6 +111,14 @@ def smaller(problem: Problem) -> Iterator[Problem]:
         yield replace(problem, k=problem.k - 1)
     if problem.horizon > 1:
         yield replace(problem, horizon=problem.horizon - 1, steps=problem.steps[: max(problem.horizon - 1, 1)])
+    if problem.costs:
+        yield replace(problem, costs={})
+        for pair in problem.costs:
+            yield replace(problem, costs={other: cost for other, cost in problem.costs.items() if other != pair})
+    if problem.price:
+        yield replace(problem, price=0)
+    if problem.abandon:
+        yield replace(problem, abandon=False)
     if problem.incumbent != -np.inf:
         yield replace(problem, incumbent=-np.inf)
     for n, table in enumerate(problem.steps):
@@ -131,9 +139,11 @@ def _with(problem: Problem, n: int, s: int, actions: Any) -> Problem:
     return replace(problem, steps=steps)
 
 
-def work(pipe: Connection, first: int) -> None:
+def work(pipe: Connection, first: int, only: Sequence[str] | None) -> None:
     """Cases one after the other, each announced before it is begun."""
     for seed in range(first, sys.maxsize):
+        if only is not None and family_of(seed).__name__ not in only:
+            continue
         pipe.send(seed)
         pipe.send(one_case(seed))
 
@@ -141,11 +151,11 @@ def work(pipe: Connection, first: int) -> None:
 class Worker:
     """A process that works through seeds."""
 
-    def __init__(self, first: int) -> None:
+    def __init__(self, first: int, only: Sequence[str] | None) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.seed, self.heard = first, time.perf_counter()
-        self.process = context.Process(target=work, args=(theirs, first), daemon=True)
+        self.process = context.Process(target=work, args=(theirs, first, only), daemon=True)
         self.process.start()
         theirs.close()
 
@@ -158,12 +168,14 @@ class Worker:
         return None
 
 
-def hunt(minutes: float, seed: int, jobs: int) -> tuple[Counter[tuple[str, str]], list[bool], list[Finding]]:
+def hunt(
+    minutes: float, seed: int, jobs: int, only: Sequence[str] | None = None
+) -> tuple[Counter[tuple[str, str]], list[bool], list[Finding]]:
     """Run for so many minutes: what was held to the oracle by family and promise, what learning got right, findings."""
     held: Counter[tuple[str, str]] = Counter()
     learned: list[bool] = []
     findings: list[Finding] = []
-    workers = [Worker((seed * 1000 + n) * 10**9) for n in range(jobs)]
+    workers = [Worker((seed * 1000 + n) * 10**9, only) for n in range(jobs)]
     until = time.perf_counter() + 60 * minutes
     while time.perf_counter() < until:
         for pipe in wait([worker.pipe for worker in workers], timeout=1.0):
@@ -188,7 +200,7 @@ def hunt(minutes: float, seed: int, jobs: int) -> tuple[Counter[tuple[str, str]]
                 findings.append(Finding("ends", problem.family, worker.seed, how, problem.code()))
                 show(findings[-1])
                 worker.process.kill()
-                workers[n] = Worker(worker.seed + 1)
+                workers[n] = Worker(worker.seed + 1, only)
     for worker in workers:
         worker.process.kill()
     return held, learned, findings
@@ -206,9 +218,13 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1.0, help="how long to hunt")
     parser.add_argument("--seed", type=int, default=0, help="which problems come up")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
+    parser.add_argument("--only", nargs="+", metavar="FAMILY", help="families to draw from; all by default")
     parser.add_argument("--keep", action="store_true", help="add the counts to benchmarks/results/soak.json")
     given = parser.parse_args()
-    held, learned, findings = hunt(given.minutes, given.seed, given.jobs)
+    unknown = set(given.only or ()) - {family.__name__ for family in FAMILIES}
+    if unknown:
+        parser.error(f"there is no family {', '.join(sorted(unknown))}")
+    held, learned, findings = hunt(given.minutes, given.seed, given.jobs, given.only)
     promises = [promise.__name__ for promise in (*ALWAYS, *SOMETIMES)]
     rows = [
         {"family": family.__name__, **{name: held[family.__name__, name] for name in promises}} for family in FAMILIES
@@ -231,7 +247,7 @@ def keep(rows: list[dict[str, Any]], run: dict[str, Any]) -> None:
     path = RESULTS / "soak.json"
     here = machine()
     old = json.loads(path.read_text()) if path.exists() else {}
-    if old.get("machine") != here:
+    if old.get("machine") != here or [row["family"] for row in old["rows"]] != [row["family"] for row in rows]:
         old = {"runs": [], "rows": [dict.fromkeys(row, 0) | {"family": row["family"]} for row in rows]}
     both = zip(old["rows"], rows, strict=True)
     total = [{k: v if k == "family" else v + row[k] for k, v in so_far.items()} for so_far, row in both]

@@ -1,5 +1,6 @@
 """Random small problems, and every way to write each of them down."""
 
+import math
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,10 +26,11 @@ class Spec:
     available: np.ndarray  # [S, A]
     terminal: list[int]
     start: list[float]  # [S]
+    cost: np.ndarray | None = None  # [1 or H, S, A] multiples of 1/4
 
 
 @st.composite
-def specs(draw, max_states=3, max_actions=2, max_horizon=3) -> Spec:
+def specs(draw, max_states=3, max_actions=2, max_horizon=3, costs=False) -> Spec:
     S, A, H = (draw(st.integers(1, n)) for n in (max_states, max_actions, max_horizon))
     steps = H if draw(st.booleans()) else 1
 
@@ -43,7 +45,11 @@ def specs(draw, max_states=3, max_actions=2, max_horizon=3) -> Spec:
     available = np.array([draw(st.booleans()) for _ in range(S * A)]).reshape(S, A)
     available[:, 0] |= ~available.any(axis=1)
     terminal = [s for s in range(S) if draw(st.integers(0, 3)) == 0]
-    return Spec(S, A, H, P, R, available, terminal, eighths(S))
+    cost = None
+    if costs and draw(st.booleans()):
+        priced = (H if draw(st.booleans()) else 1, S, A)
+        cost = np.array([draw(st.integers(0, 6)) / 4 for _ in range(math.prod(priced))]).reshape(priced)
+    return Spec(S, A, H, P, R, available, terminal, eighths(S), cost)
 
 
 def table_of(spec: Spec, number: Callable = lambda x: x):
@@ -65,9 +71,31 @@ def table_of(spec: Spec, number: Callable = lambda x: x):
     return tables[0] if len(tables) == 1 else tables
 
 
+def costs_of(spec: Spec, number: Callable = lambda x: x):
+    """The costs as dicts, or a list of dicts, with every entry passed through ``number``."""
+    if spec.cost is None:
+        return None
+    steps = [
+        {
+            s: {a: number(step[s, a]) for a in range(spec.A) if spec.available[s, a]}
+            for s in range(spec.S)
+        }
+        for step in spec.cost
+    ]  # fmt: skip
+    return steps[0] if len(steps) == 1 else steps
+
+
+def _costs(spec: Spec, *, per_step: bool = False) -> np.ndarray | None:
+    if spec.cost is None:
+        return None
+    if per_step:
+        return np.broadcast_to(spec.cost, (spec.H, *spec.cost.shape[1:]))
+    return spec.cost[0] if len(spec.cost) == 1 else spec.cost
+
+
 def problem(spec: Spec, real_seed: int | None = None) -> mk.MDP:
     """The spec as a problem; with a seed, its rewards are replaced by real ones."""
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start, cost=costs_of(spec))
     if real_seed is None:
         return mdp
     rewards = np.random.default_rng(real_seed).normal(size=len(mdp.reward))
@@ -83,6 +111,7 @@ def _dense(spec: Spec) -> mk.MDP:
         start=spec.start,
         available=spec.available,
         terminal=spec.terminal,
+        cost=_costs(spec),
     )
 
 
@@ -92,7 +121,9 @@ def _dense_per_step(spec: Spec) -> mk.MDP:
     available = np.broadcast_to(spec.available, (spec.H, *spec.available.shape))
     ending = np.isin(np.arange(spec.S), spec.terminal)
     return mk.MDP.from_arrays(
-        per_step, rewards, horizon=spec.H, start=np.array(spec.start), available=available, terminal=ending
+        *(per_step, rewards),
+        **{"horizon": spec.H, "start": np.array(spec.start), "available": available, "terminal": ending},
+        cost=_costs(spec, per_step=True),
     )
 
 
@@ -103,13 +134,17 @@ def _matrices(values: np.ndarray, form) -> list:
 def _sparse(spec: Spec) -> mk.MDP:
     P, R = _matrices(spec.P, sparse.csr_array), _matrices(spec.R, sparse.coo_array)
     P, R = (P[0], R[0]) if len(P) == 1 else (P, R)
-    return mk.MDP.from_arrays(P, R, horizon=spec.H, start=spec.start, available=spec.available, terminal=spec.terminal)
+    return mk.MDP.from_arrays(
+        P, R, horizon=spec.H, start=spec.start, available=spec.available, terminal=spec.terminal, cost=_costs(spec)
+    )
 
 
 def _sparse_per_step(spec: Spec) -> mk.MDP:
     P = _matrices(np.broadcast_to(spec.P, (spec.H, *spec.P.shape[1:])), sparse.csc_matrix)
     R = spec.R if len(spec.R) > 1 or spec.H == 1 else np.broadcast_to(spec.R, (spec.H, *spec.R.shape[1:]))
-    return mk.MDP.from_arrays(P, R, horizon=spec.H, start=spec.start, available=spec.available, terminal=spec.terminal)
+    return mk.MDP.from_arrays(
+        P, R, horizon=spec.H, start=spec.start, available=spec.available, terminal=spec.terminal, cost=_costs(spec)
+    )
 
 
 def _pairs(spec: Spec, form=np.asarray) -> mk.MDP:
@@ -118,7 +153,9 @@ def _pairs(spec: Spec, form=np.asarray) -> mk.MDP:
     s, a = s[order], a[order]
     Q, R = ([form(step[s, a]) for step in values] for values in (spec.P, spec.R))
     Q, R = (Q[0], R[0]) if len(Q) == 1 else (Q, R)
-    return mk.MDP.from_pairs(R, Q, s, a, horizon=spec.H, start=spec.start, terminal=spec.terminal)
+    cost = None if spec.cost is None else spec.cost[:, s, a]
+    cost = cost[0] if cost is not None and len(cost) == 1 else cost
+    return mk.MDP.from_pairs(R, Q, s, a, horizon=spec.H, start=spec.start, terminal=spec.terminal, cost=cost)
 
 
 def _split_table(spec: Spec) -> mk.MDP:
@@ -137,7 +174,7 @@ def _split_table(spec: Spec) -> mk.MDP:
 
     table = table_of(spec)
     table = [scrambled(t) for t in table] if isinstance(table, list) else scrambled(table)
-    return mk.MDP.from_table(table, horizon=spec.H, start=spec.start)
+    return mk.MDP.from_table(table, horizon=spec.H, start=spec.start, cost=costs_of(spec))
 
 
 def _listed_table(spec: Spec) -> mk.MDP:
@@ -148,7 +185,7 @@ def _listed_table(spec: Spec) -> mk.MDP:
 
     table = table_of(spec, np.float64)
     table = [listed(t) for t in table] if isinstance(table, list) else listed(table)
-    return mk.MDP.from_table(table, horizon=spec.H, start=spec.start)
+    return mk.MDP.from_table(table, horizon=spec.H, start=spec.start, cost=costs_of(spec, np.float64))
 
 
 def _loaded(spec: Spec) -> mk.MDP:
@@ -166,7 +203,8 @@ REPRESENTATIONS: dict[str, Callable[[Spec], mk.MDP]] = {
     "sparse pairs": lambda spec: _pairs(spec, sparse.csr_matrix),
     "table": problem,
     "table of fractions": lambda spec: mk.MDP.from_table(
-        table_of(spec, Fraction), horizon=spec.H, start=[Fraction(p) for p in spec.start]
+        *(table_of(spec, Fraction),),
+        **{"horizon": spec.H, "start": [Fraction(p) for p in spec.start], "cost": costs_of(spec, Fraction)},
     ),
     "split table": _split_table,
     "listed table": _listed_table,

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 import maxatk as mk
 import shim
+from cost_oracles import earned
 from maxatk.planning.curves import identity
 from maxatk.planning.gpu import Cuda, Gpu
 from maxatk.planning.lattice import RealLattice, WholeLattice
 from maxatk.planning.slices import Task
 from maxatk.planning.sweeper import Cores
-from oracles import policy_value
-from problems import specs, table_of
+from problems import costs_of, specs, table_of
 
 
 def devices() -> list:
@@ -33,19 +33,25 @@ def device(request, tmp_path_factory):
 
 
 @settings(max_examples=80)
-@given(spec=specs(max_horizon=4), share=st.floats(0, 1), seed=st.integers(0, 99), real=st.booleans())
-def test_sweeps_are_those_of_the_cores(device, spec, share, seed, real):
+@given(
+    spec=specs(max_horizon=4, costs=True),
+    share=st.floats(0, 1),
+    seed=st.integers(0, 99),
+    real=st.booleans(),
+    abandon=st.booleans(),
+)
+def test_sweeps_are_those_of_the_cores(device, spec, share, seed, real, abandon):
     """To the bit: bounds at the start, of one best return, of several, from many returns; and what is decided."""
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start, cost=costs_of(spec))
     random = np.random.default_rng(seed)
     if real:
         mdp = mdp.with_rewards(mdp.reward + random.uniform(-0.1, 0.1, len(mdp.reward)))
     least, most = mdp.return_range
     assume(most - least > 1e-3)
-    lattice = RealLattice(mdp, 0.3) if real else WholeLattice(mdp, 0.25)
-    plan = mk.solve(mdp, 3, solver=mk.Certified(tol=0.3 * (most - least)))
+    lattice = RealLattice(mdp, 0.3, 0.125, abandon) if real else WholeLattice(mdp, 0.25, 0.125, abandon)
+    plan = mk.solve(mdp, 3, cost=0.125, abandon=abandon, solver=mk.Certified(tol=0.3 * (most - least)))
     curve = plan.curves[1]
-    m = float(np.clip(least + share * (most - least), max(curve.floor, least), most))
+    m = float(np.clip(least + share * (most - least), min(max(curve.floor, least), most), most))
     cores, gpu = Cores(math.inf), Gpu(device)
     tasks = [Task(curve, (m,)), Task(identity(least, most), (0.0,), shifts=(-3, 4))]
     if not real:
@@ -77,14 +83,16 @@ def used(layout) -> list[int]:
 
 
 @pytest.mark.parametrize("real", [False, True])
-def test_a_plan_is_that_of_the_cores(device, real, monkeypatch):
+@pytest.mark.parametrize("paid", [{}, {"cost": 0.1}, {"cost": 0.1, "abandon": True}])
+def test_a_plan_is_that_of_the_cores(device, real, paid, monkeypatch):
     """The same interval, and a policy that earns it, in fractions."""
     mdp = mk.instances.random_sparse(6, 2, 3, rewards=None if real else range(4), rng=1)
+    mdp = mdp.with_costs(np.linspace(0, 0.2, len(mdp.cost)) if paid else 0)
     monkeypatch.setattr("maxatk.planning.gpu.Cuda", lambda: device)
-    cpu, gpu = (mk.solve(mdp, 3, solver=mk.Certified(tol=0.01, device=where)) for where in ("cpu", "gpu"))
+    cpu, gpu = (mk.solve(mdp, 3, solver=mk.Certified(tol=0.01, device=where), **paid) for where in ("cpu", "gpu"))
     assert gpu.status == cpu.status
-    assert (gpu.lower, gpu.upper) == (cpu.lower, cpu.upper)
-    assert policy_value(mdp, gpu.policy, 3) >= gpu.lower
+    assert (gpu.lower, gpu.upper, gpu.stop_at) == (cpu.lower, cpu.upper, cpu.stop_at)
+    assert earned(mdp, gpu.policy, 3, cost=paid.get("cost", 0)).net >= gpu.lower
     assert gpu.curve(0, -math.inf)[0] >= gpu.lower
     simulated = mk.simulate(mdp, gpu.policy, trials=2000, rng=0)
     assert simulated.interval(0.9999)[0] <= gpu.upper

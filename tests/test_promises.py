@@ -26,9 +26,9 @@ BRANCHES = {  # settings that lead small problems where only large ones come oth
     "coarse": {"maxatk.planning.certified.COARSE_POINTS": 5},
     "no common step": {"maxatk.planning.certified.common_step": lambda mdp: None},
     "refined to a common step": {"maxatk.planning.certified.EXACT_POINTS": 1},
-    "no table": {"maxatk.planning.certified.TABLE_POINTS": 1},
+    "no table": {"maxatk.planning.curve_maker.TABLE_POINTS": 1},
     "no table, knots": {
-        "maxatk.planning.certified.TABLE_POINTS": 1,
+        "maxatk.planning.curve_maker.TABLE_POINTS": 1,
         "maxatk.planning.slice_policy.SMALL_SLICE": -1,
     },
 }

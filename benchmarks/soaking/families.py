@@ -188,13 +188,44 @@ def fractions(random: Random) -> Problem:
     return _problem(random, lambda r: [_tenths, _fraction, _real][int(r.integers(3))](r), chance=chance, horizon=2, k=3)
 
 
+def _priced(random: Random, problem: Problem) -> Problem:
+    """The problem with costs, of rows or of rollouts or both; they may be tiny, or more than anything is worth."""
+    size = float(10 ** random.uniform(-2, 1))
+    amounts: list[Number] = [0, size, Fraction(size).limit_denominator(10), float(random.exponential(size))]
+    pairs = {(s, a) for table in problem.steps for s, actions in table.items() for a in actions}
+    costs = {pair: amounts[int(random.integers(4))] for pair in sorted(pairs)} if random.random() < 0.7 else {}
+    hands: list[Number] = [-math.inf, -math.inf, 0, float(random.normal(0, 5)), int(random.integers(-9, 9))]
+    return replace(
+        problem,
+        costs=costs,
+        price=amounts[int(random.integers(4))],
+        abandon=bool(random.random() < 0.5),
+        incumbent=hands[int(random.integers(5))],
+    )
+
+
+def costs(random: Random) -> Problem:
+    """What rows and rollouts cost, on lattices of returns."""
+    return _priced(random, _problem(random, [_whole, _tenths][int(random.integers(2))], starts=random.random() < 0.5))
+
+
+def costs_of_real(random: Random) -> Problem:
+    """The same off lattices."""
+    return _priced(random, _problem(random, _real, starts=random.random() < 0.5, horizon=2, k=4))
+
+
 FAMILIES = (
     *(lattice, real, heavy, scales, large_integers, per_step, early_ends, starts),
-    *(incumbents, many_rollouts, one_return, fractions),
+    *(incumbents, many_rollouts, one_return, fractions, costs, costs_of_real),
 )
 
 
+def family_of(seed: int) -> Callable[[Random], Problem]:
+    """The family of a seed: they take turns."""
+    return FAMILIES[seed % len(FAMILIES)]
+
+
 def draw(seed: int) -> Problem:
-    """The problem of a seed: families take turns."""
-    family = FAMILIES[seed % len(FAMILIES)]
+    """The problem of a seed."""
+    family = family_of(seed)
     return replace(family(np.random.default_rng(seed)), family=family.__name__)

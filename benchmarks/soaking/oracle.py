@@ -6,13 +6,16 @@ those of each rollout are rounded to hundreds of bits, once down and once up: th
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 Number = int | float | Fraction
 BITS = 200  # to which values are rounded, relative to the largest return, where they are longer
+
+
+GIVE_UP = -1  # in place of an action
 
 
 class TooLargeError(Exception):
@@ -29,6 +32,18 @@ class Problem:
     k: int
     incumbent: Number
     family: str = ""
+    costs: dict[tuple[int, int], Number] = field(default_factory=dict)  # of an action in a state, at any step
+    price: Number = 0  # of a rollout
+    abandon: bool = False  # whether a rollout may be given up
+
+    @property
+    def priced(self) -> bool:
+        """Whether anything costs anything."""
+        return self.price > 0 or any(self.costs.values())
+
+    def cost(self, s: int, a: int) -> Fraction:
+        """What an action costs."""
+        return Fraction(self.costs.get((s, a), 0))
 
     def row(self, h: int, s: int, a: int) -> list[tuple[Fraction, int | None, Fraction]]:
         """The outcomes of an action: probabilities divided by their exact sum, None where the rollout ends."""
@@ -62,9 +77,12 @@ class Problem:
         """The problem as a user would write it."""
         table: Any = self.steps if len(self.steps) > 1 else self.steps[0]
         incumbent = "-math.inf" if self.incumbent == -math.inf else repr(self.incumbent)
+        costs: dict[int, dict[int, Number]] = {}
+        for (s, a), cost in self.costs.items():
+            costs.setdefault(s, {})[a] = cost
         return (
-            f"mdp = mk.MDP.from_table({table!r}, horizon={self.horizon}, start={self.start!r}); "
-            f"k, incumbent = {self.k}, {incumbent}"
+            f"mdp = mk.MDP.from_table({table!r}, horizon={self.horizon}, start={self.start!r}, cost={costs!r}); "
+            f"k, incumbent, cost, abandon = {self.k}, {incumbent}, {self.price!r}, {self.abandon}"
         )
 
 
@@ -112,7 +130,10 @@ class Truth:
         return {b: Fraction(b) if b != -math.inf else Fraction(-(10**400)) for b in bests}
 
     def _before(self, after: dict[Number, Fraction], up: bool, exact: bool) -> dict[Number, Fraction]:
-        return {m: self._rounded(self._slice(m, after), up, exact) for m in after}
+        def better(m: Number, made: Fraction) -> Fraction:
+            return max(made, Fraction(m)) if self.problem.priced and m != -math.inf else made  # or else stop
+
+        return {m: better(m, self._rounded(self._slice(m, after), up, exact)) for m in after}
 
     def _rounded(self, value: Fraction, up: bool, exact: bool) -> Fraction:
         if exact and value.denominator.bit_length() <= 4 * BITS:
@@ -130,16 +151,19 @@ class Truth:
 
         def value(h: int, s: int, g: Fraction) -> Fraction:
             if (h, s, g) not in known:
-                known[h, s, g] = max(
-                    sum((p * follows(h, t, g + r) for p, t, r in self.problem.row(h, s, a)), Fraction(0))
+                worth = [
+                    sum((p * follows(h, t, g + r) for p, t, r in self.problem.row(h, s, a)), -self.problem.cost(s, a))
                     for a in self.problem.actions(h, s)
-                )
+                ]
+                if self.problem.abandon:
+                    worth.append(after[m])
+                known[h, s, g] = max(worth)
             return known[h, s, g]
 
         def follows(h: int, t: int | None, g: Fraction) -> Fraction:
             return after[max(m, g)] if t is None or h + 1 == self.problem.horizon else value(h + 1, t, g)
 
-        return sum((p * value(0, s, Fraction(0)) for p, s in self.problem.resets), Fraction(0))
+        return sum((p * value(0, s, Fraction(0)) for p, s in self.problem.resets), -Fraction(self.problem.price))
 
     @cached_property
     def returns(self) -> set[Fraction]:
@@ -164,16 +188,32 @@ class Truth:
     # Policies: functions of (rollout, step, state, best, so_far).
 
     def earned(self, choose: Callable[..., int], i: int, m: Number) -> Fraction:
-        """What a policy earns from rollout ``i`` on with ``m`` in hand, exactly."""
-        return sum((p * Fraction(best) for best, p in self.law(choose, i, m).items()), Fraction(0))
+        """What a policy earns from rollout ``i`` on with ``m`` in hand, less what it pays, exactly."""
+        law, paid, _ = self.followed(choose, i, m)
+        return sum((p * Fraction(best) for best, p in law.items()), -paid)
 
     def law(self, choose: Callable[..., int], i: int, m: Number) -> dict[Number, Fraction]:
         """The law of the final best return."""
+        return self.followed(choose, i, m)[0]
+
+    def followed(
+        self, choose: Callable[..., int], i: int, m: Number
+    ) -> tuple[dict[Number, Fraction], Fraction, Fraction]:
+        """The law of the final best return, and on average what is paid and the number of rollouts.
+
+        ``choose`` may be a method of a policy, which then is asked when to stop, too.
+        """
         bests: dict[Number, Fraction] = {_number(m): Fraction(1)}
+        policy = getattr(choose, "__self__", None)
+        paid = tries = Fraction(0)
         asked = 0
-        for rollout in range(i, self.problem.k):
+        for rollout in range(i, getattr(policy, "k", self.problem.k)):
             ended: dict[Number, Fraction] = {}
             for best, chance in bests.items():
+                if policy is not None and policy.stops(rollout=rollout, best=best):
+                    ended[best] = ended.get(best, Fraction(0)) + chance
+                    continue
+                tries, paid = tries + chance, paid + chance * Fraction(self.problem.price)
                 present = {(s, Fraction(0)): p * chance for p, s in self.problem.resets}
                 for h in range(self.problem.horizon):
                     following: dict[tuple[int, Fraction], Fraction] = {}
@@ -182,6 +222,10 @@ class Truth:
                         if asked > 20_000:
                             raise TooLargeError
                         action = choose(rollout=rollout, step=h, state=s, best=best, so_far=g)
+                        if action == GIVE_UP:
+                            ended[best] = ended.get(best, Fraction(0)) + q
+                            continue
+                        paid += q * self.problem.cost(s, action)
                         for p, t, r in self.problem.row(h, s, action):
                             if t is None or h + 1 == self.problem.horizon:
                                 ended[max(best, g + r)] = ended.get(max(best, g + r), Fraction(0)) + q * p
@@ -189,7 +233,7 @@ class Truth:
                                 following[t, g + r] = following.get((t, g + r), Fraction(0)) + q * p
                     present = following
             bests = ended
-        return bests
+        return bests, paid, tries
 
 
 def _number(m: Number) -> Number:

@@ -8,6 +8,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from importlib import import_module
@@ -25,7 +26,7 @@ BRANCHES: dict[str, tuple[Any, ...]] = {  # settings that lead small problems wh
     "planning.slice_policy.SMALL_SLICE": (2**23, -1),
     "planning.certified.COARSE_POINTS": (128, 5, 17),
     "planning.certified.EXACT_POINTS": (50_000, 50_000, 1),
-    "planning.certified.TABLE_POINTS": (2**22, 1, 30),
+    "planning.curve_maker.TABLE_POINTS": (2**22, 1, 30),
     "evaluation.evaluate.MOST_OUTCOMES": (100_000, -1),
     "evaluation.evaluate.FEW_OUTCOMES": (3_000, -1, -1),
 }
@@ -42,7 +43,11 @@ class Case:
         self.problem, self.truth = problem, Truth(problem)
         self.random = np.random.default_rng([seed, 1])
         table: Any = problem.steps if len(problem.steps) > 1 else problem.steps[0]
-        self.mdp = mk.MDP.from_table(table, horizon=problem.horizon, start=problem.start)
+        costs: dict[int, dict[int, Number]] = {}
+        for (s, a), cost in problem.costs.items():
+            costs.setdefault(s, {})[a] = cost
+        self.mdp = mk.MDP.from_table(table, horizon=problem.horizon, start=problem.start, cost=costs)
+        self.pay: dict[str, Any] = {"cost": problem.price, "abandon": problem.abandon} if problem.priced else {}
         self.incumbent = problem.incumbent
         least, most = self.mdp.return_range
         share = [None, 1e-6, 1e-2, 0.3][int(self.random.integers(4))]
@@ -52,7 +57,9 @@ class Case:
         """A plan, in ten seconds at most."""
         progress = options.pop("progress", False)
         solver = mk.Certified(**{"tol": self.tol, "time_limit": 10, **options})
-        return mk.solve(self.mdp, self.problem.k, solver=solver, best_so_far=self.incumbent, progress=progress)
+        return mk.solve(
+            self.mdp, self.problem.k, solver=solver, best_so_far=self.incumbent, progress=progress, **self.pay
+        )
 
     @cached_property
     def plan(self) -> Any:
@@ -186,11 +193,15 @@ def evaluated(case: Case) -> None:
     found: Any
     for name, chosen in _policies(case).items():
         try:
-            found = mk.evaluate(case.mdp, chosen, max_atoms=[100_000, 20][int(case.random.integers(2))])
+            atoms = [100_000, 20][int(case.random.integers(2))]
+            found = mk.evaluate(case.mdp, chosen, cost=case.problem.price, max_atoms=atoms)
         except mk.TooLargeError:
             continue
-        law = case.truth.law(chosen.action, 0, case.incumbent)
-        earned = sum((p * Fraction(best) for best, p in law.items()), Fraction(0))
+        law, paid, tries = case.truth.followed(chosen.action, 0, case.incumbent)
+        earned = sum((p * Fraction(best) for best, p in law.items()), -paid)
+        for part, true in ((found.best, earned + paid), (found.cost, paid), (found.tries, tries)):
+            if part.exact != true and not (part.exact is None and Fraction(part.lower) <= true <= Fraction(part.upper)):
+                raise BrokenError(f"evaluate({name}): {float(true)!r} is not in {part}")
         exact = found.exact is not None
         if (exact and found.exact != earned) or not (exact or Fraction(found.lower) <= earned <= Fraction(found.upper)):
             raise BrokenError(f"evaluate({name}): {float(earned)!r} is not in [{found.lower!r}, {found.upper!r}]")
@@ -227,7 +238,7 @@ def simulated(case: Case) -> None:
     if runs is None:
         return
     possible = np.array(sorted(float(r) for r in case.truth.returns))
-    off = np.abs(runs.returns[..., None] - possible).min(axis=-1).max()
+    off = np.abs(runs.returns[np.isfinite(runs.returns)][:, None] - possible).min(axis=-1).max(initial=0.0)
     if off > 1e-15 * case.problem.horizon * np.abs(case.mdp.reward).max():
         raise BrokenError(f"a simulated return is {off!r} away from all that are possible")
 
@@ -243,7 +254,7 @@ def acts_anywhere(case: Case) -> None:
             action = case.plan.policy.action(rollout=i, step=h, state=s, best=best, so_far=so_far)
         except mk.TooLargeError:
             continue
-        if action not in case.mdp.actions(h, s):
+        if action not in case.mdp.actions(h, s) and not (case.problem.abandon and action == mk.ABANDON):
             raise BrokenError(f"action({best!r}, {so_far!r}) is {action}, which is not offered")
 
 
@@ -251,7 +262,8 @@ def compared(case: Case) -> None:
     """Every row's policy earns its lower bound; no row contradicts the optimum, nor a row of a smaller class."""
     if case.problem.k > 4:
         return
-    found = mk.compare(case.mdp, case.problem.k, solver=mk.Certified(time_limit=4), best_so_far=case.incumbent)
+    solver = mk.Certified(time_limit=4)
+    found = mk.compare(case.mdp, case.problem.k, solver=solver, best_so_far=case.incumbent, **case.pay)
     low, high = case.truth.value(0, case.incumbent)
     for row in found:
         lower = Fraction(row.lower) if row.exact is None else row.exact
@@ -265,6 +277,8 @@ def compared(case: Case) -> None:
     if Fraction(found["adaptive"].upper) < low:
         raise BrokenError("compare: the adaptive row misses the optimum")
     best = {row.name: row for row in found}
+    if case.problem.priced:
+        return
     for small, large in (
         ("mean-optimal, repeated", "one policy, sampled k times"),
         ("Markov, per rollout", "without M"),
@@ -278,7 +292,13 @@ def compared(case: Case) -> None:
 def learned(case: Case) -> bool | None:
     """Learning at delta 0.5: whether what was certified is true, which it must be half of the time."""
     rewards = case.mdp.reward
-    if case.problem.k > 2 or case.incumbent != -math.inf or np.ptp(rewards) == 0 or abs(rewards).max() > 1e6:
+    if (
+        case.problem.priced
+        or case.problem.k > 2
+        or case.incumbent != -math.inf
+        or np.ptp(rewards) == 0
+        or abs(rewards).max() > 1e6
+    ):
         return None
     least, most = case.mdp.return_range
     model = mk.TabularModel(case.mdp)
@@ -302,7 +322,27 @@ def _follow(case: Case) -> None:
         raise TooLargeError
 
 
-ALWAYS = (interval, policy, lines)
+def stops(case: Case) -> None:
+    """The plan stops from one best return on, before every try: where one more, as the last, is not worth its cost."""
+    if not case.problem.priced:
+        return
+    last = replace(case.problem, k=1, incumbent=-math.inf)
+    for _ in range(4):
+        m, i = case.some_return(), int(case.random.integers(case.problem.k))
+        if m == -math.inf:
+            continue
+        stopped = case.plan.policy.stops(rollout=i, best=m)
+        if stopped != (m >= case.plan.stop_at):
+            raise BrokenError(f"stops({i}, {m!r}) is {stopped}, stop_at {case.plan.stop_at!r}")
+        low, high = Truth(last).value(0, m)
+        gain = max(abs(case.plan.gap), 1e-9 * (1 + abs(case.plan.upper)))
+        if not stopped and high <= Fraction(m) and case.plan.stop_at - float(m) > gain:
+            raise BrokenError(f"does not stop with {m!r}, but one more try is not worth it")
+        if stopped and low - Fraction(m) > Fraction(gain):
+            raise BrokenError(f"stops with {m!r}, but one more try is worth {float(low)!r}")
+
+
+ALWAYS = (interval, policy, lines, stops)
 SOMETIMES = (saved, threads, stopped, evaluated, simulated, acts_anywhere, compared, learned)
 
 

@@ -37,6 +37,7 @@ from .planning import Status as Status
 from .planning import load_plan as load_plan
 from .planning import solve as solve
 from .planning import solve_many as solve_many
+from .policies import ABANDON as ABANDON
 from .policies import AdaptivePolicy as AdaptivePolicy
 from .policies import CompressedPolicy as CompressedPolicy
 from .policies import History as History

@@ -20,7 +20,7 @@ import maxatk as mk
 from maxatk.attempts.study.command import attempts
 from maxatk.base import archive, checks, stopping
 from maxatk.base.stopping import Reason, StoppedError
-from maxatk.comparison.compare import Row
+from maxatk.comparison.rows import Row
 from maxatk.planning import CertifiedPlan
 from maxatk.problem import find as problems
 from maxatk.show import report
@@ -173,6 +173,10 @@ _planned = _options(
         help="Seconds for all that the command does; then what is known.",
     ),
     click.option("--best-so-far", type=float, default=-math.inf, metavar="M", help="A return that is in hand already."),
+    click.option(
+        "--cost", type=float, default=0.0, metavar="C", help="What each rollout costs; the plan then may stop."
+    ),
+    click.option("--abandon", is_flag=True, help="A rollout may be given up at any step; for use with costs."),
     click.option("--save", type=Path, metavar="PLAN", help="Write the plan and its problem to a file."),
 )
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -198,6 +202,7 @@ def commands(ctx: click.Context) -> None:
         "solve",
         "solve windy_cliff -k 20 --tol 1e-6 --explain",
         "solve figure1 -k 2 --exact",
+        "solve windy_cliff -k 20 --cost 0.5",
         "solve FrozenLake-v1 --horizon 30 --set is_slippery=false --save lake.plan",
     )
 )
@@ -214,8 +219,8 @@ def commands(ctx: click.Context) -> None:
 @_json
 def solve(
     problem: str | None, settings: dict[str, Any], k: int, tol: float | None,
-    time_limit: float | None, best_so_far: float, save: Path | None, page: Path | None, exact: bool,
-    compare: bool | None, explain: bool | None, as_json: bool,
+    time_limit: float | None, best_so_far: float, cost: float, abandon: bool, save: Path | None,
+    page: Path | None, exact: bool, compare: bool | None, explain: bool | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Plan for the best of K rollouts, to a certified interval.
 
@@ -239,13 +244,13 @@ def solve(
                 option = "compare" if compare else "explain"
                 raise click.UsageError(f"--{option} is for the certified planner, not --exact")
             mdp = mk.find_problem(title, **settings)
-            found = mk.solve(mdp, k, solver=mk.Exact(), best_so_far=best_so_far)
+            found = mk.solve(mdp, k, solver=mk.Exact(), best_so_far=best_so_far, cost=cost, abandon=abandon)
             _show(as_json, lambda: report.plan_data(found), lambda: report.exact_plan(found, title))
             if page is not None:
                 found.page(page, title=title, comparison=on_page, progress=not as_json)
             return 0
         with stopping.half() if compare or explain or page else nullcontext():
-            plan = _plan(title, settings, k, tol, best_so_far, save, as_json)
+            plan = _plan(title, settings, k, tol, (best_so_far, cost, abandon), save, as_json)
         data = report.plan_data(plan) if as_json else {}
         if not as_json:
             _Console().print(report.certified_plan(plan, title))
@@ -271,7 +276,7 @@ def solve(
 @_json
 def compare(
     problem: str | None, settings: dict[str, Any], k: int, tol: float | None,
-    time_limit: float | None, best_so_far: float, save: Path | None, as_json: bool,
+    time_limit: float | None, best_so_far: float, cost: float, abandon: bool, save: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Compare classes of policies.
 
@@ -280,7 +285,7 @@ def compare(
     title = DEFAULT if problem is None else problem
     with stopping.scope(time_limit):
         with stopping.half():
-            plan = _plan(title, settings, k, tol, best_so_far, save, as_json)
+            plan = _plan(title, settings, k, tol, (best_so_far, cost, abandon), save, as_json)
         found = _compared(plan, as_json, title)
         if as_json:
             print(json.dumps({**report.plan_data(plan), "comparison": report.comparison_data(found)}))
@@ -402,12 +407,15 @@ def instances(as_json: bool) -> int:
 
 
 def _plan(
-    title: str, settings: dict[str, Any], k: int, tol: float | None, best_so_far: float, save: Path | None, quiet: bool
+    title: str, settings: dict[str, Any], k: int, tol: float | None, objective: tuple[float, float, bool],
+    save: Path | None, quiet: bool,
 ) -> CertifiedPlan:  # fmt: skip
     """A plan, saved where it is to be."""
     _check_outputs(title, save=save)
     mdp = mk.find_problem(title, **settings)
-    plan = mk.solve(mdp, k, solver=mk.Certified(tol=tol), best_so_far=best_so_far, progress=not quiet)
+    best_so_far, cost, abandon = objective
+    solver = mk.Certified(tol=tol)
+    plan = mk.solve(mdp, k, solver=solver, best_so_far=best_so_far, cost=cost, abandon=abandon, progress=not quiet)
     if save is not None:
         plan.save(save, with_problem=True)
     return plan

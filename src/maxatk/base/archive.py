@@ -140,7 +140,7 @@ def checksum(members: Mapping[str, Any]) -> str:
 class Archive:
     """An open archive."""
 
-    def __init__(self, archive: zipfile.ZipFile, size: int, kind: str, version: int) -> None:
+    def __init__(self, archive: zipfile.ZipFile, size: int, kind: str, versions: tuple[int, ...]) -> None:
         self._archive = archive
         # Stored members that fit in the file together cannot swell when read.
         self._members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
@@ -154,8 +154,9 @@ class Archive:
         header = json.loads(self.text("header"))
         if not is_dict(header) or header.get("format") != f"maxatk {kind}":
             raise InputError(f"its header is not that of a maxatk {kind}")
-        if header.get("version") != version:
-            raise InputError(f"it has format version {shown(header.get('version'))}, and this maxatk reads {version}")
+        if header.get("version") not in versions:
+            known = " and ".join(map(str, versions))
+            raise InputError(f"it has format version {shown(header.get('version'))}, and this maxatk reads {known}")
         self.header: dict[str, Any] = dict(header)
         self._arrays |= {name: self._read(name) for name in self._members}
         said = self._arrays.pop("checksum", np.zeros(0, np.uint8))
@@ -194,15 +195,16 @@ class Archive:
         return np.frombuffer(data, dtype)
 
 
-def read(path: str | os.PathLike[str], kind: str, version: int, reader: Callable[[Archive], T]) -> T:
+def read(path: str | os.PathLike[str], kind: str, version: int | tuple[int, ...], reader: Callable[[Archive], T]) -> T:
     """What ``reader`` makes of the file; whatever is wrong with it comes out as one line."""
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"a maxatk {kind} is read from a path, not from {shown(path)}")
+    versions = version if isinstance(version, tuple) else (version,)
     try:
         if not stat.S_ISREG(Path(path).stat().st_mode):
             raise InputError(f"{path}: cannot be read: it is not a file")
         with zipfile.ZipFile(path) as archive:
-            return reader(Archive(archive, Path(path).stat().st_size, kind, version))
+            return reader(Archive(archive, Path(path).stat().st_size, kind, versions))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
     except _UNREADABLE as error:

@@ -34,7 +34,11 @@ class Scale:
         """A return as a whole number, rounded if it is no multiple of the unit; what is in hand by its code."""
         if amount in (self.none, -math.inf):
             return NONE
-        return BEYOND if amount == self.beyond else round(Fraction(amount) / self.unit)
+        return BEYOND if amount == self.beyond else self.multiple(amount)
+
+    def multiple(self, amount: Number) -> int:
+        """A reward as a whole number, rounded if it is no multiple: it has no code, whatever is in hand."""
+        return round(Fraction(amount) / self.unit)
 
     @property
     def power(self) -> int | None:

@@ -17,6 +17,8 @@ from maxatk.base.returns import floats_around
 from maxatk.base.stopping import Reason, StoppedError
 from maxatk.base.types import Number
 from maxatk.comparison.enumeration import Option, best_by_best, best_selection, options
+from maxatk.comparison.priced import MEAN_FIXED, PricedClasses
+from maxatk.comparison.rows import Row
 from maxatk.comparison.search import Candidate, Search
 from maxatk.evaluation.evaluate import Evaluation, evaluate
 from maxatk.planning.certified import Certified
@@ -47,19 +49,6 @@ DEPTH = 16  # how far below the mean returns are told apart, in distances from t
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
-    """A class of policies: ``lower <= the best that it can do <= upper``, and a policy of it that earns ``lower``."""
-
-    name: str  # of the class
-    lower: float  # what the policy earns at least
-    upper: float  # what no policy of the class exceeds
-    exact: Fraction | None = field(repr=False)  # the best that the class can do, where it is known exactly
-    how: str  # how it was obtained
-    policy: Policy = field(repr=False)  # of the class; it earns ``lower``
-    evaluation: Evaluation | None = field(repr=False)  # of the policy; None where that says nothing
-
-
-@dataclass(frozen=True, eq=False)
 class Comparison:
     """Classes of policies side by side, from the smallest to the largest; ``str()`` of it is a table."""
 
@@ -82,8 +71,9 @@ class Comparison:
 
         None where there is no gain to speak of.
         """
-        base = self[MEAN].upper
-        if self.plan.lower - base <= self.plan.gap + self[MEAN].upper - self[MEAN].lower:
+        first = self.rows[0]
+        base = first.evaluation.upper if first.name == MEAN_FIXED and first.evaluation else first.upper
+        if self.plan.lower - base <= self.plan.gap + base - first.lower:
             return None
         return 1.0 if row.name == ADAPTIVE else min(max((row.lower - base) / (self.plan.upper - base), 0.0), 1.0)
 
@@ -108,6 +98,8 @@ def compare(
     *,
     solver: Certified | None = None,
     best_so_far: Number = -math.inf,
+    cost: Number = 0,
+    abandon: bool = False,
     plan: CertifiedPlan | None = None,
     beside: Mapping[str, Policy] | None = None,
     progress: bool | Callable[[Row], None] = False,
@@ -116,6 +108,11 @@ def compare(
 
     The classes: the policy that maximises the mean of one rollout, repeated; the best single policy, sampled ``k``
     times; the best Markov policy for each rollout; the best without M; the best without G; the adaptive optimum.
+
+    Where rollouts cost something the classes are others: the policy that maximises the mean less costs, made a number
+    of times fixed beforehand; any one policy, made a fixed number of times; one policy, repeated until enough is in
+    hand; and the adaptive optimum. All but the last are the best that were found among the policies of the last rollout
+    for some best returns; ``row.evaluation`` says what they earn, cost, and how many tries they make.
 
     On small problems classes are enumerated, in fractions. On larger ones the third to fifth rows are the best policies
     that coordinate ascent found, and say so; their upper bounds hold all the same, as do all lower ones.
@@ -126,7 +123,9 @@ def compare(
         solver: how the adaptive optimum is planned; ``Certified()`` by default. Its tolerance counts for the second
             row, too; its time limit for the whole comparison, of which planning takes half at most.
         best_so_far: a return that is already in hand.
-        plan: the adaptive optimum, if it is planned already, in place of the two before.
+        cost: what each rollout costs beside its rows.
+        abandon: whether a rollout may be given up at any step.
+        plan: the adaptive optimum, if it is planned already, in place of the four before.
         beside: policies of your own by name, such as a network's: each has a row, after those of the classes.
         progress: a function that is given each row as it comes, or True for lines on standard error.
 
@@ -146,8 +145,8 @@ def compare(
     if plan is not None:
         if not isinstance(plan, CertifiedPlan):
             raise InputError(f"plan must be a plan of mk.Certified, not {shown(plan)}")
-        if solver is not None or best_so_far != -math.inf:
-            raise InputError("compare: a plan has its own solver and best_so_far, so neither can be given with it")
+        if solver is not None or best_so_far != -math.inf or cost != 0 or abandon:
+            raise InputError("compare: a plan has its own solver, best_so_far and costs, so none can be given with it")
         if plan.mdp != mdp or plan.k != checks.integer(k, "k", least=1):
             raise InputError(f"compare: the plan is for another problem or another k, {plan.k}")
     if checks.rollouts(k) > MOST_ROLLOUTS:
@@ -160,12 +159,14 @@ def compare(
     ):
         if plan is None:
             with stopping.half():
-                plan = solve(mdp, k, solver=solver or Certified(), best_so_far=best_so_far)
-        for row in _Classes(plan).rows():
+                solver = solver or Certified()
+                plan = solve(mdp, k, solver=solver, best_so_far=best_so_far, cost=cost, abandon=abandon)
+        classes = PricedClasses(plan) if plan.objective.stops(mdp) else _Classes(plan)
+        for row in classes.rows():
             rows.append(row)
             if report:
                 report(row)
-        rows += _own_rows(mdp, plan.k, beside or {}, [row.name for row in rows])
+        rows += _own_rows(plan, beside or {}, [row.name for row in rows])
         return Comparison(mdp, plan, tuple(rows), scope.reason)
 
 
@@ -314,12 +315,12 @@ class _Classes:
             return None
 
 
-def _own_rows(mdp: MDP, k: int, policies: Mapping[str, Policy], taken: list[str]) -> Iterator[Row]:
+def _own_rows(plan: CertifiedPlan, policies: Mapping[str, Policy], taken: list[str]) -> Iterator[Row]:
     """Rows of a caller's policies: what each earns, and nothing about a class."""
     for name, policy in policies.items():
         if name in taken:
             raise InputError(f"beside: the name {name} is that of a class")
-        earned = evaluate(mdp, policy, k)
+        earned = evaluate(plan.mdp, policy, plan.k, cost=plan.objective.cost)
         yield Row(name, *_bounds(earned), earned.exact, "your own", policy, earned)
 
 

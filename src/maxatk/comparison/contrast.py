@@ -9,6 +9,7 @@ import numpy as np
 from maxatk.base.checks import name_of, shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats
+from maxatk.evaluation.law import Law
 from maxatk.evaluation.typical import best_after, single_rollout
 from maxatk.planning.plan import Plan
 from maxatk.problem.mdp import MDP
@@ -38,6 +39,8 @@ class Try:
     low: float  # which its return falls short of one time in ten
     high: float  # which its return exceeds one time in ten
     visits: Floats = field(repr=False)  # [S, A] how often each action is taken, where it can still matter
+    given_up: float = 0.0  # the probability that it is given up; the numbers above are of what is not
+    stops: bool = False  # whether the policy stops instead of making it
 
     def differences(self, other: "Try") -> list[Difference]:
         """Where ``other`` mostly acts differently from this try, the states that both visit most first."""
@@ -68,6 +71,8 @@ class Contrast:
         told = [self._sentence(self.first)]
         for other in self.last:
             told.append(self._sentence(other))
+            if other.stops:
+                continue
             differences = self.first.differences(other)
             if not differences:
                 told.append(f"  {self._alike(other)}")
@@ -100,11 +105,14 @@ class Contrast:
         nothing = 1e-9 * (most - least)  # what no reward amounts to
         mean, low, high = (f"{x if abs(x) > nothing else 0:.4g}" for x in (one.mean, one.low, one.high))
         hand, beats = "nothing", ""
+        if one.stops:
+            return f"Before try {one.rollout + 1} of {self.k} with {one.best:.4g} in hand, the policy stops."
         if one.best > -math.inf:
             hand, beats = f"{one.best:.4g}", f"beats that in {100 * one.beats:.3g} % of all cases; it "
         return (
             f"On try {one.rollout + 1} of {self.k} with {hand} in hand, the policy {beats}returns {mean} on average, "
             f"and {low} to {high} in four cases of five."
+            + (f" It is given up in {100 * one.given_up:.3g} % of all cases." if one.given_up > 1e-9 else "")
         )
 
     def __str__(self) -> str:
@@ -115,7 +123,8 @@ def contrast(plan: Plan) -> Contrast:
     """What the plan's policy does differently on the last try from what it does on the first.
 
     Of the last try there are two versions: with the median of what is in hand by then, and with what there was at first
-    (nothing, or the incumbent). Returns are those of the try itself, whatever is in hand.
+    (nothing, or the incumbent). Returns are those of the try itself, whatever is in hand. Where tries cost something
+    the policy may stop before them, or give them up.
 
     >>> import maxatk as mk
     >>> print(mk.contrast(mk.solve(mk.instances.figure1(gamma=0.25), k=2)))
@@ -139,10 +148,19 @@ in four cases of five.
 
 
 def _try(plan: Plan, rollout: int, best: float) -> Try:
+    if plan.policy.stops(rollout=rollout, best=best):
+        nothing = np.zeros((plan.mdp.n_states, plan.mdp.n_actions))
+        return Try(rollout, best, 0.0, math.nan, math.nan, math.nan, nothing, stops=True)
     law, visits = single_rollout(plan.mdp, plan.policy, rollout, best, worth_counting=best)
+    given_up = law.cdf(-math.inf)
+    if given_up > 0:
+        if given_up > 1 - 1e-9:
+            return Try(rollout, best, 0.0, best, best, best, visits, given_up=1.0)
+        law = Law(law.values[1:], law.probs[1:] / (1 - given_up))
     least, most = plan.mdp.return_range
     beats = 1 - law.cdf(best + 1e-9 * (most - least)) if best > -math.inf else 1.0
-    return Try(rollout, best, beats, law.mean, law.quantile(0.1), law.quantile(0.9), visits)
+    beats *= 1 - given_up
+    return Try(rollout, best, beats, law.mean, law.quantile(0.1), law.quantile(0.9), visits, given_up)
 
 
 def _state(mdp: MDP, state: int) -> str:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maxatk.base.types import Floats, Number
-from maxatk.evaluation.propagation import ROUNDING, Atoms, Laws, Sieve, Walk, neighbours
+from maxatk.evaluation.propagation import ROUNDING, Atoms, Bill, Laws, Sieve, Walk, neighbours
 from maxatk.evaluation.units import Units
 from maxatk.policies import CompressedPolicy
 from maxatk.problem.mdp import MDP
@@ -33,11 +33,14 @@ class Binned(NamedTuple):
     error: float  # relative, of probabilities
     drift: float  # of the expected best, from rounding in the values
     outcomes: int
+    bill: Bill
 
 
-def binned(mdp: MDP, policy: CompressedPolicy, i: int | None, units: Units, tol: float, max_atoms: int) -> Binned:
+def binned(
+    mdp: MDP, policy: CompressedPolicy, i: int | None, units: Units, tol: float, max_atoms: int, price: float = 0.0
+) -> Binned:
     """The law of the best return, from about so many atoms at a time; with ``i``, of the return of that one rollout."""
-    walks = [InBins(mdp, units, tol, max_atoms, splits) for splits in (False, True)]
+    walks = [InBins(mdp, units, tol, max_atoms, price, splits) for splits in (False, True)]
     bests = [walk.run(policy, i) for walk in walks]
     laws = [
         walk.sieve.law(best.value, best.prob, side) for side, (walk, best) in enumerate(zip(walks, bests, strict=True))
@@ -48,14 +51,15 @@ def binned(mdp: MDP, policy: CompressedPolicy, i: int | None, units: Units, tol:
         max(walk.error for walk in walks),
         max(walk.drift for walk in walks),
         sum(walk.outcomes for walk in walks),
+        walks[0].sieve.bill,
     )
 
 
 class InBins(Walk):
     """Carries atoms forward whose returns lie in bins: merged into their means, or split between the ends."""
 
-    def __init__(self, mdp: MDP, units: Units, tol: float, max_atoms: int, splits: bool) -> None:
-        super().__init__(mdp, units, Sieve(mdp, tol, max_atoms), mdp.reward)
+    def __init__(self, mdp: MDP, units: Units, tol: float, max_atoms: int, price: float, splits: bool) -> None:
+        super().__init__(mdp, units, Sieve(mdp, tol, max_atoms, price=price), mdp.reward)
         least, most = mdp.return_range
         largest = float(np.abs(mdp.reward).max()) * mdp.horizon
         self._splits, self._low = splits, least
@@ -84,7 +88,7 @@ class InBins(Walk):
         for j in range(policy.k) if i is None else [i]:
             if not len(bests.prob):  # nothing is left to follow
                 break
-            bests = self.rollout(policy, j, bests, later=i is None and j + 1 < policy.k)
+            bests = self.rollout(policy, j, bests, later=policy.k - 1 - j if i is None else 0)
         return bests
 
     def merged(self, atoms: Atoms) -> Atoms:

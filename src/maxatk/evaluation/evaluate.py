@@ -1,31 +1,52 @@
 """What a policy earns, without sampling."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.returns import floats_around
-from maxatk.evaluation.in_floats import carry
-from maxatk.evaluation.in_fractions import MOST_HISTORIES, MOST_OUTCOMES, TooManyError, exact_law
+from maxatk.base.types import Number
+from maxatk.evaluation.in_floats import Carried, carry
+from maxatk.evaluation.in_fractions import MOST_HISTORIES, MOST_OUTCOMES, Exactly, TooManyError, exactly
 from maxatk.evaluation.law import ExactLaw, Law, in_floats
 from maxatk.evaluation.propagation import ROUNDING
 from maxatk.policies import HistoryPolicy, Policy, check_policy
 from maxatk.problem.mdp import MDP
+from maxatk.problem.objective import Objective, try_cost
 
 FEW_OUTCOMES = 3_000  # that are followed in fractions even if floats had to leave some out
 
 
+@dataclass(frozen=True)
+class Interval:
+    """A number between two bounds; where it is known exactly both are the float nearest to it."""
+
+    lower: float  # it is at least this
+    upper: float  # and at most this
+    exact: Fraction | None = field(default=None, repr=False)  # the number itself, where it is known
+
+    @property
+    def value(self) -> float:
+        """The middle of the interval."""
+        return (self.lower + self.upper) / 2
+
+    @classmethod
+    def of(cls, exact: Fraction) -> "Interval":
+        """A number that is known."""
+        return cls(float(exact), float(exact), exact)
+
+
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What a policy earns: ``lower <= expected best return <= upper``, and the law of the best return.
+    """What a policy earns: ``lower <= expected best return less costs <= upper``, and the law of the best return.
 
     Where the value is known exactly, ``exact`` is a fraction and both bounds are the float nearest to it.
     """
 
-    lower: float  # the expected best return is at least this
+    lower: float  # the expected best return, less what the rollouts cost, is at least this
     upper: float  # and at most this
     exact: Fraction | None = field(repr=False)  # the value itself, where it is known; may have thousands of digits
     law: Law = field(repr=False)  # of the best return; what was not followed is counted at its least
@@ -33,6 +54,9 @@ class Evaluation:
     error: float  # of the distribution functions of both, from rounding
     shift: float = 0.0  # how far the values of both may be from where they belong
     exact_law: ExactLaw | None = field(default=None, repr=False)  # the law itself, where it is known
+    best: Interval = field(kw_only=True, repr=False)  # the expected best return
+    cost: Interval = field(kw_only=True, repr=False)  # what is paid on average
+    tries: Interval = field(kw_only=True, repr=False)  # how many rollouts are made on average
 
     @property
     def value(self) -> float:
@@ -52,9 +76,17 @@ class Evaluation:
 
 
 def evaluate(
-    mdp: MDP, policy: Policy, k: int | None = None, *, tol: float | None = None, max_atoms: int = 100_000
+    mdp: MDP,
+    policy: Policy,
+    k: int | None = None,
+    *,
+    cost: Number | None = None,
+    tol: float | None = None,
+    max_atoms: int = 100_000,
 ) -> Evaluation:
-    """The expected best return of ``policy`` in ``mdp``, and the law of the best return. Nothing is sampled.
+    """What ``policy`` earns in ``mdp``, the best return less all costs, and the law of the best return.
+
+    Nothing is sampled.
 
     Small problems are evaluated in fractions, larger ones by carrying the distribution of (state, M, G) forward in
     floats: an interval then, true of its floating-point ends. For a plan's own policy it is cut down to the plan's
@@ -64,6 +96,7 @@ def evaluate(
         mdp: the problem, which need not be the one that the policy was made for.
         policy: the policy.
         k: the number of rollouts; it must be the policy's, which it is by default.
+        cost: what each rollout costs beside its rows; by default what the policy was planned for, or nothing.
         tol: how wide the interval may be because unlikely histories are left out; 1e-9 of the range of returns by
             default.
         max_atoms: how many histories (state, M, G) are followed at a time; where there are more the likeliest are,
@@ -80,6 +113,9 @@ def evaluate(
     True
     >>> print(f"{earned.value:.3f}, more than -20 with probability {1 - earned.law.cdf(-20):.2f}")
     -19.672, more than -20 with probability 0.62
+    >>> earned = mk.evaluate(mdp, mk.solve(mdp, k=20, cost=0.5).policy)
+    >>> print(f"{earned.best.value:.2f} for {earned.cost.value:.2f}, in {earned.tries.value:.1f} tries")
+    -15.28 for 1.84, in 3.7 tries
     """
     if not isinstance(mdp, MDP):
         raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
@@ -88,21 +124,25 @@ def evaluate(
         raise InputError(f"{type(policy).__name__} cannot be evaluated without sampling: use mk.simulate")
     asked = None if tol is None else _tolerance(tol)
     checks.integer(max_atoms, "max_atoms", least=1)
+    price = policy.cost if cost is None else try_cost(cost)
+    Objective(policy.k, policy.best_so_far, price).check(mdp)
     with stopping.scope():
-        return _evaluate(mdp, policy, asked, max_atoms)
+        return _evaluate(mdp, policy, price, asked, max_atoms)
 
 
-def _evaluate(mdp: MDP, policy: Policy, tol: float | None, max_atoms: int) -> Evaluation:
+def _evaluate(mdp: MDP, policy: Policy, price: Fraction, tol: float | None, max_atoms: int) -> Evaluation:
     least, most = mdp.return_range
-    if policy.best_so_far >= most:  # nothing can be improved
-        return _exact({policy.best_so_far: Fraction(1)})
+    priced = price > 0 or mdp.has_costs
+    if policy.best_so_far >= most and not priced and not policy.may_stop:  # nothing can be improved
+        return _exact(Exactly({policy.best_so_far: Fraction(1)}, Fraction(policy.k), Fraction(0)), price)
     width = most - max(least, float(policy.best_so_far))
     share = (1e-9 * (most - least) if tol is None else tol) / (policy.k * mdp.horizon)
-    carried = carry(mdp, policy, share, max_atoms) if policy.parts else None
+    carried = carry(mdp, policy, share, max_atoms, float(price)) if policy.parts else None
     few = FEW_OUTCOMES if carried is not None and carried.left_out else MOST_OUTCOMES
     if carried is None or carried.outcomes <= few:
         try:
-            law = exact_law(mdp, policy, 4 * few)  # those that floats left out are followed, too, if they are not many
+            # Those that floats left out are followed, too, if they are not many.
+            known = exactly(mdp, policy, 4 * few, price=price)
         except TooManyError:
             if carried is None:
                 raise TooLargeError(
@@ -110,13 +150,19 @@ def _evaluate(mdp: MDP, policy: Policy, tol: float | None, max_atoms: int) -> Ev
                     "mk.simulate still estimates its value"
                 ) from None
         else:
-            return _exact(law)
+            return _exact(known, price)
     assert carried is not None
-    lower, upper = carried.bounds()
-    known = policy.certificate(mdp)
-    if known is not None:
-        lower, upper = max(lower, known[0]), min(upper, known[1])
-    upper = min(upper, most)  # no return is more, and what is in hand is less
+    best, tries, paid = _parts(carried, policy, price, priced)
+    if policy.best_so_far < most:  # no return is more, and what is in hand is less
+        best = replace(best, upper=min(best.upper, most))
+    lower, upper = best.lower, best.upper
+    if priced:
+        lower, upper = _down(lower - paid.upper), _up(upper - paid.lower)
+    certified = policy.certificate(mdp) if price == policy.cost else None
+    if certified is not None:
+        lower, upper = max(lower, certified[0]), min(upper, certified[1])
+        if not priced:
+            best = Interval(lower, upper)
     if math.isinf(upper - lower):
         raise TooLargeError(
             "the returns that this policy sees have more digits than 64 bits hold, and its histories are too many for "
@@ -127,13 +173,36 @@ def _evaluate(mdp: MDP, policy: Policy, tol: float | None, max_atoms: int) -> Ev
             f"{max_atoms} histories (state, M, G) at a time say nothing of this policy's value; "
             "evaluate(max_atoms=...) allows more, mk.simulate estimates it"
         )
-    return Evaluation(lower, upper, None, carried.laws.low, carried.laws.high, carried.error, carried.shift)
+    return Evaluation(
+        *(lower, upper, None, carried.laws.low, carried.laws.high, carried.error, carried.shift),
+        best=best,
+        cost=paid,
+        tries=tries,
+    )
 
 
-def _exact(law: ExactLaw) -> Evaluation:
-    value = sum((Fraction(best) * p for best, p in law.items()), Fraction(0))
+def _parts(carried: Carried, policy: Policy, price: Fraction, priced: bool) -> tuple[Interval, Interval, Interval]:
+    """What floats say of the best return, of the number of rollouts, and of what they cost."""
+    (fewest, most), (least_rows, most_rows) = carried.paid()
+    k = float(policy.k)
+    tries = Interval(min(max(fewest, 0.0), k), min(most, k)) if policy.may_stop else Interval(k, k, Fraction(policy.k))
+    low, high = floats_around(price)
+    paid = Interval(max(_down(tries.lower * low + least_rows), 0.0), _up(_up(tries.upper * high) + most_rows))
+    return Interval(*carried.bounds()), tries, paid if priced else Interval.of(Fraction(0))
+
+
+def _exact(known: Exactly, price: Fraction) -> Evaluation:
+    law = known.law
+    best = sum((Fraction(best) * p for best, p in law.items()), Fraction(0))
+    paid = known.rows + price * known.tries
     low, high = in_floats(law)
-    return Evaluation(float(value), float(value), value, low, high, len(law) * 2 * ROUNDING, exact_law=law)
+    return Evaluation(
+        *(float(best - paid), float(best - paid), best - paid, low, high, len(law) * 2 * ROUNDING),
+        exact_law=law,
+        best=Interval.of(best),
+        cost=Interval.of(paid),
+        tries=Interval.of(known.tries),
+    )
 
 
 def _down(x: float) -> float:

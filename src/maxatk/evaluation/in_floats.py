@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
+from maxatk.base.errors import InputError
+from maxatk.base.returns import NONE, Amounts
 from maxatk.base.types import Number
 from maxatk.evaluation.bins import binned
 from maxatk.evaluation.law import Law, best_of, in_floats, mixed
-from maxatk.evaluation.propagation import ROUNDING, Laws, Propagation
+from maxatk.evaluation.propagation import ROUNDING, Atoms, Bill, GivesUpError, Laws, Propagation
 from maxatk.evaluation.units import Units
 from maxatk.policies import CompressedPolicy, Lot, Policy
 from maxatk.problem.mdp import MDP
@@ -25,6 +27,7 @@ class Carried:
     shift: float = 0.0  # how far values may be from where they belong
     drift: float = 0.0  # of the expected best, from rounding in the values
     span: float = 0.0  # how far values may be apart whose chances are too small for floats
+    bill: Bill = field(default_factory=Bill)  # what is paid on average
 
     def bounds(self) -> tuple[float, float]:
         """Bounds on the expected best."""
@@ -38,16 +41,34 @@ class Carried:
 
         return low.mean - slack(low), high.mean + slack(high)
 
+    def paid(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Bounds on the expected number of rollouts, and on what their rows cost on average."""
+        tries, rows, more_tries, more_rows = self.bill.amounts
+        error = self.error + (self.bill.sums + 8) * ROUNDING
+        if math.isinf(error):
+            return (0.0, math.inf), (0.0, math.inf)
+        spans = ((tries, more_tries), (rows, more_rows))
+        found = [(x * (1 - error), x * (1 + error) + more * (1 + error)) for x, more in spans]
+        return found[0], found[1]
 
-def carry(mdp: MDP, policy: Policy, tol: float, max_atoms: int) -> Carried:
-    """The law of the best return of a policy that has parts; each step may cost ``tol`` of the width of its value."""
+
+def carry(mdp: MDP, policy: Policy, tol: float, max_atoms: int, price: float = 0.0) -> Carried:
+    """The law of the best return of a policy that has parts; each step may cost ``tol`` of the width of its value.
+
+    ``price`` is what each rollout costs.
+    """
     lots = policy.lots()
-    if lots is None:
-        (part,) = policy.parts
-        return _carry(mdp, part, None, tol, max_atoms)
-    parts = {(id(part), i): part for lot in lots for part, i in lot.parts}
-    returns = {key: _carry(mdp, part, key[1], tol, max_atoms) for key, part in parts.items()}
-    return _independent([(_of_lot(lot, returns), lot.times) for lot in lots], policy.best_so_far)
+    if lots is not None:
+        try:
+            parts = {(id(part), i): part for lot in lots for part, i in lot.parts}
+            returns = {key: _carry(mdp, part, key[1], tol, max_atoms, price) for key, part in parts.items()}
+        except GivesUpError:
+            if len(policy.parts) > 1 or policy.parts[0] is not policy:
+                raise InputError("the parts of a mixed policy must not give rollouts up") from None
+        else:
+            return _independent([(_of_lot(lot, returns), lot.times) for lot in lots], policy.best_so_far)
+    (part,) = policy.parts
+    return _carry(mdp, part, None, tol, max_atoms, price)
 
 
 def _of_lot(lot: Lot, returns: Mapping[tuple[int, int], Carried]) -> Carried:
@@ -56,27 +77,42 @@ def _of_lot(lot: Lot, returns: Mapping[tuple[int, int], Carried]) -> Carried:
     return laws[0] if lot.weights is None else _mixed(laws, [float(w) for w in lot.weights])
 
 
-def _carry(mdp: MDP, policy: CompressedPolicy, i: int | None, tol: float, max_atoms: int) -> Carried:
+def _carry(mdp: MDP, policy: CompressedPolicy, i: int | None, tol: float, max_atoms: int, price: float) -> Carried:
     """The law of the best return; with ``i``, of the return of that one rollout.
 
     Atoms as they are; where they are too many, or have too many digits, in bins, if the policy's memory allows it.
     """
     units = Units.of(mdp, policy)
-    in_bins = units.rounds and units.whole_memory
-    walk = Propagation(mdp, units, tol, max_atoms)
+    # Whether a trial stops depends on the true best return, so that its value is not convex in it.
+    in_bins = units.rounds and units.whole_memory and (i is not None or not policy.may_stop)
+    if policy.may_stop:  # the number of tries is asked for, too: what may change it much is followed
+        least, most = mdp.return_range
+        price = max(price, 1e-3 * (most - least) or 1.0)
+    walk = Propagation(mdp, units, tol, max_atoms, price)
     walk.may_overflow = not in_bins
     bests = walk.first(policy.best_so_far if i is None else -math.inf)
+    over = [bests.at(slice(0, 0))]  # of trials that have stopped
     for j in range(policy.k) if i is None else [i]:
+        if i is None and policy.may_stop:
+            stopped = policy.stopped(j, Amounts(bests.value, units.true))
+            over.append(bests.at(stopped))
+            bests = bests.at(~stopped)
         if not len(bests.prob) or (in_bins and (walk.sieve.overflowed or not units.whole)):
             break
-        bests = walk.rollout(policy, j, bests, later=i is None and j + 1 < policy.k)
+        bests = walk.rollout(policy, j, bests, later=policy.k - 1 - j if i is None else 0)
+        if i is not None and (bests.value == NONE).any():
+            raise GivesUpError
     if in_bins and (walk.sieve.overflowed or not units.whole):
-        bins = binned(mdp, policy, i, units, tol, max_atoms)
-        return Carried(bins.laws, bins.error + _summing(*bins.laws), bins.outcomes, True, bins.shift, bins.drift)
+        bins = binned(mdp, policy, i, units, tol, max_atoms, price)
+        error = bins.error + _summing(*bins.laws)
+        return Carried(bins.laws, error, bins.outcomes, True, bins.shift, bins.drift, bill=bins.bill)
+    bests = Atoms.together([*over, bests])
+    if (bests.value == NONE).any() and i is None and policy.best_so_far == -math.inf:
+        raise InputError("the policy may end with nothing in hand: it gives up every rollout of some trials")
     laws = walk.laws(bests)
     # A policy that was asked at rounded returns may have acted otherwise than it does: nothing is certain then.
     error = walk.error + _summing(*laws) if units.whole else math.inf
-    return Carried(laws, error, walk.outcomes, walk.sieve.left_out or not units.whole)
+    return Carried(laws, error, walk.outcomes, walk.sieve.left_out or not units.whole, bill=walk.sieve.bill)
 
 
 def _mixed(parts: list[Carried], weights: list[float]) -> Carried:
@@ -89,6 +125,7 @@ def _mixed(parts: list[Carried], weights: list[float]) -> Carried:
         any(part.left_out for part in parts),
         max(part.shift for part in parts),
         max(part.drift for part in parts),
+        bill=Bill.total([part.bill.times(w) for part, w in zip(parts, weights, strict=True)]),
     )
 
 
@@ -112,6 +149,7 @@ def _independent(rollouts: list[tuple[Carried, int]], best_so_far: Number) -> Ca
         max(returns.shift for returns, _ in rollouts),
         sum(times * returns.drift for returns, times in rollouts),
         float(laws.high.values[-1]) - low,
+        Bill.total([returns.bill.times(times) for returns, times in rollouts]),
     )
 
 

@@ -3,12 +3,13 @@
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from maxatk.base import stopping
+from maxatk.base.errors import InputError
 from maxatk.base.types import Number
 from maxatk.evaluation.law import ExactLaw, exact_best_of
-from maxatk.policies import CompressedPolicy, History, HistoryPolicy, Lot, Policy, Seen
+from maxatk.policies import ABANDON, CompressedPolicy, History, HistoryPolicy, Lot, Policy, Seen
 from maxatk.problem.mdp import MDP, ExactOutcome
 
 MOST_OUTCOMES = 100_000  # that are followed before giving up
@@ -23,8 +24,16 @@ class TooManyError(Exception):
     """The problem is too large to be evaluated in fractions."""
 
 
-def exact_law(mdp: MDP, policy: Policy, most_outcomes: int = MOST_OUTCOMES) -> ExactLaw:
-    """The law of the best return.
+class Exactly(NamedTuple):
+    """What a policy comes to: the law of the best return, and on average the number of rollouts and what rows cost."""
+
+    law: ExactLaw
+    tries: Fraction
+    rows: Fraction
+
+
+def exactly(mdp: MDP, policy: Policy, most_outcomes: int = MOST_OUTCOMES, *, price: Fraction = Fraction(0)) -> Exactly:
+    """What a policy comes to. Where each rollout costs ``price``, or rows do, all of them are followed to the end.
 
     Raises:
         TooManyError: where more than so many outcomes would have to be followed, or fewer with histories.
@@ -36,31 +45,54 @@ def exact_law(mdp: MDP, policy: Policy, most_outcomes: int = MOST_OUTCOMES) -> E
     if lots is not None:
         parts = {(id(part), i): part for lot in lots for part, i in lot.parts}
         returns = {key: walk.returns(part, key[1]) for key, part in parts.items()}
-        return _best_of([(_of_lot(lot, returns), lot.times) for lot in lots], policy.best_so_far)
+        if not any(-math.inf in one.law for one in returns.values()):
+            laws = [(_of_lot(lot, returns), lot.times) for lot in lots]
+            rows = sum((times * one.rows for one, times in laws), Fraction(0))
+            best = _best_of([(one.law, times) for one, times in laws], policy.best_so_far)
+            return Exactly(best, Fraction(policy.k), rows)
     (part,) = policy.parts
     bests = {(policy.best_so_far, policy.best_so_far): Fraction(1)}  # (true M, remembered M) -> probability
+    over: dict[tuple[Number, Number], Fraction] = {}
     _, most = mdp.return_range
+    priced = price > 0 or mdp.has_costs
+    tries = rows = Fraction(0)
     for i in range(policy.k):
         following: dict[tuple[Number, Number], Fraction] = {}
         for (best, remembered), p in bests.items():
-            if best >= most:  # nothing can be improved any more
+            if policy.stops(rollout=i, best=best):
+                over[best, remembered] = over.get((best, remembered), Fraction(0)) + p
+                continue
+            tries += p
+            if best >= most and not priced:  # nothing can be improved any more
                 following[best, best] = following.get((best, best), Fraction(0)) + p
                 continue
             if p.denominator.bit_length() > MOST_BITS:
                 raise TooManyError
-            for pair, q in walk.rollout(part, i, best, remembered).items():
+            after, paid = walk.rollout(part, i, best, remembered)
+            rows += p * paid
+            for pair, q in after.items():
                 following[pair] = following.get(pair, Fraction(0)) + p * q
         bests = following
-    return _true(bests)
+    for pair, p in over.items():
+        bests[pair] = bests.get(pair, Fraction(0)) + p
+    return Exactly(_in_hand(_true(bests)), tries, rows)
 
 
-def _of_lot(lot: Lot, returns: Mapping[tuple[int, int], ExactLaw]) -> ExactLaw:
-    """The law of the return of a rollout, from those of its parts."""
+def _in_hand(law: ExactLaw) -> ExactLaw:
+    if -math.inf in law:
+        raise InputError("the policy may end with nothing in hand: it gives up every rollout of some trials")
+    return law
+
+
+def _of_lot(lot: Lot, returns: Mapping[tuple[int, int], Exactly]) -> Exactly:
+    """What one rollout comes to, from its parts."""
     law: dict[Number, Fraction] = {}
+    rows = Fraction(0)
     for (part, i), weight in zip(lot.parts, lot.weights or [Fraction(1)], strict=True):
-        for value, p in returns[id(part), i].items():
+        rows += weight * returns[id(part), i].rows
+        for value, p in returns[id(part), i].law.items():
             law[value] = law.get(value, Fraction(0)) + weight * p
-    return {value: p for value, p in law.items() if p}
+    return Exactly({value: p for value, p in law.items() if p}, Fraction(1), rows)
 
 
 def _true(bests: Mapping[tuple[Number, Number], Fraction]) -> ExactLaw:
@@ -90,14 +122,19 @@ class _Walk:
 
     def rollout(
         self, policy: CompressedPolicy, i: int, best: Number, remembered: Number
-    ) -> dict[tuple[Number, Number], Fraction]:
-        """The law of the best return, true and as the policy remembers it, after one more rollout."""
+    ) -> tuple[dict[tuple[Number, Number], Fraction], Fraction]:
+        """The law of the best return, true and as the policy remembers it, after one more rollout; what rows cost."""
         ended: dict[tuple[Number, Number], Fraction] = {}
+        paid = Fraction(0)
         present: Rollout = {(s, Fraction(0), Fraction(0)): p for p, s in self._mdp.exact_start()}
         for h in range(self._mdp.horizon):
             following: Rollout = {}
             for (s, true, g), prob in present.items():
                 action = policy.action(rollout=i, step=h, state=s, best=remembered, so_far=g)
+                if action == ABANDON:
+                    ended[best, remembered] = ended.get((best, remembered), Fraction(0)) + prob
+                    continue
+                paid += prob * self._cost(h, s, action)
                 for p, t, r in self._outcomes(h, s, action):
                     new = true + r, g + policy.remembered(r)
                     if t is None or h + 1 == self._mdp.horizon:
@@ -106,32 +143,48 @@ class _Walk:
                     else:
                         following[t, *new] = following.get((t, *new), Fraction(0)) + prob * p
             present = following
-        return ended
+        return ended, paid
 
-    def returns(self, policy: CompressedPolicy, i: int) -> ExactLaw:
-        """The law of the return of one rollout of a policy that ignores the best return."""
-        return _true(self.rollout(policy, i, -math.inf, -math.inf))
+    def returns(self, policy: CompressedPolicy, i: int) -> Exactly:
+        """What one rollout comes to under a policy that ignores the best return; -inf where it is given up."""
+        ended, paid = self.rollout(policy, i, -math.inf, -math.inf)
+        return Exactly(_true(ended), Fraction(1), paid)
 
-    def histories(self, policy: HistoryPolicy) -> ExactLaw:
-        """The law of the best return of a policy that remembers everything: a walk through the tree of histories."""
+    def histories(self, policy: HistoryPolicy) -> Exactly:
+        """What a policy comes to that remembers everything: a walk through the tree of histories."""
         law: dict[Number, Fraction] = {}
-        starts = [(p, s) for p, s in self._mdp.exact_start()]
-        waiting = [(p, History((), (), s, policy.best_so_far)) for p, s in starts]
+        tries = rows = Fraction(0)
+        waiting: list[tuple[Fraction, History]] = []
+
+        def between(prob: Fraction, past: tuple[tuple[Seen, ...], ...]) -> None:
+            """Stop, or begin another rollout."""
+            nonlocal tries
+            best = History(past, (), None, policy.best_so_far).best
+            if len(past) == policy.k or policy.stops(rollout=len(past), best=best):
+                law[best] = law.get(best, Fraction(0)) + prob
+                return
+            tries += prob
+            for q, s in self._mdp.exact_start():
+                waiting.append((prob * q, History(past, (), s, policy.best_so_far)))
+
+        between(Fraction(1), ())
         while waiting:
             prob, seen = waiting.pop()
             action = policy.choose(seen)
+            if action == ABANDON:
+                between(prob, (*seen.past, (*seen.present, Seen(seen.state, action, Fraction(0)))))
+                continue
+            rows += prob * self._cost(seen.step, seen.state, action)
             for p, t, r in self._outcomes(seen.step, seen.state, action):
                 present = (*seen.present, Seen(seen.state, action, r))
                 if t is not None and len(present) < self._mdp.horizon:
                     waiting.append((prob * p, History(seen.past, present, t, policy.best_so_far)))
-                    continue
-                past = (*seen.past, present)
-                if len(past) == policy.k:
-                    best = History(past, (), None, policy.best_so_far).best
-                    law[best] = law.get(best, Fraction(0)) + prob * p
                 else:
-                    waiting += [(prob * p * q, History(past, (), s, policy.best_so_far)) for q, s in starts]
-        return law
+                    between(prob * p, (*seen.past, present))
+        return Exactly(_in_hand(law), tries, rows)
+
+    def _cost(self, h: int, s: int, action: int) -> Fraction:
+        return self._mdp.exact_cost_of(h, s, action) if self._mdp.has_costs else Fraction(0)
 
     def _outcomes(self, h: int, s: int, action: int) -> list[ExactOutcome]:
         stopping.check()

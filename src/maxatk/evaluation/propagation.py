@@ -19,14 +19,52 @@ import numpy as np
 
 from maxatk.base import stopping
 from maxatk.base.errors import InputError
-from maxatk.base.returns import Amounts
+from maxatk.base.returns import NONE, Amounts
 from maxatk.base.types import Floats, Ints, Number
 from maxatk.evaluation.law import Law, law_of
 from maxatk.evaluation.units import Units
-from maxatk.policies import CompressedPolicy
+from maxatk.policies import ABANDON, CompressedPolicy
 from maxatk.problem.mdp import MDP
 
 ROUNDING = 2.0**-53
+
+
+class GivesUpError(Exception):
+    """A rollout was given up whose return was asked for."""
+
+
+@dataclass
+class Bill:
+    """What is paid on average: tries, and what rows cost; counted, and what atoms that were dropped may add to it."""
+
+    tries: float = 0.0
+    rows: float = 0.0
+    more_tries: float = 0.0
+    more_rows: float = 0.0
+    sums: int = 0  # how many numbers were added up, at most: each rounds
+
+    def pay(self, prob: Floats, cost: Floats | None) -> None:
+        """Atoms with these chances pay for a row [n], or, without ``cost``, for a rollout."""
+        if cost is None:
+            self.tries += float(prob.sum())
+        else:
+            self.rows += float((prob * cost).sum())
+        self.sums += len(prob) + 2
+
+    def times(self, n: float) -> "Bill":
+        """So many times that bill, or a share of it."""
+        return Bill(n * self.tries, n * self.rows, n * self.more_tries, n * self.more_rows, self.sums)
+
+    @classmethod
+    def total(cls, bills: "Sequence[Bill]") -> "Bill":
+        """The sum of several."""
+        tries, rows, more_tries, more_rows = (sum(column) for column in zip(*(b.amounts for b in bills), strict=True))
+        return cls(tries, rows, more_tries, more_rows, max(b.sums for b in bills) + len(bills))
+
+    @property
+    def amounts(self) -> tuple[float, float, float, float]:
+        """All but the number of sums."""
+        return self.tries, self.rows, self.more_tries, self.more_rows
 
 
 class Laws(NamedTuple):
@@ -68,20 +106,22 @@ class Sieve:
         tol: how much of the width of the interval around the value each step may cost.
         max_atoms: how many atoms are kept.
         most: what no best return exceeds, but for one in hand; the ends of bins may lie beyond any.
+        price: what each rollout costs.
     """
 
-    def __init__(self, mdp: MDP, tol: float, max_atoms: int, most: float = math.inf) -> None:
-        self._mdp, self._tol, self.max_atoms, self._most = mdp, tol, max_atoms, most
+    def __init__(self, mdp: MDP, tol: float, max_atoms: int, most: float = math.inf, price: float = 0.0) -> None:
+        self._mdp, self._tol, self.max_atoms, self._most, self._price = mdp, tol, max_atoms, most, price
         self.left_out = False  # whether atoms were dropped that matter
         self.overflowed = False  # whether there were too many of them
         self._dropped: list[tuple[Floats, Floats, Floats]] = []  # (least, greatest, prob) of the final best
+        self.bill = Bill()
 
     def keep(
-        self, h: int, state: Ints, best: tuple[Floats, Floats], so_far: Floats, prob: Floats, later: bool
+        self, h: int, state: Ints, best: tuple[Floats, Floats], so_far: Floats, prob: Floats, later: int
     ) -> Ints | None:
         """Which atoms [n] to keep at step ``h``, None for all.
 
-        ``best`` are floats around the best return; ``later`` says whether more rollouts follow.
+        ``best`` are floats around the best return; ``later`` says how many rollouts follow.
         """
         least, most = self._mdp.return_range
         # The float of a return may be off by half a unit in its last place, its sum with another number by more.
@@ -91,7 +131,9 @@ class Sieve:
         high = np.maximum(best[1], np.minimum(reach, self._most))
         if later:
             low, high = np.maximum(low, least), np.maximum(high, most)
-        cost = prob * (high - low)
+        owed = self._owed(h, state, later)
+        spread = high - low if owed is None else high - low + owed + later * self._price
+        cost = prob * spread
         # Whatever costs less than an equal share of the tolerance, none of it worth following, goes.
         going = cost <= self._tol / max(len(prob), 1)
         if len(prob) - np.count_nonzero(going) > self.max_atoms:
@@ -101,7 +143,17 @@ class Sieve:
             return None
         self.left_out |= bool(cost[going].any())
         self._dropped.append((low[going], high[going], prob[going]))
+        self.bill.more_tries += later * float(prob[going].sum())
+        if owed is not None:
+            self.bill.more_rows += float((prob * owed)[going].sum())
         return np.flatnonzero(~going)
+
+    def _owed(self, h: int, state: Ints, later: int) -> Floats | None:
+        """What rows may still cost at most from each state [n] on; None where nothing costs anything."""
+        if not self._mdp.has_costs and not self._price:
+            return None
+        costs = self._mdp.greatest_costs
+        return costs[h, state] + later * float(costs[0, self._mdp.start_state].max())
 
     def law(self, values: Floats, prob: Floats, side: int) -> Law:
         """The law of atoms that were kept to the end [n], with the others at their least (0) or greatest (1)."""
@@ -149,8 +201,8 @@ class Walk(ABC):
         true, memory = (np.array([scale.units(best)]) for scale in (self.units.true, self.units.memory))
         return Atoms((), true, memory if self.units.rounds else true, np.ones(1))
 
-    def rollout(self, policy: CompressedPolicy, i: int, bests: Atoms, later: bool) -> Atoms:
-        """The distribution of the best return after rollout ``i``; ``later`` says whether others follow."""
+    def rollout(self, policy: CompressedPolicy, i: int, bests: Atoms, later: int) -> Atoms:
+        """The distribution of the best return after rollout ``i``; ``later`` says how many others follow."""
         mdp, units = self.mdp, self.units
         S, H = mdp.n_states, mdp.horizon
         rule = policy.rule(i, Amounts(bests.memory, units.memory))
@@ -164,6 +216,7 @@ class Walk(ABC):
             (bests.prob[:, None] * mdp.reset_prob).ravel(),
         )
         ended = [atoms.at(slice(0, 0))]
+        self.sieve.bill.pay(bests.prob, None)
         for h in range(H):
             stopping.check()
             tag, state = atoms.place
@@ -175,7 +228,15 @@ class Walk(ABC):
                 break
             tag, state = atoms.place
             action = rule(h, tag, state, Amounts(atoms.memory, units.memory))
-            atom, o = outcomes_of(mdp, rows_taken(mdp, i, h, state, action))
+            given_up = action == ABANDON
+            if given_up.any():
+                ended.append(self._without_return(atoms.at(given_up)))
+                atoms, action = atoms.at(~given_up), action[~given_up]
+                tag, state = atoms.place
+            rows = rows_taken(mdp, i, h, state, action)
+            if mdp.has_costs:
+                self.sieve.bill.pay(atoms.prob, mdp.cost[rows])
+            atom, o = outcomes_of(mdp, rows)
             self.acted(h, atoms, action)
             self.outcomes += len(o)
             self.error += self._step_error
@@ -192,12 +253,18 @@ class Walk(ABC):
         memory = np.maximum(started.memory, last.memory) if units.rounds else best
         return self.merged(Atoms((), best, memory, last.prob))
 
+    def _without_return(self, atoms: Atoms) -> Atoms:
+        """Atoms whose rollout is given up: it is over, with a return below every other."""
+        nothing: Any = np.full(len(atoms.prob), NONE if self._reward.dtype.kind == "i" else -math.inf)
+        memory = np.full(len(atoms.prob), NONE) if self.units.rounds else nothing
+        return Atoms(atoms.place, nothing, memory, atoms.prob)
+
 
 class Propagation(Walk):
     """Carries the distribution of (s, M, G) of a policy forward, with returns as they are."""
 
-    def __init__(self, mdp: MDP, units: Units, tol: float, max_atoms: int) -> None:
-        super().__init__(mdp, units, Sieve(mdp, tol, max_atoms, mdp.return_range[1]), units.reward)
+    def __init__(self, mdp: MDP, units: Units, tol: float, max_atoms: int, price: float = 0.0) -> None:
+        super().__init__(mdp, units, Sieve(mdp, tol, max_atoms, mdp.return_range[1], price), units.reward)
 
     def around(self, values: Ints) -> tuple[Floats, Floats]:
         """Floats around these returns [n]."""

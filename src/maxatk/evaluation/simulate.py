@@ -20,8 +20,9 @@ from maxatk.base.types import Floats, Ints, Number
 from maxatk.engines.crew import Crew
 from maxatk.evaluation.propagation import rows_taken
 from maxatk.evaluation.units import Units
-from maxatk.policies import CompressedPolicy, Policy, Rule, check_policy
+from maxatk.policies import ABANDON, CompressedPolicy, Policy, Rule, check_policy
 from maxatk.problem.mdp import MDP
+from maxatk.problem.objective import try_cost
 from maxatk.show.progress import reporter
 
 BLOCKS_AT_ONCE = 256  # that an executor is given
@@ -32,16 +33,23 @@ BLOCK = 32_768  # trials that share a stream of random numbers, whatever the num
 class Simulation:
     """Trials of a policy."""
 
-    returns: Floats = field(repr=False)  # [trials, k] the return of every rollout
+    returns: Floats = field(repr=False)  # [trials, k] of every rollout; -inf for those given up, or not made
     best: Floats = field(repr=False)  # [trials] the best of each trial, the incumbent included
     steps: int  # taken in all
     seconds: float  # that it took
+    cost: Floats = field(kw_only=True, repr=False)  # [trials] what each trial cost
+    tries: Ints = field(kw_only=True, repr=False)  # [trials] how many rollouts each made
+
+    @property
+    def net(self) -> Floats:
+        """``[trials]`` the best return of each trial, less what it cost."""
+        return self.best - self.cost
 
     @property
     def mean(self) -> float:
-        """The mean best return."""
+        """The mean best return, less costs."""
         scale = self._scale
-        return scale * float((self.best / scale).mean())
+        return scale * float((self.net / scale).mean())
 
     @property
     def stderr(self) -> float:
@@ -50,15 +58,15 @@ class Simulation:
         if n == 1:
             return math.inf
         scale = self._scale
-        return scale * (float((self.best / scale).std(ddof=1)) / math.sqrt(n))
+        return scale * (float((self.net / scale).std(ddof=1)) / math.sqrt(n))
 
     @property
     def _scale(self) -> float:
         """A power of two, so that nothing is rounded, by which sums of returns and of their squares do not overflow."""
-        return 2.0 ** max(math.frexp(float(np.abs(self.best).max()))[1] - 1, -1000)
+        return 2.0 ** max(math.frexp(float(np.abs(self.net).max()))[1] - 1, -1000)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """A confidence interval for the expected best return (Student's t)."""
+        """A confidence interval for the expected best return, less costs (Student's t)."""
         from scipy.stats import t
 
         share = float(checks.exact_number(level, "level"))
@@ -83,6 +91,7 @@ def simulate(
     policy: Policy,
     k: int | None = None,
     *,
+    cost: Number | None = None,
     trials: int = 10_000,
     rng: Any = None,
     threads: int | None = None,
@@ -96,6 +105,8 @@ def simulate(
         problem: an :class:`maxatk.MDP`, or a Gymnasium environment, which is reset before every rollout.
         policy: the policy.
         k: the number of rollouts; it must be the policy's, which it is by default.
+        cost: what each rollout costs beside its rows; by default what the policy was planned for, or nothing. In an
+            environment a step costs what its ``info["cost"]`` says, if the policy was planned for rows that cost.
         trials: the number of trials.
         rng: a seed or a NumPy Generator. The same seed gives the same trials for any number of threads.
         threads: how many to use for a table; as many as there are cores by default.
@@ -122,17 +133,41 @@ def simulate(
     if executor is not None and not callable(getattr(executor, "submit", None)):
         raise InputError(f"executor must be a concurrent.futures.Executor, not {shown(executor)}")
     workers = checks.integer(threads, "threads", least=1) if threads is not None else os.cpu_count() or 1
-    checks.fits_in_memory(8 * trials * (policy.k + 1), f"the returns of {trials} trials of {policy.k} rollouts")
+    checks.fits_in_memory(8 * trials * (policy.k + 3), f"the returns of {trials} trials of {policy.k} rollouts")
+    price = float(policy.cost if cost is None else try_cost(cost))
     began = time.perf_counter()
-    returns = np.empty((trials, policy.k))
+    sheet = _Sheet.of(trials, policy.k)
     steps = 0
     with reporter(progress, "simulating", _line) as report:
-        for done, taken in _blocks(problem, policy, generator, workers, executor, returns, _reader(problem, state_of)):
+        for done, taken in _blocks(problem, policy, generator, workers, executor, sheet, _reader(problem, state_of)):
             steps += taken
             if report:
                 report(Simulated(done, trials, time.perf_counter() - began))
-    best = np.maximum(returns.max(axis=1), float(policy.best_so_far))
-    return Simulation(returns, best, steps, time.perf_counter() - began)
+    best = np.maximum(sheet.returns.max(axis=1), float(policy.best_so_far))
+    paid, seconds = sheet.rows + price * sheet.tries, time.perf_counter() - began
+    return Simulation(sheet.returns, best, steps, seconds, cost=paid, tries=sheet.tries)
+
+
+class _Sheet(NamedTuple):
+    """What is written down of trials."""
+
+    returns: Floats  # [n, k]
+    rows: Floats  # [n] what their rows cost
+    tries: Ints  # [n] how many rollouts were made
+
+    @classmethod
+    def of(cls, trials: int, k: int) -> "_Sheet":
+        """Nothing yet."""
+        return cls(np.full((trials, k), -math.inf), np.zeros(trials), np.zeros(trials, np.int64))
+
+    def fill(self, span: slice, other: "_Sheet") -> None:
+        """Write down what another has."""
+        for mine, theirs in zip(self, other, strict=True):
+            mine[span] = theirs
+
+    def at(self, span: slice) -> "_Sheet":
+        """Some of them."""
+        return _Sheet(self.returns[span], self.rows[span], self.tries[span])
 
 
 def _line(at: Simulated) -> str:
@@ -145,31 +180,32 @@ def _blocks(
     generator: np.random.Generator,
     workers: int,
     executor: Executor | None,
-    returns: Floats,
+    sheet: _Sheet,
     state_of: Callable[[Any], Any] | None,
 ) -> Iterator[tuple[int, int]]:
-    """Fill ``returns`` block by block; how many trials are done, and how many steps the last block took."""
+    """Fill the sheet block by block; how many trials are done, and how many steps the last block took."""
     if not isinstance(problem, MDP):
         _check_environment(problem, policy, own_states=state_of is None)
-        yield from _in_environment(problem, policy, generator, returns, state_of or _plain_state)
+        yield from _in_environment(problem, policy, generator, sheet, state_of or _plain_state)
         return
+    returns = sheet.returns
     spans = [slice(i, i + BLOCK) for i in range(0, len(returns), BLOCK)]
     jobs = list(zip(spans, generator.spawn(len(spans)), strict=True))
     walk = _Walk(problem, policy)
     if walk.in_bulk and executor is not None:
-        yield from _by_crew(walk, Crew(executor, (problem, policy)), jobs, returns)
+        yield from _by_crew(walk, Crew(executor, (problem, policy)), jobs, sheet)
         return
     if not walk.in_bulk:
         for span, stream in jobs:
-            yield min(span.stop, len(returns)), _one_by_one(problem, policy, stream, returns[span])
+            yield min(span.stop, len(returns)), _one_by_one(problem, policy, stream, sheet.at(span))
         return
     if workers == 1 or len(jobs) == 1:
         for span, stream in jobs:
-            yield min(span.stop, len(returns)), walk(stream, returns[span])
+            yield min(span.stop, len(returns)), walk(stream, sheet.at(span))
         return
     with ThreadPoolExecutor(workers) as pool:
         try:
-            taken = pool.map(walk, [stream for _, stream in jobs], [returns[span] for span in spans])
+            taken = pool.map(walk, [stream for _, stream in jobs], [sheet.at(span) for span in spans])
             for (span, _), steps in zip(jobs, taken, strict=True):
                 yield min(span.stop, len(returns)), steps
         except BaseException:
@@ -177,37 +213,41 @@ def _blocks(
             raise
 
 
-def _one_by_one(mdp: MDP, policy: Policy, stream: np.random.Generator, returns: Floats) -> int:
-    """Fill in the returns [n, k] of a block of trials, step by step; how many steps they took."""
+def _one_by_one(mdp: MDP, policy: Policy, stream: np.random.Generator, sheet: _Sheet) -> int:
+    """Fill in a sheet trial by trial; how many steps they took."""
     steps = 0
-    for row in returns:
+    for n, row in enumerate(sheet.returns):
         for step in trial_in_table(mdp, policy, stream):
+            sheet.tries[n] = step.rollout + 1
+            if step.action == ABANDON:
+                continue
             steps += 1
+            sheet.rows[n] += float(mdp.exact_cost_of(step.step, step.state, step.action)) if mdp.has_costs else 0.0
             if step.over:
                 row[step.rollout] = float(step.so_far) + step.reward
     return steps
 
 
 def _by_crew(
-    walk: "_Walk", crew: Crew, jobs: list[tuple[slice, np.random.Generator]], returns: Floats
+    walk: "_Walk", crew: Crew, jobs: list[tuple[slice, np.random.Generator]], sheet: _Sheet
 ) -> Iterator[tuple[int, int]]:
     """The same by workers elsewhere, some blocks at a time; those that are lost are run here."""
     for first in range(0, len(jobs), BLOCKS_AT_ONCE):
         some = jobs[first : first + BLOCKS_AT_ONCE]
-        items = [(stream, len(returns[span])) for span, stream in some]
+        items = [(stream, len(sheet.tries[span])) for span, stream in some]
         answers = crew.map(_block, items, lambda left, items=items: [walk.block(*items[i]) for i in left])
         for (span, _), (block, _) in zip(some, answers, strict=True):
-            returns[span] = block
-        yield min(some[-1][0].stop, len(returns)), sum(steps for _, steps in answers)
+            sheet.fill(span, block)
+        yield min(some[-1][0].stop, len(sheet.tries)), sum(steps for _, steps in answers)
 
 
-def _block(known: tuple[MDP, Policy], stream: np.random.Generator, trials: int) -> tuple[Floats, int]:
-    """On a worker: the returns of a block of trials, and the steps they took."""
+def _block(known: tuple[MDP, Policy], stream: np.random.Generator, trials: int) -> tuple[_Sheet, int]:
+    """On a worker: a block of trials, and the steps they took."""
     return _Walk(*known).block(stream, trials)
 
 
 class _Walk:
-    """Runs blocks of trials of a policy that remembers M and G at most, and fills in their returns."""
+    """Runs blocks of trials of a policy that remembers M and G at most, and writes down what comes of them."""
 
     def __init__(self, mdp: MDP, policy: Policy) -> None:
         self._mdp, self._policy = mdp, policy
@@ -217,29 +257,47 @@ class _Walk:
     @property
     def in_bulk(self) -> bool:
         """Whether all that the policy remembers can be counted in 64 bits: it may ask whether M is *exactly* 0.2."""
-        return bool(self._units) and all(units.whole_memory for units in self._units)
+        whole = all(units.whole_memory and (units.whole or not self._policy.may_stop) for units in self._units)
+        return bool(self._units) and whole
 
-    def block(self, stream: np.random.Generator, trials: int) -> tuple[Floats, int]:
-        """The returns [n, k] of a block of trials, and how many steps they took."""
-        returns = np.empty((trials, self._policy.k))
-        return returns, self(copy.deepcopy(stream), returns)  # the stream itself is as it was, should this be lost
+    def block(self, stream: np.random.Generator, trials: int) -> tuple[_Sheet, int]:
+        """A block of trials, and how many steps they took."""
+        sheet = _Sheet.of(trials, self._policy.k)
+        return sheet, self(copy.deepcopy(stream), sheet)  # the stream itself is as it was, should this be lost
 
-    def __call__(self, stream: np.random.Generator, returns: Floats) -> int:
-        """Fill in the returns [n, k] of a block of trials; how many steps they took."""
-        steps, best = 0, np.full(len(returns), NONE)
+    def __call__(self, stream: np.random.Generator, sheet: _Sheet) -> int:
+        """Fill in a block of trials; how many steps they took."""
+        steps, n = 0, len(sheet.tries)
+        best, true_best = np.full(n, NONE), np.full(n, self._units[0].true.units(self._policy.best_so_far))
+        going = np.arange(n)
         for i in range(self._policy.k):
-            for j, own, these in self._policy.shared_out(i, len(returns), stream):
-                units, part = self._units[j], self._policy.parts[j]
+            if self._policy.may_stop:
+                stopped = self._policy.stopped(i, Amounts(true_best[going], self._units[0].true))
+                going = going[~stopped]
+                if not len(going):
+                    break
+            for j, own, places in self._policy.shared_out(i, len(going), stream):
+                these, units, part = going[places], self._units[j], self._policy.parts[j]
                 if own == 0:  # a part begins with what it has in hand, whatever came before
                     best[these] = units.memory.units(part.best_so_far)
-                true, remembered, taken = self._rollout(part, units, own, best[these], stream)
-                returns[these, i] = true
+                true, remembered, paid, taken = self._rollout(part, units, own, best[these], stream)
+                given_up = true == NONE
+                sheet.returns[these, i] = np.where(
+                    given_up, -math.inf, units.true.floats(true) if units.whole else true
+                )
+                sheet.rows[these] += paid
+                sheet.tries[these] += 1
+                if units.whole:
+                    true_best[these] = np.maximum(true_best[these], true)
                 best[these] = np.maximum(best[these], remembered)
                 steps += taken
         return steps
 
     def _rollout(self, part: CompressedPolicy, units: Units, i: int, best: Ints, stream: np.random.Generator) -> Any:
-        """The returns of one rollout [n], as floats and as they are remembered, and the number of steps taken."""
+        """The returns of one rollout [n], true and remembered, what its rows cost, and the number of steps taken.
+
+        True returns are in units where they are whole, and else floats; ``NONE`` where the rollout is given up.
+        """
         mdp, n = self._mdp, len(best)
         some, tag = np.unique(best, return_inverse=True)
         bests = Amounts(some, units.memory)
@@ -247,6 +305,7 @@ class _Walk:
         place = np.searchsorted(self._first, stream.random(n), side="right")
         state = mdp.start_state[np.minimum(place, len(self._first) - 1)].astype(np.int64)
         true: Any = np.zeros(n, np.int64 if units.whole else np.float64)
+        paid = np.zeros(n)
         remembered = np.zeros(n, np.int64) if units.rounds else true
         # Trials with the same best return side by side: a rule may look them up together.
         order = np.argsort(tag, kind="stable")
@@ -254,8 +313,8 @@ class _Walk:
         groups = [order[group == number] for number in np.unique(group)]
         steps = 0
         for going in groups:
-            steps += self._steps(rule, units, i, going, tag, state, true, remembered, stream)
-        return units.true.floats(true) if units.whole else true, remembered, steps
+            steps += self._steps(rule, units, i, going, tag, state, true, remembered, paid, stream)
+        return true, remembered, paid, steps
 
     def _steps(
         self,
@@ -267,15 +326,22 @@ class _Walk:
         state: Ints,
         true: Any,
         remembered: Ints,
+        paid: Floats,
         stream: np.random.Generator,
     ) -> int:
-        """Take the trials ``going`` through one rollout, adding to their returns [n]; how many steps that took."""
+        """Take the trials ``going`` through one rollout, adding to returns and bills [n]; how many steps it took."""
         mdp, steps = self._mdp, 0
         reward: Any = units.reward if units.whole else mdp.reward
         for h in range(mdp.horizon):
             here = state[going]
             action = rule(h, tag[going], here, Amounts(remembered[going], units.memory))
+            given_up = action == ABANDON
+            if given_up.any():
+                true[going[given_up]] = remembered[going[given_up]] = NONE
+                going, here, action = going[~given_up], here[~given_up], action[~given_up]
             row = rows_taken(mdp, i, h, here, action)
+            if mdp.has_costs:
+                paid[going] += mdp.cost[row]
             o = kernels.draw_outcomes(mdp.outcome_start, mdp.row_prob, row, stream.random(len(going)))
             steps += len(going)
             true[going] += reward[o]
@@ -307,10 +373,16 @@ def trial_in_table(mdp: MDP, policy: Policy, stream: np.random.Generator) -> Ite
     """One trial, step by step."""
     trial = policy.begin_from(stream)
     for i in range(policy.k):
+        if trial.finished:  # it has stopped
+            return
         state = int(stream.choice(mdp.start_state, p=mdp.reset_prob))
         while trial.rollout == i:
             h, best, so_far, remembered = trial.step, trial.best, trial.so_far, trial.remembered
             action = trial.act(state)
+            if action == ABANDON:
+                trial.observe(0, True)
+                yield Taken(i, h, state, best, so_far, remembered, action, 0.0, True)
+                break
             outcomes = mdp.outcomes(h, state, action)
             drawn = outcomes[int(stream.choice(len(outcomes), p=[o.prob for o in outcomes]))]
             trial.observe(drawn.reward, drawn.next_state is None)
@@ -345,11 +417,13 @@ def _check_environment(env: Any, policy: Policy, own_states: bool) -> None:
 
 
 def _in_environment(
-    env: Any, policy: Policy, generator: np.random.Generator, returns: Floats, state_of: Callable[[Any], Any]
+    env: Any, policy: Policy, generator: np.random.Generator, sheet: _Sheet, state_of: Callable[[Any], Any]
 ) -> Iterator[tuple[int, int]]:
-    """Fill ``returns`` trial by trial, in an environment that is seeded once, at its first reset."""
+    """Fill in a sheet trial by trial, in an environment that is seeded once, at its first reset."""
     seed: int | None = int(generator.integers(2**31))
-    for n, row in enumerate(returns):
+    planned: MDP | None = getattr(policy, "mdp", None)
+    priced = planned is not None and planned.has_costs
+    for n, row in enumerate(sheet.returns):
         trial = policy.begin_from(generator)
         steps = 0
         while not trial.finished:
@@ -358,11 +432,17 @@ def _in_environment(
             seed = None
             while trial.rollout == i:
                 action = trial.act(state_of(observation))
+                if action == ABANDON:
+                    trial.observe(0, True)
+                    total = -math.inf
+                    break
                 if not env.action_space.contains(action):
                     raise InputError(f"the policy's action {shown(action)} is none of {env.action_space}")
-                observation, reward, terminated, truncated, _ = env.step(action)
+                observation, reward, terminated, truncated, info = env.step(action)
+                sheet.rows[n] += float(try_cost(info.get("cost", 0.0), 'info["cost"]')) if priced else 0.0
                 trial.observe(reward, bool(terminated or truncated))
                 total += float(reward)
                 steps += 1
             row[i] = total
+            sheet.tries[n] = i + 1
         yield n + 1, steps

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from maxatk.base import checks
+from maxatk.base.returns import Amounts
 from maxatk.base.types import Floats, Ints, Number
 from maxatk.evaluation.law import Law
 from maxatk.evaluation.propagation import Atoms, Propagation
@@ -32,18 +33,22 @@ def single_rollout(
     walk = _Typical(mdp, policy, best, worth_counting)
     nothing = np.array([walk.units.true.units(-math.inf)])  # only the policy knows what is in hand
     own = replace(walk.first(best), value=nothing)
-    return walk.laws(walk.rollout(policy, rollout, own, later=False)).low, walk.visits
+    return walk.laws(walk.rollout(policy, rollout, own, later=0)).low, walk.visits
 
 
 def best_after(mdp: MDP, policy: CompressedPolicy, rollouts: int) -> Law:
     """The law of the best return after so many rollouts, one at least."""
     walk = _Typical(mdp, policy, policy.best_so_far)
     bests = walk.first(policy.best_so_far)
+    over = [bests.at(slice(0, 0))]  # of trials that have stopped
     for i in range(rollouts):
+        stopped = policy.stopped(i, Amounts(bests.value, walk.units.true))
+        over.append(bests.at(stopped))
+        bests = bests.at(~stopped)
         if not len(bests.prob):  # nothing is left to follow
             break
-        bests = walk.rollout(policy, i, bests, later=True)
-    return walk.laws(bests).low
+        bests = walk.rollout(policy, i, bests, later=policy.k - 1 - i)
+    return walk.laws(Atoms.together([*over, bests])).low
 
 
 class _Typical(Propagation):

@@ -38,7 +38,7 @@ class Units:
         remembered = [policy.remembered(r) for r in rewards]
         known = InHand(in_hand, mdp.horizon * min(*remembered, 0), mdp.horizon * max(*remembered, 0))
         memory, whole_memory = known.scale(remembered, mdp.horizon)
-        in_memory = np.array([memory.units(r) for r in remembered], np.int64)[places]
+        in_memory = np.array([memory.multiple(r) for r in remembered], np.int64)[places]
         return cls(true, units, memory, in_memory, whole, whole_memory)
 
     @property
@@ -73,7 +73,7 @@ def _counted(mdp: MDP, in_hand: InHand) -> tuple[Scale, Ints, bool]:
             return scale, np.rint(np.ldexp(mdp.reward, -scale.power)).astype(np.int64), whole
     rewards, places = _different_rewards(mdp)
     scale, whole = in_hand.scale(rewards, mdp.horizon)
-    return scale, np.array([scale.units(r) for r in rewards], np.int64)[places], whole
+    return scale, np.array([scale.multiple(r) for r in rewards], np.int64)[places], whole
 
 
 def _different_rewards(mdp: MDP) -> tuple[list[Fraction], Ints]:

@@ -22,6 +22,7 @@ from maxatk.base.types import Number
 from maxatk.gym.observations import Observations, return_scale
 from maxatk.problem.formats.gymnasium import time_limit, wrappers_of
 from maxatk.problem.mdp import MDP
+from maxatk.problem.objective import try_cost
 
 
 class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -55,6 +56,13 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     resets, too. That adds up to the same, for any ``h`` whatever. Do not discount any of them. ``reward_scale``
     multiplies what is paid, so that it suits a network.
 
+    **Costs.** With ``cost`` each rollout costs that much, taken off the reward of its first step; with ``row_costs``
+    every step also costs ``info["cost"]``, where the environment says it (:class:`TabularEnv` does). The rewards of a
+    trial then add up to its best return less its costs, and what was paid so far is ``info["trial"]["paid"]``. With
+    ``stop=True`` there is one action more, the last: it ends the trial with what is in hand; a rollout that it
+    interrupts does not count. With nothing in hand it is worth ``returns[0]``, which must be given then, unless there
+    is an incumbent.
+
     **Ends.** When a rollout is over the environment is reset, and the observation is the next rollout's first. The
     trial is over (``terminated``) after ``k`` rollouts; ``truncated`` is never true, since the time left is observed.
 
@@ -85,6 +93,9 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         dense: whether steps within a rollout are paid.
         potential: a function of the original observation; steps are paid then.
         reward_scale: what rewards are multiplied by, more than 0.
+        cost: what each rollout costs.
+        row_costs: whether each step costs what the environment's ``info["cost"]`` says.
+        stop: whether there is an action that ends the trial; for environments with finitely many actions.
 
     >>> import gymnasium, maxatk as mk
     >>> env = mk.BestOfK(gymnasium.make("FrozenLake-v1", is_slippery=False), k=2, flat=True)
@@ -109,6 +120,9 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         dense: bool = False,
         potential: Callable[[Any], float] | None = None,
         reward_scale: Number = 1,
+        cost: Number = 0,
+        row_costs: bool = False,
+        stop: bool = False,
     ) -> None:
         if not _is(env, gymnasium.Env):
             raise InputError(f"env must be a Gymnasium environment, not {shown(env)}")
@@ -122,6 +136,9 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             dense=dense,
             potential=potential,
             reward_scale=reward_scale,
+            cost=cost,
+            row_costs=row_costs,
+            stop=stop,
         )
         gymnasium.Wrapper.__init__(self, env)  # pyright: ignore[reportUnknownMemberType]
         self.k = checks.integer(k, "k", least=1)
@@ -132,7 +149,10 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._dense = bool(dense) or potential is not None
         self._potential = _function(potential)
         self._reward_scale = positive(reward_scale, "reward_scale")
+        self._cost, self._row_costs = float(try_cost(cost)), bool(row_costs)
         self._inner, self._actions = env.observation_space, env.action_space
+        self._least = None if returns is None else return_scale(returns)[0]  # what stopping with nothing is worth
+        self._stop = self._stopping_action() if stop else None
         self._observations = Observations(self._inner, self._name, return_scale(returns), bool(flat))
         self.observation_space = self._observations.space  # the inner one, and what a trial adds
         self._options: dict[str, Any] | None = None
@@ -155,8 +175,14 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """Take a step of the present rollout."""
         if not self._open:
             raise InputError("step: the trial is over, or none has begun: call reset first")
+        if self._stop is not None and action == self._stop:
+            return self._stopped()
+        paid = self._cost if self._step == 0 else 0.0
         self._last, reward, terminated, truncated, info = self.env.step(action)
         self._mask = info.get("action_mask")
+        if self._row_costs:
+            paid += float(try_cost(info.get("cost", 0.0), 'info["cost"]'))
+        self._paid += paid
         self._so_far += float(reward)
         self._step += 1
         out_of_time = bool(truncated) or self._step >= self.horizon
@@ -178,14 +204,13 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             if self._open:
                 self._step, self._so_far = 0, 0.0
                 told = self._reset(None)
-            else:
-                found |= {"best_return": self._best, "rollout_returns": list(self._returned)}
-        before, self._worth = self._worth, self._come_to()
-        paid = self._reward_scale * (self._worth - before)
-        return self._observed(), paid, not self._open, False, {**told, **found, "trial": self._trial()}
+        return self._paid_for(paid, {**told, **found})
 
     def action_masks(self) -> Any:
-        """Which actions can be taken now, ``[A]`` of booleans; all, where the environment does not say."""
+        """Which actions can be taken now, ``[A]`` of booleans; all, where the environment does not say.
+
+        Stopping, if there is such an action, is always among them.
+        """
         if not _is(self._actions, spaces.Discrete):
             raise InputError(f"masks are for finitely many actions, but {self._name} has {shown(self._actions)}")
         if self.env.has_wrapper_attr("action_masks"):
@@ -195,14 +220,40 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         mask = np.asarray(given).astype(np.bool_)
         if mask.shape != (int(self._actions.n),):
             raise InputError(f"the mask of {self._name} has shape {mask.shape}: expected {(int(self._actions.n),)}")
-        return mask
+        return mask if self._stop is None else np.append(mask, True)
 
     # The trial.
+
+    def _stopping_action(self) -> int:
+        """The number of the action that ends the trial, which is added to the space."""
+        if not _is(self._actions, spaces.Discrete):
+            raise InputError(f"stop=True is for finitely many actions, but {self._name} has {shown(self._actions)}")
+        if self._incumbent == -math.inf and self._least is None:
+            raise InputError("stop=True: say what stopping with nothing in hand is worth, by best_so_far= or returns=")
+        first, n = int(self._actions.start), int(self._actions.n)
+        self.action_space = spaces.Discrete(n + 1, start=first)
+        return first + n
+
+    def _stopped(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """End the trial with what is in hand."""
+        if self._best == -math.inf and self._least is not None:
+            self._best = self._least
+        self._open = False
+        return self._paid_for(0.0, {"rollout_over": False})
+
+    def _paid_for(self, paid: float, info: dict[str, Any]) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """What a step answers that cost ``paid``: the reward is what the trial has come to since the last one."""
+        before, self._worth = self._worth, self._come_to()
+        if not self._open:
+            info |= {"best_return": self._best, "rollout_returns": list(self._returned)}
+        reward = self._reward_scale * (self._worth - before - paid)
+        return self._observed(), reward, not self._open, False, {**info, "trial": self._trial()}
 
     def _begin(self) -> None:
         self._rollout, self._step, self._so_far, self._best = 0, 0, 0.0, self._incumbent
         self._returned: list[float] = []
         self._worth = self._incumbent if self._incumbent > -math.inf else 0.0  # what was paid for already
+        self._paid = 0.0  # of costs
 
     def _reset(self, seed: int | None) -> dict[str, Any]:
         """Begin a rollout; what the environment says of it."""
@@ -213,7 +264,8 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return info
 
     def _trial(self) -> dict[str, Any]:
-        return {"rollout": self._rollout, "step": self._step, "best": self._best, "so_far": self._so_far}
+        known = {"rollout": self._rollout, "step": self._step, "best": self._best, "so_far": self._so_far}
+        return {**known, "paid": self._paid} if self._cost or self._row_costs or self._stop is not None else known
 
     def _come_to(self) -> float:
         """What the trial has come to: the rewards are its changes, and it ends at the best return."""
@@ -236,7 +288,8 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 class TabularEnv(gymnasium.Env[Any, Any]):
     """A problem as an environment: states are observed, rollouts are cut off after its horizon.
 
-    ``info["action_mask"]`` says which actions the state offers; another one is an error.
+    ``info["action_mask"]`` says which actions the state offers; another one is an error. Where rows cost something,
+    ``info["cost"]`` is what the last step cost.
 
     Args:
         mdp: the problem.
@@ -255,15 +308,16 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         self.observation_space = spaces.Discrete(mdp.n_states)  # a state
         self.action_space = spaces.Discrete(mdp.n_actions)  # an action, offered or not
         self._starts = np.cumsum(mdp.reset_prob)
-        # For each row, as it is first met: where each outcome ends, its next state and its reward.
-        self._rows: dict[tuple[int, int, int], tuple[list[float], list[int | None], list[float]]] = {}
-        self._state, self._step = 0, mdp.horizon
+        # For each row, as it is first met: where each outcome ends, its next state and its reward; what the row costs.
+        self._rows: dict[tuple[int, int, int], tuple[list[float], list[int | None], list[float], float]] = {}
+        self._state, self._step, self._cost = 0, mdp.horizon, 0.0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
         """Begin a rollout in a state drawn afresh; ``seed`` is Gymnasium's, ``options`` there are none."""
         super().reset(seed=seed, options=options)
         place = int(np.searchsorted(self._starts, self.np_random.random(), side="right"))
         self._state, self._step = int(self.mdp.start_state[min(place, len(self._starts) - 1)]), 0
+        self._cost = 0.0
         return self._state, self._info()
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
@@ -273,8 +327,9 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         row = (int(self.mdp.step_layer[self._step]), self._state, int(action))
         if row not in self._rows:
             prob, after, reward = zip(*self.mdp.outcomes(self._step, self._state, int(action)), strict=True)
-            self._rows[row] = np.cumsum(prob)[:-1].tolist(), list(after), list(reward)
-        below, after, reward = self._rows[row]
+            cost = float(self.mdp.exact_cost_of(self._step, self._state, int(action)))
+            self._rows[row] = np.cumsum(prob)[:-1].tolist(), list(after), list(reward), cost
+        below, after, reward, self._cost = self._rows[row]
         drawn = bisect.bisect_right(below, self.np_random.random())
         self._step += 1
         following = after[drawn]
@@ -288,7 +343,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         layer_step = min(self._step, self.horizon - 1)
         mask = np.zeros(self.mdp.n_actions, np.int8)
         mask[self.mdp.actions(layer_step, self._state)] = 1
-        return {"action_mask": mask}
+        return {"action_mask": mask, "cost": self._cost} if self.mdp.has_costs else {"action_mask": mask}
 
 
 def _is(thing: Any, kind: type) -> bool:

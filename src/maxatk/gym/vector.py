@@ -24,7 +24,7 @@ class TabularVectorEnv(VectorEnv[Any, Any, Any]):
 
     It behaves as so many ``BestOfK(TabularEnv(mdp), k, flat=True)`` do, in one compiled loop. When a trial is over the
     next one begins at once (``AutoresetMode.SAME_STEP``): the observation is its first, and that which the old one
-    ended with is ``infos["final_obs"]``.
+    ended with is ``infos["final_obs"]``. What rows cost is not paid here.
 
     **infos** has ``rollout_over`` and ``rollout_return`` (of the rollout that ended, where one did); and where trials
     are over ``best_return``, with Gymnasium's ``_best_return`` and alike saying which.

@@ -6,7 +6,14 @@
 from maxatk.kernels.acting import best_planes, draw_outcomes, rows_of_actions
 from maxatk.kernels.fixed import carry_forward, choose_by_state, choose_greedily, improve_rows
 from maxatk.kernels.optimism import SampledRows, optimistic_slice
-from maxatk.kernels.passes import best_means, best_means_layer, merge_outcomes, most_ahead, most_ahead_layer
+from maxatk.kernels.passes import (
+    best_means,
+    best_means_layer,
+    least_costs,
+    merge_outcomes,
+    most_ahead,
+    most_ahead_layer,
+)
 from maxatk.kernels.slices import (
     Ends,
     Planes,
@@ -56,6 +63,7 @@ __all__ = [
     "draw_outcomes",
     "encode_trials",
     "improve_rows",
+    "least_costs",
     "merge_outcomes",
     "most_ahead",
     "most_ahead_layer",

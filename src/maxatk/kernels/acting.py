@@ -55,7 +55,7 @@ def best_planes(
     for k in range(state.shape[0]):
         s = state[k]
         near = int(np.floor((so_far[k] - at_step) / kappa))
-        promised[k] = ends.idle_lower + ends.idle_slope * off_m[k]
+        promised[k] = ends.idle_lower - tables.cheap[h, s] + ends.idle_slope * off_m[k]
         rows[k] = -1
         low = max(near - h, layout.low[h, s])
         for g in range(low, min(near + 1 + h, layout.high[h, s]) + 1):

@@ -62,19 +62,20 @@ def best_means(
     prob: Any,
     next_state: Any,
     reward: Any,
+    cost: Any,
     noise: float,
     values: Any,
     rows: Any,
     stop: Any,
 ) -> None:
-    """Fill ``rows`` [H, S] with those that maximise the mean return of one rollout.
+    """Fill ``rows`` [H, S] with those that maximise the mean return of one rollout, less its costs.
 
     ``values`` [2, S + 1], of zeros, get what is earned from step h on in entry ``h % 2``; the end is worth 0.
     """
     H, S = rows.shape
     for h in range(H - 1, -1, -1):
         best_means_layer(
-            h, 0, S, step_layer, pair_start, outcome_start, prob, next_state, reward, noise, values, rows, stop
+            h, 0, S, step_layer, pair_start, outcome_start, prob, next_state, reward, cost, noise, values, rows, stop
         )
 
 
@@ -89,6 +90,7 @@ def best_means_layer(
     prob: Any,
     next_state: Any,
     reward: Any,
+    cost: Any,
     noise: float,
     values: Any,
     rows: Any,
@@ -107,7 +109,7 @@ def best_means_layer(
         first, end = pair_start[node + s], pair_start[node + s + 1]
         best = -np.inf
         for row in range(first, end):
-            mean = 0.0
+            mean = 0.0 - cost[row]
             for o in range(outcome_start[row], outcome_start[row + 1]):
                 mean += prob[o] * (reward[o] + after[next_state[o]])
             means[row - first] = mean
@@ -117,6 +119,36 @@ def best_means_layer(
             row += 1
         rows[h, s] = row
         here[s] = means[row - first]
+
+
+@compiled
+def least_costs(
+    step_layer: Any, pair_start: Any, outcome_start: Any, prob: Any, next_state: Any, cost: Any, stop: Any
+) -> Any:
+    """The least expected cost of finishing from each step and state [H + 1, S], and the rows that have it [H, S].
+
+    Rows are counted from their state's first.
+    """
+    H = step_layer.shape[0]
+    S = (pair_start.shape[0] - 1) // (np.max(step_layer) + 1)
+    least = np.zeros((H + 1, S))
+    rows = np.zeros((H, S), np.int32)
+    for h in range(H - 1, -1, -1):
+        node = step_layer[h] * S
+        for s in range(S):
+            if stop[0] != 0:
+                return least, rows
+            best = np.inf
+            for row in range(pair_start[node + s], pair_start[node + s + 1]):
+                total = cost[row]
+                for o in range(outcome_start[row], outcome_start[row + 1]):
+                    if next_state[o] < S:
+                        total += prob[o] * least[h + 1, next_state[o]]
+                if total < best:
+                    best = total
+                    rows[h, s] = row - pair_start[node + s]
+            least[h, s] = best
+    return least, rows
 
 
 @compiled

@@ -51,7 +51,10 @@ def whole_layer(
     slope: Any,
     stop: Any,
 ) -> None:
-    """Some states of one layer: ``V_h(s, g) = max_a sum p V_{h+1}(s', g + jump)``, and the slope of what is taken."""
+    """Some states of one layer: ``V_h(s, g) = max_a sum p V_{h+1}(s', g + jump) - cost``, and its slope.
+
+    An idle state is worth the idle value less the cost of finishing; where rollouts may be given up, any is worth that.
+    """
     pair_start, outcome_start, next_state = tables.pair_start, tables.outcome_start, tables.next_state
     prob, jump, place = tables.prob, tables.jump, layout.place
     S = layout.pad.shape[1]
@@ -69,7 +72,7 @@ def whole_layer(
         n = (high - g + 1) * B
         for x in range(place[h, s] + layout.pad[h, s], place[h, s] + min(g, high + 1)):
             for b in range(B):
-                value[x * B + b] = idle_value[b]
+                value[x * B + b] = idle_value[b] - tables.cheap[h, s]
                 slope[x * B + b] = idle_slope[b]
         if n <= 0:
             continue
@@ -79,7 +82,11 @@ def whole_layer(
         for row in range(pair_start[node + s], pair_start[node + s + 1]):
             o, end = outcome_start[row], outcome_start[row + 1]
             new = row == pair_start[node + s]
-            begun = False
+            begun = tables.cost[row] != 0.0
+            if begun:
+                for k in range(n):
+                    sum_value[k] = -tables.cost[row]
+                    sum_slope[k] = 0.0
             while o < end:
                 # Three outcomes at a time, the missing ones with weight 0: fewer passes over the sums.
                 i0 = (place[h + 1, next_state[o]] + g + jump[o]) * B
@@ -119,6 +126,11 @@ def whole_layer(
                         better = v > best_value[k]
                         best_value[k] = v if better else best_value[k]
                         best_slope[k] = w if better else best_slope[k]
+        if tables.abandon:
+            for k in range(n):
+                better = idle_value[k % B] > best_value[k]
+                best_value[k] = idle_value[k % B] if better else best_value[k]
+                best_slope[k] = idle_slope[k % B] if better else best_slope[k]
 
 
 @compiled
@@ -128,7 +140,8 @@ def decide_layers(
     """:func:`whole_layers` for one ``m``, keeping what is done in each cell and not what that is worth.
 
     ``value`` holds two layers at a time. ``choice`` holds all windows: the cell of ``g`` at step ``h`` in state ``s``
-    is ``place[h, s] + g``, and its entry the row taken, counted from the state's first; of equals, the first.
+    is ``place[h, s] + g``, and its entry the row taken, counted from the state's first; of equals, the first. Where the
+    rollout is to be given up it is that of "nothing".
     """
     H, S = layout.pad.shape
     for h in range(H - 1, -1, -1):
@@ -162,7 +175,7 @@ def decide_layer(
         low, high = layout.low[h, s], layout.high[h, s]
         n = high - low + 1
         for x in range(place[h, s] + layout.pad[h, s], place[h, s] + min(low, high + 1)):
-            value[x] = idle_value
+            value[x] = idle_value - tables.cheap[h, s]
         if n <= 0:
             continue
         best = value[place[h, s] + low : place[h, s] + high + 1]
@@ -170,7 +183,10 @@ def decide_layer(
         first_row = pair_start[node + s]
         for row in range(first_row, pair_start[node + s + 1]):
             o, end = outcome_start[row], outcome_start[row + 1]
-            begun = False
+            begun = tables.cost[row] != 0.0
+            if begun:
+                for k in range(n):
+                    total[k] = -tables.cost[row]
             while o < end:
                 # Three at a time as in whole_layer, so that what is decided is what was valued there.
                 i0 = place[h + 1, next_state[o]] + low + jump[o]
@@ -198,6 +214,12 @@ def decide_layer(
                     better = total[k] > best[k]
                     best[k] = total[k] if better else best[k]
                     taken[k] = row - first_row if better else taken[k]
+        if tables.abandon:
+            nothing = nothing_of(choice)
+            for k in range(n):
+                better = idle_value > best[k]
+                best[k] = idle_value if better else best[k]
+                taken[k] = nothing if better else taken[k]
 
 
 class Ends(NamedTuple):
@@ -268,9 +290,10 @@ def bound_layer(
         g, high = layout.low[h, s], layout.high[h, s]
         n = high - g + 1
         cell = place[h, s]
+        cheap = tables.cheap[h, s]
         for x in range(cell + layout.pad[h, s], cell + high + 1):
-            upper[x] = idle_upper if x < cell + g else -np.inf
-            lower[x] = idle_lower
+            upper[x] = idle_upper - cheap if x < cell + g or tables.abandon else -np.inf
+            lower[x] = idle_lower - cheap
             slope_g[x] = 0.0
             slope_m[x] = idle_slope
             choice[x] = nothing
@@ -278,8 +301,8 @@ def bound_layer(
             continue
         for row in range(pair_start[node + s], pair_start[node + s + 1]):
             for k in range(n):
-                sum_upper[k] = 0.0
-                sum_lower[k] = 0.0
+                sum_upper[k] = 0.0 - tables.cost[row]
+                sum_lower[k] = 0.0 - tables.cost[row]
                 sum_g[k] = 0.0
                 sum_m[k] = 0.0
             for o in range(outcome_start[row], outcome_start[row + 1]):

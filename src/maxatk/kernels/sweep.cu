@@ -86,22 +86,23 @@ KERNEL(window_cells,
   count[i] = cells > 0 ? cells : 0;
 }
 
-// slices.whole_layer: value and slope of B slices at once.
+// slices.whole_layer: value and slope of B slices at once. `cheap` is what it costs to finish from each state.
 KERNEL(whole_layer,
        (int B, const int64* pair_start, const int64* outcome_start, const int* next_state, const double* prob,
-        const int* jump, const int* low, const int* pad, const int* high, const int64* place, const int64* place_there,
-        const double* idle_value, const double* idle_slope, double* value, double* slope),
-       (B, pair_start, outcome_start, next_state, prob, jump, low, pad, high, place, place_there, idle_value,
-        idle_slope, value, slope)) {
+        const double* cost, const double* cheap, int abandon, const int* jump, const int* low, const int* pad,
+        const int* high, const int64* place, const int64* place_there, const double* idle_value,
+        const double* idle_slope, double* value, double* slope),
+       (B, pair_start, outcome_start, next_state, prob, cost, cheap, abandon, jump, low, pad, high, place, place_there,
+        idle_value, idle_slope, value, slope)) {
   int s = blockIdx.x;
   int begin = pad[s], window = low[s];
   int64 cells = ((int64)high[s] - begin + 1) * B;
   for (int64 k = threadIdx.x + (int64)blockIdx.y * blockDim.x; k < cells; k += (int64)blockDim.x * gridDim.y) {
     int b = (int)(k % B), g = begin + (int)(k / B);
-    double best = idle_value[b], rise = idle_slope[b];
+    double best = idle_value[b] - cheap[s], rise = idle_slope[b];
     if (g >= window) {
       for (int64 row = pair_start[s]; row < pair_start[s + 1]; ++row) {
-        double v = 0.0, w = 0.0;
+        double v = 0.0 - cost[row], w = 0.0;
         for (int64 o = outcome_start[row]; o < outcome_start[row + 1];) {
           double v3 = 0.0, w3 = 0.0;
           for (int i = 0; i < 3 && o < outcome_start[row + 1]; ++i, ++o) {
@@ -117,11 +118,25 @@ KERNEL(whole_layer,
           rise = w;
         }
       }
+      if (abandon && idle_value[b] > best) {
+        best = idle_value[b];
+        rise = idle_slope[b];
+      }
     }
     int64 x = (place[s] + g) * B + b;
     value[x] = best;
     slope[x] = rise;
   }
+}
+
+// What stands for no row: the rollout is idle, or given up.
+template <class Choice>
+static
+#ifdef __CUDACC__
+    __device__
+#endif
+    Choice nothing() {
+  return (Choice)(sizeof(Choice) < 4 ? -1 : 0x7fffffff);
 }
 
 template <class Choice>
@@ -130,18 +145,19 @@ static
     __device__
 #endif
     void decide(const int64* pair_start, const int64* outcome_start, const int* next_state, const double* prob,
-                const int* jump, const int* low, const int* pad, const int* high, const int64* place,
-                const int64* place_there, const int64* choice_place, double idle, double* value, Choice* choice) {
+                const double* cost, const double* cheap, int abandon, const int* jump, const int* low, const int* pad,
+                const int* high, const int64* place, const int64* place_there, const int64* choice_place, double idle,
+                double* value, Choice* choice) {
   int s = blockIdx.x;
   int begin = pad[s], window = low[s], end = high[s];
   for (int64 k = threadIdx.x + (int64)blockIdx.y * blockDim.x; k <= (int64)end - begin;
        k += (int64)blockDim.x * gridDim.y) {
     int g = begin + (int)k;
-    double best = idle;
+    double best = idle - cheap[s];
     if (g >= window) {
       int64 taken = pair_start[s];
       for (int64 row = pair_start[s]; row < pair_start[s + 1]; ++row) {
-        double v = 0.0;
+        double v = 0.0 - cost[row];
         for (int64 o = outcome_start[row]; o < outcome_start[row + 1];) {
           double v3 = 0.0;
           for (int i = 0; i < 3 && o < outcome_start[row + 1]; ++i, ++o)
@@ -153,7 +169,9 @@ static
           taken = row;
         }
       }
-      choice[choice_place[s] + g] = (Choice)(taken - pair_start[s]);
+      bool given_up = abandon && idle > best;
+      if (given_up) best = idle;
+      choice[choice_place[s] + g] = given_up ? nothing<Choice>() : (Choice)(taken - pair_start[s]);
     }
     value[place[s] + g] = best;
   }
@@ -163,12 +181,13 @@ static
 #define DECIDE(name, Choice)                                                                                          \
   KERNEL(name,                                                                                                        \
          (const int64* pair_start, const int64* outcome_start, const int* next_state, const double* prob,             \
-          const int* jump, const int* low, const int* pad, const int* high, const int64* place,                       \
-          const int64* place_there, const int64* choice_place, double idle, double* value, Choice* choice),           \
-         (pair_start, outcome_start, next_state, prob, jump, low, pad, high, place, place_there, choice_place, idle,  \
-          value, choice)) {                                                                                           \
-    decide(pair_start, outcome_start, next_state, prob, jump, low, pad, high, place, place_there, choice_place, idle, \
-           value, choice);                                                                                            \
+          const double* cost, const double* cheap, int abandon, const int* jump, const int* low, const int* pad,      \
+          const int* high, const int64* place, const int64* place_there, const int64* choice_place, double idle,      \
+          double* value, Choice* choice),                                                                             \
+         (pair_start, outcome_start, next_state, prob, cost, cheap, abandon, jump, low, pad, high, place,             \
+          place_there, choice_place, idle, value, choice)) {                                                          \
+    decide(pair_start, outcome_start, next_state, prob, cost, cheap, abandon, jump, low, pad, high, place,            \
+           place_there, choice_place, idle, value, choice);                                                           \
   }
 DECIDE(decide_layer_1, byte_t)
 DECIDE(decide_layer_2, unsigned short)
@@ -194,8 +213,9 @@ static
     __device__
 #endif
     void bound(int S, int is_last, const int64* pair_start, const int64* outcome_start, const int* next_state,
-               const double* prob, const double* reward, const int* jump, const double* part, const int* low,
-               const int* pad, const int* high, const int64* place, const int64* place_there, double kappa, double phase, int64 drift,
+               const double* prob, const double* reward, const double* cost, const double* cheap, int abandon,
+               const int* jump, const double* part, const int* low, const int* pad, const int* high,
+               const int64* place, const int64* place_there, double kappa, double phase, int64 drift,
                double m, double idle_upper, double idle_lower, double idle_slope, int n_lines, const double* line_end,
                const double* line_height, const double* line_slope, int n_points, const double* point,
                const double* point_value, double* upper, double* lower, double* slope_g, double* slope_m,
@@ -205,11 +225,11 @@ static
   for (int64 k = threadIdx.x + (int64)blockIdx.y * blockDim.x; k <= (int64)last - begin;
        k += (int64)blockDim.x * gridDim.y) {
     int g = begin + (int)k;
-    double most = idle_upper, best = idle_lower, best_g = 0.0, best_m = idle_slope;
-    Choice taken = (Choice)(sizeof(Choice) < 4 ? -1 : 0x7fffffff);
+    double most = idle_upper - cheap[s], best = idle_lower - cheap[s], best_g = 0.0, best_m = idle_slope;
+    Choice taken = nothing<Choice>();
     if (g >= window) {
       for (int64 row = pair_start[s]; row < pair_start[s + 1]; ++row) {
-        double u = 0.0, l = 0.0, in_g = 0.0, in_m = 0.0;
+        double u = 0.0 - cost[row], l = 0.0 - cost[row], in_g = 0.0, in_m = 0.0;
         for (int64 o = outcome_start[row]; o < outcome_start[row + 1]; ++o) {
           double p = prob[o];
           int t = next_state[o];
@@ -253,7 +273,7 @@ static
           in_g += p * slope_g[y];
           in_m += p * slope_m[y];
         }
-        if (row == pair_start[s] || u > most) most = u;
+        if ((row == pair_start[s] && !abandon) || u > most) most = u;
         if (l > best) {
           best = l;
           best_g = in_g;
@@ -275,18 +295,20 @@ static
 #define BOUND(name, Choice)                                                                                           \
   KERNEL(name,                                                                                                        \
          (int S, int is_last, const int64* pair_start, const int64* outcome_start, const int* next_state,             \
-          const double* prob, const double* reward, const int* jump, const double* part, const int* low,              \
-          const int* pad, const int* high, const int64* place, const int64* place_there, double kappa, double phase, int64 drift,   \
-          double m, double idle_upper, double idle_lower, double idle_slope, int n_lines, const double* line_end,     \
-          const double* line_height, const double* line_slope, int n_points, const double* point,                     \
-          const double* point_value, double* upper, double* lower, double* slope_g, double* slope_m, Choice* choice,  \
-          int keeps),                                                                                                 \
-         (S, is_last, pair_start, outcome_start, next_state, prob, reward, jump, part, low, pad, high, place,         \
-          place_there, kappa, phase, drift, m, idle_upper, idle_lower, idle_slope, n_lines, line_end, line_height,            \
-          line_slope, n_points, point, point_value, upper, lower, slope_g, slope_m, choice, keeps)) {                 \
-    bound(S, is_last, pair_start, outcome_start, next_state, prob, reward, jump, part, low, pad, high, place,         \
-          place_there, kappa, phase, drift, m, idle_upper, idle_lower, idle_slope, n_lines, line_end, line_height,            \
-          line_slope, n_points, point, point_value, upper, lower, slope_g, slope_m, choice, keeps);                   \
+          const double* prob, const double* reward, const double* cost, const double* cheap, int abandon,             \
+          const int* jump, const double* part, const int* low, const int* pad, const int* high, const int64* place,   \
+          const int64* place_there, double kappa, double phase, int64 drift, double m, double idle_upper,             \
+          double idle_lower, double idle_slope, int n_lines, const double* line_end, const double* line_height,       \
+          const double* line_slope, int n_points, const double* point, const double* point_value, double* upper,      \
+          double* lower, double* slope_g, double* slope_m, Choice* choice, int keeps),                                \
+         (S, is_last, pair_start, outcome_start, next_state, prob, reward, cost, cheap, abandon, jump, part, low,     \
+          pad, high, place, place_there, kappa, phase, drift, m, idle_upper, idle_lower, idle_slope, n_lines,         \
+          line_end, line_height, line_slope, n_points, point, point_value, upper, lower, slope_g, slope_m, choice,    \
+          keeps)) {                                                                                                   \
+    bound(S, is_last, pair_start, outcome_start, next_state, prob, reward, cost, cheap, abandon, jump, part, low,     \
+          pad, high, place, place_there, kappa, phase, drift, m, idle_upper, idle_lower, idle_slope, n_lines,         \
+          line_end, line_height, line_slope, n_points, point, point_value, upper, lower, slope_g, slope_m, choice,    \
+          keeps);                                                                                                     \
   }
 BOUND(bound_layer_1, byte_t)
 BOUND(bound_layer_2, unsigned short)

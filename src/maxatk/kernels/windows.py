@@ -46,6 +46,9 @@ class Tables(NamedTuple):
     drift: int  # lattice steps that every step adds beside its jump
     most_left: Any  # [H + 1, S] jumps that can still be gained if the rollout is not cut short, rounded up
     reach: Reach
+    cost: Any  # [N] what taking each row costs
+    cheap: Any  # [H + 1, S] the least expected cost of finishing; 0 where a rollout may be given up
+    abandon: bool  # whether a rollout may be given up at any step
 
 
 class Layout(NamedTuple):

@@ -72,6 +72,8 @@ class TabularModel:
     def __init__(self, mdp: MDP, *, known_rewards: bool = False) -> None:
         if not isinstance(mdp, MDP):
             raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
+        if mdp.has_costs:
+            raise InputError("learners know of no costs: plan a problem whose rows cost something, or learn it without")
         self.n_states, self.n_actions, self.horizon = mdp.n_states, mdp.n_actions, mdp.horizon
         self.homogeneous = mdp.homogeneous
         self.start = np.zeros(mdp.n_states)

@@ -9,15 +9,17 @@ lattice points, too, and the lattice is refined until the interval is as narrow 
 Whatever is known at any moment is kept in one place, so that a search that is stopped has something to give back: the
 best policy of those that a pass over a lattice found, those that an unfinished pass leaves, and the one that maximises
 the mean in every rollout.
+
+Where rollouts cost something, curves are those of docs/theory/costs.md: one may stop, and from the threshold on each
+curve is ``m`` itself.
 """
 
 import math
 import time
-from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -29,18 +31,17 @@ from maxatk.base.stopping import StoppedError
 from maxatk.base.workers import Workers
 from maxatk.engines.crew import Crew
 from maxatk.planning.certified_plan import Certificate, CertifiedPlan
-from maxatk.planning.curves import Bounds, Curve, Curves, build, distance, from_knots, identity
+from maxatk.planning.curve_maker import CurveMaker, Stop
+from maxatk.planning.curves import Curve, Curves, at_least, distance, identity
 from maxatk.planning.elsewhere import Elsewhere
 from maxatk.planning.floor import repeated_mean
 from maxatk.planning.lattice import Lattice, RealLattice, WholeLattice, common_step, returns_apart
 from maxatk.planning.plan import Progress, Reporter, Status
-from maxatk.planning.sweeper import DEVICES, Sweeper, last_rollout, solve_slices, sweeper_on
+from maxatk.planning.sweeper import DEVICES, Sweeper, sweeper_on
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
 
 EXACT_POINTS = 50_000  # a lattice of at most so many points is swept exactly, whatever the tolerance
-TABLE_POINTS = 2**22  # of a table that holds the last curve at all lattice points
-FIRST_KNOTS = 7  # with the floor, two sweeps of four
 COARSE_POINTS = 128  # of the first lattice for rewards without a common step
 
 
@@ -100,8 +101,9 @@ class _Pass:
     upper: float
     lattice: Lattice
     curves: Curves
-    start: float  # the best return that stands for the incumbent in the first rollout
+    start: float  # the best return that stands for the incumbent in the first rollout; -inf to maximise the mean
     gap: float  # the largest between the bounds of the curve after the first rollout
+    stop_at: float = math.inf  # the best return at which to stop
 
 
 class _Search:
@@ -118,19 +120,21 @@ class _Search:
     ) -> None:
         self.mdp, self.objective = mdp, objective
         self.k, self.best_so_far = objective.k, objective.best_so_far
-        self._sweeper, self._device, self._report = sweeper, device, report
-        self._began, self._slices = time.perf_counter(), 0
+        self._device, self._report, self._began = device, report, time.perf_counter()
         # What takes one pass over the problem is not part of the search: without it nothing could be said.
-        self.least, self.most = mdp.return_range
-        self.mean = mdp.mean_optimal[1]
-        self.incumbent = max(float(self.best_so_far), self.least)  # below the least return it is as good as none
-        self._most_outcomes = int(np.diff(mdp.outcome_start).max())
+        self._maker = maker = CurveMaker(mdp, objective, sweeper)
+        self.least, self.most, self.mean, self.incumbent = maker.least, maker.most, maker.mean, maker.incumbent
+        self._priced, self._gives_up = maker.priced, objective.gives_up(mdp)
         self.tol = 1e-3 * max(self.most - self.mean, 0.0) if tol is None else float(tol)
         # What is known: the best pass, the least upper bound, and what repeating the mean-optimal policy earns.
-        self._best = self._unfinished(self._first_lattice(), Curves(self.k, (identity(self.least, self.most),)))
+        lattice = self._first_lattice()
+        mean = self.mean - self.rounding(lattice)
+        if self._priced:
+            self._best, self._repeated = self._until_the_mean(lattice, self.most), -math.inf
+        else:
+            self._best = self._unfinished(lattice, self._no_curves(lattice), Stop(math.inf, self.most))
+            self._repeated = max(self._floats_of_best[0], self.least, mean)
         self._upper = self._best.upper
-        mean = self.mean - self.rounding(self._best.lattice)
-        self._repeated = max(self._floats_of_best[0], self.least, mean)
 
     @property
     def seconds(self) -> float:
@@ -171,7 +175,7 @@ class _Search:
             upper=upper,
             status=status,
             stats={
-                "slices": self._slices,
+                "slices": self._maker.slices,
                 "lattice_step": best.lattice.kappa,
                 "exact_lattice": float(best.lattice.whole),
                 "knots": sum(len(curve.line_slope) for curve in best.curves.tail[:-1]),
@@ -183,7 +187,7 @@ class _Search:
             curves=best.curves,
             start=best.start,
             device=self._device,
-            certificate=Certificate(self.tol, rounding, best.gap, self._repeats),
+            certificate=Certificate(self.tol, rounding, best.gap, self._repeats, best.stop_at),
         )
 
     @property
@@ -199,31 +203,33 @@ class _Search:
     def _keep(self, new: _Pass) -> None:
         """Lower bound and policy come from one pass, and the better one is kept; upper bounds may be of any."""
         self._upper = min(self._upper, new.upper)
-        if new.lower > self._best.lower:
+        slack = self.rounding(new.lattice) if self._best.start == -math.inf else 0.0  # a pass says more than the mean
+        if new.lower > self._best.lower - slack:
             self._best = new
 
     def _tell(self, rollout: int) -> None:
         if self._report is not None:
             upper = max(self._upper, self._lower)
-            self._report(Progress(self._lower, upper, rollout, self._slices, self.seconds, self.tol))
+            self._report(Progress(self._lower, upper, rollout, self._maker.slices, self.seconds, self.tol))
 
     def rounding(self, lattice: Lattice) -> float:
         """What floating point may have added up to: bounded by magnitude, rollout by rollout (planner.md, 10)."""
-        return self.k * self._rounding_of_one(lattice)
-
-    def _rounding_of_one(self, lattice: Lattice) -> float:
-        H = self.mdp.horizon
-        size = lattice.largest + abs(self.incumbent) + lattice.blur
-        return (H * (4 * self._most_outcomes + 16) + 32) * 2.0**-53 * size + H * lattice.error
+        return self.k * self._maker.rounding(lattice)
 
     # The search: finer and finer lattices.
 
     def _first_lattice(self) -> Lattice:
         """The lattice of a common step if that has few points, else a coarse one."""
         if self._step is not None and returns_apart(self.mdp) <= EXACT_POINTS * self._step:
-            return WholeLattice(self.mdp, float(self._step))
+            return self._whole_lattice(self._step)
         span, size = self.most - self.least, float(np.abs(self.mdp.reward).max())
-        return RealLattice(self.mdp, max(max(span, 1e-3 * size, 1e-300) / COARSE_POINTS, self._finest))
+        return self._real_lattice(max(max(span, 1e-3 * size, 1e-300) / COARSE_POINTS, self._finest))
+
+    def _whole_lattice(self, step: Fraction) -> Lattice:
+        return WholeLattice(self.mdp, float(step), float(self.objective.cost), self._gives_up)
+
+    def _real_lattice(self, kappa: float) -> Lattice:
+        return RealLattice(self.mdp, kappa, float(self.objective.cost), self._gives_up)
 
     @cached_property
     def _step(self) -> Fraction | None:
@@ -238,15 +244,24 @@ class _Search:
     def _search(self) -> None:
         """Passes over finer and finer lattices, until the interval is narrow enough, or as narrow as can be."""
         lattice = self._best.lattice
-        if self.incumbent >= self.most:  # nothing can be improved
-            return
-        if self.k == 1 and self.incumbent <= self.least:  # all that counts is the mean
-            self._upper = min(self._upper, self.mean + self.rounding(lattice))
-            return
-        self._repeated = max(self._repeated, repeated_mean(self.mdp, self.k, self.best_so_far))
-        self._tell(self.k)
+        if self._priced:
+            if self.mean <= lattice.floor:  # one rollout at most: whatever it returns, another is not worth its costs
+                self._keep(self._until_the_mean(lattice, self.mean))
+                return
+            self._pass(lattice)  # at least one, to know when to stop
+        else:
+            if self.incumbent >= self.most:  # nothing can be improved
+                return
+            if self.k == 1 and self.incumbent <= self.least:  # all that counts is the mean
+                self._upper = min(self._upper, self.mean + self.rounding(lattice))
+                return
+            self._repeated = max(self._repeated, repeated_mean(self.mdp, self.k, self.best_so_far))
+            self._tell(self.k)
+        passed = self._priced
         while self._width > self.tol:
-            self._pass(lattice)
+            if not passed:
+                self._pass(lattice)
+            passed = False
             if lattice.whole or lattice.kappa <= self._finest:
                 return
             # Where time may run out, what is half done is lost: smaller strides.
@@ -254,9 +269,9 @@ class _Search:
             stride = min(max((0.7 * self.tol / max(self._width, 1e-300)) ** 0.6, least), 1 / 2)
             kappa = max(lattice.kappa * stride, self._finest)
             if self._step is not None and kappa <= self._step:
-                lattice = WholeLattice(self.mdp, float(self._step))
+                lattice = self._whole_lattice(self._step)
             else:
-                lattice = RealLattice(self.mdp, kappa)
+                lattice = self._real_lattice(kappa)
 
     @property
     def _width(self) -> float:
@@ -264,121 +279,83 @@ class _Search:
 
     def _pass(self, lattice: Lattice) -> None:
         """All curves from the last to the first, on one lattice. Each is finished before the next one is begun."""
-        curves = Curves(self.k, (identity(self.least, self.most),))
+        curves = self._no_curves(lattice)
         gap = 0.0  # the largest between the bounds of the curve at hand
         tol = max(self.tol - 2 * self.rounding(lattice), 0.0)
+        stop = Stop(math.inf, self.most)
+        if self._priced and self.k == 1:  # for the threshold alone
+            *_, stop = self._maker.last_curve(lattice, curves[1], lattice.share(tol, 0.0, 0, 1))
         for i in range(self.k - 1, 0, -1):
-            after = curves[i + 1]
-            curve, gap = self._curve(lattice, i, after, gap, lattice.share(tol, gap, i, self.k))
+            after, share = curves[i + 1], lattice.share(tol, gap, i, self.k)
+            if i == self.k - 1:
+                curve, gap, stop = self._maker.last_curve(lattice, after, share)
+            else:
+                curve, gap = self._maker.curve(lattice, after, gap, share, stop)
             curves = curves.with_earlier(curve)
-            self._keep(self._unfinished(lattice, curves))
+            self._keep(self._unfinished(lattice, curves, stop))
             self._tell(i)
             # A curve that is the next one's equal, but for rounding, is the equal of all before it, too: what the
             # sweep does to a curve is monotone and expands no difference.
-            if i < self.k - 1 and distance(curve, after) <= self._rounding_of_one(lattice):
+            if i < self.k - 1 and distance(curve, after) <= self._maker.rounding(lattice):
                 break
-        start, lower, upper = self._first_rollout(lattice, curves[1], gap)
-        rounding = self.rounding(lattice)
-        self._keep(_Pass(lower - rounding, upper + rounding, lattice, curves, start, gap))
+        start, lower, upper = self._first_rollout(lattice, curves[1], gap, stop)
+        self._keep(self._passed(lattice, curves, start, gap, stop, lower, upper))
         self._tell(0)
 
-    def _first_rollout(self, lattice: Lattice, after: Curve, gap: float) -> tuple[float, float, float]:
-        """The first rollout needs one slice, that of the incumbent: its best return, and bounds."""
-        start = max(self.incumbent, self._floor(lattice, after))
-        if start >= self.most:
-            return self.most, float(after.lower(self.incumbent)), self.most
-        self._slices += 1
-        bounds = solve_slices(self._sweeper, lattice, after, gap, [start])
-        return start, float(bounds.lower[0]), min(float(bounds.upper[0]), self.most)
+    def _passed(
+        self, lattice: Lattice, curves: Curves, start: float, gap: float, stop: Stop, lower: float, upper: float
+    ) -> _Pass:
+        """A pass, from bounds on what the first rollout is worth."""
+        rounding, stop_at = self.rounding(lattice), stop.at
+        lower, upper = lower - rounding, upper + rounding
+        if self._priced:
+            upper = min(upper, self.most)
+        if self._priced and self.best_so_far > -math.inf:
+            # Unless more is sure to come of it, the first rollout is not made.
+            at_least, at_most = self._floats_of_best
+            lower, upper = max(lower if self.best_so_far < stop_at else at_least, at_least), max(upper, at_most)
+            stop_at = min(stop_at, float(self.best_so_far)) if lower == at_least else stop_at
+        return _Pass(lower, upper, lattice, curves, start, gap, stop_at)
 
-    def _unfinished(self, lattice: Lattice, curves: Curves) -> _Pass:
+    def _no_curves(self, lattice: Lattice) -> Curves:
+        """With no rollouts to come, a best return is worth itself."""
+        return Curves(self.k, (identity(lattice.floor, self.most),))
+
+    def _first_rollout(self, lattice: Lattice, after: Curve, gap: float, stop: Stop) -> tuple[float, float, float]:
+        """The first rollout needs one slice, that of the incumbent: its best return, and bounds."""
+        start = max(self._in_hand, self._maker.floor(lattice, after, stop))
+        if start >= stop.top:
+            return stop.top, float(after.lower(self._in_hand)), stop.top
+        lower, upper = self._maker.worth(lattice, after, gap, start)
+        return start, lower, min(upper, stop.top)
+
+    @property
+    def _in_hand(self) -> float:
+        """What curves are asked at: where nothing costs anything, what is below every return is as good as none."""
+        return float(self.best_so_far) if self._priced else self.incumbent
+
+    def _unfinished(self, lattice: Lattice, curves: Curves, stop: Stop) -> _Pass:
         """What curves say that do not reach the first rollout (planner.md, 9).
 
         More rollouts never lower the value, whatever is done in them, and no return exceeds the most.
         """
-        after = curves.tail[0]
-        points = np.unique([self.least, self.most])
-        flat = replace(after, floor=self.least, point=points, point_value=np.full(len(points), self.most))
-        lower = float(after.lower(self.incumbent)) - self.rounding(lattice)
-        gap = self.most - float(after.lower(self.least))
-        upper = max(self.most, self._floats_of_best[1])
-        return _Pass(lower, upper, lattice, curves.with_earlier(flat), min(self.incumbent, self.most), gap)
+        after, top = curves.tail[0], stop.top
+        points = np.unique([min(self.least, top), top])
+        values = np.full(len(points), top)
+        flat = replace(after, floor=float(points[0]), point=points, point_value=values)
+        lower = float(after.lower(self._in_hand)) - self.rounding(lattice)
+        gap = top - float(after.lower(-math.inf if self._priced else self.least))
+        # The greatest return is known exactly, a threshold below it is not.
+        upper = max(min(top + self.rounding(lattice), self.most) if self._priced else top, self._floats_of_best[1])
+        start = min(max(self._in_hand, lattice.floor), self.most)
+        return _Pass(lower, upper, lattice, curves.with_earlier(flat), start, gap, stop.at)
 
-    def _floor(self, lattice: Lattice, after: Curve) -> float:
-        """A best return that is as good as none under the next curve's lower bound: where that stops being flat."""
-        flat = min(after.flat_to, self.most)
-        if flat <= self.least:
-            return self.least
-        return lattice.knot(flat)
+    def _until_the_mean(self, lattice: Lattice, upper: float) -> _Pass:
+        """Maximising the mean of a rollout, less its costs, until at least that is in hand (costs.md, 5).
 
-    # One curve.
-
-    def _curve(self, lattice: Lattice, i: int, after: Curve, gap: float, share: float) -> tuple[Curve, float]:
-        """Curve ``i`` and the largest gap between its bounds."""
-        if i == self.k - 1:
-            return self._last_curve(lattice, after, share)
-        floor = self._floor(lattice, after)
-        if floor >= self.most:  # the largest return is as good as certain: more rollouts change nothing
-            hull = np.array([self.most])
-            flat = replace(after, floor=self.most, point=hull, point_value=hull)
-            return flat, self.most - float(after.lower(-math.inf))
-        # Where the next curve turns this one will, too: some of its knots to begin with, so that threads have work.
-        inner = after.line_knot[(after.line_knot > floor) & (after.line_knot < self.most)]
-        useful = inner[:: max(len(inner) // FIRST_KNOTS, 1)].tolist()
-        knots = [floor, *self._incumbent_above(floor), *useful]
-        by_slices = partial(self._by_slices, lattice, after, gap)
-        return build(by_slices, knots, self.most, partial(self._enough, lattice, share), lattice.knot_step)
-
-    def _by_slices(self, lattice: Lattice, after: Curve, gap: float, knots: Sequence[float]) -> Bounds:
-        """Bounds of a curve at some knots, by a slice for each."""
-        self._slices += len(knots)
-        return solve_slices(self._sweeper, lattice, after, gap, knots)
-
-    def _enough(self, lattice: Lattice, share: float, gap: float) -> float:
-        """How exact knots are to make a curve, if they themselves are uncertain by ``gap`` at most.
-
-        Knots far more exact than the lattice would be wasted on it; all curves together lose an eighth.
+        No curve is more than ``upper``, but for what is in hand.
         """
-        noise = 2.0**-48 * (lattice.largest + abs(self.incumbent))  # no knot is worth less than this
-        return max(share, noise, gap / (8 * self.k))
-
-    def _last_curve(self, lattice: Lattice, after: Curve, share: float) -> tuple[Curve, float]:
-        """The last rollout's curve: one sweep holds it at all lattice points, and only some are kept as knots.
-
-        Far down it is at least the mean, which a policy earns that maximises the mean, and at most what it is at the
-        lowest point of the table (docs/theory/planner.md, 4).
-        """
-        enough = partial(self._enough, lattice, share)
-        by_slices = partial(self._by_slices, lattice, after, 0.0)
-        end, top = lattice.index(self.least), lattice.last_index(self.most)
-        bottom = max(end, lattice.index(self.mean - 2 * (self.most - self.mean)))
-        while True:
-            if top - bottom > TABLE_POINTS:  # most of the points would be empty
-                knots = [self.least, *self._incumbent_above(self.least)]
-                return build(by_slices, knots, self.most, enough, lattice.knot_step, self.mean)
-            self._slices += 1
-            table = last_rollout(self._sweeper, lattice, bottom, top, after)
-            if bottom == end or table.upper[0] - self.mean <= share / 2:
-                break
-            bottom = max(end, top - 4 * (top - bottom) - 1)
-        floor = lattice.kappa * bottom
-        if floor >= self.most:  # the largest return is as good as certain
-            none = np.zeros(0)
-            return from_knots(self.most, self.most, none, none, none, none, self.mean), self.most - self.mean
-        incumbent = self._incumbent_above(floor)
-
-        def look_up(m: float) -> tuple[float, float, float]:
-            if m in incumbent:
-                (bounds,) = zip(*solve_slices(self._sweeper, lattice, after, 0.0, [m]), strict=True)
-                return bounds
-            at = round(m / lattice.kappa) - bottom
-            return table.upper[at], table.lower[at], table.slope[at]
-
-        def from_table(knots: Sequence[float]) -> Bounds:
-            return Bounds(*np.array([look_up(m) for m in knots]).T)
-
-        return build(from_table, [floor, *incumbent], self.most, enough, lattice.kappa, self.mean)
-
-    def _incumbent_above(self, floor: float) -> list[float]:
-        """The incumbent is a knot of every curve, since it may stay the best return for long."""
-        return [self.incumbent] if floor < self.incumbent < self.most else []
+        curve = at_least(self.mean, upper, self.most)
+        curves = self._no_curves(lattice).with_earlier(curve)
+        stop = Stop(self.mean, upper)
+        return self._passed(lattice, curves, -math.inf, upper - self.mean, stop, self.mean, upper)

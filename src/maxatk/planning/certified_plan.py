@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -27,7 +28,7 @@ from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
 from maxatk.problem.rows import exact_text
 
-VERSION = 2
+VERSION, WITH_COSTS = 2, 3
 PROBLEM = "problem_"  # what the members of a problem within a plan are named with
 
 
@@ -39,6 +40,7 @@ class Certificate:
     rounding: float  # what floating point may have added up to, in either bound
     gap_after_first: float  # between the bounds of the curve after the first rollout, at most
     repeats_mean: bool  # whether the policy maximises the mean in every rollout, as the surest to earn ``lower``
+    stop_at: float = math.inf  # the best return at which the policy stops
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,7 +52,7 @@ class CertifiedPlan(Plan):
 
     lattice: Lattice  # the problem on a lattice of returns
     curves: Curves = field(repr=False)  # U_0 to U_K
-    start: float  # the best return that stands for the incumbent in the first rollout
+    start: float  # the best return that stands for the incumbent in the first rollout; -inf to maximise the mean
     certificate: Certificate = field(repr=False)  # what the bounds rest on
     device: str = "cpu"  # where slices are swept that the policy needs
 
@@ -63,34 +65,57 @@ class CertifiedPlan(Plan):
     def _policy(self) -> "CertifiedPolicy":
         return CertifiedPolicy(self)
 
+    @property
+    def stop_at(self) -> float:
+        """The best return at which the policy stops, before any rollout; infinite where nothing costs anything."""
+        return self.certificate.stop_at
+
     def curve(self, i: int, m: Number) -> tuple[float, float]:
         """Bounds on ``U_i(m)``; for ``i = 0`` a slice is solved."""
         i = checks.integer(i, "i", most=self.k)
         best = checks.incumbent(m, "m")
-        least, most = self.mdp.return_range
-        if i == self.k or best >= most:  # nothing can be improved
+        if i == self.k or best >= self.mdp.return_range[1]:  # nothing can be improved
             return floats_around(best) if isinstance(best, Fraction) else (best, best)
-        x = max(float(best), least)  # below the least return it is as good as none
-        rounding = self.certificate.rounding + math.ulp(x)
+        lower, upper = self._of_rollout(i, best)
+        if self.stop_at < math.inf and best > -math.inf:  # or else stop
+            at_least, at_most = floats_around(best)
+            return max(lower, at_least), max(upper, at_most)
+        return lower, upper
+
+    def _of_rollout(self, i: int, best: Number) -> tuple[float, float]:
+        """Bounds on what rollout ``i`` is worth, and those after it, with ``best`` in hand."""
+        least, most = self.lattice.floor, self.mdp.return_range[1]
+        x = max(float(best), least)  # below, what is in hand is no better than nothing for a rollout that is made
+        if self.stop_at < math.inf and i > 0:
+            x = max(float(best), -sys.float_info.max)
+        rounding = self.certificate.rounding + math.ulp(max(x, least))
         if i > 0:
             lower, upper = float(self.curves[i].lower(x)), float(self.curves[i].upper(x))
             return lower - rounding, min(upper + rounding, most)
         after = self.curves[1]
         start = min(max(x, after.flat_to), most)
+        if start >= after.point[-1] and self.stop_at < math.inf:  # from there on every curve is m itself
+            top = float(after.point[-1])
+            return self._as_planned(best, best == self.best_so_far, float(after.lower(best)) - rounding, top + rounding)
         # On a whole lattice the next rollout meets lattice points, whose gap is known, and m itself.
         gap = max(self.certificate.gap_after_first, float(after.upper(start) - after.lower(start)))
         with Workers() as workers:
             bounds = solve_slices(sweeper_on(self.device, None, workers), self.lattice, after, gap, [start])
         lower, upper = float(bounds.lower[0]), float(bounds.upper[0])
-        same = best == self.best_so_far or max(best, self.best_so_far) <= least
-        return self._as_planned(x, same, lower - rounding, min(upper + rounding, most))
+        same = best == self.best_so_far or (max(best, self.best_so_far) <= least and self.stop_at == math.inf)
+        return self._as_planned(best, same, lower - rounding, min(upper + rounding, most))
 
-    def _as_planned(self, m: float, same: bool, lower: float, upper: float) -> tuple[float, float]:
+    def _as_planned(self, m: Number, same: bool, lower: float, upper: float) -> tuple[float, float]:
         """Bounds on ``U_0(m)`` cut down to what the plan's own say: the curve rises, by no more than ``m`` does."""
-        least, most = self.mdp.return_range
-        rise = 0.0 if same else m - max(float(self.best_so_far), least)
-        slack = 0.0 if same else 4 * math.ulp(max(abs(x) for x in (m, rise, self.lower, self.upper)))
-        return max(lower, self.lower + min(rise, 0.0) - slack), min(upper, self.upper + max(rise, 0.0) + slack, most)
+        floor, most = self.lattice.floor, self.mdp.return_range[1]
+        rise = fall = max(float(m), floor) - max(float(self.best_so_far), floor)
+        if self.stop_at < math.inf:  # what is in hand is worth itself, however little it is
+            fall = 0.0 if m >= self.best_so_far else float(m) - float(self.best_so_far)
+        if same:
+            rise = fall = 0.0
+        size = max(abs(x) for x in (float(m), rise, fall, self.lower, self.upper) if math.isfinite(x))
+        slack = 0.0 if same else 4 * math.ulp(size)
+        return max(lower, self.lower + min(fall, 0.0) - slack), min(upper, self.upper + max(rise, 0.0) + slack, most)
 
     def save(self, path: str | PathLike[str], *, with_problem: bool = False) -> None:
         """Write the plan to ``path``, for :func:`maxatk.load_plan` to read: its curves and numbers.
@@ -107,7 +132,7 @@ class CertifiedPlan(Plan):
         if with_problem:
             header["problem_header"], problem = formats.problem_members(self.mdp, PROBLEM)
             arrays |= problem
-        archive.write(path, "plan", VERSION, header, arrays)
+        archive.write(path, "plan", WITH_COSTS if self.objective.stops(self.mdp) else VERSION, header, arrays)
 
     def _numbers(self) -> dict[str, Any]:
         best = self.best_so_far
@@ -120,9 +145,15 @@ class CertifiedPlan(Plan):
             "stats": dict(self.stats),
             "kappa": self.lattice.kappa,
             "exact": self.lattice.whole,
-            "start": self.start,
-            "certificate": dataclasses.asdict(self.certificate),
+            "start": self.start if self.start > -math.inf else None,
+            "certificate": {name: x for name, x in dataclasses.asdict(self.certificate).items() if x != math.inf},
+            **self._costs(),
         }
+
+    def _costs(self) -> dict[str, Any]:
+        if not self.objective.stops(self.mdp):
+            return {}
+        return {"cost": exact_text((self.objective.cost,)), "abandon": self.objective.abandon}
 
 
 def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPlan:
@@ -153,24 +184,32 @@ def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPla
         floor = file.array("floor", "<f8")
         if not 1 <= len(floor) <= k + 1:
             raise InputError(f"it has {len(floor)} curves, but {k} rollouts")
-        kappa, start, lower, upper = (_number(numbers, name) for name in ("kappa", "start", "lower", "upper"))
-        least, most = mdp.return_range
-        widest = max(abs(least), abs(most), most - least)
-        if not widest <= 2**52 * kappa or lower > upper or not least <= start <= most:
+        kappa, lower, upper = (_number(numbers, name) for name in ("kappa", "lower", "upper"))
+        widest = max(*map(abs, mdp.return_range), mdp.return_range[1] - mdp.return_range[0])
+        if not widest <= 2**52 * kappa or lower > upper:
             raise InputError("its numbers make no sense")
-        lattice = (WholeLattice if _bool(numbers, "exact") else RealLattice)(mdp, kappa)
+        objective = _objective(k, numbers)
+        kind = WholeLattice if _bool(numbers, "exact") else RealLattice
+        lattice = kind(mdp, kappa, float(objective.cost), objective.gives_up(mdp))
+        least, most = lattice.floor, mdp.return_range[1]
+        start = -math.inf if numbers.get("start") is None else _number(numbers, "start")
+        if not (least <= start <= most or (start == -math.inf and objective.stops(mdp))):
+            raise InputError("its numbers make no sense")
         tail = tuple(
             Curve(float(floor[i]), **{name: file.array(f"{name}{i}", "<f8") for name in Curve.arrays()})
             for i in range(len(floor))
         )
         for curve in tail:
             curve.check(least - kappa, most)
-        certificate, stats, best = numbers.get("certificate"), numbers.get("stats"), numbers.get("best_so_far")
+        certificate, stats = numbers.get("certificate"), numbers.get("stats")
         if not checks.is_dict(certificate) or not checks.is_dict(stats):
             raise InputError("it has no certificate")
+        stop_at = _number(certificate, "stop_at") if objective.stops(mdp) else math.inf
+        if math.isfinite(stop_at) and not abs(stop_at) <= 2 * lattice.largest:
+            raise InputError("it stops where no return is")
         return CertifiedPlan(
             mdp=mdp,
-            objective=Objective(k, formats.fractions(str(best))[0] if best else -math.inf),
+            objective=objective,
             lower=lower,
             upper=upper,
             status=Status(numbers.get("status")),
@@ -183,10 +222,19 @@ def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPla
                 rounding=_number(certificate, "rounding"),
                 gap_after_first=_number(certificate, "gap_after_first"),
                 repeats_mean=_bool(certificate, "repeats_mean"),
+                stop_at=stop_at,
             ),
         )
 
-    return archive.read(path, "plan", VERSION, plan)
+    return archive.read(path, "plan", (VERSION, WITH_COSTS), plan)
+
+
+def _objective(k: int, numbers: Mapping[str, Any]) -> Objective:
+    best, cost = numbers.get("best_so_far"), numbers.get("cost")
+    best_so_far = formats.fractions(str(best))[0] if best else -math.inf
+    if cost is None:
+        return Objective(k, best_so_far)
+    return Objective(k, best_so_far, formats.fractions(str(cost))[0], _bool(numbers, "abandon"))
 
 
 def _number(numbers: Mapping[str, Any], name: str) -> float:
@@ -214,8 +262,8 @@ class CertifiedPolicy(SlicePolicy):
     def __init__(self, plan: CertifiedPlan) -> None:
         repeats_mean, device = plan.certificate.repeats_mean, plan.device
         planned = (plan.lattice, plan.curves, plan.start, plan.best_so_far)
-        super().__init__(*planned, repeats_mean=repeats_mean, device=device)
-        self._plan = plan
+        super().__init__(*planned, repeats_mean=repeats_mean, stop_at=plan.stop_at, device=device)
+        self._plan, self.cost = plan, plan.objective.cost
 
     def certificate(self, mdp: MDP) -> tuple[float, float] | None:
         """The plan's own bounds, for the problem that it was made for."""

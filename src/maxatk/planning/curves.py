@@ -9,7 +9,7 @@ import dataclasses
 import math
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -196,6 +196,28 @@ def _between(
         if worst - max(upper[i] - lower[i], upper[i + 1] - lower[i + 1]) > share:
             new.append(place)
     return new, largest
+
+
+def lowered(curve: Curve, stop_at: float) -> tuple[Curve, float]:
+    """The curve with all lines but that of ``m`` itself lowered, until none promises more than ``m`` at ``stop_at``.
+
+    And by how much: then stopping there keeps every promise (docs/theory/costs.md, 5).
+    """
+    lines = list(zip(curve.line_slope.tolist(), curve.line_height.tolist(), curve.line_knot.tolist(), strict=True))
+    others = [line for line in lines if line[:2] != (1.0, 0.0)]
+    most = max((height + slope * stop_at for slope, height, _ in others), default=-math.inf)
+    above = max(most - stop_at, 0.0)
+    if above == 0.0:
+        return curve, 0.0
+    mine = [line for line in lines if line[:2] == (1.0, 0.0)]
+    ends, heights, slopes, knots = _greatest([*((s, height - above, x) for s, height, x in others), *mine])
+    return replace(curve, line_end=ends, line_height=heights, line_slope=slopes, line_knot=knots), above
+
+
+def at_least(amount: float, upper: float, most: float) -> Curve:
+    """What is in hand, or ``amount`` for maximising the mean, whichever is more; no more than ``upper``, or ``m``."""
+    ends, heights, slopes, knots = _greatest([(0.0, amount, -math.inf), (1.0, 0.0, most)])
+    return Curve(upper, ends, heights, slopes, knots, np.array([upper]), np.array([upper]))
 
 
 def distance(curve: Curve, other: Curve) -> float:

@@ -33,7 +33,8 @@ class Elsewhere:
         """As in :class:`maxatk.planning.sweeper.Sweeper`."""
         if len(tasks) == 1:
             return self._home.bounds(lattice, tasks)
-        items = [(lattice.kappa, lattice.whole, task, self._device) for task in tasks]
+        lattice_is = (lattice.kappa, lattice.whole, lattice.price, lattice.abandon)
+        items = [(lattice_is, task, self._device) for task in tasks]
         return self._crew.map(sweep, items, lambda left: self._home.bounds(lattice, [tasks[i] for i in left]))
 
     def decisions(self, lattice: Lattice, task: Task) -> Acting:
@@ -41,13 +42,13 @@ class Elsewhere:
         return self._home.decisions(lattice, task)
 
 
-def sweep(mdp: MDP, kappa: float, whole: bool, task: Task, device: str) -> Floats:
+def sweep(mdp: MDP, lattice: tuple[float, bool, float, bool], task: Task, device: str) -> Floats:
     """On a worker: the bounds of one task, in half of the memory that there is, on one thread or its GPU."""
     with Workers(1) as workers:
-        (bounds,) = sweeper_on(device, None, workers).bounds(_lattice(mdp, kappa, whole), [task])
+        (bounds,) = sweeper_on(device, None, workers).bounds(_lattice(mdp, *lattice), [task])
     return bounds
 
 
 @lru_cache(KEPT)
-def _lattice(mdp: MDP, kappa: float, whole: bool) -> Lattice:
-    return (WholeLattice if whole else RealLattice)(mdp, kappa)
+def _lattice(mdp: MDP, kappa: float, whole: bool, price: float, abandon: bool) -> Lattice:
+    return (WholeLattice if whole else RealLattice)(mdp, kappa, price, abandon)

@@ -6,6 +6,10 @@ history* ``(s, M, G)``: the state, the best return of the earlier rollouts, the 
 
     V_{i,h}(s, m, g) = max_a sum_{(p, s', r)} p * V_{i,h+1}(s', m, g + r),        U_i(m) = E_{s ~ rho} V_{i,0}(s, m, 0).
 
+With costs, a row's cost comes off its sum, giving up adds ``U_{i+1}(m)`` to the maximum, a rollout is worth
+``W_i(m) = E V_{i,0}(s, m, 0) - c``, and ``U_i(m) = max(m, W_i(m))``: before a rollout one may stop
+(docs/theory/costs.md).
+
 The number of compressed histories can be exponential in ``H`` (exact planning is NP-hard, Theorem 2), hence a guard.
 This is the oracle that other solvers are held to: it shares no code with them and is written to be read.
 """
@@ -16,6 +20,7 @@ import time
 from collections.abc import Iterator, KeysView
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
@@ -25,7 +30,7 @@ from maxatk.base.errors import TooLargeError
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
 from maxatk.planning.plan import Plan, Reporter, Status
-from maxatk.policies import CompressedPolicy
+from maxatk.policies import ABANDON, CompressedPolicy
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
 
@@ -55,7 +60,7 @@ class Exact:
         It is all or nothing, so nothing is reported.
         """
         began = time.perf_counter()
-        table = _Table(mdp, objective.k, self.max_histories)
+        table = _Table(mdp, objective, self.max_histories)
         value = table.curve(0, objective.best_so_far)
         lower, upper = floats_around(value)
         return ExactPlan(
@@ -79,7 +84,7 @@ class Decision(NamedTuple):
     state: int  # the present state
     best: Number  # M
     so_far: Fraction  # G
-    values: dict[int, Fraction]  # the expected final best after each action, if all later ones are optimal
+    values: dict[int, Fraction]  # what is expected in the end after each action, if all later ones are optimal
 
     @property
     def action(self) -> int:
@@ -88,13 +93,13 @@ class Decision(NamedTuple):
 
     @property
     def value(self) -> Fraction:
-        """The expected final best from here."""
+        """What is expected in the end from here: the best return, less the costs to come."""
         return self.values[self.action]
 
 
 def best_action(values: dict[int, Fraction]) -> int:
-    """The action with the greatest value; of equals the one with the lowest number."""
-    return max(values, key=lambda action: (values[action], -action))
+    """The action with the greatest value; of equals the one with the lowest number, and giving up last."""
+    return max(values, key=lambda action: (values[action], action != ABANDON, -action))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,6 +120,11 @@ class ExactPlan(Plan):
         m = checks.incumbent(m, "m")
         return (-math.inf, -math.inf) if i == self.k and m == -math.inf else floats_around(self.table.curve(i, m))
 
+    @property
+    def stop_at(self) -> Number:
+        """``z``, exactly: see :attr:`maxatk.Plan.stop_at`."""
+        return self.table.stop_at
+
     def decisions(self) -> Iterator[Decision]:
         """All decisions that the policy may come to face, in order of time."""
         return self.table.decisions(self.best_so_far)
@@ -126,6 +136,12 @@ class ExactPolicy(CompressedPolicy):
     def __init__(self, table: "_Table", best_so_far: Number) -> None:
         super().__init__(table.k, table.mdp.horizon, best_so_far)
         self._table = table
+        self.cost = table.objective.cost
+
+    def stops(self, *, rollout: int, best: Number) -> bool:
+        """Whether another rollout is worth no more than what is in hand."""
+        i = checks.integer(rollout, "rollout", most=self.k - 1)
+        return self._table.stops(i, checks.incumbent(best, "best"))
 
     def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
         """The optimal action with the lowest number."""
@@ -134,7 +150,7 @@ class ExactPolicy(CompressedPolicy):
     def action_values(
         self, *, rollout: int, step: int, state: int, best: Number, so_far: Number
     ) -> dict[int, Fraction]:
-        """The expected final best after each action, if all later actions are optimal.
+        """What is expected in the end after each action, if all later actions are optimal: the best return, less costs.
 
         The arguments are those of :meth:`action`: ``rollout``, ``step``, ``state``, ``best`` and ``so_far``.
 
@@ -159,20 +175,23 @@ class _Table:
     outside may be a fraction of the unit: Python's numbers mix, and equal ones are equal keys.
     """
 
-    def __init__(self, mdp: MDP, k: int, limit: int) -> None:
+    def __init__(self, mdp: MDP, objective: Objective, limit: int) -> None:
         self.mdp = mdp
-        self.k = k
+        self.objective = objective
+        self.k = objective.k
         self._limit = limit
+        self._may_stop, self._may_abandon = objective.stops(mdp), objective.gives_up(mdp)
         rewards = mdp.exact_reward or [Fraction(r) for r in np.unique(mdp.reward).tolist()]
         self._unit = Fraction(1, math.lcm(*(r.denominator for r in rewards)))
         self._start = mdp.exact_start()
-        self._rows: dict[tuple[int, int], dict[int, list[tuple[Fraction, int | None, int]]]] = {}  # by (layer, state)
+        # By (layer, state): the outcomes of each action, and its cost.
+        self._rows: dict[tuple[int, int], dict[int, tuple[list[tuple[Fraction, int | None, int]], Fraction]]] = {}
         self._values: dict[Moment, dict[History, Fraction]] = {}
         self._count = 0
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Table, (self.mdp, self.k, self._limit)  # a copy fills itself on request
+        return _Table, (self.mdp, self.objective, self._limit)  # a copy fills itself on request
 
     def __len__(self) -> int:
         return self._count
@@ -186,6 +205,63 @@ class _Table:
             if i < self.k:
                 self._solve_from((i, 0), self._resets({best}))
             return self._reset_value(i, best) * self._unit
+
+    def stops(self, i: int, m: Number) -> bool:
+        """Whether ``W_i(m) <= m``."""
+        if not self._may_stop or m == -math.inf:
+            return False
+        return self._try_value(i, self._in_units(m)) <= self._in_units(m)
+
+    @cached_property
+    def stop_at(self) -> Number:
+        """The least ``m`` with ``W_{K-1}(m) <= m``, from below: what one optimal policy after the other would stop at.
+
+        At ``m < z`` an optimal policy of the last rollout is worth more than ``m``, and so is it up to a number of its
+        own, where ``E (R - x)+`` is what it costs. That number is at most ``z``, and no policy comes twice.
+        """
+        if not self._may_stop:
+            return math.inf
+        return self.threshold()[0]
+
+    def threshold(self) -> tuple[Number, Fraction, Number]:
+        """``z``, the chance to reach it in a try of a policy whose own threshold it is, and ``W_{K-1}(-inf)``."""
+        law, paid = self._last_try(-math.inf)
+        first = sum((value * p for value, p in law.items()), -paid)
+        z = _worth_its_cost(law, paid)
+        while True:
+            better, paid = self._last_try(z)
+            if (found := _worth_its_cost(better, paid)) <= z:
+                break
+            z, law = found, better
+        chance = sum((p for value, p in law.items() if value >= z), Fraction(0))
+        return z * self._unit, chance, first * self._unit
+
+    def _try_value(self, i: int, best: Number) -> Fraction:
+        """``W_i(m)`` in units."""
+        with self._lock:
+            self._solve_from((i, 0), self._resets({best}))
+            return self._value_of_try(i, best)
+
+    def _last_try(self, m: Number) -> tuple[dict[Number, Fraction], Fraction]:
+        """The law of the return of an optimal last rollout with ``m`` in hand, and its expected cost, in units."""
+        i, law = self.k - 1, dict[Number, Fraction]()
+        paid = self.objective.cost / self._unit
+        present = {(s, m, 0): p for p, s in self._start}
+        for h in range(self.mdp.horizon):
+            following: dict[History, Fraction] = {}
+            for (s, _, g), prob in present.items():
+                action = best_action(self.action_values(i, h, s, m * self._unit, g * self._unit))
+                if action == ABANDON:
+                    continue
+                row, cost = self._row(h, s)[action]
+                paid += prob * cost
+                for p, s_next, r in row:
+                    if s_next is None or h + 1 == self.mdp.horizon:
+                        law[g + r] = law.get(g + r, Fraction(0)) + prob * p
+                    else:
+                        following[s_next, m, g + r] = following.get((s_next, m, g + r), Fraction(0)) + prob * p
+            present = following
+        return law, paid
 
     def action_values(self, rollout: int, step: int, state: int, best: Number, so_far: Number) -> dict[int, Fraction]:
         """The value of every action at one history."""
@@ -201,14 +277,18 @@ class _Table:
         }  # M -> probability of starting this rollout with it
         for i in range(self.k):
             ended: dict[Number, Fraction] = {}
-            present = {(s, m, 0): p * q for m, q in resets.items() for p, s in self._start}
+            going = {m: q for m, q in resets.items() if not self.stops(i, m * self._unit)}
+            present = {(s, m, 0): p * q for m, q in going.items() for p, s in self._start}
             for h in range(self.mdp.horizon):
                 following: dict[History, Fraction] = {}
                 for (s, m, g), prob in sorted(present.items()):
                     values = self.action_values(i, h, s, m * self._unit, g * self._unit)
                     decision = Decision(prob, i, h, s, m * self._unit, Fraction(g * self._unit), values)
                     yield decision
-                    for p, s_next, r in self._row(h, s)[decision.action]:
+                    if decision.action == ABANDON:
+                        ended[m] = ended.get(m, Fraction(0)) + prob
+                        continue
+                    for p, s_next, r in self._row(h, s)[decision.action][0]:
                         if s_next is None or h + 1 == self.mdp.horizon:
                             final = max(m, g + r)
                             ended[final] = ended.get(final, Fraction(0)) + prob * p
@@ -251,7 +331,9 @@ class _Table:
                 histories = set()
                 for s, m, g in new:
                     stopping.check()
-                    for row in self._row(h, s).values():
+                    if self._may_abandon:
+                        ended.add(m)
+                    for row, _ in self._row(h, s).values():
                         for _, s_next, r in row:
                             if s_next is None or h + 1 == H:
                                 ended.add(max(m, g + r))
@@ -283,7 +365,10 @@ class _Table:
         def value(t: int | None, r: int) -> Fraction:
             return self._reset_value(i + 1, max(m, g + r)) if last or t is None else following[t, m, g + r]
 
-        return {a: sum((p * value(t, r) for p, t, r in row), Fraction(0)) for a, row in self._row(h, s).items()}
+        values = {a: sum((p * value(t, r) for p, t, r in row), -cost) for a, (row, cost) in self._row(h, s).items()}
+        if self._may_abandon and not (i + 1 == self.k and m == -math.inf):  # with nothing in hand the last must count
+            values[ABANDON] = self._reset_value(i + 1, m)
+        return values
 
     def _resets(self, bests: set[Number]) -> set[History]:
         """The histories that a rollout can start with."""
@@ -293,15 +378,23 @@ class _Table:
         """``U_i(m)`` in units."""
         if i == self.k:
             return Fraction(m)
-        values = self._values[i, 0]
-        return sum((p * values[s, m, 0] for p, s in self._start), Fraction(0))
+        value = self._value_of_try(i, m)
+        return max(value, Fraction(m)) if self._may_stop and m != -math.inf else value
 
-    def _row(self, step: int, state: int) -> dict[int, list[tuple[Fraction, int | None, int]]]:
-        """The outcomes of every action, the rewards in units."""
+    def _value_of_try(self, i: int, m: Number) -> Fraction:
+        """``W_i(m)`` in units, where all that can follow is solved."""
+        values = self._values[i, 0]
+        return sum((p * values[s, m, 0] for p, s in self._start), -self.objective.cost / self._unit)
+
+    def _row(self, step: int, state: int) -> dict[int, tuple[list[tuple[Fraction, int | None, int]], Fraction]]:
+        """The outcomes and the cost of every action, rewards and costs in units."""
         key = (int(self.mdp.step_layer[step]), state)
         if key not in self._rows:
             self._rows[key] = {
-                a: [(p, t, int(r / self._unit)) for p, t, r in self.mdp.exact_outcomes(step, state, a)]
+                a: (
+                    [(p, t, int(r / self._unit)) for p, t, r in self.mdp.exact_outcomes(step, state, a)],
+                    self.mdp.exact_cost_of(step, state, a) / self._unit,
+                )
                 for a in self.mdp.actions(step, state)
             }
         return self._rows[key]
@@ -311,3 +404,16 @@ class _Table:
             return -math.inf
         scaled = Fraction(amount) / self._unit
         return scaled.numerator if scaled.denominator == 1 else scaled
+
+
+def _worth_its_cost(law: dict[Number, Fraction], cost: Fraction) -> Number:
+    """The least ``x`` with ``E (R - x)+ <= cost`` for a return with this law: above it, the try is not worth making."""
+    if not law:  # it is always given up
+        return -math.inf
+    total = mass = Fraction(0)
+    values = sorted(law, reverse=True)
+    for value, below in zip(values, [*values[1:], -math.inf], strict=True):
+        total, mass = total + value * law[value], mass + law[value]
+        if (total - cost) / mass >= below:
+            return min((total - cost) / mass, Fraction(value))
+    raise AssertionError("nothing is below all returns")

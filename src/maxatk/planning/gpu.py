@@ -5,7 +5,7 @@ what the cores compute, in the same order, so that bits are equal. The kernels a
 """
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import resources
 from typing import Any, NamedTuple, Protocol
 
@@ -97,6 +97,7 @@ class _Problem(NamedTuple):
     next_state: Any
     prob: Any
     reward: Any
+    cost: Any
     jump: Any
     part: Any
     most_left: Any
@@ -151,7 +152,7 @@ class Gpu:
         if self._lattice is lattice:
             return
         self._lattice = lattice
-        for name in ("_problem", "_from_start"):
+        for name in ("_problem", "_from_start", "_cheap"):
             self.__dict__.pop(name, None)
 
     @property
@@ -162,10 +163,20 @@ class Gpu:
     @cached_property
     def _problem(self) -> _Problem:
         mdp, moves = self._on.mdp, self._on.moves
-        needed = sum(column.nbytes for column in (*moves, mdp.row_prob, mdp.reward, mdp.next_state))
+        needed = sum(column.nbytes for column in (*moves, mdp.row_prob, mdp.reward, mdp.next_state, mdp.cost))
         check_memory(needed, self._memory)
-        tables = (mdp.pair_start, mdp.outcome_start, mdp.next_state, mdp.row_prob, mdp.reward)
+        tables = (mdp.pair_start, mdp.outcome_start, mdp.next_state, mdp.row_prob, mdp.reward, mdp.cost)
         return _Problem(*(self._device.xp.asarray(column) for column in (*tables, *moves)))
+
+    @cached_property
+    def _cheap(self) -> Any:
+        """The least cost of finishing from each step and state on the device; one row of zeros where that is 0."""
+        cheap = self._on.finishing
+        return self._device.xp.asarray(np.zeros((1, self._on.mdp.n_states)) if cheap is None else cheap)
+
+    def _costs(self, h: int) -> tuple[Any, ...]:
+        """What kernels take of costs at a step: of rows, of finishing, and whether rollouts may be given up."""
+        return self._problem.cost, self._cheap[min(h, len(self._cheap) - 1)], np.int32(self._on.abandon)
 
     @cached_property
     def _from_start(self) -> _Reach:
@@ -262,7 +273,7 @@ class Gpu:
             stopping.check()
             self._device.launch(
                 *("whole_layer", self._on.mdp.n_states, BLOCKS, np.int32(len(task.ms)), self._rows(h)),
-                *(problem.outcome_start, problem.next_state, problem.prob, problem.jump),
+                *(problem.outcome_start, problem.next_state, problem.prob, *self._costs(h), problem.jump),
                 *(frame.low[h], frame.pad[h], frame.high[h], frame.place[h], frame.place[h + 1], *on_device),
                 *(value, slope),
             )
@@ -288,7 +299,8 @@ class Gpu:
             self._device.launch(
                 *(f"bound_layer_{kind.itemsize}", mdp.n_states, BLOCKS, np.int32(mdp.n_states)),
                 *(np.int32(h == mdp.horizon - 1), self._rows(h), problem.outcome_start, problem.next_state),
-                *(problem.prob, problem.reward, problem.jump, problem.part, frame.low[h], frame.pad[h], frame.high[h]),
+                *(problem.prob, problem.reward, *self._costs(h), problem.jump, problem.part),
+                *(frame.low[h], frame.pad[h], frame.high[h]),
                 *(frame.place[h], frame.place[h + 1], np.float64(ends.kappa), np.float64(ends.phase)),
                 *(np.int64(self._on.drift * h), np.float64(ends.m)),
                 *(np.float64(ends.idle_upper), np.float64(ends.idle_lower), np.float64(ends.idle_slope)),
@@ -299,13 +311,14 @@ class Gpu:
     def _start(self, frame: _Frame, task: Task, idle: tuple[Floats, ...], columns: tuple[Any, ...]) -> list[Floats]:
         """What the start cells hold of each column [cells, B]."""
         mdp, start = self._on.mdp, self._device.xp.asarray(self._on.mdp.start_state)
-        low, place = (self._device.to_host(array[0, start]) for array in (frame.low, frame.place))
+        low, place, cheap = (self._device.to_host(array[0, start]) for array in (frame.low, frame.place, self._cheap))
         returns = task.returns
 
         def value(column: Any, cells: Ints) -> Floats:
             return self._device.to_host(column[self._device.xp.asarray(cells)])
 
-        return at_start(mdp, low, place, returns, idle, [lambda cells, c=column: value(c, cells) for column in columns])
+        values = [partial(value, column) for column in columns]
+        return at_start(mdp, low, place, returns, idle, values, cheap)
 
     # What is kept for acting.
 
@@ -326,10 +339,20 @@ class Gpu:
             stopping.check()
             self._device.launch(
                 *(f"decide_layer_{kind.itemsize}", mdp.n_states, BLOCKS, self._rows(h), problem.outcome_start),
-                *(problem.next_state, problem.prob, problem.jump, frame.low[h], frame.pad[h], frame.high[h]),
-                *(frame.place[h], frame.place[h + 1], kept[h], idle, value, choice),
+                *(problem.next_state, problem.prob, *self._costs(h), problem.jump),
+                *(
+                    frame.low[h],
+                    frame.pad[h],
+                    frame.high[h],
+                    frame.place[h],
+                    frame.place[h + 1],
+                    kept[h],
+                    idle,
+                    value,
+                    choice,
+                ),
             )
-        return Decisions(mdp, self._layout(frame, kept), self._device.to_host(choice))
+        return Decisions(self._on, self._layout(frame, kept), self._device.to_host(choice))
 
     def _keep_planes(self, task: Task) -> PlaneDecisions:
         lattice, kind = self._on, kind_of_choice(self._on.mdp)
@@ -338,7 +361,7 @@ class Gpu:
         kept = [self._device.to_host(column) for column in planes[1:]]
         layout = self._layout(frame, frame.place)
         swept = BoundedSlice(task, lattice.tables, layout, ends, kernels.Planes(np.empty(0), *kept))
-        return PlaneDecisions(lattice.mdp, swept)
+        return PlaneDecisions(lattice, swept)
 
     def _layout(self, frame: _Frame, place: Any) -> kernels.Layout:
         low, pad, high, place = (self._device.to_host(array) for array in (frame.low, frame.pad, frame.high, place))

@@ -89,11 +89,14 @@ class Lattice(ABC):
 
     mdp: MDP
     kappa: float
+    price: float = 0.0  # what a rollout costs beside its rows
+    abandon: bool = False  # whether a rollout may be given up at any step
 
     whole: ClassVar[bool]  # whether all rewards are multiples of the step
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"mdp": self.mdp, "kappa": self.kappa}  # a copy derives the rest itself
+        # a copy derives the rest itself
+        return {"mdp": self.mdp, "kappa": self.kappa, "price": self.price, "abandon": self.abandon}
 
     @cached_property
     def moves(self) -> Moves:
@@ -119,7 +122,36 @@ class Lattice(ABC):
             drift=self.drift,
             most_left=moves.most_left,
             reach=self._reachable(0, mdp.start_state),
+            cost=mdp.cost,
+            cheap=np.zeros_like(mdp.least) if self.finishing is None else self.finishing,
+            abandon=self.abandon,
         )
+
+    @property
+    def finishing(self) -> Floats | None:
+        """What a rollout costs at least from each step and state on, [H + 1, S]; None where it need not be finished or
+        rows cost nothing."""
+        return self.mdp.least_costs[0] if self.mdp.has_costs and not self.abandon else None
+
+    @cached_property
+    def floor(self) -> float:
+        """Up to here the last rollout's curve is flat (docs/theory/costs.md, 5): below, what is in hand is no better
+        than nothing."""
+        return self.kappa * (self.index(self.worthless) - 1) if self.abandon else self.worthless
+
+    @cached_property
+    def worthless(self) -> float:
+        """With no more in hand than this the last rollout is best made for its mean: whatever is done, finishing it is
+        worth no less."""
+        least, _ = self.mdp.return_range
+        return least - (float(self.mdp.least_costs[0].max()) if self.abandon and self.mdp.has_costs else 0.0)
+
+    def idle_rows(self, step: int, state: Ints) -> Ints:
+        """The rows to take in states [n] where nothing can be improved: the cheapest; -1 where to give up."""
+        rows = self.mdp.step(step).first_row[state]
+        if self.abandon:
+            return np.full(len(rows), -1)
+        return rows + self.mdp.least_costs[1][step, state] if self.mdp.has_costs else rows
 
     @abstractmethod
     def _in_steps(self, drift: int) -> tuple[Floats, Floats, Floats]:
@@ -152,8 +184,9 @@ class Lattice(ABC):
 
     @cached_property
     def largest(self) -> float:
-        """A bound on the size of every partial return."""
-        return float(np.abs(self.mdp.reward).max()) * self.mdp.horizon
+        """A bound on the size of every partial return, and of what is paid for it."""
+        rewards = float(np.abs(self.mdp.reward).max()) * self.mdp.horizon
+        return rewards + self.price + float(self.mdp.cost.max()) * self.mdp.horizon
 
     def steps(self, amounts: Floats | float) -> Floats:
         """Amounts in lattice steps."""
@@ -201,6 +234,10 @@ class Lattice(ABC):
     @abstractmethod
     def knot(self, m: float) -> float:
         """The greatest possible knot up to ``m``."""
+
+    def nearby_point(self, m: float, noise: float) -> float:
+        """``m``, or a return that is no farther from it than ``noise``, if there is one."""
+        return m
 
     @abstractmethod
     def batches(self, knots: Sequence[float]) -> list[tuple[float, ...]]:
@@ -258,6 +295,7 @@ class WholeLattice(Lattice):
 
     def index(self, m: float, phase: float = 0.0) -> int:
         """The greatest lattice point up to ``m``; ``m`` itself where it is one, but for rounding."""
+        m = _counted(m, self.kappa)
         if self.are_points(np.array([m - phase]))[0]:
             return round((m - phase) / self.kappa)
         return _index_below(m, phase, self.kappa)
@@ -295,6 +333,11 @@ class WholeLattice(Lattice):
     def knot(self, m: float) -> float:
         """The lattice point at or below ``m``."""
         return self.kappa * self.index(m)
+
+    def nearby_point(self, m: float, noise: float) -> float:
+        """A lattice point, if there is one."""
+        nearest = self.kappa * round(m / self.kappa)
+        return nearest if abs(nearest - m) <= noise else m
 
     def batches(self, knots: Sequence[float]) -> list[tuple[float, ...]]:
         """Neighbouring knots together, but in two sweeps at least."""
@@ -377,7 +420,14 @@ class RealLattice(Lattice):
         return 0.5 * tol / (20 if i == k - 1 else k - 1)
 
 
+def _counted(m: float, kappa: float) -> float:
+    """``m``, or as much as can be counted in lattice steps: what is in hand may lie anywhere."""
+    far = kappa * FAR / 2
+    return min(max(m, -far), far)
+
+
 def _index_below(m: float, phase: float, kappa: float) -> int:
+    m = _counted(m, kappa)
     below = math.floor((m - phase) / kappa)
     return below if below * kappa + phase <= m else below - 1
 

@@ -55,6 +55,8 @@ class Midpoint:
     def solve(self, mdp: MDP, objective: Objective, progress: Reporter | None = None) -> "MidpointPlan":
         """Plan ``mdp`` for ``objective``; ``progress`` is as :func:`maxatk.solve` hands it."""
         began = time.perf_counter()
+        if objective.stops(mdp):
+            raise InputError("Midpoint knows of no costs, as its theorem does not: mk.Certified() and mk.Exact() do")
         n = self.cells
         rewards = mdp.exact_reward or [Fraction(r) for r in mdp.reward.tolist()]
         for r in rewards:

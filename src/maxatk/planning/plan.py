@@ -1,5 +1,6 @@
 """What planning returns: bounds around the optimum, how they came about, and a policy."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -32,7 +33,8 @@ class Status(StrEnum):
 class Plan(ABC):
     """A plan for ``k`` rollouts: ``lower <= optimum <= upper``, and a policy that earns at least ``lower``.
 
-    Both bounds are true of the floating-point numbers themselves.
+    Where rollouts cost something, all of that is about the best return less the costs. Both bounds are true of the
+    floating-point numbers themselves.
     """
 
     mdp: MDP  # the problem
@@ -54,6 +56,28 @@ class Plan(ABC):
     def best_so_far(self) -> Number:
         """The incumbent, or ``-inf``."""
         return self.objective.best_so_far
+
+    @property
+    def stop_at(self) -> Number:
+        """The best return at which to stop, the same before every rollout; infinite where nothing costs anything.
+
+        Stop as soon as the best return is at least this. With less in hand another rollout is worth its costs, however
+        many are left (docs/theory/costs.md, Theorem 2).
+        """
+        return math.inf
+
+    def enough(self, tol: float) -> int | None:
+        """How many tries are worth paying for: all beyond that many are worth at most ``tol`` together.
+
+        None where nothing costs anything, or where the plan is too coarse to say (docs/theory/costs.md, Theorem 3).
+
+        >>> import maxatk as mk
+        >>> mk.solve(mk.instances.windy_cliff(), k=20, cost=0.5).enough(0.01)
+        24
+        """
+        from maxatk.comparison.enough import enough
+
+        return enough(self, tol)
 
     @property
     def gap(self) -> float:

@@ -2,7 +2,7 @@
 
 import math
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,12 +15,21 @@ from maxatk.planning.curves import Curves
 from maxatk.planning.lattice import Lattice
 from maxatk.planning.slices import Acting, Task, Windows
 from maxatk.planning.sweeper import sweeper_on
-from maxatk.policies import CompressedPolicy, Rule
+from maxatk.policies import ABANDON, CompressedPolicy, Rule
 from maxatk.problem.mdp import MDP
 
 SMALL_SLICE = 2**23  # bytes of values
 HELD = 2**29  # bytes of decisions that a policy keeps
 FEW = 16  # slices that are kept for sure, so that trials on them may go side by side
+
+
+class _Tags(NamedTuple):
+    """What best returns mean in a rollout, [n] each."""
+
+    beyond: Floats  # how far they lie beyond all returns: there only the difference to the return so far matters
+    best: Floats  # the rest
+    knot: Floats  # the best return of the slice to act on; -inf to maximise the mean
+    rollout: Ints  # which to act as
 
 
 class SlicePolicy(CompressedPolicy):
@@ -39,6 +48,7 @@ class SlicePolicy(CompressedPolicy):
         start: the best return that stands for the incumbent in the first rollout.
         best_so_far: the incumbent, or ``-inf``.
         repeats_mean: whether to maximise the mean in every rollout, and nothing else.
+        stop_at: the best return at which to stop.
         device: where slices are swept.
     """
 
@@ -50,9 +60,10 @@ class SlicePolicy(CompressedPolicy):
         best_so_far: Number = -math.inf,
         *,
         repeats_mean: bool = False,
+        stop_at: float = math.inf,
         device: str = "cpu",
     ) -> None:
-        super().__init__(curves.k, lattice.mdp.horizon, best_so_far)
+        super().__init__(curves.k, lattice.mdp.horizon, best_so_far, stop_at=stop_at)
         self._lattice, self._curves, self._start = lattice, curves, start
         self.independent = self.repeated = repeats_mean
         self._device = device
@@ -74,30 +85,33 @@ class SlicePolicy(CompressedPolicy):
         s = checks.integer(state, "state", most=self.mdp.n_states - 1)
         M, G = float(checks.incumbent(best, "best")), float(checks.exact_number(so_far, "so_far"))
         i = max(i, self._first_that_matters)
-        (row,) = self._rows(i, h, self._tags(i, np.array([M])), np.array([0]), np.array([s]), np.array([G]))
-        return int(self.mdp.action[row])
+        rows = self._rows(h, self._tags(i, np.array([M])), np.array([0]), np.array([s]), np.array([G]))
+        return int(self._actions(rows)[0])
 
     def rule(self, rollout: int, best: Amounts) -> Rule:
         """The same for many trials at once, slice by slice."""
-        mdp, S = self.mdp, self.mdp.n_states
+        S = self.mdp.n_states
         i = max(rollout, self._first_that_matters)
         tags = self._tags(i, best.floats())
 
         def act(step: int, tag: Ints, state: Ints, so_far: Amounts) -> Ints:
             if state.max(initial=0) >= S:
                 raise InputError(f"the policy was planned for {S} states, and is asked about state {state.max()}")
-            rows = self._rows(i, step, tags, tag, state, so_far.floats())
-            return mdp.action[rows].astype(np.int64)
+            return self._actions(self._rows(step, tags, tag, state, so_far.floats()))
 
         return act
+
+    def _actions(self, rows: Ints) -> Ints:
+        """The actions of rows [n], where -1 is to give up."""
+        return np.where(rows < 0, ABANDON, self.mdp.action[rows]).astype(np.int64)
 
     def apart(self, rollout: int, best: Amounts) -> Ints:
         """The slice of each best return, where slices are too large for several of them to be kept."""
         each = self._cells * (1 if self._lattice.whole else 25)
         if self.repeated or each * FEW <= HELD:
             return super().apart(rollout, best)
-        knots = self._tags(max(rollout, self._first_that_matters), best.floats())[2]
-        return np.unique(knots, return_inverse=True)[1]
+        tags = self._tags(max(rollout, self._first_that_matters), best.floats())
+        return np.unique(np.stack([tags.rollout, tags.knot]), axis=1, return_inverse=True)[1].ravel()
 
     # Best returns.
 
@@ -108,23 +122,33 @@ class SlicePolicy(CompressedPolicy):
         Before it nothing that is done makes a difference to what the next curve says. Those rollouts are acted in as
         this one is, so that nothing is put off for ever.
         """
-        curves, most = self._curves, self.mdp.return_range[1]
+        curves, most = self._curves, min(self.mdp.return_range[1], float(self.stop_at))
         start = curves.k - len(curves.tail)  # no curve differs before
         return next((i for i in range(max(start, 0), self.k) if curves[i + 1].flat_to < most), self.k - 1)
 
-    def _tags(self, i: int, M: Floats) -> tuple[Floats, Floats, Floats]:
-        """What best returns [n] mean in rollout ``i``: how far they lie beyond all returns, the rest, and the knots of
-        the slices to act on.
-
-        Beyond every return a best return is worth itself, so that only its difference to the return so far matters.
-        """
-        raised = np.maximum(M, self._as_good_as_none(i))
-        best = np.minimum(raised, self.mdp.return_range[1])
-        return raised - best, best, self._knots(i, best)
+    def _tags(self, i: int, M: Floats) -> "_Tags":
+        """What best returns [n] mean in rollout ``i``."""
+        rollout = np.full(len(M), i)
+        if 0 < i < self.k - 1 and self.may_stop and not self.repeated and not self._acts_on_true_best:
+            # No more than M is promised, and only stopping keeps that. But below the threshold the last rollout is
+            # worth more than M, and is a promise that any rollout can keep (docs/theory/costs.md, 5).
+            rollout[self._curves[i].knots(M) >= self._curves[i].point[-1]] = self.k - 1
+        beyond, best, knots = np.empty(len(M)), np.empty(len(M)), np.empty(len(M))
+        for j in np.unique(rollout).tolist():
+            these = rollout == j
+            raised = np.maximum(M[these], self._as_good_as_none(j))
+            best[these] = np.minimum(raised, self.mdp.return_range[1])
+            beyond[these] = raised - best[these]
+            knots[these] = self._knots(j, best[these])
+        if self._lattice.abandon:  # what is worth nothing must not be what a rollout is given up for
+            knots[(rollout == self.k - 1) & (self._lattice.worthless >= M)] = -math.inf
+        return _Tags(beyond, best, knots, rollout)
 
     def _as_good_as_none(self, i: int) -> float:
         """Up to here a best return is as good as none: below every return, or where the next curve is flat."""
         flat = self._curves[i + 1].flat_to
+        if self.may_stop:
+            return flat if math.isfinite(flat) else self._lattice.floor
         return max(self.mdp.return_range[0], flat if flat < math.inf else -math.inf)
 
     def _knots(self, i: int, M: Floats) -> Floats:
@@ -157,36 +181,37 @@ class SlicePolicy(CompressedPolicy):
 
     # Rows.
 
-    def _rows(self, i: int, h: int, tags: tuple[Floats, Floats, Floats], tag: Ints, s: Ints, so_far: Floats) -> Ints:
-        """The row to take at each (tag, s, G) [n]."""
-        beyond, best, knots = tags
-        M = best[tag]
+    def _rows(self, h: int, tags: "_Tags", tag: Ints, s: Ints, so_far: Floats) -> Ints:
+        """The row to take at each (tag, s, G) [n]; -1 where to give up."""
+        M = tags.best[tag]
         with np.errstate(over="ignore"):
-            G = so_far - beyond[tag]
+            G = so_far - tags.beyond[tag]
         # Trials whose best returns share a slice are asked together.
-        shared, group = np.unique(knots, return_inverse=True)
-        group = group[tag]
+        pairs: Floats = np.stack([tags.rollout.astype(np.float64), tags.knot])
+        shared, places = np.unique(pairs, axis=1, return_inverse=True)
+        group: Ints = places.ravel()[tag]
         rows = np.empty(len(s), np.int64)
-        means = (shared == -math.inf)[group]
+        means = (shared[1] == -math.inf)[group]
         if means.any():
             rows[means] = self.mdp.mean_optimal[0][h, s[means]]
         g = self._lattice.points(h, G)
         usual = self._lattice.comes_to(h, s, g, G)
         for n in np.flatnonzero(~usual & ~means).tolist():
-            rows[n] = self._unusual_row(i, h, int(s[n]), float(M[n]), float(G[n]))
+            rows[n] = self._unusual_row(int(tags.rollout[tag[n]]), h, int(s[n]), float(M[n]), float(G[n]))
         order = np.flatnonzero(usual & ~means)
         order = order[np.argsort(group[order], kind="stable")]
-        cuts = np.searchsorted(group[order], np.arange(len(shared) + 1))
+        cuts = np.searchsorted(group[order], np.arange(int(shared.shape[1]) + 1))
         for j in np.flatnonzero(np.diff(cuts)).tolist():
             these = order[cuts[j] : cuts[j + 1]]
-            rows[these] = self._acting(i, float(shared[j])).rows(h, s[these], g[these], M[these], G[these])
+            i, m = int(shared[0, j]), float(shared[1, j])
+            rows[these] = self._acting(i, m).rows(h, s[these], g[these], M[these], G[these])
         return rows
 
     def _unusual_row(self, i: int, h: int, s: int, M: float, G: float) -> int:
         """The row at a return that no rollout comes there with."""
         mdp = self.mdp
         if G + mdp.most[h, s] <= M:  # nothing can be improved
-            return int(mdp.step(h).first_row[s])
+            return int(self._lattice.idle_rows(h, np.array([s]))[0])
         if G + mdp.least[h, s] >= mdp.return_range[1]:  # whatever comes is worth itself
             return int(mdp.mean_optimal[0][h, s])
         g, phase = self._lattice.place(h, G)

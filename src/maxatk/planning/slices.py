@@ -177,7 +177,7 @@ class WholeSlice:
     def bounds(self, mdp: MDP) -> Floats:
         """Upper bound, lower bound and slope in ``m``, [3, n], by ``m`` or by return at the start."""
         idle, values = (self.idle_value, self.idle_slope), (self.value, self.slope)
-        value, slope = _means(mdp, self.layout, self.task.returns, idle, values)
+        value, slope = _means(mdp, self.tables, self.layout, self.task.returns, idle, values)
         return np.array([value, value, slope])
 
 
@@ -224,7 +224,7 @@ class BoundedSlice:
         ends, planes = self.ends, self.planes
         idle = (np.array([x]) for x in (ends.idle_upper, ends.idle_lower, ends.idle_slope))
         values = (column[:, None] for column in (planes.upper, planes.lower, planes.slope_m))
-        return np.array(_means(mdp, self.layout, self.task.returns, tuple(idle), tuple(values)))
+        return np.array(_means(mdp, self.tables, self.layout, self.task.returns, tuple(idle), tuple(values)))
 
 
 def paid_off_the_lattice(lattice: Lattice, task: Task) -> kernels.Ends:
@@ -237,26 +237,39 @@ def paid_off_the_lattice(lattice: Lattice, task: Task) -> kernels.Ends:
 
 
 def _means(
-    mdp: MDP, layout: kernels.Layout, g: Ints, idle: tuple[Floats, ...], values: tuple[Floats, ...]
+    mdp: MDP,
+    tables: kernels.Tables,
+    layout: kernels.Layout,
+    g: Ints,
+    idle: tuple[Floats, ...],
+    values: tuple[Floats, ...],
 ) -> list[Floats]:
-    low, place = (array[0, mdp.start_state] for array in (layout.low, layout.place))
-    return at_start(mdp, low, place, g, idle, [column.__getitem__ for column in values])
+    low, place, cheap = (array[0, mdp.start_state] for array in (layout.low, layout.place, tables.cheap))
+    return at_start(mdp, low, place, g, idle, [column.__getitem__ for column in values], cheap)
 
 
 def at_start(
-    mdp: MDP, low: Any, place: Any, g: Ints, idle: tuple[Floats, ...], values: Sequence[Callable[[Ints], Floats]]
+    mdp: MDP,
+    low: Any,
+    place: Any,
+    g: Ints,
+    idle: tuple[Floats, ...],
+    values: Sequence[Callable[[Ints], Floats]],
+    cheap: Any,
 ) -> list[Floats]:
     """Means over start states of some columns of values: [n], an entry for each return ``g`` at the start, or ``m``.
 
-    ``low`` and ``place`` are those of the start states, ``values`` say what some cells hold [cells, B], and ``idle``
-    [B] what idle ones would.
+    ``low``, ``place`` and ``cheap`` are those of the start states, ``values`` say what some cells hold [cells, B], and
+    ``idle`` [B] what idle ones would. The last of the values are slopes; from the others, what it costs to finish is
+    taken off where a state is idle.
     """
     totals = [np.zeros((len(g), len(column))) for column in idle]
-    for p, first, zero in zip(mdp.reset_prob, low.tolist(), place.tolist(), strict=True):
+    starts = zip(mdp.reset_prob, low.tolist(), place.tolist(), cheap.tolist(), strict=True)
+    for p, first, zero, finishing in starts:
         beaten = g >= first
-        for total, left, column in zip(totals, idle, values, strict=True):
+        for i, (total, left, column) in enumerate(zip(totals, idle, values, strict=True)):
             total[beaten] += p * column(zero + g[beaten])
-            total[~beaten] += p * left
+            total[~beaten] += p * (left - finishing if i < len(idle) - 1 else left)
     return [total.ravel() for total in totals]
 
 
@@ -286,7 +299,7 @@ class Acting(Protocol):
 class Decisions:
     """The row of each cell, counted from its state's first: a byte while no state has more than 255."""
 
-    mdp: MDP
+    lattice: Lattice
     layout: kernels.Layout
     choice: Any  # [cells]
 
@@ -303,7 +316,7 @@ class Decisions:
         value[: len(ends)] = ends[:, 0]
         idle = float(paid_when_idle(task)[0][0])
         run(kernels.decide_layers, kernels.decide_layer, windows, layout, kept.place, idle, value, choice)
-        return cls(lattice.mdp, kept, choice)
+        return cls(lattice, kept, choice)
 
     @property
     def size(self) -> int:
@@ -311,10 +324,12 @@ class Decisions:
         return self.choice.nbytes + 20 * self.layout.low.size
 
     def rows(self, step: int, state: Ints, g: Ints, best: Floats, so_far: Floats) -> Ints:
-        """The row of each cell; where nothing can be improved, the first."""
-        rows = self.mdp.step(step).first_row[state]
+        """The row of each cell; where nothing can be improved, the cheapest, and -1 where to give up."""
+        rows = self.lattice.idle_rows(step, state)
         busy = g >= self.layout.low[step, state]
-        rows[busy] += self.choice[self.layout.place[step, state[busy]] + g[busy]]
+        choice = self.choice[self.layout.place[step, state[busy]] + g[busy]].astype(np.int64)
+        taken = self.lattice.mdp.step(step).first_row[state[busy]] + choice
+        rows[busy] = np.where(choice == np.iinfo(self.choice.dtype).max, -1, taken) if self.lattice.abandon else taken
         return rows
 
 
@@ -322,7 +337,7 @@ class Decisions:
 class PlaneDecisions:
     """The planes of a slice off the lattice with the row of each: the highest at the true (M, G) is followed."""
 
-    mdp: MDP
+    lattice: Lattice
     slice: BoundedSlice
 
     @classmethod
@@ -330,7 +345,7 @@ class PlaneDecisions:
         """Sweep a task, and let go of what only bounds need."""
         swept = BoundedSlice.sweep(lattice, task, memory, run, keep=True)
         planes = swept.planes._replace(upper=np.empty(0))
-        return cls(lattice.mdp, replace(swept, planes=planes))
+        return cls(lattice, replace(swept, planes=planes))
 
     @property
     def size(self) -> int:
@@ -338,9 +353,10 @@ class PlaneDecisions:
         return sum(column.nbytes for column in self.slice.planes) + 20 * self.slice.layout.low.size
 
     def rows(self, step: int, state: Ints, g: Ints, best: Floats, so_far: Floats) -> Ints:
-        """The row of the best plane; where that of an idle state is the best, the first."""
+        """The row of the best plane; where that of an idle state is the best, the cheapest, and -1 where to give up."""
         _, choice = self.planes(step, state, best, so_far)
-        return self.mdp.step(step).first_row[state] + np.maximum(choice, 0)
+        first = self.lattice.mdp.step(step).first_row[state]
+        return np.where(choice < 0, self.lattice.idle_rows(step, state), first + choice)
 
     def planes(self, step: int, state: Ints, best: Floats, so_far: Floats) -> tuple[Floats, Ints]:
         """The value of the best plane at each true (s, M, G) [n], and its row counted from the state's first.

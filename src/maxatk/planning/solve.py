@@ -10,7 +10,7 @@ from maxatk.planning.certified import Certified
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan, Progress, Reporter, Solver
 from maxatk.problem.mdp import MDP
-from maxatk.problem.objective import Objective
+from maxatk.problem.objective import Objective, try_cost
 from maxatk.show.bounds import at_least, at_most, decimals_of
 from maxatk.show.progress import reporter
 
@@ -18,18 +18,40 @@ P = TypeVar("P", bound=Plan)
 
 
 @overload
-def solve(mdp: MDP, k: int, *, best_so_far: Number = ..., progress: bool | Reporter = ...) -> CertifiedPlan: ...
+def solve(
+    mdp: MDP,
+    k: int,
+    *,
+    best_so_far: Number = ...,
+    cost: Number = ...,
+    abandon: bool = ...,
+    progress: bool | Reporter = ...,
+) -> CertifiedPlan: ...
 @overload
-def solve(mdp: MDP, k: int, *, solver: Solver[P], best_so_far: Number = ..., progress: bool | Reporter = ...) -> P: ...
+def solve(
+    mdp: MDP,
+    k: int,
+    *,
+    solver: Solver[P],
+    best_so_far: Number = ...,
+    cost: Number = ...,
+    abandon: bool = ...,
+    progress: bool | Reporter = ...,
+) -> P: ...
 def solve(
     mdp: MDP,
     k: int,
     *,
     solver: Solver[Any] | None = None,
     best_so_far: Number = -math.inf,
+    cost: Number = 0,
+    abandon: bool = False,
     progress: bool | Reporter = False,
 ) -> Plan:
-    """Plan ``k`` rollouts of ``mdp`` for the best return of them all.
+    """Plan ``k`` rollouts of ``mdp`` for the best return of them all, less what they cost.
+
+    Where anything costs anything, ``k`` is the most that may be made: the plan says when to stop
+    (:attr:`maxatk.Plan.stop_at`).
 
     What comes back is the solver's own kind of plan: by default a :class:`maxatk.planning.CertifiedPlan`.
 
@@ -38,6 +60,8 @@ def solve(
         k: the number of rollouts, at least 1.
         solver: how to plan; :class:`maxatk.Certified` by default.
         best_so_far: a return that is already in hand, which the rollouts may only improve on.
+        cost: what each rollout costs, beside what its rows do (``MDP.cost``), in units of the return.
+        abandon: whether a rollout may be given up at any step: its return does not count, and no further step costs.
         progress: a function that is told where the search stands, or True for lines on standard error.
 
     >>> import maxatk as mk
@@ -47,10 +71,14 @@ def solve(
     -15.96 -15.96 within tol
     >>> str(mk.solve(mk.instances.proposition3(), k=2, solver=mk.Exact()).exact)
     '21/16'
+    >>> plan = mk.solve(mdp, k=5, cost=0.5)
+    >>> print(f"{plan.lower:.2f}: stop as soon as you have {plan.stop_at:.2f}")
+    -17.85: stop as soon as you have -17.12
     """
     if not isinstance(mdp, MDP):
         raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
-    objective = Objective(k, best_so_far)
+    objective = Objective(k, best_so_far, try_cost(cost), abandon)
+    objective.check(mdp)
     if solver is None:
         solver = Certified()
     if isinstance(solver, type) or not hasattr(solver, "solve"):

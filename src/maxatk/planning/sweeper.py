@@ -125,10 +125,10 @@ def sweeper_on(device: str, memory: float | None, workers: Workers) -> Sweeper:
 
 
 def solve_slices(sweeper: Sweeper, lattice: Lattice, after: Curve, gap: float, knots: Sequence[float]) -> Bounds:
-    """Bounds on ``U_i`` at every knot, from the curve ``after`` it, whose bounds are ``gap`` apart at most."""
+    """Bounds on what a rollout is worth at every knot, by the curve ``after`` it, whose bounds are ``gap`` apart."""
     swept = sweeper.bounds(lattice, [Task(after, ms) for ms in lattice.batches(knots)])
     upper, lower, slope = np.concatenate(swept, axis=1)
-    return Bounds(upper + lattice.carried(gap), lower, slope)
+    return Bounds(upper + lattice.carried(gap) - lattice.price, lower - lattice.price, slope)
 
 
 def last_rollout(sweeper: Sweeper, lattice: Lattice, least: int, most: int, after: Curve) -> Bounds:
@@ -140,5 +140,5 @@ def last_rollout(sweeper: Sweeper, lattice: Lattice, least: int, most: int, afte
     here = lattice.drift * lattice.mdp.horizon
     task = Task(after, (lattice.kappa * here,), shifts=(here - most, here - least))
     ((upper, lower, slope),) = sweeper.bounds(lattice, [task])
-    points = np.arange(least, most + 1) - here
-    return Bounds(upper + lattice.kappa * points, lower + lattice.kappa * points, slope)
+    off = lattice.kappa * (np.arange(least, most + 1) - here) - lattice.price
+    return Bounds(upper + off, lower + off, slope)

@@ -13,15 +13,18 @@ The classes of the paper, from the largest to the smallest, and what a policy of
 By Proposition 2 an adaptive policy can be as good as any. Every policy can :meth:`~Policy.begin` a :class:`Trial`,
 which keeps count for a caller who only has states and rewards; all but history policies can also be asked directly,
 with :meth:`~CompressedPolicy.action`. Rollouts, steps, states and actions count from 0.
+
+Where rollouts cost something, a policy may stop before one (:meth:`~Policy.stops`), and give one up (``ABANDON``).
 """
 
 from maxatk.policies.functions import AdaptivePolicy, NoBestPolicy, NoReturnPolicy, RoundingPolicy
 from maxatk.policies.history import History, HistoryPolicy, HistoryTrial, Seen
 from maxatk.policies.mixed import MixedPolicy, MixedTrial
-from maxatk.policies.policy import CompressedPolicy, CompressedTrial, Lot, Policy, Rule, Trial, check_policy
+from maxatk.policies.policy import ABANDON, CompressedPolicy, CompressedTrial, Lot, Policy, Rule, Trial, check_policy
 from maxatk.policies.tables import ByBestPolicy, MarkovPolicy
 
 __all__ = [
+    "ABANDON",
     "AdaptivePolicy",
     "ByBestPolicy",
     "CompressedPolicy",

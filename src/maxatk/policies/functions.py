@@ -18,8 +18,10 @@ F = TypeVar("F", bound=Callable[..., int])
 class _FunctionPolicy(CompressedPolicy, Generic[F]):
     """A policy that asks a function of what its class may see."""
 
-    def __init__(self, choose: F, k: int, horizon: int, best_so_far: Number = -math.inf) -> None:
-        super().__init__(k, horizon, best_so_far)
+    def __init__(
+        self, choose: F, k: int, horizon: int, best_so_far: Number = -math.inf, *, stop_at: Number = math.inf
+    ) -> None:
+        super().__init__(k, horizon, best_so_far, stop_at=stop_at)
         self._function: F = checked_function(choose)
 
 
@@ -31,6 +33,7 @@ class AdaptivePolicy(_FunctionPolicy[Callable[[int, int, Any, Number, Number], i
         k: the number of rollouts.
         horizon: the number of steps of a rollout.
         best_so_far: the incumbent, or ``-inf`` where there is none.
+        stop_at: the best return at which to stop; by default all rollouts are made.
 
     >>> import maxatk as mk
     >>> policy = mk.AdaptivePolicy(lambda rollout, step, state, best, so_far: int(best >= 0.5), k=2, horizon=1)
@@ -51,6 +54,7 @@ class NoBestPolicy(_FunctionPolicy[Callable[[int, int, Any, Number], int]]):
         k: the number of rollouts.
         horizon: the number of steps of a rollout.
         best_so_far: the incumbent, or ``-inf`` where there is none.
+        stop_at: the best return at which to stop; by default all rollouts are made.
     """
 
     independent = True
@@ -68,6 +72,7 @@ class NoReturnPolicy(_FunctionPolicy[Callable[[int, int, Any, Number], int]]):
         k: the number of rollouts.
         horizon: the number of steps of a rollout.
         best_so_far: the incumbent, or ``-inf`` where there is none.
+        stop_at: the best return at which to stop; by default all rollouts are made.
     """
 
     def action(self, *, rollout: int, step: int, state: Any, best: Number, so_far: Number) -> int:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from maxatk.base.types import Number
-from maxatk.policies.policy import Policy, Trial, checked_function
+from maxatk.policies.policy import ABANDON, Policy, Trial, checked_function
 
 
 class Seen(NamedTuple):
@@ -45,7 +45,7 @@ class History:
     @property
     def best(self) -> Number:
         """The best return of the earlier rollouts, ``M``."""
-        return max([self.best_so_far, *map(_total, self.past)])
+        return max([self.best_so_far, *(_total(one) for one in self.past if one[-1].action != ABANDON)])
 
 
 class HistoryPolicy(Policy):
@@ -56,6 +56,7 @@ class HistoryPolicy(Policy):
         k: the number of rollouts.
         horizon: the number of steps of a rollout.
         best_so_far: the incumbent, or ``-inf`` where there is none.
+        stop_at: the best return at which to stop; by default all rollouts are made.
 
     >>> import maxatk as mk
     >>> policy = mk.HistoryPolicy(lambda seen: len(seen.past) % 2, k=2, horizon=1)
@@ -63,8 +64,16 @@ class HistoryPolicy(Policy):
     '17/32'
     """
 
-    def __init__(self, choose: Callable[[History], int], k: int, horizon: int, best_so_far: Number = -math.inf) -> None:
-        super().__init__(k, horizon, best_so_far)
+    def __init__(
+        self,
+        choose: Callable[[History], int],
+        k: int,
+        horizon: int,
+        best_so_far: Number = -math.inf,
+        *,
+        stop_at: Number = math.inf,
+    ) -> None:
+        super().__init__(k, horizon, best_so_far, stop_at=stop_at)
         self.choose = checked_function(choose)
 
     def begin(self) -> "HistoryTrial":

@@ -4,6 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
+from numbers import Real
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -11,7 +12,10 @@ import numpy as np
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.returns import Amounts
-from maxatk.base.types import Ints, Number
+from maxatk.base.types import Bools, Ints, Number
+
+ABANDON = -1
+"""What :meth:`CompressedPolicy.action` and :meth:`Trial.act` answer where the rollout is to be given up."""
 
 
 class Lot(NamedTuple):
@@ -29,12 +33,34 @@ class Policy(ABC):
         k: the number of rollouts.
         horizon: the number of steps of a rollout.
         best_so_far: the incumbent, or ``-inf`` where there is none.
+        stop_at: the best return at which to stop; by default all rollouts are made.
     """
 
-    def __init__(self, k: int, horizon: int, best_so_far: Number = -math.inf) -> None:
+    cost: Fraction = Fraction(0)  # what a rollout costs beside its rows, where the policy was planned for that
+
+    def __init__(self, k: int, horizon: int, best_so_far: Number = -math.inf, *, stop_at: Number = math.inf) -> None:
         self.k = checks.rollouts(k)
         self.horizon = checks.horizon(horizon)
         self.best_so_far = checks.incumbent(best_so_far)
+        never = isinstance(stop_at, Real) and stop_at == math.inf
+        self.stop_at: Number = math.inf if never else checks.exact_number(stop_at, "stop_at")
+
+    def stops(self, *, rollout: int, best: Number) -> bool:
+        """Whether the trial is over before ``rollout``, with ``best`` in hand."""
+        return best != -math.inf and best >= self.stop_at
+
+    @property
+    def may_stop(self) -> bool:
+        """Whether a trial may be over before all rollouts are made."""
+        return self.stop_at < math.inf or type(self).stops is not Policy.stops
+
+    def stopped(self, rollout: int, best: Amounts) -> Bools:
+        """Whether trials whose best returns are ``best`` [n] are over before ``rollout``."""
+        if not self.may_stop:
+            return np.zeros(len(best.units), np.bool_)
+        some, places = np.unique(best.units, return_inverse=True)
+        answers = [self.stops(rollout=rollout, best=best.scale.number(x)) for x in some.tolist()]
+        return np.array(answers, np.bool_)[places.ravel()]
 
     @abstractmethod
     def begin(self) -> "Trial":
@@ -80,7 +106,8 @@ class Trial(ABC):
     """
 
     def __init__(self, policy: Policy) -> None:
-        self._k, self._horizon = policy.k, policy.horizon
+        self._k, self._horizon, self._stops = policy.k, policy.horizon, policy.stops
+        self._stopped: bool | None = None  # whether the policy stops before this rollout, once it was asked
         self._taken: tuple[Any, int] | None = None  # state and action whose outcome was not observed yet
         self.rollout = 0  # the number of rollouts that are over
         self.step = 0  # the number of steps of this rollout that are over
@@ -89,8 +116,12 @@ class Trial(ABC):
 
     @property
     def finished(self) -> bool:
-        """Whether all rollouts are over."""
-        return self.rollout == self._k
+        """Whether all rollouts are over, or the policy stops with what is in hand."""
+        if self.rollout == self._k:
+            return True
+        if self._stopped is None:
+            self._stopped = self._stops(rollout=self.rollout, best=self.best)
+        return self._stopped
 
     @property
     def remembered(self) -> tuple[Number, Number]:
@@ -98,9 +129,11 @@ class Trial(ABC):
         return self.best, self.so_far
 
     def act(self, state: Any) -> int:
-        """The action to take in ``state``, at the point where the trial stands."""
+        """The action to take in ``state``, where the trial stands; ``ABANDON`` if the rollout is to be given up."""
         if self.finished:
-            raise InputError(f"act: all {self._k} rollouts are over")
+            over = self.rollout == self._k
+            why = f"all {self._k} rollouts are over" if over else f"the policy stops with {float(self.best):g} in hand"
+            raise InputError(f"act: {why}")
         if self._taken:
             raise InputError("act: the outcome of the last action was not observed yet")
         action = self._choose(state)
@@ -110,21 +143,23 @@ class Trial(ABC):
     def observe(self, reward: Any, done: bool = False) -> None:
         """Take in the ``reward`` that the last action brought; ``done`` says that this rollout is over.
 
-        A rollout is over after ``horizon`` steps even if nobody says so.
+        A rollout is over after ``horizon`` steps even if nobody says so, and when it was given up: its return, and the
+        reward of that step, do not count then.
         """
         if not self._taken:
             raise InputError("observe: no action was taken since the last outcome")
         if not isinstance(done, bool | np.bool_):
             raise InputError(f"done must be true or false, not {checks.shown(done)}")
         amount = checks.exact_number(reward, "reward")
-        over = bool(done) or self.step + 1 == self._horizon
+        given_up = self._taken[1] == ABANDON
+        over = bool(done) or given_up or self.step + 1 == self._horizon
         self._remember(*self._taken, amount, over)
         self._taken = None
         self.so_far += amount
         self.step += 1
         if over:
-            self.best = max(self.best, self.so_far)
-            self.rollout, self.step, self.so_far = self.rollout + 1, 0, Fraction(0)
+            self.best = self.best if given_up else max(self.best, self.so_far)
+            self.rollout, self.step, self.so_far, self._stopped = self.rollout + 1, 0, Fraction(0), None
 
     @abstractmethod
     def _choose(self, state: Any) -> int:
@@ -195,6 +230,7 @@ class CompressedPolicy(Policy):
                 checks.integer(
                     self.action(rollout=rollout, step=step, state=s, best=best[t], so_far=so_far[i]),
                     "the policy's action",
+                    least=ABANDON,
                     most=2**31,
                 )
                 for (t, s, _), i in zip(alike.T.tolist(), first.tolist(), strict=True)
@@ -210,7 +246,7 @@ class CompressedPolicy(Policy):
 
     def lots(self) -> Sequence[Lot] | None:
         """The policy's own rollouts, where it ignores the best return; one where all are alike."""
-        if not self.independent:
+        if not self.independent or self.may_stop:
             return None
         different = 1 if self.repeated else self.k
         return [Lot([(self, i)], None, self.k // different) for i in range(different)]
@@ -245,7 +281,8 @@ class CompressedTrial(Trial):
     def _remember(self, state: Any, action: int, reward: Fraction, over: bool) -> None:
         self._so_far += self._policy.remembered(reward)
         if over:
-            self._best, self._so_far = max(self._best, self._so_far), Fraction(0)
+            kept = self._best if action == ABANDON else max(self._best, self._so_far)
+            self._best, self._so_far = kept, Fraction(0)
 
 
 def checked_function(choose: Any) -> Any:

@@ -20,6 +20,7 @@ class MarkovPolicy(CompressedPolicy):
         actions: the table of actions.
         k: the number of rollouts, where the table is ``[H, S]``.
         best_so_far: the incumbent, or ``-inf`` where there is none.
+        stop_at: the best return at which to stop; by default all rollouts are made.
 
     >>> import maxatk as mk
     >>> safe_then_risky = mk.MarkovPolicy([[[0]], [[1]]])
@@ -30,7 +31,14 @@ class MarkovPolicy(CompressedPolicy):
     independent = True
     memory = "nothing"
 
-    def __init__(self, actions: ArrayLike, k: int | None = None, best_so_far: Number = -math.inf) -> None:
+    def __init__(
+        self,
+        actions: ArrayLike,
+        k: int | None = None,
+        best_so_far: Number = -math.inf,
+        *,
+        stop_at: Number = math.inf,
+    ) -> None:
         try:
             table = np.asarray(actions)
         except Exception:  # whatever a foreign __array__ raises
@@ -48,7 +56,7 @@ class MarkovPolicy(CompressedPolicy):
         elif k is not None and k != len(table):
             raise InputError(f"k is {checks.shown(k)}, but actions are for {len(table)} rollouts")
         table.setflags(write=False)
-        super().__init__(len(table), table.shape[1], best_so_far)
+        super().__init__(len(table), table.shape[1], best_so_far, stop_at=stop_at)
         self.actions = table  # [K, H, S]
 
     def action(self, *, rollout: int, step: int, state: int, best: Number = -math.inf, so_far: Number = 0) -> int:

@@ -90,6 +90,8 @@ class MDP:
     exact_prob: tuple[Fraction, ...] | None  # [T] normalised; None where the floats say it all
     exact_reward: tuple[Fraction, ...] | None  # [T] likewise
     exact_start_prob: tuple[Fraction, ...] | None  # [B] likewise
+    cost: Floats  # [N] what taking each row costs on average: it counts against the best return, and is no part of it
+    exact_cost: tuple[Fraction, ...] | None  # [N] likewise
     state_names: tuple[str, ...] | None  # [S] for people
     action_names: tuple[str, ...] | None  # [A] for people
 
@@ -137,6 +139,7 @@ class MDP:
         start: ArrayLike = 0,
         available: ArrayLike | None = None,
         terminal: ArrayLike | None = None,
+        cost: ArrayLike | None = None,
         state_names: Sequence[str] | None = None,
         action_names: Sequence[str] | None = None,
     ) -> "MDP":
@@ -155,6 +158,8 @@ class MDP:
             available: which actions each state offers, ``[S, A]`` or ``[H, S, A]`` of booleans; all, by default. Rows
                 of other actions are not read.
             terminal: states whose entering ends the rollout: their numbers, or ``[S]`` booleans.
+            cost: what taking an action costs on average, 0 or more: ``[S, A]``, ``[H, S, A]`` or one number for all. It
+                is no part of the return, but counts against the best one (:func:`maxatk.solve`).
             state_names: ``S`` names, for people.
             action_names: ``A`` names, for people.
 
@@ -163,7 +168,7 @@ class MDP:
         >>> mk.MDP.from_arrays(P, [[0, 0.25], [1, 1]], horizon=4)
         MDP(2 states, 2 actions, horizon 4, 5 outcomes)
         """
-        rows = formats.read_arrays(P, R, horizon, available, terminal)
+        rows = formats.with_costs(formats.read_arrays(P, R, horizon, available, terminal), cost)
         return cls(rows, start=start, state_names=state_names, action_names=action_names)
 
     @classmethod
@@ -177,6 +182,7 @@ class MDP:
         horizon: int,
         start: ArrayLike = 0,
         terminal: ArrayLike | None = None,
+        cost: ArrayLike | None = None,
         state_names: Sequence[str] | None = None,
         action_names: Sequence[str] | None = None,
     ) -> "MDP":
@@ -191,6 +197,7 @@ class MDP:
             horizon: the number of steps of a rollout, ``H``.
             start: the state every rollout starts in, or a distribution ``[S]`` drawn from at every reset.
             terminal: states whose entering ends the rollout: their numbers, or ``[S]`` booleans.
+            cost: what each pair costs on average, 0 or more: ``[N]``, ``[H, N]`` or one number for all.
             state_names: ``S`` names, for people.
             action_names: ``A`` names, for people.
 
@@ -198,7 +205,7 @@ class MDP:
         >>> mk.MDP.from_pairs([5, 10, 0], [[0.5, 0.5], [0, 1], [0, 1]], [0, 0, 1], [0, 1, 0], horizon=3)
         MDP(2 states, 2 actions, horizon 3, 4 outcomes)
         """
-        rows = formats.read_pairs(R, Q, s_indices, a_indices, horizon, terminal)
+        rows = formats.read_pairs(R, Q, s_indices, a_indices, horizon, terminal, cost)
         return cls(rows, start=start, state_names=state_names, action_names=action_names)
 
     @classmethod
@@ -208,6 +215,7 @@ class MDP:
         *,
         horizon: int,
         start: ArrayLike = 0,
+        cost: Any = None,
         state_names: Sequence[str] | None = None,
         action_names: Sequence[str] | None = None,
     ) -> "MDP":
@@ -219,6 +227,8 @@ class MDP:
                 rollout is over, whatever the next state. A state may offer only some actions.
             horizon: the number of steps of a rollout, ``H``.
             start: the state every rollout starts in, or a distribution ``[S]`` drawn from at every reset.
+            cost: what taking an action costs on average, 0 or more: ``{s: {a: cost}}``, where what is not named costs
+                nothing; a list of ``H`` of those; arrays ``[S, A]`` or ``[H, S, A]``; or one number for all.
             state_names: ``S`` names, for people.
             action_names: ``A`` names, for people.
 
@@ -229,12 +239,18 @@ class MDP:
         >>> mdp.exact_outcomes(step=0, state=0, action=0)[0].reward
         Fraction(1, 3)
         """
-        rows = formats.read_table(table, horizon)
+        rows = formats.with_costs(formats.read_table(table, horizon), cost)
         return cls(rows, start=start, state_names=state_names, action_names=action_names)
 
     @classmethod
     def from_gymnasium(
-        cls, env: Any, *, horizon: int | None = None, start: ArrayLike | None = None, **make_arguments: Any
+        cls,
+        env: Any,
+        *,
+        horizon: int | None = None,
+        start: ArrayLike | None = None,
+        cost: Any = None,
+        **make_arguments: Any,
     ) -> "MDP":
         """A problem from a Gymnasium environment that carries its table, such as those of toy text, or can be asked.
 
@@ -242,6 +258,7 @@ class MDP:
             env: an environment, or the id of one, made with ``make_arguments``.
             horizon: the number of steps of a rollout; by default the environment's own time limit.
             start: as in :meth:`from_table`; by default the environment's own distribution of reset states.
+            cost: as in :meth:`from_table`.
             make_arguments: what ``gymnasium.make`` is to be given beside the id.
 
         Needs the extra ``maxatk[gym]``. The table is that of the unwrapped environment, so wrappers that may change
@@ -253,7 +270,7 @@ class MDP:
         >>> mk.MDP.from_gymnasium("FrozenLake-v1", is_slippery=True)
         MDP(16 states, 4 actions, horizon 100, 146 outcomes)
         """
-        return explore_gymnasium(env, horizon=horizon, start=start, make_arguments=make_arguments)[0]
+        return explore_gymnasium(env, horizon=horizon, start=start, cost=cost, make_arguments=make_arguments)[0]
 
     @classmethod
     def explore(
@@ -306,6 +323,20 @@ class MDP:
 
     def with_rewards(self, reward: ArrayLike) -> "MDP":
         """The same problem with another reward for each outcome, in the order of :attr:`reward`."""
+        return self._with(reward=real_column(self._column(reward)))
+
+    def with_costs(self, cost: ArrayLike) -> "MDP":
+        """The same problem with another cost for each row, in the order of :attr:`cost`; or one number for all.
+
+        >>> import maxatk as mk
+        >>> mk.instances.figure1().with_costs(0.1).cost.tolist()
+        [0.1, 0.1]
+        """
+        given = real_column(array(cost, "cost")) if not isinstance(cost, Fraction) else np.array(cost, object)
+        return self._with(cost=np.repeat(given.reshape(1), len(self.cost)) if given.ndim == 0 else given.ravel())
+
+    def _with(self, **columns: Any) -> "MDP":
+        """The same problem with other columns."""
         node = np.repeat(np.arange(len(self.pair_start) - 1), np.diff(self.pair_start))
         layer, state = np.divmod(node, self.n_states)
         ends = self.next_state == self.n_states
@@ -319,12 +350,14 @@ class MDP:
             start=self.outcome_start,
             prob=self.prob if self.exact_prob is None else np.array(self.exact_prob, object),
             next_state=np.where(ends, 0, self.next_state).astype(np.int64),
-            reward=real_column(self._column(reward)),
+            reward=self.reward if self.exact_reward is None else np.array(self.exact_reward, object),
             ends=ends,
+            cost=self.cost if self.exact_cost is None else np.array(self.exact_cost, object),
         )
         start: Any = np.zeros(self.n_states, object if self.exact_start_prob else np.float64)
         start[self.start_state] = self.exact_start_prob or self.start_prob
-        return MDP(rows, start=start, state_names=self.state_names, action_names=self.action_names)
+        changed = dataclasses.replace(rows, **columns)
+        return MDP(changed, start=start, state_names=self.state_names, action_names=self.action_names)
 
     def _column(self, reward: ArrayLike) -> NDArray[Any]:
         column = array(reward, "reward")
@@ -372,6 +405,16 @@ class MDP:
             ExactOutcome(p, self._target(s), r) for p, s, r in zip(prob, self.next_state[span], reward, strict=True)
         ]
 
+    def exact_cost_of(self, step: int, state: int, action: int) -> Fraction:
+        """What taking ``action`` in ``state`` at ``step`` costs on average."""
+        row = self._row(step, state, action)
+        return self.exact_cost[row] if self.exact_cost else Fraction(float(self.cost[row]))
+
+    @cached_property
+    def has_costs(self) -> bool:
+        """Whether any row costs anything."""
+        return bool(self.cost.any())
+
     def exact_start(self) -> list[tuple[Fraction, int]]:
         """The distribution of the reset state, as pairs of probability and state; they sum to exactly 1."""
         return list(zip(self.exact_start_prob or _normalised(self.start_prob), self.start_state.tolist(), strict=True))
@@ -418,7 +461,7 @@ class MDP:
 
     @cached_property
     def mean_optimal(self) -> tuple[Ints32, float]:
-        """The rows ``[H, S]`` that maximise the mean return of one rollout, and that mean."""
+        """The rows ``[H, S]`` that maximise the mean return of one rollout, less what its rows cost; and that mean."""
         return self._mean_optimal(0.0)
 
     def _mean_optimal(self, noise: float) -> tuple[Ints32, float]:
@@ -426,15 +469,33 @@ class MDP:
         values = np.zeros((2, self.n_states + 1))
         self._pass_back(
             *(kernels.best_means, kernels.best_means_layer, self.step_layer, self.pair_start, self.outcome_start),
-            *(self.row_prob, self.next_state, self.reward, noise, values, rows),
+            *(self.row_prob, self.next_state, self.reward, self.cost, noise, values, rows),
         )
         return rows, float(values[0, self.start_state] @ self.reset_prob)
 
     @cached_property
     def mean_optimal_actions(self) -> Ints:
         """The actions ``[H, S]`` that maximise the mean of one rollout; of equals, but for rounding, the first."""
-        rows, _ = self._mean_optimal(2.0**-45 * self.horizon * float(np.abs(self.reward).max()))
+        size = float(np.abs(self.reward).max()) + float(self.cost.max())
+        rows, _ = self._mean_optimal(2.0**-45 * self.horizon * size)
         return self.action[rows].astype(np.int64)
+
+    @cached_property
+    def least_costs(self) -> tuple[Floats, Ints32]:
+        """The least expected cost of finishing from each step and state ``[H + 1, S]``, and the rows that have it
+        ``[H, S]``, counted from each state's first."""
+        return self._costs_ahead(self.cost)
+
+    @cached_property
+    def greatest_costs(self) -> Floats:
+        """The greatest expected cost of finishing from each step and state, ``[H + 1, S]``."""
+        return 0.0 - self._costs_ahead(-self.cost)[0]
+
+    def _costs_ahead(self, cost: Floats) -> tuple[Floats, Ints32]:
+        return stopping.run(
+            *(kernels.least_costs, self.step_layer, self.pair_start, self.outcome_start),
+            *(self.row_prob, self.next_state, cost),
+        )
 
     def _most_ahead(self, sign: int) -> Floats:
         """The most that rewards times ``sign`` can still add up to, rounded up, [H + 1, S]."""
@@ -470,12 +531,16 @@ class MDP:
         return first, last
 
     def _outcomes_of(self, step: int, state: int, action: int) -> slice:
+        row = self._row(step, state, action)
+        return slice(int(self.outcome_start[row]), int(self.outcome_start[row + 1]))
+
+    def _row(self, step: int, state: int, action: int) -> int:
         first, last = self._rows_of(step, state)
         action = checks.integer(action, "action")
         row = first + int(np.searchsorted(self.action[first:last], action))
         if row == last or self.action[row] != action:
             raise InputError(f"state {state} does not offer action {shown(action)} at step {step}")
-        return slice(int(self.outcome_start[row]), int(self.outcome_start[row + 1]))
+        return row
 
     def _target(self, next_state: int) -> int | None:
         return None if next_state == self.n_states else int(next_state)
@@ -494,6 +559,10 @@ class MDP:
             digest.update(part.data)
         for exact in (self.exact_prob, self.exact_reward, self.exact_start_prob):
             digest.update(f"; {exact_text(exact or ())}".encode())
+        if self.has_costs:  # a problem without costs is the one it was before there were any
+            digest.update(f"; cost {self.cost.size}: ".encode())
+            digest.update(self.cost.data)
+            digest.update(f"; {exact_text(self.exact_cost or ())}".encode())
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -509,7 +578,8 @@ class MDP:
         sizes = [count(self.n_states, "state"), count(self.n_actions, "action"), f"horizon {self.horizon}"]
         if not self.homogeneous:
             sizes.append(f"{self.n_layers} different steps")
-        return f"MDP({', '.join(sizes)}, {count(len(self.prob), 'outcome')})"
+        sizes.append(count(len(self.prob), "outcome"))
+        return f"MDP({', '.join(sizes)}{', with costs' if self.has_costs else ''})"
 
 
 @dataclass(frozen=True)
@@ -630,6 +700,7 @@ def explore_gymnasium(
     *,
     horizon: int | None,
     start: ArrayLike | None = None,
+    cost: Any = None,
     key: Callable[[Any], Any] | None = None,
     seed: int | None = None,
     max_states: int = MOST_STATES,
@@ -639,8 +710,10 @@ def explore_gymnasium(
     """The problem of an environment and its states; :func:`maxatk.gym.explore` says what the arguments are."""
     found, arguments = formats.read_gymnasium(env, horizon, start, dict(make_arguments), key, seed)
     if not isinstance(found, formats.Simulator):
-        mdp = MDP.from_table(found, **arguments)
+        mdp = MDP.from_table(found, cost=cost, **arguments)
         return mdp, States({s: s for s in range(mdp.n_states)}, range(mdp.n_actions))
+    if cost is not None:
+        raise InputError("cost= is for environments with a table; MDP.with_costs sets those of one that is explored")
     exploration = explored(
         *(found.start, found.actions, found.outcomes, arguments["horizon"]),
         max_states=max_states,

@@ -44,6 +44,7 @@ class Rows:
     next_state: Ints  # [T] a state, also where the rollout ends
     reward: Reals  # [T]
     ends: Bools  # [T] whether the rollout is over after this outcome
+    cost: Reals | None = None  # [N] what taking each row costs on average; None where nothing costs anything
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class Canonical:
     reward: Floats  # [T]
     exact_prob: tuple[Fraction, ...] | None  # [T] normalised; None where the floats say it all
     exact_reward: tuple[Fraction, ...] | None  # [T]
+    cost: Floats  # [N] what taking each row costs on average
+    exact_cost: tuple[Fraction, ...] | None  # [N]
 
 
 def array(values: Any, name: str) -> NDArray[Any]:
@@ -115,16 +118,15 @@ def canonical(rows: Rows) -> Canonical:
     _check_indices(rows)
     names, n_states = _Names(rows), rows.n_states
     row = np.repeat(np.arange(len(rows.state)), np.diff(rows.start))  # [T]
-    prob = _checked_column(rows.prob, "probability", row, names, rows.next_state)
-    reward = _checked_column(rows.reward, "reward", row, names, rows.next_state)
-    _first(
-        prob < 0,
-        lambda t: f"{names.outcome(row[t], rows.next_state[t])}: probability {shown(prob[t])} is negative",
-    )
-    _first(
-        prob > 1 + SUM_TOLERANCE,
-        lambda t: f"{names.outcome(row[t], rows.next_state[t])}: probability {shown(prob[t])} is above 1",
-    )
+
+    def outcome(t: int) -> str:
+        return names.outcome(row[t], rows.next_state[t])
+
+    prob = _checked_column(rows.prob, "probability", outcome)
+    reward = _checked_column(rows.reward, "reward", outcome)
+    cost = _checked_costs(rows, names)
+    _first(prob < 0, lambda t: f"{outcome(t)}: probability {shown(prob[t])} is negative")
+    _first(prob > 1 + SUM_TOLERANCE, lambda t: f"{outcome(t)}: probability {shown(prob[t])} is above 1")
 
     next_state = np.where(rows.ends, n_states, rows.next_state).astype(np.int32)
     possible = prob > 0
@@ -159,15 +161,12 @@ def canonical(rows: Rows) -> Canonical:
     _check_size(reward, len(rows.step_layer), lambda t: names.row(order[row[t]]))
 
     # Each column keeps its fractions where floats would change it, and only then.
-    exact_prob = exact_reward = None
+    exact_prob = None
     if prob.dtype == object:
         prob, exact_prob = floats_and_fractions(prob, outcome_start)
         _first(prob == 0, lambda t: f"{names.row(order[row[t]])}: a probability is above 0 but below any float")
-    if reward.dtype == object:
-        exact_reward = tuple(Fraction(r) for r in reward.tolist())
-        reward = _as_floats(exact_reward)
-        if all(Fraction(r) == q for r, q in zip(reward.tolist(), exact_reward, strict=True)):
-            exact_reward = None
+    reward, exact_reward = _floats_beside(reward)
+    cost, exact_cost = _floats_beside(cost[order])
 
     return _without_repeated_layers(
         Canonical(
@@ -181,6 +180,8 @@ def canonical(rows: Rows) -> Canonical:
             reward=reward + 0.0,  # no negative zeros: -0.0 is the same reward as 0.0
             exact_prob=exact_prob,
             exact_reward=exact_reward,
+            cost=cost + 0.0,
+            exact_cost=exact_cost,
         ),
         n_states,
     )
@@ -250,18 +251,15 @@ def _check_range(column: Ints, kind: str, size: int, name: Callable[[int], str])
     )
 
 
-def _checked_column(column: Reals, what: str, row: Ints, names: _Names, next_state: Ints) -> Reals:
-    """``column`` with every entry a finite real number, exact ones as fractions."""
+def _checked_column(column: Reals, what: str, name: Callable[[int], str]) -> Reals:
+    """``column`` with every entry a finite real number, exact ones as fractions; ``name`` of an entry is its place."""
     if column.dtype != object:
-        _first(
-            ~np.isfinite(column),
-            lambda t: f"{names.outcome(row[t], next_state[t])}: {what} is {column[t]}",
-        )
+        _first(~np.isfinite(column), lambda t: f"{name(t)}: {what} is {column[t]}")
         return column
     exact = np.empty(len(column), object)
 
     def refuse(t: int, why: str) -> NoReturn:
-        raise InputError(f"{names.outcome(row[t], next_state[t])}: {what} {why}") from None
+        raise InputError(f"{name(t)}: {what} {why}") from None
 
     for t, value in enumerate(column):
         if isinstance(value, Rational):
@@ -275,6 +273,33 @@ def _checked_column(column: Reals, what: str, row: Ints, names: _Names, next_sta
         else:
             exact[t] = Fraction(float(value))
     return exact
+
+
+def _checked_costs(rows: Rows, names: _Names) -> Reals:
+    """What taking each row costs [N]: finite, not negative, and of a size that floats can add up."""
+    if rows.cost is None:
+        return np.zeros(len(rows.state))
+    if len(rows.cost) != len(rows.state):
+        raise InputError(f"cost has {len(rows.cost)} entries, but there are {len(rows.state)} rows")
+    cost = _checked_column(rows.cost, "cost", names.row)
+    _first(cost < 0, lambda n: f"{names.row(n)}: cost {shown(cost[n])} is negative")
+    most = LARGEST_RETURN / len(rows.step_layer)
+    _first(
+        cost > most,
+        lambda n: f"{names.row(n)}: cost {float(cost[n]):g} over {len(rows.step_layer)} steps is too large for floats",
+    )
+    _first((cost > 0) & (cost < LEAST_SIZE), lambda n: f"{names.row(n)}: the cost is above 0, but below {LEAST_SIZE:g}")
+    return cost
+
+
+def _floats_beside(column: Reals) -> tuple[Floats, tuple[Fraction, ...] | None]:
+    """A column as floats, and as fractions where the floats say something else."""
+    if column.dtype != object:
+        return column, None
+    exact = tuple(Fraction(x) for x in column.tolist())
+    floats = _as_floats(exact)
+    same = all(Fraction(x) == q for x, q in zip(floats.tolist(), exact, strict=True))
+    return floats, None if same else exact
 
 
 def _merged(row: Ints, prob: Reals, next_state: Ints32, reward: Reals) -> tuple[Ints, Reals, Ints32, Reals]:
@@ -382,6 +407,8 @@ def _without_repeated_layers(problem: Canonical, n_states: int) -> Canonical:
         reward=problem.reward[picked],
         exact_prob=_picked(problem.exact_prob, picked),
         exact_reward=_picked(problem.exact_reward, picked),
+        cost=problem.cost[rows],
+        exact_cost=_picked(problem.exact_cost, rows),
     )
 
 
@@ -409,8 +436,9 @@ def _layer_digest(problem: Canonical, n_states: int, layer: int, pairs: Ints, ou
         problem.prob[t:u],
         problem.next_state[t:u],
         problem.reward[t:u],
+        problem.cost[a:b],
     ):
         digest.update(np.ascontiguousarray(part).data)
-    for exact in (problem.exact_prob, problem.exact_reward):
-        digest.update(f"; {exact_text(exact[t:u]) if exact else ''}".encode())
+    for exact, first, end in ((problem.exact_prob, t, u), (problem.exact_reward, t, u), (problem.exact_cost, a, b)):
+        digest.update(f"; {exact_text(exact[first:end]) if exact else ''}".encode())
     return digest.digest()

@@ -56,6 +56,8 @@ def curves(plan: Plan, points: int = 300) -> Any:
         middle, form = (curve.lower + curve.upper) / 2, "-" if curve.to_come else "--"
         ax.fill_between(view.best, curve.lower, curve.upper, color=curve.colour, alpha=0.35, linewidth=0)
         ax.plot(view.best, middle, form, color=curve.colour, label=name, linewidth=1.6)
+    if view.stop_at < math.inf:
+        ax.axvline(view.stop_at, color=COLOURS[0], linewidth=1, linestyle=":", label="stop from here on")
     ax.set(xlabel=view.x, ylabel=view.y)
     ax.legend(title="rollouts", frameon=False)
     return figure

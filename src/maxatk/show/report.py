@@ -12,12 +12,15 @@ from rich.text import Text
 
 from maxatk.base.checks import name_of
 from maxatk.base.types import Number
-from maxatk.comparison.compare import SINGLE, Comparison, Row
+from maxatk.comparison.compare import SINGLE, Comparison
 from maxatk.comparison.contrast import Contrast
+from maxatk.comparison.enough import stopping_words
+from maxatk.comparison.rows import Row
 from maxatk.evaluation.simulate import Simulation
 from maxatk.learning.learn import Learned
 from maxatk.planning import CertifiedPlan, ExactPlan, Plan
 from maxatk.planning.exact import Decision
+from maxatk.policies import ABANDON
 from maxatk.problem.mdp import MDP
 from maxatk.show.bounds import at_least, at_most, decimals_of
 
@@ -60,17 +63,26 @@ def certified_plan(plan: CertifiedPlan, title: str) -> RenderableType:
     return Group(
         Text.assemble((title, "bold"), f": {plan.mdp!r}"),
         Text.assemble(
-            f"best of {plan.k}: between ",
+            f"{goal(plan)}: between ",
             (lowest, "bold green"),
             " and ",
             (highest, "bold green"),
             f" ({plan.status}: width {plan.gap:.2g}, asked for {stats['tol']:.2g})\n",
+            *([(stopping_words(plan), "bold"), "\n"] if plan.stop_at < math.inf else []),
         ),
         table,
         f"\n{int(stats['slices'])} slices, {int(stats['knots'])} knots, lattice step {stats['lattice_step']:g}"
         f"{' (exact)' if stats['exact_lattice'] else ''}, {stats['seconds']:.2f} s. "
         "The plan's policy earns at least the lower number; no policy earns more than the upper.",
     )
+
+
+def goal(plan: Plan) -> str:
+    """What a plan is for, in words."""
+    if plan.stop_at == math.inf:
+        return f"best of {plan.k}"
+    giving_up = ", which may be given up" if plan.objective.abandon else ""
+    return f"best of up to {plan.k}{giving_up}, less costs"
 
 
 def exact_plan(plan: ExactPlan, title: str, most_rows: int = 30) -> RenderableType:
@@ -84,21 +96,24 @@ def exact_plan(plan: ExactPlan, title: str, most_rows: int = 30) -> RenderableTy
     for d in itertools.islice(decisions, most_rows):
         table.add_row(
             *(str(d.rollout), str(d.step), name_of(plan.mdp.state_names, d.state), _number(d.best), _number(d.so_far)),
-            *(name_of(plan.mdp.action_names, d.action), f"{float(d.prob):.3g}", _number(d.value)),
+            "give up" if d.action == ABANDON else name_of(plan.mdp.action_names, d.action),
+            *(f"{float(d.prob):.3g}", _number(d.value)),
         )
     hidden = sum(1 for _ in decisions)
     return Group(
         Text.assemble((title, "bold"), f": {plan.mdp!r}"),
         Text.assemble(
-            f"best of {plan.k}: ",
+            f"{goal(plan)}: ",
             (f"{float(plan.exact):.8g}", "bold green"),
             f" (exactly {_fraction(plan.exact)}); one rollout alone: {alone}\n",
+            *([(stopping_words(plan), "bold"), "\n"] if plan.stop_at < math.inf else []),
         ),
         "What the optimal policy does, wherever its choice matters:\n" if table.rows else "No choice matters here.",
         *([table] if table.rows else []),
         *([f"... and {hidden} more choices."] if hidden else []),
         "\nbest: the best return of earlier rollouts; so far: the return of this one; chance: that of coming to "
-        "this choice; worth: the expected final best from there. Rollouts and steps count from 0.",
+        f"this choice; worth: the expected final best from there{', less costs' if plan.stop_at < math.inf else ''}. "
+        "Rollouts and steps count from 0.",
     )
 
 
@@ -126,7 +141,7 @@ def _fraction(value: Fraction) -> str:
 def comparison(compared: Comparison) -> RenderableType:
     """Classes of policies side by side."""
     return Group(
-        Text.assemble((f"best of {compared.plan.k}", "bold"), f": {compared.mdp!r}\n"),
+        Text.assemble((goal(compared.plan), "bold"), f": {compared.mdp!r}\n"),
         comparison_rows(compared, compared.rows, heading=True),
         f"\n{COMPARISON_NOTE}",
     )
@@ -141,9 +156,11 @@ def comparison_rows(compared: Comparison, rows: Sequence[Row], heading: bool = F
     spread = max(compared.plan.upper - compared.rows[0].lower, 1e-9 * abs(compared.plan.upper), 1e-300)
     digits = min(max(4 - math.floor(math.log10(spread)), 0), 12)
     number = max(len(at_least(x, digits)) for x in (compared.rows[0].lower, compared.plan.upper, -10.0))
-    for name, width in zip(("policy", "earns", "at most", "of the gain", "obtained by"), _WIDTHS, strict=True):
+    priced = compared.plan.stop_at < math.inf
+    for name, width in zip(("policy", "earns", "at most", "of the gain", "tries", "obtained by"), _WIDTHS, strict=True):
         left = name in ("policy", "obtained by")
-        table.add_column(name, justify="left" if left else "right", min_width=width or number, no_wrap=width != 1)
+        if name != "tries" or priced:
+            table.add_column(name, justify="left" if left else "right", min_width=width or number, no_wrap=width != 1)
     for row in rows:
         share = compared.share(row)
         lower, upper = (row.lower, row.upper) if row.exact is None else (row.exact, row.exact)
@@ -152,12 +169,19 @@ def comparison_rows(compared: Comparison, rows: Sequence[Row], heading: bool = F
             at_least(lower, digits),
             at_most(upper, digits),
             "no gain" if share is None else f"{100 * share:.1f} %",
+            *([] if not priced else [tries_of(row)]),
             row.how if row.exact is None else f"{row.how}: {_number(row.exact)}",
         )
     return table
 
 
-_WIDTHS = (len(SINGLE), 0, 0, len("of the gain"), 1)  # of the columns; 0 for those of numbers, 1 for one that may wrap
+def tries_of(row: Row) -> str:
+    """How many tries the policy of a row makes on average, where that is known."""
+    return "" if row.evaluation is None else f"{row.evaluation.tries.value:.3g}"
+
+
+# Of the columns; 0 for those of numbers, 1 for one that may wrap.
+_WIDTHS = (len(SINGLE), 0, 0, len("of the gain"), len("tries"), 1)
 
 
 def simulation(plan: CertifiedPlan, runs: Simulation, level: float = 0.95) -> RenderableType:
@@ -166,13 +190,19 @@ def simulation(plan: CertifiedPlan, runs: Simulation, level: float = 0.95) -> Re
     lowest, highest = interval(plan)
     return Group(
         Text.assemble(
-            f"best of {plan.k} in {_count(len(runs.best), 'trial')}: ",
+            f"{goal(plan)} in {_count(len(runs.best), 'trial')}: ",
             (f"{runs.mean:.6g}", "bold green"),
             f" on average, {100 * level:g} % interval {low:.6g} to {high:.6g}",
         ),
+        *([_paid(runs)] if plan.stop_at < math.inf else []),
         f"certified for this policy: {lowest} to {highest}, "
         f"{_verdict(plan, runs, level)}; {_count(runs.steps, 'step')} in {runs.seconds:.1f} s",
     )
+
+
+def _paid(runs: Simulation) -> str:
+    best, cost, tries = (float(x.mean()) for x in (runs.best, runs.cost, runs.tries))
+    return f"best return {best:.6g} for {cost:.6g}, in {tries:.3g} tries on average"
 
 
 def _verdict(plan: CertifiedPlan, runs: Simulation, level: float) -> str:
@@ -222,8 +252,18 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "gap": plan.gap,
         "status": str(plan.status),
         **({"exact": _as_text(plan.exact)} if isinstance(plan, ExactPlan) else {}),
+        **stopping_data(plan),
         "stats": {name: _finite(value) for name, value in plan.stats.items()},
     }
+
+
+def stopping_data(plan: Plan) -> dict[str, Any]:
+    """When to stop, where anything costs anything."""
+    if plan.stop_at == math.inf:
+        return {}
+    objective = plan.objective
+    words = stopping_words(plan)
+    return {"cost": float(objective.cost), "abandon": objective.abandon, "stop_at": float(plan.stop_at), "says": words}
 
 
 def problem_data(mdp: MDP) -> dict[str, Any]:
@@ -252,6 +292,7 @@ def comparison_data(compared: Comparison) -> list[dict[str, Any]]:
             "exact": None if row.exact is None else _as_text(row.exact),
             "share": compared.share(row),
             "how": row.how,
+            **({} if compared.plan.stop_at == math.inf else {"tries": tries_of(row)}),
         }
         for row in compared.rows
     ]
@@ -264,9 +305,10 @@ def contrast_data(contrast: Contrast) -> list[dict[str, Any]]:
             "rollout": one.rollout,
             "best": _finite(one.best),
             "beats": one.beats,
-            "mean": one.mean,
-            "low": one.low,
-            "high": one.high,
+            "mean": _known(one.mean),
+            "low": _known(one.low),
+            "high": _known(one.high),
+            **({"stops": one.stops, "given_up": one.given_up} if one.stops or one.given_up else {}),
             "differences": [difference._asdict() for difference in contrast.first.differences(one)],
         }
         for one in (contrast.first, *contrast.last)
@@ -282,6 +324,8 @@ def simulation_data(plan: CertifiedPlan, runs: Simulation, level: float = 0.95) 
         "level": level,
         "interval": [_finite(end) for end in runs.interval(level)],
         "certificate": [plan.lower, plan.upper],
+        **({} if plan.stop_at == math.inf else {"best": float(runs.best.mean()), "cost": float(runs.cost.mean())}),
+        **({} if plan.stop_at == math.inf else {"tries": float(runs.tries.mean())}),
         "steps": runs.steps,
         "seconds": runs.seconds,
     }
@@ -298,6 +342,10 @@ def learned_data(result: Learned) -> dict[str, Any]:
         "plan": plan_data(result.plan),
         "stats": {name: _finite(value) for name, value in result.stats.items()},
     }
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def _finite(value: float) -> float | None:

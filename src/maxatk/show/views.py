@@ -15,6 +15,7 @@ from maxatk.base.types import Floats
 from maxatk.comparison.compare import Comparison
 from maxatk.evaluation.units import Units
 from maxatk.planning.plan import Plan
+from maxatk.policies import ABANDON
 from maxatk.show.reach import Reach
 
 # Okabe and Ito's colours: told apart with any kind of colour vision, and in print.
@@ -47,6 +48,7 @@ class Curves:
     curves: list[Curve]
     x: str = BEST
     y: str = "expected final best"
+    stop_at: float = math.inf  # from where on the plan stops
 
 
 def curves(plan: Plan, points: int) -> Curves:
@@ -61,6 +63,8 @@ def curves(plan: Plan, points: int) -> Curves:
             Curve(plan.k - i, lower, upper, colour)
             for i, (lower, upper), colour in zip(shown, bounds, palette(len(shown)), strict=True)
         ],
+        y="expected final best" + (", less costs to come" if plan.stop_at < math.inf else ""),
+        stop_at=float(plan.stop_at),
     )
 
 
@@ -100,7 +104,8 @@ def classes(comparison: Comparison) -> Classes:
             Earnings(row.name, row.lower, row.upper, row.how, comparison.share(row), colour)
             for colour, row in zip(COLOURS, comparison.rows, strict=False)
             if math.isfinite(row.lower)
-        ]
+        ],
+        x="expected best return" + (", less costs" if comparison.plan.stop_at < math.inf else ""),
     )
 
 
@@ -130,7 +135,7 @@ def action_map(plan: Plan, i: int, h: int, s: int, points: int) -> ActionMap:
     so_far = np.array([g for g in so_far if g + left > low] or so_far[-1:])
     best = np.linspace(low, max(min(high, float(so_far[-1]) + left + 0.1 * (high - low)), low), points)
     best = np.unique(np.floor(best) if (mdp.reward == np.rint(mdp.reward)).all() else best)
-    offered = mdp.actions(h, s)
+    offered = [*mdp.actions(h, s), *([ABANDON] if plan.objective.gives_up(mdp) else [])]
     taken = [
         [
             len(offered)
@@ -145,6 +150,6 @@ def action_map(plan: Plan, i: int, h: int, s: int, points: int) -> ActionMap:
         best,
         so_far,
         taken,
-        [*(name_of(mdp.action_names, a) for a in offered), BEATEN],
+        [*("give up" if a == ABANDON else name_of(mdp.action_names, a) for a in offered), BEATEN],
         [*(COLOURS[1 + a % 7] for a in range(len(offered))), "#eeeeee"],
     )

@@ -10,6 +10,7 @@ from scipy import sparse
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.types import Bools, Ints, Reals
+from maxatk.problem.formats.costs import with_costs_of_pairs
 from maxatk.problem.rows import Rows, array, integers, offsets, real_column
 
 Shape: TypeAlias = tuple[int, ...]
@@ -32,7 +33,7 @@ def read_arrays(P: Any, R: Any, horizon: Any, available: Any, terminal: Any) -> 
     return _rows(S, A, state, action, _Steps(p_steps, r_steps, offered, horizon), terminal)
 
 
-def read_pairs(R: Any, Q: Any, s_indices: Any, a_indices: Any, horizon: Any, terminal: Any) -> Rows:
+def read_pairs(R: Any, Q: Any, s_indices: Any, a_indices: Any, horizon: Any, terminal: Any, cost: Any = None) -> Rows:
     """Read ``R`` and ``Q`` by state-action pair: :meth:`maxatk.MDP.from_pairs` states the shapes."""
     horizon = checks.horizon(horizon)
     state, action = integers(s_indices, "s_indices"), integers(a_indices, "a_indices")
@@ -45,7 +46,8 @@ def read_pairs(R: Any, Q: Any, s_indices: Any, a_indices: Any, horizon: Any, ter
     r_steps = rewards.per_step([pairs, matrix], horizon, preferred=len(q_steps) > 1)
     A = int(action.max()) + 1 if len(action) else 0
     offered = [np.ones(pairs, np.bool_)]
-    return _rows(S, A, state, action, _Steps(q_steps, r_steps, offered, horizon), terminal)
+    rows = _rows(S, A, state, action, _Steps(q_steps, r_steps, offered, horizon), terminal)
+    return with_costs_of_pairs(rows, cost, state, action)
 
 
 class _Given:

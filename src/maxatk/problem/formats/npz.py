@@ -15,7 +15,7 @@ from maxatk.problem.rows import Rows, exact_text
 if TYPE_CHECKING:
     from maxatk.problem.mdp import MDP
 
-VERSION = 2
+VERSION, WITH_COSTS = 2, 3
 LONGEST_FRACTION = 2**16  # hexadecimal digits: reducing a longer one takes seconds
 
 _ARRAYS = {  # member -> the type it is stored in; all are one-dimensional
@@ -29,19 +29,21 @@ _ARRAYS = {  # member -> the type it is stored in; all are one-dimensional
     "start_state": "<i4",
     "start_prob": "<f8",
 }
-_EXACT = ("exact_prob", "exact_reward", "exact_start_prob")  # members only where there are exact entries
+_EXACT = ("exact_prob", "exact_reward", "exact_start_prob", "exact_cost")  # members only where there are exact entries
 
 
 def write_npz(path: str | os.PathLike[str], mdp: "MDP") -> None:
     """Write ``mdp`` to ``path``, whole or not at all."""
     header, arrays = problem_members(mdp)
-    archive.write(path, "problem", VERSION, header, arrays)
+    archive.write(path, "problem", WITH_COSTS if mdp.has_costs else VERSION, header, arrays)
 
 
 def problem_members(mdp: "MDP", prefix: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
     """The header and the arrays of a problem, the latter named with ``prefix``, for a file of its own or another."""
     header = {name: getattr(mdp, name) for name in ("n_states", "n_actions", "state_names", "action_names")}
     arrays = {name: getattr(mdp, name).astype(dtype, copy=False) for name, dtype in _ARRAYS.items()}
+    if mdp.has_costs:
+        arrays["cost"] = mdp.cost
     for name in _EXACT:
         if getattr(mdp, name) is not None:
             arrays[name] = archive.text_array(exact_text(getattr(mdp, name)))
@@ -50,7 +52,7 @@ def problem_members(mdp: "MDP", prefix: str = "") -> tuple[dict[str, Any], dict[
 
 def read_npz(path: str | os.PathLike[str]) -> tuple[Rows, dict[str, Any]]:
     """The rows in the file, and the other arguments of the constructor."""
-    return archive.read(path, "problem", VERSION, lambda file: read_problem(file, file.header))
+    return archive.read(path, "problem", (VERSION, WITH_COSTS), lambda file: read_problem(file, file.header))
 
 
 def fractions(text: str) -> Any:
@@ -93,6 +95,7 @@ def read_problem(file: Archive, header: Mapping[str, Any], prefix: str = "") -> 
         next_state=np.where(next_state == S, 0, next_state).astype(np.int64),
         reward=exact.get("exact_reward", arrays["reward"]),
         ends=next_state == S,
+        cost=exact.get("exact_cost", file.array(prefix + "cost", "<f8") if prefix + "cost" in file else None),
     )
     start_state = arrays["start_state"]
     start_prob = exact.get("exact_start_prob", arrays["start_prob"])

@@ -87,7 +87,8 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
     tell("what the plan does")
     grid = _grid(plan.mdp)
     actions = [_action(plan.mdp, a, grid) for a in range(plan.mdp.n_actions)]
-    sizes = {"k": plan.k, "horizon": plan.mdp.horizon, "n_states": plan.mdp.n_states}
+    actions += ["give up"] if plan.objective.gives_up(plan.mdp) else []
+    sizes = {"k": plan.k, "horizon": plan.mdp.horizon, "n_states": plan.mdp.n_states, "n_actions": plan.mdp.n_actions}
     data: dict[str, Any] = {"problem": {**sizes, "actions": actions}, "charts": drawn}
     try:
         data |= _moments(plan, grid, drawn)
@@ -109,6 +110,9 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
         refused=refused,
         silent=silent,
         words=_words(plan),
+        priced=plan.stop_at < math.inf,
+        stopping=report.stopping_words(plan),
+        tries_of=report.tries_of,
         grid="grid" in drawn,
         trials=len(data.get("trials", [])),
         style=Html(part(__name__, "page.css")),
@@ -131,14 +135,17 @@ def vega() -> str:
 def _compared(plan: Plan, given: Comparison | bool, tell: Callable[[str], None]) -> tuple[Comparison | None, str]:
     """Classes of policies beside the plan, or why there are none."""
     if isinstance(given, Comparison):
-        if given.mdp != plan.mdp or given.plan.k != plan.k or given.plan.best_so_far != plan.best_so_far:
-            raise InputError("the comparison is of another problem, or for another k or incumbent")
+        if given.mdp != plan.mdp or given.plan.objective != plan.objective:
+            raise InputError("the comparison is of another problem, or for another k, incumbent or cost")
         return given, ""
     if not isinstance(given, bool):
         raise InputError(f"comparison must be one of mk.compare, or true or false, not {shown(given)}")
     if not given:
         return None, "it was not asked for"
-    mine: dict[str, Any] = {"plan": plan} if isinstance(plan, CertifiedPlan) else {"best_so_far": plan.best_so_far}
+    mine: dict[str, Any] = {"plan": plan}
+    if not isinstance(plan, CertifiedPlan):
+        objective = plan.objective
+        mine = {"best_so_far": plan.best_so_far, "cost": objective.cost, "abandon": objective.abandon}
     try:
         with stopping.half():
             return compare(
@@ -172,7 +179,8 @@ def _moments(plan: Plan, grid: CellGrid | None, drawn: dict[str, Any]) -> dict[s
     count, trials = Count(plan), sample_trials(plan)
     asked = ask(plan, count, trials, views.range_of_interest(plan)[0])
     taken = np.concatenate([some.ravel() for some in asked.actions])
-    often = np.bincount(taken[taken != ANY], minlength=plan.mdp.n_actions)
+    gives_up = plan.objective.gives_up(plan.mdp)
+    often = np.bincount(taken[taken != ANY], minlength=plan.mdp.n_actions + gives_up)
     colours = charts.colours(often)
     drawn["map"] = charts.action_map(colours)
     data: dict[str, Any] = {
@@ -194,7 +202,8 @@ def _moments(plan: Plan, grid: CellGrid | None, drawn: dict[str, Any]) -> dict[s
     }
     if grid:
         drawn["grid"] = charts.grid(grid, plan.mdp.start_state.tolist(), colours)
-        data["grid"] = {"rows": grid.rows, "columns": grid.columns, "towards": grid.towards.round(6).tolist()}
+        towards = [*grid.towards.round(6).tolist(), *([[0.0, 0.0]] if gives_up else [])]
+        data["grid"] = {"rows": grid.rows, "columns": grid.columns, "towards": towards}
     return data
 
 

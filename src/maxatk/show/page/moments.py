@@ -16,7 +16,7 @@ from maxatk.evaluation.simulate import Taken, trial_in_table
 from maxatk.evaluation.units import Units
 from maxatk.planning.lattice import common_step, simplest
 from maxatk.planning.plan import Plan
-from maxatk.policies import CompressedPolicy
+from maxatk.policies import ABANDON, CompressedPolicy
 from maxatk.show.reach import Reach
 
 TRIALS = 12
@@ -30,6 +30,7 @@ CELLS = 6_000_000  # asked in all; a policy that answers one question at a time 
 CELLS_ONE_BY_ONE = 40_000
 WORK = 2e8  # outcomes times steps times slices, by which the number of best returns is limited
 ANY = 0xFFFF  # in place of an action: nothing can beat M any more
+GIVEN_UP = "given up"  # in place of a return
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class Moments:
     step: list[int]  # [p]
     state: list[int]  # [p]
     returns: list[Floats] = field(repr=False)  # [p][g] rising
-    actions: list[Ints] = field(repr=False)  # [p][n, g, m] or ANY
+    actions: list[Ints] = field(repr=False)  # [p][n, g, m] an action, their number to give up, or ANY
     all_places: bool  # whether every place that a rollout can come to is among them
 
 
@@ -55,7 +56,8 @@ def sample_trials(plan: Plan, seed: int = 0) -> list[list[Taken]]:
         return []
     count = min(max(MOST_STEPS // length, 1), TRIALS)
     streams = np.random.default_rng(seed).spawn(count)
-    return [list(trial_in_table(plan.mdp, plan.policy, stream)) for stream in streams]
+    trials = [list(trial_in_table(plan.mdp, plan.policy, stream)) for stream in streams]
+    return [trial for trial in trials if trial]  # it may stop before the first try
 
 
 class Count:
@@ -100,7 +102,7 @@ def ask(plan: Plan, count: Count, trials: list[list[Taken]], low: float, cells: 
         cells: how many questions to ask at most.
     """
     mdp, policy = plan.mdp, plan.policy
-    if mdp.n_actions >= ANY:
+    if mdp.n_actions + 1 >= ANY:
         raise TooLargeError(f"{mdp.n_actions} actions are too many to tell apart")
     if cells is None:
         cells = CELLS_ONE_BY_ONE if type(policy).rule is CompressedPolicy.rule else CELLS
@@ -138,7 +140,7 @@ def ask(plan: Plan, count: Count, trials: list[list[Taken]], low: float, cells: 
             tag, which = (x.ravel() for x in np.mgrid[: len(bests), : len(state)])
             taken = rule(h, tag, state[which], Amounts(so_far[which], scale)).reshape(len(bests), -1)
             over = hopeless(plan, h, state, scale.floats(bests)[:, None], scale.floats(so_far))
-            taken = np.where(over, ANY, taken)
+            taken = np.where(over, ANY, np.where(taken == ABANDON, mdp.n_actions, taken))
             first = 0
             for s, returns in some:
                 actions[h, s][n] = taken[:, first : first + len(returns)].T
@@ -157,18 +159,22 @@ def ask(plan: Plan, count: Count, trials: list[list[Taken]], low: float, cells: 
 def frame(plan: Plan, count: Count, taken: Taken) -> list[Any]:
     """A step of a trial: state, action, M, G, both as the policy remembers them, and whether M is out of reach.
 
-    Besides, where the step ends a rollout, its return and whether that is the best so far; else None twice.
+    Besides, where the step ends a rollout, its return and whether that is the best so far; else None twice. A rollout
+    that is given up takes the action after the last.
     """
     true_rewards = not count.rounds
     best, so_far = (count.known(x) if true_rewards else float(x) for x in (taken.best, taken.so_far))
     remembered = [count.known(x) for x in taken.remembered]
     total, better = None, None
-    if taken.over:
+    action = plan.mdp.n_actions if taken.action == ABANDON else taken.action
+    if taken.action == ABANDON:
+        total, better = GIVEN_UP, False
+    elif taken.over:
         end = Fraction(taken.so_far) + Fraction(taken.reward)
         better = count.units(end) > count.units(taken.best) if true_rewards else end > taken.best
         total = count.known(end) if true_rewards else float(end)
     lost = bool(hopeless(plan, taken.step, taken.state, best, so_far))
-    return [taken.state, taken.action, *map(finite, (best, so_far, *remembered)), lost, total, better]
+    return [taken.state, action, *map(finite, (best, so_far, *remembered)), lost, total, better]
 
 
 def finite(x: float) -> float | None:

@@ -9,7 +9,7 @@ const NOTHING = "none";
 // --- numbers -----------------------------------------------------------------------------------------------------------
 
 const minus = (text) => text.replaceAll("-", "−");
-const shown = (x, digits = 6) => (x === null ? NOTHING : minus(String(Number(x.toPrecision(digits)))));
+const shown = (x, digits = 6) => (x === null ? NOTHING : typeof x === "string" ? x : minus(String(Number(x.toPrecision(digits)))));
 
 // Labels of some numbers, with as many digits as tell them apart.
 function labels(values) {
@@ -207,7 +207,9 @@ class Shower {
     const says = element("says");
     const { frame } = this;
     if (frame && frame.end) {
-      says.textContent = `Try ${frame.rollout + 1} of ${problem.k} ends with ${shown(frame.total)}: ${frame.better ? "the best so far" : `the best is still ${shown(frame.best)}`}.`;
+      const ends = typeof frame.total === "string" ? `is ${frame.total}` : `ends with ${shown(frame.total)}`;
+      const still = frame.better ? "the best so far" : `the best is still ${shown(frame.best)}`;
+      says.textContent = `Try ${frame.rollout + 1} of ${problem.k} ${ends}: ${still}.${frame.stops ? " The plan stops here." : ""}`;
       element("call").textContent = "";
       return;
     }
@@ -225,12 +227,13 @@ class Shower {
     const action = frame ? frame.action : this.asked.action(this.place, this.rollout, this.soFar, this.best);
     says.textContent = `${before}, this try ${shown(soFar)} at step ${this.step} in ${states[this.state]}: `;
     const does = document.createElement("b");
-    does.textContent = action === null ? "whatever it does" : `takes ${problem.actions[action]}`;
+    const givesUp = action === problem.n_actions; // the one after the last
+    does.textContent = action === null ? "whatever it does" : givesUp ? "gives this try up" : `takes ${problem.actions[action]}`;
     const lost = frame ? frame.lost : action === null;
     says.append(does, lost ? ", but this try cannot beat that any more." : ".");
     element("call").textContent =
       `policy.action(rollout=${rollout}, step=${this.step}, state=${this.state}, best=${knownBest === null ? "-math.inf" : knownBest}, so_far=${knownSoFar})` +
-      (action === null ? "" : ` == ${action}`);
+      (action === null ? "" : ` == ${givesUp ? "mk.ABANDON" : action}`);
   }
 
   async map() {
@@ -359,6 +362,7 @@ class Player {
         step = 0;
       }
     }
+    frames[frames.length - 1].stops = rollout < problem.k;
     return frames;
   }
 

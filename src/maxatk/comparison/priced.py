@@ -1,0 +1,217 @@
+"""Classes of policies where rollouts cost something: a number of them fixed beforehand, or until enough is in hand.
+
+One policy of a single rollout, repeated, is a law of returns and a cost. For ``n`` rollouts of it that is worth
+``E max`` of ``n`` returns less ``n`` times the cost; until ``z`` is in hand, where ``E (R - z)+`` is the cost, it is
+worth ``E max(m, min(R_1, z), ..., min(R_k, z))`` (docs/theory/costs.md, Proposition 4). The policies that are tried are
+those of the last rollout, for some best returns: with unlimited rollouts one of them is optimal (Theorem 3).
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from maxatk.base.errors import TooLargeError
+from maxatk.base.returns import NONE, Amounts, Scale, floats_around
+from maxatk.base.stopping import StoppedError
+from maxatk.base.types import Floats, Number
+from maxatk.comparison.rows import Row
+from maxatk.evaluation.evaluate import Evaluation, evaluate
+from maxatk.planning.certified_plan import CertifiedPlan
+from maxatk.planning.curves import Curves, identity
+from maxatk.planning.slice_policy import SlicePolicy
+from maxatk.policies import CompressedPolicy, MarkovPolicy, Policy, Rule
+from maxatk.problem.mdp import MDP
+
+MEAN_FIXED, ONE_FIXED, ONE_UNTIL, ADAPTIVE = PRICED_CLASSES = (
+    "mean-optimal, fixed number",
+    "one policy, fixed number",
+    "one policy, until enough",
+    "adaptive",
+)
+CANDIDATES = 8  # best returns for which policies are tried
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A policy of one rollout that is never given up: the law of its return, and its cost."""
+
+    policy: CompressedPolicy
+    value: Floats  # [n] rising
+    prob: Floats  # [n]
+    cost: float
+
+    def worth(self, n: int, best: float) -> float:
+        """What ``n`` rollouts are worth with ``best`` in hand."""
+        return _expected_best(self.value, self.prob, n, best) - n * self.cost
+
+    def enough(self) -> float:
+        """``z``: with more in hand the policy is not worth its cost."""
+        above = np.cumsum((self.value * self.prob)[::-1]) - self.cost
+        mass = np.cumsum(self.prob[::-1])
+        z = above / mass
+        first = int(np.argmax(z >= np.append(self.value[::-1][1:], -math.inf)))
+        return float(min(z[first], self.value[-1]))
+
+    def worth_until(self, k: int, best: float) -> float:
+        """What up to ``k`` rollouts are worth, until enough is in hand."""
+        z, first = self.enough(), 0.0
+        if best == -math.inf:  # the first is made in any case
+            first = float(np.maximum(self.value - z, 0.0) @ self.prob) - self.cost
+        return _expected_best(np.minimum(self.value, z), self.prob, k, best) + first
+
+
+def _expected_best(value: Floats, prob: Floats, n: int, best: float) -> float:
+    below = np.minimum(np.cumsum(prob)[:-1], 1.0) ** n
+    risen = np.maximum(value, best)
+    return float(risen[-1] - (np.diff(risen) * below).sum())
+
+
+class PricedClasses:
+    """The classes of policies, one after the other."""
+
+    def __init__(self, plan: CertifiedPlan) -> None:
+        self._plan, self._mdp = plan, plan.mdp
+        self._in_hand = float(plan.best_so_far)
+
+    def rows(self) -> Iterator[Row]:
+        """All rows, from the smallest class to the largest. Where the search is stopped the rest is what is known."""
+        last: Row | None = None
+        candidates: list[Candidate] = []
+        for name in PRICED_CLASSES:
+            try:
+                if not candidates:
+                    candidates = [self._candidate(MarkovPolicy(self._mdp.mean_optimal_actions, k=1))]
+                if name == ONE_FIXED:
+                    candidates += self._candidates()
+                row = self._row(name, candidates, last)
+            except (StoppedError, TooLargeError) as stop:
+                row = self._known(name, f"not searched: {stop}", last)
+            last = row
+            yield row
+
+    def _row(self, name: str, candidates: list[Candidate], smaller: Row | None) -> Row:
+        k, best = self._plan.k, self._in_hand
+        if name == ADAPTIVE:
+            return self._evaluated(name, self._plan.policy, "certified planner", None)
+        if name == ONE_UNTIL:
+            chosen = max(candidates, key=lambda candidate: candidate.worth_until(k, best))
+            policy = self._repeated(chosen.policy, k, chosen.enough())
+            return self._evaluated(name, policy, f"until {chosen.enough():.6g} is in hand", smaller)
+        number, chosen = max(
+            ((_best_number(candidate, k, best), candidate) for candidate in candidates),
+            key=lambda pair: pair[1].worth(pair[0], best),
+        )
+        if best > -math.inf and chosen.worth(number, best) <= best:  # none is worth making
+            policy = self._repeated(chosen.policy, 1, best)
+            return self._evaluated(name, policy, "no try", smaller)
+        policy = self._repeated(chosen.policy, number, math.inf)
+        return self._evaluated(name, policy, f"{number} {'try' if number == 1 else 'tries'}", smaller)
+
+    def _evaluated(self, name: str, policy: Policy, how: str, smaller: Row | None) -> Row:
+        plan = self._plan
+        try:
+            earned: Evaluation | None = evaluate(self._mdp, policy, cost=plan.objective.cost)
+        except TooLargeError:
+            earned = None
+        lower = -math.inf if earned is None else _lower(earned)
+        if name == ADAPTIVE:
+            lower = max(lower, plan.lower)
+        if smaller is not None and smaller.lower > lower:
+            lower, policy, earned, how = smaller.lower, smaller.policy, smaller.evaluation, smaller.how
+        return Row(name, lower, plan.upper, None, how, policy, earned)
+
+    def _known(self, name: str, how: str, smaller: Row | None) -> Row:
+        """What is known without a search: what is in hand, or one try that maximises the mean less costs."""
+        plan = self._plan
+        if name == ADAPTIVE:
+            return Row(name, plan.lower, plan.upper, None, "certified planner", plan.policy, None)
+        if smaller is not None:
+            return Row(name, smaller.lower, plan.upper, None, how, smaller.policy, smaller.evaluation)
+        rows, mean = self._mdp.mean_optimal
+        lower = mean - float(plan.objective.cost) - plan.certificate.rounding
+        policy = self._repeated(MarkovPolicy(self._mdp.action[rows], k=1), 1, math.inf)
+        if lower < self._in_hand:
+            lower, policy = self._in_hand, self._repeated(MarkovPolicy(self._mdp.action[rows], k=1), 1, self._in_hand)
+        return Row(name, lower, plan.upper, None, how, policy, None)
+
+    # Policies of one rollout.
+
+    def _candidates(self) -> list[Candidate]:
+        """Those of the last rollout for some best returns, the threshold among them."""
+        lattice, (_, most) = replace(self._plan.lattice, abandon=False), self._mdp.return_range
+        curves = Curves(1, (identity(lattice.floor, most),))
+        # From what a try is worth with nothing in hand to what ends the search.
+        mean = self._mdp.mean_optimal[1] - lattice.price
+        top = min(self._plan.stop_at, most)
+        places: list[float] = np.linspace(max(mean, lattice.floor), top, CANDIDATES).tolist() if top > mean else []
+        policies = [SlicePolicy(lattice, curves, start=m, best_so_far=m) for m in places]
+        return [self._candidate(FixedBest(policy, m)) for policy, m in zip(policies, places, strict=True)]
+
+    def _candidate(self, policy: CompressedPolicy) -> Candidate:
+        return candidate_of(self._mdp, policy, self._plan.objective.cost)
+
+    def _repeated(self, policy: CompressedPolicy, k: int, stop_at: float) -> CompressedPolicy:
+        """A policy of one rollout, made ``k`` times, or until so much is in hand."""
+        return Repeated(policy, k, self._plan.best_so_far, stop_at)
+
+
+def candidate_of(mdp: MDP, policy: CompressedPolicy, cost: Number) -> Candidate:
+    """A policy of one rollout, with the law of its return and what it costs."""
+    earned = evaluate(mdp, policy, cost=cost)
+    return Candidate(policy, earned.law.values, earned.law.probs, earned.cost.value)
+
+
+def _best_number(candidate: Candidate, k: int, best: float) -> int:
+    """How many rollouts of a policy are best: what one more adds falls with their number."""
+    n, worth = 1, candidate.worth(1, best)
+    while n < k and (more := candidate.worth(n + 1, best)) > worth:
+        n, worth = n + 1, more
+    return n
+
+
+def _lower(earned: Evaluation) -> float:
+    return earned.lower if earned.exact is None else floats_around(earned.exact)[0]
+
+
+class FixedBest(CompressedPolicy):
+    """One rollout of another policy, as if ``m`` were in hand, whatever is."""
+
+    independent = repeated = True
+
+    def __init__(self, inner: CompressedPolicy, m: float) -> None:
+        super().__init__(1, inner.horizon)
+        self._inner, self._m = inner, m
+
+    def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
+        """What the other policy does with ``m`` in hand."""
+        return self._inner.action(rollout=0, step=step, state=state, best=self._m, so_far=so_far)
+
+    def rule(self, rollout: int, best: Amounts) -> Rule:
+        """The same for many trials at once."""
+        inner = self._inner.rule(0, Amounts(np.array([NONE]), Scale(Fraction(1), none=self._m)))
+        return lambda step, tag, state, so_far: inner(step, np.zeros_like(tag), state, so_far)
+
+
+class Repeated(CompressedPolicy):
+    """A policy of one rollout that does not look at the best return, repeated, or until so much is in hand."""
+
+    independent = repeated = True
+
+    def __init__(self, one: CompressedPolicy, k: int, best_so_far: Number, stop_at: float) -> None:
+        super().__init__(k, one.horizon, best_so_far, stop_at=stop_at)
+        self._one, self.memory = one, one.memory
+
+    def remembered(self, reward: Fraction) -> Fraction:
+        """What the policy remembers."""
+        return self._one.remembered(reward)
+
+    def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
+        """What it does."""
+        return self._one.action(rollout=0, step=step, state=state, best=-math.inf, so_far=so_far)
+
+    def rule(self, rollout: int, best: Amounts) -> Rule:
+        """The same for many trials at once."""
+        return self._one.rule(0, best)

@@ -1,0 +1,183 @@
+"""How the certified planner makes curves: from slices at some knots, the last one from a single sweep.
+
+Where rollouts cost something the last curve says when to stop, and all others end there (docs/theory/costs.md, 5).
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from maxatk.planning.curves import Bounds, Curve, build, from_knots, lowered
+from maxatk.planning.lattice import Lattice
+from maxatk.planning.sweeper import Sweeper, last_rollout, solve_slices
+from maxatk.problem.mdp import MDP
+from maxatk.problem.objective import Objective
+
+TABLE_POINTS = 2**22  # of a table that holds the last curve at all lattice points
+FIRST_KNOTS = 7  # with the floor, two sweeps of four
+MOST_STEPS = 20  # of Newton's method for the threshold at which to stop
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When a rollout is no longer worth its costs."""
+
+    at: float  # the best return at which the policy stops
+    top: float  # from here on every curve is m itself
+
+
+class CurveMaker:
+    """Makes the curves of one objective, on any lattice.
+
+    Args:
+        mdp: the problem.
+        objective: what is to be planned.
+        sweeper: who sweeps slices.
+    """
+
+    def __init__(self, mdp: MDP, objective: Objective, sweeper: Sweeper) -> None:
+        self.mdp, self.k = mdp, objective.k
+        self.least, self.most = mdp.return_range
+        self.mean = mdp.mean_optimal[1] - float(objective.cost)  # what a rollout is worth with nothing in hand
+        self.priced = objective.stops(mdp)
+        # For a rollout that is made, what is in hand is as good as none below the least return; or, where it may be
+        # given up, below that less the most that it takes to finish.
+        finishing = float(mdp.least_costs[0].max()) if objective.gives_up(mdp) and mdp.has_costs else 0.0
+        self.incumbent = max(float(objective.best_so_far), self.least - finishing)
+        self.slices = 0  # solved so far
+        self._sweeper = sweeper
+        self._most_outcomes = int(np.diff(mdp.outcome_start).max())
+
+    def worth(self, lattice: Lattice, after: Curve, gap: float, m: float) -> tuple[float, float]:
+        """Bounds on what a rollout is worth with ``m`` in hand, from below and from above."""
+        self.slices += 1
+        bounds = solve_slices(self._sweeper, lattice, after, gap, [m])
+        return float(bounds.lower[0]), float(bounds.upper[0])
+
+    def rounding(self, lattice: Lattice) -> float:
+        """What floating point may add up to in one rollout (docs/theory/planner.md, 10)."""
+        H = self.mdp.horizon
+        size = lattice.largest + abs(self.incumbent) + lattice.blur
+        return (H * (4 * self._most_outcomes + 16) + 32) * 2.0**-53 * size + H * lattice.error
+
+    def floor(self, lattice: Lattice, after: Curve, stop: Stop) -> float:
+        """A best return that is as good as none under the next curve's lower bound: where that stops being flat."""
+        flat = min(after.flat_to, stop.top)
+        if flat <= (self.least if not self.priced else -math.inf):
+            return lattice.floor
+        return lattice.knot(flat)
+
+    def curve(self, lattice: Lattice, after: Curve, gap: float, share: float, stop: Stop) -> tuple[Curve, float]:
+        """A curve before the last, and the largest gap between its bounds."""
+        floor = self.floor(lattice, after, stop)
+        if floor >= stop.top:  # the largest return is as good as certain: more rollouts change nothing
+            hull = np.array([stop.top])
+            flat = replace(after, floor=stop.top, point=hull, point_value=hull)
+            return flat, stop.top - float(after.lower(-math.inf))
+        # Where the next curve turns this one will, too: some of its knots to begin with, so that threads have work.
+        inner = after.line_knot[(after.line_knot > floor) & (after.line_knot < stop.top)]
+        useful = inner[:: max(len(inner) // FIRST_KNOTS, 1)].tolist()
+        knots = [floor, *self._incumbent_above(floor, stop.top), *useful]
+        by_slices = partial(self._by_slices, lattice, after, gap)
+        curve, gap = build(by_slices, knots, stop.top, partial(self._enough, lattice, share), lattice.knot_step)
+        return self._that_stops(curve, gap, stop.at)
+
+    def _that_stops(self, curve: Curve, gap: float, stop_at: float) -> tuple[Curve, float]:
+        """A curve that promises no more than ``m`` from ``stop_at`` on; and its gap, which that may widen."""
+        if not self.priced:
+            return curve, gap
+        curve, by = lowered(curve, stop_at)
+        return curve, gap + by
+
+    def _by_slices(self, lattice: Lattice, after: Curve, gap: float, knots: Sequence[float]) -> Bounds:
+        """Bounds of a curve at some knots, by a slice for each."""
+        self.slices += len(knots)
+        return self._or_stopping(knots, solve_slices(self._sweeper, lattice, after, gap, knots))
+
+    def _or_stopping(self, knots: Sequence[float], bounds: Bounds) -> Bounds:
+        """Bounds on what a rollout is worth, or ``m`` where it need not be made; that is a line of every curve."""
+        return bounds._replace(upper=np.maximum(bounds.upper, knots)) if self.priced else bounds
+
+    def _enough(self, lattice: Lattice, share: float, gap: float) -> float:
+        """How exact knots are to make a curve, if they themselves are uncertain by ``gap`` at most.
+
+        Knots far more exact than the lattice would be wasted on it; all curves together lose an eighth.
+        """
+        noise = 2.0**-48 * (lattice.largest + abs(self.incumbent))  # no knot is worth less than this
+        return max(share, noise, gap / (8 * self.k))
+
+    def last_curve(self, lattice: Lattice, after: Curve, share: float) -> tuple[Curve, float, Stop]:
+        """The last rollout's curve: one sweep holds it at all lattice points, and only some are kept as knots.
+
+        Far down it is at least the mean, which a policy earns that maximises the mean, and at most what it is at the
+        lowest point of the table (docs/theory/planner.md, 4). It says when to stop, too.
+        """
+        enough = partial(self._enough, lattice, share)
+        by_slices = partial(self._by_slices, lattice, after, 0.0)
+        end, top = lattice.index(lattice.floor), lattice.last_index(self.most)
+        bottom = max(end, lattice.index(self.mean - 2 * (self.most - self.mean)))
+        while True:
+            if top - bottom > TABLE_POINTS:  # most of the points would be empty
+                knots = [lattice.floor, *self._incumbent_above(lattice.floor, self.most)]
+                return self._stopping(lattice, by_slices, by_slices, knots, self.most, enough, lattice.knot_step)
+            self.slices += 1
+            table = last_rollout(self._sweeper, lattice, bottom, top, after)
+            if bottom == end or table.upper[0] - self.mean <= share / 2:
+                break
+            bottom = max(end, top - 4 * (top - bottom) - 1)
+        floor = lattice.kappa * bottom
+        points = lattice.kappa * np.arange(bottom, top + 1)
+        not_worth_it = points[table.upper <= points] if self.priced else points[:0]
+        most = min(float(not_worth_it[0]) if len(not_worth_it) else self.most, self.most)
+        if floor >= most:  # the largest return is as good as certain
+            none = np.zeros(0)
+            flat = from_knots(self.most, self.most, none, none, none, none, self.mean)
+            return flat, self.most - self.mean, Stop(self.mean if self.priced else math.inf, self.most)
+        incumbent = self._incumbent_above(floor, most)
+
+        def look_up(m: float) -> tuple[float, float, float]:
+            at = round(m / lattice.kappa) - bottom
+            if m in incumbent or m != points[at]:
+                (bounds,) = zip(*solve_slices(self._sweeper, lattice, after, 0.0, [m]), strict=True)
+                return bounds
+            return table.upper[at], table.lower[at], table.slope[at]
+
+        def from_table(knots: Sequence[float]) -> Bounds:
+            return self._or_stopping(knots, Bounds(*np.array([look_up(m) for m in knots]).T))
+
+        knots = [floor, *incumbent]
+        return self._stopping(lattice, from_table, by_slices, knots, most, enough, lattice.kappa)
+
+    def _stopping(
+        self,
+        lattice: Lattice,
+        solve: Callable[[Sequence[float]], Bounds],
+        by_slices: Callable[[Sequence[float]], Bounds],
+        knots: list[float],
+        top: float,
+        enough: Callable[[float], float],
+        step: float | None,
+    ) -> tuple[Curve, float, Stop]:
+        """The last curve from its first knots, and when to stop: where its lower bound comes down to ``m``.
+
+        Slices are added there until they no longer rise above it, which is Newton's method (costs.md, 5).
+        """
+        curve, gap = build(solve, knots, top, enough, step, self.mean)
+        if not self.priced:
+            return curve, gap, Stop(math.inf, self.most)
+        noise = self.rounding(lattice)
+        for _ in range(MOST_STEPS):
+            at = float(curve.line_end[-1])
+            if not knots[0] < at < top or float(by_slices([at]).lower[0]) <= at + noise:
+                break
+            knots = [*knots, at]
+            curve, gap = build(solve, knots, top, enough, step, self.mean)
+        at = lattice.nearby_point(float(curve.line_end[-1]), noise)
+        return *self._that_stops(curve, gap, at), Stop(at, max(at, top))
+
+    def _incumbent_above(self, floor: float, top: float) -> list[float]:
+        """The incumbent is a knot of every curve, since it may stay the best return for long."""
+        return [self.incumbent] if floor < self.incumbent < top else []

@@ -1,0 +1,144 @@
+"""What rows cost, in any of the forms that problems come in: one number, by state and action, by pair; or per step."""
+
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from maxatk.base import checks
+from maxatk.base.checks import is_dict, is_list, shown
+from maxatk.base.errors import InputError
+from maxatk.base.types import Ints, Reals
+from maxatk.problem.rows import Rows, array, offsets, real_column
+
+
+def with_costs(rows: Rows, cost: Any) -> Rows:
+    """``rows`` with the costs that a caller gave by state and action: a number, an array, or dicts as in a table."""
+    if cost is None:
+        return rows
+    shape, horizon = (rows.n_states, rows.n_actions), len(rows.step_layer)
+    if is_dict(cost) or (is_list(cost) and any(is_dict(entry) for entry in cost)):
+        return _priced(rows, _from_dicts(rows, cost))
+    given = _array(cost)
+    if given.ndim == 0:
+        return replace(rows, cost=real_column(np.repeat(given.reshape(1), len(rows.state))))
+    if given.shape not in (shape, (horizon, *shape)):
+        raise InputError(
+            f"cost has shape {given.shape}: expected a number, {shape}, or that for each of the {horizon} steps"
+        )
+    return _priced(rows, [given] if given.ndim == 2 else list(given))
+
+
+def with_costs_of_pairs(rows: Rows, cost: Any, state: Ints, action: Ints) -> Rows:
+    """The same for costs by pair, ``[N]`` or ``[H, N]``."""
+    if cost is None:
+        return rows
+    given = _array(cost)
+    n, horizon = len(state), len(rows.step_layer)
+    if given.ndim == 0:
+        return with_costs(rows, cost)
+    if given.shape not in ((n,), (horizon, n)):
+        raise InputError(
+            f"cost has shape {given.shape}: expected a number, {(n,)}, or that for each of the {horizon} steps"
+        )
+    S, A = rows.n_states, rows.n_actions
+    if not n or min(state.min(), action.min()) < 0 or state.max() >= S or action.max() >= A:
+        return rows  # the constructor says what is wrong with them
+    tables: list[Any] = []
+    for step in [given] if given.ndim == 1 else list(given):
+        table: Any = np.zeros((S, A), step.dtype)
+        table[state, action] = step
+        tables.append(table)
+    return _priced(rows, tables)
+
+
+def _array(cost: Any) -> Any:
+    if isinstance(cost, Real):  # a fraction, say
+        return np.array(cost, object)
+    given = array(cost, "cost")
+    if given.dtype.kind in "US":
+        raise InputError(f"cost must be a number or an array of numbers, not {shown(cost)}")
+    return given
+
+
+def _from_dicts(rows: Rows, cost: Any) -> list[Any]:
+    """Arrays [S, A] from ``cost[s][a]``, one for all steps or one for each; what is not named costs nothing."""
+    horizon = len(rows.step_layer)
+    per_step = is_list(cost) and _depth(cost) > 2
+    if per_step and len(cost) != horizon:
+        raise InputError(f"cost lists {len(cost)} steps, but the horizon is {horizon}")
+    read: dict[int, Any] = {}  # what many steps share is read once
+    steps: list[Any] = []
+    for h, one in enumerate(cost if per_step else [cost]):
+        if id(one) not in read:
+            layer = int(rows.step_layer[h])
+            read[id(one)] = _table(rows, layer if per_step else None, one, f"cost[{h}]" if per_step else "cost")
+        steps.append(read[id(one)])
+    return steps
+
+
+def _table(rows: Rows, layer: int | None, cost: Any, name: str) -> Any:
+    kept = slice(None) if layer is None else rows.layer == layer
+    offered = set(zip(rows.state[kept].tolist(), rows.action[kept].tolist(), strict=True))
+    table: Any = np.zeros((rows.n_states, rows.n_actions), object)
+    for s, actions in _entries(cost, name):
+        for a, amount in _entries(actions, f"{name}[{s}]"):
+            if (s, a) not in offered:
+                raise InputError(f"{name}[{s}][{a}]: there is no such row")
+            table[s, a] = amount
+    return table
+
+
+def _entries(container: Any, name: str) -> list[tuple[int, Any]]:
+    if is_dict(container):
+        return [(checks.integer(key, f"{name}: key"), entry) for key, entry in container.items()]
+    if is_list(container):
+        return list(enumerate(container))
+    raise InputError(f"{name} must be a dict or a list, not {shown(container)}")
+
+
+def _depth(container: Any) -> int:
+    depth = 0
+    while depth < 4 and (is_dict(container) or is_list(container)) and len(container):
+        container = next(iter(container.values())) if is_dict(container) else container[0]
+        depth += 1
+    return depth
+
+
+def _priced(rows: Rows, steps: list[Any]) -> Rows:
+    """``rows`` with the costs of arrays [S, A], one for all steps, or one for each, which then has its own layer."""
+    if len(steps) == 1:
+        return replace(rows, cost=_column(steps[0], rows.state, rows.action))
+    layers: list[int] = rows.step_layer.tolist()
+    keys = [(layer, id(step)) for layer, step in zip(layers, steps, strict=True)]
+    first = {key: h for h, key in reversed(list(enumerate(keys)))}
+    number = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+    by_layer = [np.flatnonzero(rows.layer == layer) for layer in range(max(layers) + 1)]
+    kept = [by_layer[layer] for layer, _ in number]  # for each new layer, its rows among the old ones
+    picked = np.concatenate(kept)
+    counts = np.diff(rows.start)[picked]
+    ends = np.cumsum(counts)
+    outcomes = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(rows.start[picked] - (ends - counts), counts)
+    cost = [_column(steps[first[key]], rows.state[k], rows.action[k]) for key, k in zip(number, kept, strict=True)]
+    return replace(
+        rows,
+        step_layer=np.array([number[key] for key in keys], np.int64),
+        layer=np.repeat(np.arange(len(kept)), [len(k) for k in kept]),
+        state=rows.state[picked],
+        action=rows.action[picked],
+        start=offsets(counts),
+        prob=rows.prob[outcomes],
+        next_state=rows.next_state[outcomes],
+        reward=rows.reward[outcomes],
+        ends=rows.ends[outcomes],
+        cost=np.concatenate([column.astype(object) for column in cost]) if _mixed(cost) else np.concatenate(cost),
+    )
+
+
+def _mixed(columns: list[Reals]) -> bool:
+    return len({column.dtype for column in columns}) > 1
+
+
+def _column(table: Any, state: Ints, action: Ints) -> Reals:
+    return real_column(table[state, action])
