@@ -1,8 +1,9 @@
 """The recipe: one set of settings for PPO, on every task of this folder.
 
-Many trials side by side, long batches, no discount, rewards of about 1, and a learning rate and an entropy bonus that
-fade to nothing. The last is what makes the likeliest actions as good as those that are drawn: with a bonus that stays,
-the agent learns to live with its own noise, and does worse without.
+Many trials side by side, long batches, no discount, and a learning rate and an entropy bonus that fade to nothing:
+with a bonus that stays, the agent learns to live with its own noise, and its likeliest actions are worse than those it
+draws. Updates that move the policy too far are cut short (``target_kl``): best returns have rare, large losses, when
+all tries fail, and without that an agent that was good is soon spoiled by chance.
 """
 
 import jobs  # before torch: it sets the number of threads
@@ -29,6 +30,7 @@ def ppo(env, seed, masked=False):
         gamma=1.0,
         gae_lambda=0.95,
         ent_coef=ENTROPY,
+        target_kl=0.02,
         learning_rate=lambda left: 1e-3 * left + 1e-5,
         policy_kwargs={"net_arch": [64, 64]},
         seed=seed,
