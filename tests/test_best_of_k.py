@@ -592,3 +592,20 @@ def test_a_potential_that_is_no_number():
     env.reset()
     with pytest.raises(mk.InputError, match="the potential must be finite, not inf"):
         env.step(0)
+
+
+def test_stopping_is_among_the_masks_and_ends_a_trial_as_others_end():
+    env = wrapped(
+        -1, 3, k=3, horizon=1, cost=0.5, stop=True, returns=(-4, 4), potential=lambda s: 9.0, reward_scale=0.1
+    )
+    env.reset()
+    assert env.action_masks().tolist() == [True, True, True]
+    rewards = [env.step(1)[1]]
+    _, reward, over, _, info = env.step(2)
+    rewards.append(reward)
+    assert over
+    assert (info["best_return"], info["rollout_returns"], info["rollout_over"]) == (3, [3], False)
+    assert sum(rewards) == pytest.approx(0.1 * (3 - 0.5), abs=1e-12)
+    env.reset()
+    _, reward, over, _, info = env.step(2)  # with nothing in hand it is worth the least return
+    assert (reward, over, info["best_return"], info["rollout_returns"]) == (pytest.approx(-0.4), True, -4, [])

@@ -14,12 +14,12 @@ import headwind
 import jobs
 import long_cliff
 
-CLIFF_STEPS, HEADWIND_STEPS, HEADWIND_TRIALS = 800_000, 300_000, 2000
+CLIFF_STEPS, HEADWIND_STEPS, HEADWIND_TRIALS = 800_000, 300_000, 400
 QUICK_STEPS, QUICK_TRIALS = 16_384, 64
 ORDER = (  # methods that are trained by turns, and the number of seeds
     (("ppo_potential",), 10),
-    (headwind.METHODS, 10),
     (("ppo",), 5),
+    (headwind.METHODS, 10),
     (("maskable_ppo",), 5),
     (("dqn",), 5),
 )
