@@ -11,7 +11,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 import pictures
-from tools import benchmarks, commands, drawn, hosts, maths, paper, public, sources, training
+from tools import benchmarks, commands, deep_rl, drawn, hosts, maths, paper, public, sources, training
 
 ROOT = Path(__file__).parents[1]
 INSERT = re.compile(r"^<!-- insert: (.*) -->$", re.MULTILINE)
@@ -19,6 +19,8 @@ SOURCE = re.compile(r"source (\S+) (\w+)")
 SESSION = re.compile(r"^( *)```python(?=\n\1>>> )", re.MULTILINE)  # the pages say python, as the tests of them demand
 INSERTS = {
     "commands": commands.markdown,
+    "deep RL headwind": deep_rl.headwind,
+    "deep RL long cliff": deep_rl.long_cliff,
     "machine": benchmarks.machine,
     "paper": paper.markdown,
     "paper summary": paper.summary,

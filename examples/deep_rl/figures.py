@@ -46,10 +46,15 @@ def long_cliff(kept):
 
 
 def headwind(kept):
-    """What both agents earn, joined by seed."""
+    """What both agents earn, joined by seed: by likeliest actions, the rival also by drawn ones if these are better."""
     figure = Figure(figsize=(5, 3.4), layout="constrained")
     ax = figure.subplots()
-    earned = {(one["method"], one["seed"]): max(one["likeliest"], one["drawn"]) for one in kept["runs"]}
+    earned = {
+        (one["method"], one["seed"]): one["likeliest"]
+        if one["method"] == "best_of_k"
+        else max(one["likeliest"], one["drawn"])
+        for one in kept["runs"]
+    }
     for seed in sorted({seed for _, seed in earned}):
         pair = [earned.get((method, seed)) for method in ("for_the_mean", "best_of_k")]
         ax.plot([0, 1], pair, color="#0072B2", marker="o", markersize=4, linewidth=1, alpha=0.7)

@@ -14,7 +14,7 @@ import headwind
 import jobs
 import long_cliff
 
-CLIFF_STEPS, HEADWIND_STEPS, HEADWIND_TRIALS = 800_000, 300_000, 400
+CLIFF_STEPS, HEADWIND_STEPS, HEADWIND_TRIALS = 640_000, 300_000, 400
 QUICK_STEPS, QUICK_TRIALS = 16_384, 64
 ORDER = (  # methods that are trained by turns, and the number of seeds
     (("ppo_potential",), 10),
@@ -65,7 +65,7 @@ def main():
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--workers", type=int, default=2, help="processes, of one thread each")
-    parser.add_argument("--first-seed", type=int, default=3000, help="seeds count from here")
+    parser.add_argument("--first-seed", type=int, default=4000, help="seeds count from here")
     parser.add_argument("--only", nargs="+", metavar="METHOD", help="these methods alone")
     parser.add_argument("--quick", action="store_true", help="one seed and few steps of each")
     parser.add_argument("--draw", action="store_true", help="no training: draw what is kept")
