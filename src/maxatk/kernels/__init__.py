@@ -34,6 +34,7 @@ from maxatk.kernels.trials import (
     shown_return,
     step_trials,
 )
+from maxatk.kernels.uncertain import UncertainRows, uncertain_curve, uncertain_slice
 from maxatk.kernels.windows import NEVER, WIDEST, Layout, Reach, Tables, places, reachable, windows
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "Tables",
     "TrialTable",
     "Trials",
+    "UncertainRows",
     "View",
     "begin_trials",
     "best_means",
@@ -73,6 +75,8 @@ __all__ = [
     "rows_of_actions",
     "shown_return",
     "step_trials",
+    "uncertain_curve",
+    "uncertain_slice",
     "whole_layer",
     "whole_layers",
     "windows",
