@@ -1,7 +1,7 @@
 """From the id of a Gymnasium environment to a plan in three lines: what works, how large it is, and how long it takes.
 
-Needs the extra ``worlds``. Each row is a process of its own; ``python benchmarks/worlds.py ID`` runs a single one. Times
-are seconds of the processor, over all threads.
+Needs the extra ``worlds``. Each row is a process of its own; ``python benchmarks/worlds.py ID`` runs a single one.
+Times are seconds of the processor, over all threads.
 """
 
 import json
