@@ -232,7 +232,7 @@ def comparison_rows(
             row.name,
             at_least(lower, digits),
             at_most(upper, digits),
-            "" if share is None else f"{100 * share:.1f} %",
+            "no gain" if share is None else f"{100 * share:.1f} %",
             *([tries_of(row)] if priced else []),
             *([] if narrow else [how]),
         )
