@@ -10,6 +10,7 @@ from typing import Any
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
+import gallery
 import pictures
 from tools import benchmarks, commands, drawn, hosts, maths, paper, public, sources, training
 
@@ -17,7 +18,10 @@ ROOT = Path(__file__).parents[1]
 INSERT = re.compile(r"^<!-- insert: (.*) -->$", re.MULTILINE)
 SOURCE = re.compile(r"source (\S+) (\w+)")
 SESSION = re.compile(r"^( *)```python(?=\n\1>>> )", re.MULTILINE)  # the pages say python, as the tests of them demand
+SCRIPTS = '<script src="playground/planner.js"></script>\n<script src="playground/playground.js"></script>\n'
 INSERTS = {
+    "gallery": gallery.markdown,
+    "playground": lambda: (ROOT / "docs" / "playground" / "playground.html").read_text() + SCRIPTS,
     "commands": commands.markdown,
     "machine": benchmarks.machine,
     "paper": paper.markdown,

@@ -15,6 +15,8 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
+import gallery
+import guide_pictures
 import maxatk as mk
 
 HERE = Path(__file__).parent
@@ -40,6 +42,7 @@ def draw(folder: Path) -> None:
         "best_returns.svg": lambda: mk.figures.best_returns(compared),
         "figure1.svg": figure1,
         "proposition3.svg": proposition3,
+        **guide_pictures.drawings(),
     }
     for name, drawing in drawings.items():
         began = time.perf_counter()
@@ -51,6 +54,7 @@ def draw(folder: Path) -> None:
     began = time.perf_counter()
     plan.page(folder / "windy_cliff.html", title="Five walks along a windy cliff", comparison=compared)
     _say(folder / "windy_cliff.html", began)
+    gallery.draw(folder / "gallery")
     for kept in ("examples/results/sb3_windy_cliff.png", "examples/training/results/reinforce_cliff.png",
                  "examples/training/results/torch_loop.png", "benchmarks/results/growth.png",
                  "benchmarks/results/learning_growth.png"):  # fmt: skip
@@ -112,33 +116,42 @@ def bounds(plan: mk.Plan) -> Any:
 
 # The README's picture, in hand-made SVG: it has to be clear on a phone, and on white and on black.
 
-CELL = 27
+CELL = 22
 PANEL = COLUMNS * CELL
-WIDTH, HEIGHT = 700, 208
+MARGIN = 14
+WIDTH, HEIGHT = 3 * PANEL + 4 * MARGIN, 176
 GROUND, ROCK, DEEP, PATH, INK, SOFT = "#f4efe4", "#5b5348", "#3d372f", "#d55e00", "#1f2328", "#59636e"
+MOVING = (  # a walker on each way, who stands still for those who want no motion
+    "<style>.walker { animation: walk 6s linear infinite } @keyframes walk { to { offset-distance: 100% } } "
+    "@media (prefers-reduced-motion: reduce) { .walker { animation: none } }</style>"
+)
 
 
 def first_and_last(plan: mk.Plan) -> str:
-    """The windy cliff's first and last try, side by side, with nothing in hand."""
-    last = plan.k - 1
-    left, right, top = 13, WIDTH - 13 - PANEL, 46
+    """The windy cliff's first try, and its last with nothing in hand and with something, side by side."""
+    last, top = plan.k - 1, 40
+    panels = (
+        (0, NONE, "First try: gamble"),
+        (last, NONE, "Last, nothing yet: keep off"),
+        (last, -16.0, "Last, −16 in hand: gamble"),
+    )
+    assert walk(plan, last, -16.0)[0] == walk(plan, 0, NONE)[0] != walk(plan, last, NONE)[0]  # what the words say
+    worth = f"Only the best of five walks counts. Repeating the best mean: −20.7. This plan: {plan.lower:.1f}."
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
         'role="img" font-family="system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif">',
         f"<title>{escape(f'Best of {plan.k} on a windy cliff: the first try and the last')}</title>",
+        MOVING,
         f'<rect width="{WIDTH}" height="{HEIGHT}" rx="10" fill="#ffffff"/>',
-        *_panel(plan, 0, left, top, "First try: along the edge"),
-        *_panel(plan, last, right, top, "Last try, nothing yet: keep off"),
-        f'<text x="{WIDTH / 2}" y="{HEIGHT - 16}" font-size="17" text-anchor="middle" fill="{SOFT}">'
-        f"{_footer(plan)}</text>",
+        *(
+            part
+            for n, (rollout, best, caption) in enumerate(panels)
+            for part in _panel(plan, rollout, best, MARGIN + n * (PANEL + MARGIN), top, caption)
+        ),
+        f'<text x="{WIDTH / 2}" y="{HEIGHT - 14}" font-size="17" text-anchor="middle" fill="{SOFT}">'
+        f"{worth.replace('-', '−')}</text>",
         "</svg>\n",
     ])  # fmt: skip
-
-
-def _footer(plan: mk.Plan) -> str:
-    """What the last try does with the usual return in hand, which must be what the sentence says."""
-    assert walk(plan, plan.k - 1, -16.0)[0] == walk(plan, 0, NONE)[0]
-    return "Last try with −16 in hand: along the edge again. A fall costs nothing then."
 
 
 def walk(plan: mk.Plan, rollout: int, best: float) -> tuple[list[int], list[str]]:
@@ -159,15 +172,15 @@ def walk(plan: mk.Plan, rollout: int, best: float) -> tuple[list[int], list[str]
     return cells, moves
 
 
-def _panel(plan: mk.Plan, rollout: int, x: float, y: float, caption: str) -> list[str]:
+def _panel(plan: mk.Plan, rollout: int, best: float, x: float, y: float, caption: str) -> list[str]:
     """A grid with its cliff, the walk of one try, and a caption above."""
-    cells, moves = walk(plan, rollout, NONE)
+    cells, moves = walk(plan, rollout, best)
 
     def centre(cell: int) -> tuple[float, float]:
         row, column = divmod(cell, COLUMNS)
         return x + (column + 0.5) * CELL, y + (row + 0.5) * CELL
 
-    parts = [f'<text x="{x}" y="{y - 15}" font-size="18" font-weight="600" fill="{INK}">{escape(caption)}</text>']
+    parts = [f'<text x="{x}" y="{y - 13}" font-size="17" font-weight="600" fill="{INK}">{escape(caption)}</text>']
     for cell in range(ROWS * COLUMNS):
         row, column = divmod(cell, COLUMNS)
         if row == ROWS - 1 and 0 < column < COLUMNS - 1:
@@ -193,6 +206,11 @@ def _panel(plan: mk.Plan, rollout: int, x: float, y: float, caption: str) -> lis
     )
     for (px, py), move in list(zip(points, moves, strict=False))[1:]:
         parts.append(_head(px, py, *TOWARDS[move]))
+    way = "M" + " L".join(f"{px:g} {py:g}" for px, py in line)
+    parts.append(
+        f'<circle class="walker" r="6.5" fill="#ffffff" stroke="{PATH}" stroke-width="3" '
+        f"style=\"offset-path: path('{way}')\"/>"
+    )
     return parts
 
 

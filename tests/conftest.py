@@ -1,8 +1,25 @@
-"""Settings for all tests: Hypothesis repeats its runs, and does not time them on noisy machines."""
+"""Settings for all tests: Hypothesis repeats its runs, and does not time them on noisy machines. And a browser."""
 
+import shutil
+
+import pytest
 from hypothesis import settings
 
 collect_ignore_glob = ["data/*"]  # scripts there need tools that are not installed
 
 settings.register_profile("maxatk", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("maxatk")
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A real browser; tests that need one are skipped where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed (extra dev)")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on the path: apt-get install chromium")
+    with playwright.sync_playwright() as play:
+        chromium = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield chromium
+        chromium.close()

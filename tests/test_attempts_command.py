@@ -14,6 +14,7 @@ import pytest
 import maxatk as mk
 from attempt_worlds import ladder, specialists, twins
 from maxatk import attempts as at
+from maxatk.attempts.study.tables import as_text, plain_table
 from maxatk.cli import main
 
 DATA = Path(__file__).parent / "data"
@@ -52,7 +53,7 @@ def test_without_a_log_it_reads_the_recorded_one(capsys):
     ]  # fmt: skip
     assert places == sorted(places)
     assert len(out.split("What to do\n")[1].strip().splitlines()) == 2  # two sentences
-    assert "Try L-BFGS-B" in out
+    assert "Try annealing × 6, and stop as soon as one scores at least 1.00" in out
 
 
 def test_what_it_prints_is_what_the_library_says(runs, study, capsys):
@@ -246,6 +247,16 @@ def test_in_a_narrow_terminal(runs, study):
     assert "…" not in plain
     for arm in study.log.arms:
         assert arm in plain
+
+
+def test_a_table_too_wide_for_the_terminal_is_told_row_by_row():
+    table = plain_table(("arm", "left"), ("score", "right"), ("interval", "right"), ("", "left"))
+    table.add_row("simulated-annealing", "0.848", "0.798 to 0.898", "better")
+    table.add_row("DE", "0.902", "", "")
+    assert as_text(table, width=60).splitlines()[0].split() == ["arm", "score", "interval"]
+    assert as_text(table, width=40).splitlines() == [
+        "simulated-annealing", "  score 0.848, interval 0.798 to 0.898,", "  better", "DE", "  score 0.902",
+    ]  # fmt: skip
 
 
 # The page.

@@ -1,5 +1,6 @@
 """The command line, as a user meets it."""
 
+import io
 import json
 import os
 import pty
@@ -9,6 +10,7 @@ import sys
 import types
 
 import pytest
+import rich.console
 
 import golden
 import maxatk as mk
@@ -37,12 +39,15 @@ def test_solve_without_arguments_solves_the_windy_cliff(capsys):
     assert [int(row[0]) for row in rows] == [1, 2, 3, 4, 5]
     for row, value in zip(rows, golden.WINDY_CLIFF, strict=True):
         assert float(row[1]) - 5e-4 <= value <= float(row[2]) + 5e-4  # the known values are rounded to 3 decimals
-    # Then what simpler policies earn, and then in words what this one does.
+    # A verdict first; then on a map and in words what the plan does, and last what simpler policies earn.
     places = [
         out.index(part)
         for part in (
-            "best of 5: between", "What simpler policies earn", "mean-optimal, repeated", "one policy, sampled",
-            "adaptive", "On try 1 of 5 with nothing in hand", "On try 5 of 5 with nothing in hand", "in place of right",
+            "Repeating the policy with the best mean: -20.67. Planning for the best of 5: at least -15.96. On the last",
+            "best of 5: between", "the first try             the last, nothing in hand   the last, -16 in hand",
+            "S ▒ ▒ ▒ ▒ ▒ ▒ ▒ ▒ ▒ ▒ G", "On try 1 of 5 with nothing in hand", "On try 5 of 5 with nothing in hand",
+            "in 12 states: up in place of right in row 2, columns 0 to 10; left", "What simpler policies earn",
+            "mean-optimal, repeated", "one policy, sampled", "adaptive",
         )
     ]  # fmt: skip
     assert places == sorted(places)
@@ -54,6 +59,42 @@ def test_a_named_problem_is_only_solved(capsys):
     assert "best of 2: between" in out
     assert "adaptive" not in out
     assert "On try" not in out
+
+
+def test_three_maps_of_what_is_done(capsys):
+    assert main(["solve", "windy_cliff", "--explain"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    top = next(n for n, line in enumerate(out) if line.startswith("the first try"))
+    above_the_cliff = re.split("   +", out[top + 3].strip())
+    assert above_the_cliff == ["→ → → → → → → → → → → ↓", "↑ ↑ ↑ ↑ ↑ ↑ ↑ ↑ ↑ ↑ ↑ ↓", "→ → → → → → → → → → → ↓"]
+
+
+def test_states_are_listed_where_there_is_no_grid(capsys):
+    assert main(["solve", "qualifying_laps", "-k", "6", "--explain"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"sector 1 +hard +quick +flat out", out)
+    assert "quick in place of hard in sector 1, sector 2, sector 3 and 3 more" in out
+
+
+def test_tables_fit_a_narrow_terminal():
+    plan = mk.solve(mk.instances.windy_cliff(horizon=14), 2)
+    compared = mk.compare(plan.mdp, 2, plan=plan)
+    shown = rich.console.Console(width=50, file=io.StringIO(), highlight=False, markup=False)
+    shown.print(report.comparison_rows(compared, compared.rows, heading=True, narrow=True))
+    shown.print(report.contrast(mk.contrast(plan)))
+    lines = [line.rstrip() for line in shown.file.getvalue().splitlines()]
+    assert max(map(len, lines)) <= 50
+    assert not any("…" in line for line in lines)  # nothing is cut
+
+
+def test_a_page_is_announced_and_opened(capsys, monkeypatch, tmp_path):
+    pytest.importorskip("altair", reason="pages need the extra page")
+    opened = []
+    monkeypatch.setattr("click.launch", opened.append)
+    page = tmp_path / "x.html"
+    assert main(["solve", "figure1", "-k", "2", "--page", str(page), "--open"]) == 0
+    assert f"wrote {page}" in capsys.readouterr().out
+    assert opened == [page.as_uri()]
 
 
 def test_rows_are_shown_as_they_come(capsys, monkeypatch):
@@ -111,8 +152,9 @@ def test_long_tables_are_cut(capsys):
         (["solve", "--save", "."], ".: cannot be written: Is a directory"),
         (["learn", "--epsilon", "1", "--save", "no/x"], "no/x: cannot be written: No such file or directory"),
         (["learn", "--epsilon", "0"], "epsilon must be above 0, not 0.0"),
-        (["learn"], "Missing option '--epsilon'."),
-        (["run"], "Missing argument 'PLAN'."),
+        (["learn"], "Missing option '--epsilon'. For example: maxatk learn figure1 -k 2 --epsilon 0.1"),
+        (["run"], "Missing argument 'PLAN'. For example: maxatk run cliff.plan"),
+        (["solve", "--open"], "--open shows the page that --page writes, so that must be given"),
         (["run", "missing.plan"], "missing.plan: cannot be read: No such file or directory"),
         (["solve", "Blackjack-v1"], "Blackjack-v1 has no table of outcomes (no attribute P), so it cannot be read"),
         (["solve", "Pendulum-v1"], "Pendulum-v1 has continuous actions and no table of outcomes (no attribute P), so"),
@@ -185,6 +227,16 @@ def test_help(arguments, capsys):
         main(arguments)
     assert end.value.code == 0
     assert "maxatk" in capsys.readouterr().out
+
+
+def test_the_version_says_what_is_installed(capsys):
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].startswith(f"maxatk {mk.__version__}, Python 3.")
+    assert re.search(r"numpy \d.*numba \d", out[1])
+    assert out[2].startswith("extras: ")
+    assert re.fullmatch(r"compiled loops: \d+ in .+", out[3])
 
 
 def test_maxatk_alone_shows_its_help(capsys):
@@ -522,7 +574,7 @@ def test_a_time_limit_covers_all_that_the_command_does(tmp_path, capsys):
     out, err = capsys.readouterr()
     assert code == 0
     assert "(time limit: width" in out
-    assert err.splitlines() == [f"maxatk: no {what}: time limit" for what in ("comparison", "explanation", "page")]
+    assert err.splitlines() == [f"maxatk: no {what}: time limit" for what in ("explanation", "comparison", "page")]
     assert main(["compare", "windy_cliff", "--time-limit", "0"]) == 0
     assert capsys.readouterr().out.count("not searched: time limit") == 5
     assert main(["solve", "--time-limit", "-1"]) == 2

@@ -7,6 +7,7 @@ import pytest
 
 import golden
 import maxatk as mk
+from maxatk.show.grid import places
 
 
 @pytest.fixture(scope="module")
@@ -70,13 +71,32 @@ def test_an_incumbent_is_what_is_in_hand_at_first():
     assert "with 0.5 in hand" in str(contrast)
 
 
-def test_states_are_named_and_cut(cliff):
-    words = cliff.sentences(most=2)
-    assert "row 2, column 0" in words[-1]
-    assert words[-1].count(" in place of ") == 2
-    assert words[-1].endswith("more.")
+def test_cells_are_named_by_rows(cliff):
+    words = cliff.sentences()
+    assert words[-1].endswith(
+        "in 12 states: up in place of right in row 2, columns 0 to 10; left in place of up in row 3, column 0."
+    )
+    assert cliff.sentences(most=1)[-1].endswith("row 2, columns 0 to 10; and 1 more.")
     mdp = mk.MDP.from_gymnasium("FrozenLake-v1", horizon=4)
     assert "state" not in str(mk.contrast(mk.solve(mdp, 2)))  # it acts the same
+
+
+def test_places_in_words():
+    cliff = mk.instances.windy_cliff()
+    assert places(cliff, [0], 3) == "row 0, column 0"
+    assert places(cliff, [13, 15, 16, 1], 3) == "row 1, columns 1, 3 to 4 and row 0, column 1".replace(
+        "1, 3", "1 and 3"
+    )
+    assert places(cliff, [0, 12, 24, 25], 1) == "row 2, columns 0 to 1 and 2 more rows"
+    laps = mk.instances.qualifying_laps()
+    assert places(laps, [0, 1, 2, 3], 2) == "sector 1, sector 2 and 2 more"
+
+
+def test_what_cannot_win_does_not_count(cliff):
+    """After a fall the first of five tries only walks on: the edge is where it gambles, never bumping into walls."""
+    up = cliff.mdp.action_names.index("up")
+    assert cliff.first.visits[:12, up].sum() < 0.01  # along the upper border
+    assert cliff.first.visits[24:35].sum() > 3
 
 
 def test_states_without_names():

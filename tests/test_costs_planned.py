@@ -195,7 +195,7 @@ def test_more_tries_than_enough_are_worth_no_more(spec, cost, abandon, m, tol):
 
 
 @pytest.mark.parametrize("cost", [1e-300, 0.5, 1e3, 1e100, 1e300])
-@pytest.mark.parametrize("k", [1, 2, 10**4])
+@pytest.mark.parametrize("k", [1, 2, 1000])
 def test_costs_of_any_size(cost, k):
     plan = mk.solve(pass_or_fail(0.5), k, cost=cost)
     assert plan.stop_at == (1.0 if cost < 1e-16 else 0.5 - cost)
@@ -262,8 +262,8 @@ def test_trials_agree_with_the_certificate(abandon):
     said = mk.evaluate(mdp, plan.policy)
     assert plan.lower <= said.lower <= said.upper <= plan.upper
     runs = mk.simulate(mdp, plan.policy, trials=4000, rng=0)
-    in_env = mk.simulate(mk.gym.TabularEnv(mdp), plan.policy, trials=300, rng=0)
-    for found, n in ((runs, 4000), (in_env, 300)):
+    in_env = mk.simulate(mk.gym.TabularEnv(mdp), plan.policy, trials=100, rng=0)
+    for found, n in ((runs, 4000), (in_env, 100)):
         for drawn, part in (
             (found.net, said),
             (found.best, said.best),

@@ -579,7 +579,7 @@ def test_what_was_sampled_is_the_empirical_problem():
     data = Data(model)
     data.add(0, np.array([1, 1, 1, 1]), np.array([0.5, 0.5, 0.0, 0.5]))
     data.add(1, np.array([1, 1]), np.array([1.0, 0.0]))
-    mdp = data.mdp()
+    mdp = data.mdp(model.start_state, model.start_prob)
     assert mdp.outcomes(0, 0, 0) == [(0.25, None, 0.0), (0.75, None, 0.5)]
     assert mdp.outcomes(0, 0, 1) == [(0.5, None, 0.0), (0.5, None, 1.0)]
     assert optimum(mdp, 1) == Fraction(1, 2)

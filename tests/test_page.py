@@ -2,9 +2,9 @@
 
 import math
 import re
-import shutil
 import sys
 from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,16 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
+from maxatk.comparison.contrast import worth_winning
 from maxatk.show import report, views
 from maxatk.show.bounds import at_least, at_most, decimals_of
 from maxatk.show.grid import cell_names, find_grid
-from maxatk.show.page.moments import ANY, Count, ask, frame, sample_trials
+from maxatk.show.page import graph
+from maxatk.show.page.moments import ANY, Count, ask, frame, passed_over, sample_trials, story
 from maxatk.show.reach import Reach
 from problems import REPRESENTATIONS, specs
 
 pytest.importorskip("altair", reason="pages need the extra page")
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 MOMENT = r"Try (\d) of 3, (?:best so far (.*)|nothing in hand), this try (.*) at step (\d+) in (.*): takes (\w*)(.*)\."
 READY = "html[data-ready=yes]"  # when all is drawn
 
@@ -142,6 +143,108 @@ def test_a_page_is_one_file(tmp_path):
         assert f">{bound}<" in shown
 
 
+def test_a_page_opens_with_a_verdict_and_three_tries(cliff, cliff_page):
+    text = cliff_page.read_text()
+    assert 'Repeating the policy with the best mean: <b class="mean">−' in text
+    assert 'Planning for the best of 3: at least <b class="plan">−' in text
+    assert text.index('class="verdict"') < text.index('class="boards"') < text.index('id="says"')
+    titles = re.findall(r"<figcaption>(The .*?)</figcaption>", text)
+    assert titles[:2] == ["The first try", "The last, nothing in hand"]
+    maps = re.findall(r'<svg viewBox="0 0 120 40".*?</svg>', text)
+    assert len(maps) == 3
+    for drawn in maps:
+        assert drawn.count('class="hazard"') == 10
+        assert drawn.count('class="goal"') == 1
+
+
+def test_where_nothing_is_gained_no_chart_says_otherwise(tmp_path):
+    mdp = mk.MDP.from_table({0: {0: [(0.5, 0, 1, True), (0.5, 0, 0, True)], 1: [(1.0, 0, 0, True)]}}, horizon=1)
+    mk.solve(mdp, 3).page(tmp_path / "x.html")
+    text = (tmp_path / "x.html").read_text()
+    assert "Adapting gains nothing here (a try succeeds or fails: its return is 0 or 1): repeat the policy" in text
+    assert 'id="comparison"' not in text
+    assert 'id="classes"' in text
+
+
+def test_curves_are_drawn_where_best_returns_can_be():
+    """And they never contradict the plan's interval."""
+    lake = mk.MDP.from_table({0: {0: [(0.5, 0, 1, True), (0.5, 0, 0, True)], 1: [(1.0, 0, 0, True)]}}, horizon=1)
+    assert views.curves(mk.solve(lake, 3), 61).best.tolist() == [0, 1]
+    plan = mk.solve(mk.instances.windy_cliff(), 5, solver=mk.Certified(tol=1.0))
+    view = views.curves(plan, 61)
+    assert set(view.best) <= {float(x) for x in range(-60, -12)}
+    first = view.curves[0]
+    assert (first.lower >= plan.lower).all()
+    fine = mk.solve(plan.mdp, 5)
+    for curve in view.curves:
+        for m, lower, upper in zip(view.best.tolist(), curve.lower, curve.upper, strict=True):
+            exact = fine.curve(5 - curve.to_come, m)
+            assert lower <= exact[1] + 1e-9
+            assert exact[0] - 1e-9 <= upper
+
+
+def test_states_may_be_called_otherwise(tmp_path):
+    plan = mk.solve(mk.instances.javelin(), 2)
+    plan.page(tmp_path / "x.html", comparison=False, names=lambda s: f"stage {s}")
+    assert "stage 3" in (tmp_path / "x.html").read_text()
+    assert "full run-up" not in (tmp_path / "x.html").read_text()
+    assert plan.mdp.state_names[3] == "full run-up"
+    for names in (["a"], "abcde", [1, 2, 3, 4, 5], lambda s: s):
+        with pytest.raises(mk.InputError, match="names must be 5 strings, one for each state, or a function that"):
+            plan.page(tmp_path / "x.html", names=names)
+
+
+def test_a_taxi_says_where_it_is():
+    pytest.importorskip("gymnasium")
+    taxi = mk.MDP.from_gymnasium("Taxi-v4")
+    assert taxi.state_names[53] == "taxi in row 0, column 2, passenger at blue, bound for green"
+    assert taxi.action_names[4] == "pick up"
+    (after,) = taxi.outcomes(0, 53, 0)  # down
+    assert taxi.state_names[after.next_state].startswith("taxi in row 1, column 2, ")
+
+
+def test_trials_pass_over_what_cannot_win(cliff):
+    trials = sample_trials(cliff)
+    idle = [x for trial in trials for x in passed_over(cliff.mdp, trial, lambda i, m: worth_winning(cliff, i, m))]
+    steps = [t for trial in trials for t in trial]
+    assert 0.2 < np.mean(idle) < 0.95
+    for t, passed in zip(steps, idle, strict=True):
+        most = float(t.so_far) + cliff.mdp.most[t.step, t.state]
+        if most <= t.best:
+            assert passed
+        if passed:  # the best it could come to is worth next to nothing
+            top = cliff.mdp.return_range[1]
+            base = sum(cliff.curve(t.rollout + 1, max(float(t.best), cliff.mdp.return_range[0]))) / 2
+            gain = sum(cliff.curve(t.rollout + 1, max(most, float(t.best)))) / 2 - base
+            assert gain <= 0.0101 * (sum(cliff.curve(t.rollout + 1, top)) / 2 - base) + 1e-9
+    best = [max(float(t.so_far) + t.reward for t in trial if t.over) for trial in trials]
+    improved = [sum(t.over and float(t.so_far) + t.reward > t.best for t in trial) for trial in trials]
+    assert improved[story(trials)] == min(max(improved), 3) or max(improved) > 3
+    assert len(best) == len(trials)
+
+
+def test_a_try_that_gains_little_from_the_first_is_shown_whole():
+    mdp = mk.instances.figure1()
+    worth = {0: 5.0, 1: 5.0, 2: -math.inf}  # of which the first two are above all that can be had
+    step = SimpleNamespace(step=0, state=0, so_far=0)
+    trial = [
+        SimpleNamespace(**vars(step) | {"rollout": 0, "best": -math.inf}),
+        SimpleNamespace(**vars(step) | {"rollout": 1, "best": 1.0}),  # cannot be improved on
+        SimpleNamespace(**vars(step) | {"rollout": 2, "best": 0.0}),
+    ]
+    assert passed_over(mdp, trial, lambda i, m: worth[i]) == [False, True, False]
+
+
+def test_falls_and_goals_are_stepped_into():
+    grid = find_grid(mk.instances.windy_cliff())
+    down, right = 2, 1
+    assert grid.stepped_into(28, right, 29) is None  # a move
+    assert grid.stepped_into(28, down, 36) == 40  # over the edge, and back at the start
+    assert grid.stepped_into(28, right, 36) == 40  # blown over it
+    assert grid.stepped_into(35, down, None) == 47  # the goal
+    assert grid.stepped_into(5, right, None) is None  # the time is over
+
+
 def test_pages_of_all_kinds_of_plans(tmp_path):
     mdp = mk.instances.figure1()
     for number, solver in enumerate((mk.Exact(), mk.Midpoint(kappa=1 / 8), mk.Certified())):
@@ -209,6 +312,31 @@ def test_a_page_that_cannot_be_made(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_states_that_are_no_cells_form_a_graph():
+    mdp = mk.instances.drafts()
+    first = {0: 0, 1: 1, 2: 1, 3: 1}
+    names = {s: f"<{name}>" for s, name in enumerate(mdp.state_names)}
+    drawn = graph.graph(mdp, first, names)
+    lines = set(re.findall(r'data-from="(\d)" data-actions="([\d ]+)"', drawn))
+    assert lines == {("0", "0"), ("0", "0 1"), *((str(s), "3") for s in (1, 2, 3))}  # prompts, and revisions
+    assert drawn.count("<path") == 3 + 2 + 2 + 1  # a strong draft that is revised becomes weak, or stays strong
+    assert re.findall(r"<title>(.*?)</title>", drawn)[0] == "&lt;no draft yet&gt;"
+    assert "<no" not in drawn
+    boxes = re.findall(r'<rect x="(.*?)" y="(.*?)" width="(.*?)" height="36"', drawn)
+    assert len(set(boxes)) == 4
+    assert graph.graph(mdp, {0: 0}, names) is None
+    assert graph.graph(mdp, dict.fromkeys(range(25), 0), {}) is None
+
+
+def test_a_chain_of_states_goes_from_the_top_down():
+    mdp = mk.instances.qualifying_laps()
+    drawn = graph.graph(mdp, {s: s for s in range(8)}, {s: f"sector {s}" for s in range(8)})
+    x, y = zip(*re.findall(r'<rect x="(.*?)" y="(.*?)"', drawn), strict=True)
+    assert len(set(x)) == 1
+    assert [float(at) for at in y] == sorted(map(float, set(y)))
+    assert drawn.count("<path") == 7
+
+
 def test_links_are_followed_and_odd_names_written(tmp_path):
     (tmp_path / "link.html").symlink_to(tmp_path / "true.html")
     plan = mk.solve(mk.instances.figure1(), 2)
@@ -264,15 +392,6 @@ def test_policies_that_round_are_asked_what_they_remember():
 
 
 # What a page shows and does, in a browser.
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed (extra dev)")
-    with playwright.sync_playwright() as play:
-        chromium = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture
@@ -343,7 +462,6 @@ def number(text):
     return -math.inf if text == "none" else float(text.replace("−", "-"))
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the path: apt-get install chromium")
 class TestInBrowser:
     def test_sliders_show_what_the_policy_does(self, cliff, cliff_page, open_page):
         plan = cliff
@@ -449,7 +567,7 @@ class TestInBrowser:
         tied = next(n for n, some in enumerate(totals) if some[2] == max(some[:2]))  # equal is not better
         for trial in (0, tied):
             page.select_option("#trial", str(trial))
-            named = number(re.search(r"best return (.*)", page.inner_text(f"#trial option:nth-child({trial + 1})"))[1])
+            named = number(re.search(r"best return (\S+)", page.inner_text(f"#trial option:nth-child({trial + 1})"))[1])
             best, so_far, rollout, ends = -math.inf, 0.0, 0, []
             for _ in range(1000):
                 says = shown.text("#says")
@@ -485,6 +603,118 @@ class TestInBrowser:
             tries = page.eval_on_selector_all("#tries li", "all => all.map(e => e.textContent)")
             assert [number(re.match(r"try \d: ([^ ]*)", one)[1]) for one in tries] == ends
             assert [one.endswith("★") for one in tries] == [end == best for end in ends]
+
+    def test_what_looks_clickable_is(self, cliff, cliff_page, open_page):
+        page = open_page(cliff_page)
+        page.click(".board:nth-child(2) [data-state='28']")
+        page.wait_for_selector(READY, state="attached")
+        assert page.inner_text("#says").startswith("Try 3 of 3, nothing in hand, this try −5 at step 5 in row 2, col")
+        page.click("#map svg path[aria-label^='M −17, G −5']", force=True)
+        page.wait_for_selector(READY, state="attached")
+        assert page.inner_text("#says").startswith("Try 3 of 3, best so far −17, this try −5 at step 5 in row 2, col")
+        page.click("#grid svg path[aria-label^='row 1, column 3']", force=True)
+        page.wait_for_selector(READY, state="attached")
+        assert "in row 1, column 3: " in page.inner_text("#says")
+        page.click("#try-1")
+        page.wait_for_selector(READY, state="attached")
+        assert page.inner_text("#says").startswith("Try 2 of 3")
+
+    def test_the_graph_shows_what_the_policy_does(self, tmp_path, open_page):
+        plan = mk.solve(mk.instances.drafts(), 4)
+        plan.page(tmp_path / "x.html", comparison=False)
+        page = open_page(tmp_path / "x.html")
+        weak = page.locator("#graph [data-state='1']")
+        weak.click()
+        page.wait_for_selector(READY, state="attached")
+        said = page.inner_text("#says")
+        assert "in a weak draft: takes " in said
+        assert said.endswith(weak.locator("title").text_content().split(": ")[1] + ".")
+        assert page.get_attribute("#graph .here", "data-state") == "1"
+        on = page.eval_on_selector_all("#graph path.on", "all => all.map(e => e.dataset.from)")
+        assert set(on) >= {"0", "1"}
+        colours = page.eval_on_selector_all(
+            "#graph [data-state]", "all => all.map(e => e.style.getPropertyValue('--does'))"
+        )
+        chips = page.eval_on_selector_all(
+            "#legend li", "all => all.map(e => [e.textContent, e.firstChild.style.background])"
+        )
+        assert len(chips) >= len(set(colours))
+
+    def test_tries_that_cost_are_given_up_and_stopped(self, tmp_path, open_page):
+        plan = mk.solve(mk.instances.speedrun(), 4, abandon=True)
+        plan.page(tmp_path / "x.html", comparison=False)
+        shown = Shown(open_page(tmp_path / "x.html"), plan)
+        assert shown.text("#stopping").startswith("Stop as soon as you have −5.")
+        said = []
+        for _ in range(20):
+            said.append(shown.text("#says"))
+            shown.page.evaluate("document.getElementById('forward').click()")
+        assert any("is given up: " in one for one in said)  # the trial that tells most has one
+        shown.slider("best", len(shown.page.evaluate("page.moments.bests")) - 1)
+        assert shown.text("#says") == "Try 4 of 4, best so far 0: stops, and makes no more tries."
+        assert shown.page.locator("#curves svg line[stroke-dasharray='2,3']").count() == 1
+
+    def test_within_another_page_it_is_as_high_as_it_needs_and_as_dark(self, cliff_page, browser, tmp_path):
+        script = (Path(__file__).parents[1] / "docs" / "style" / "frames.js").read_text()
+        outer = tmp_path / "outer.html"
+        outer.write_text(
+            f"<body data-md-color-scheme=slate><iframe class=plan width=1000 src={cliff_page.as_uri()}></iframe>"
+            f"<script>{script}</script></body>"
+        )
+        page = browser.new_page(color_scheme="light")
+        page.goto(outer.as_uri())
+        page.wait_for_function("parseFloat(document.querySelector('iframe').style.height) > 1000")
+        inside = page.frames[1]
+        inside.wait_for_selector(READY, state="attached")
+        ground = "getComputedStyle(document.body).backgroundColor"
+        inside.wait_for_function(f"{ground} === 'rgb(23, 24, 28)'")
+        assert inside.evaluate("document.documentElement.scrollHeight <= innerHeight")
+        page.evaluate("document.body.setAttribute('data-md-color-scheme', 'default')")
+        inside.wait_for_function(f"{ground} === 'rgb(255, 255, 255)'")
+        page.close()
+
+    def test_the_address_keeps_the_moment(self, cliff_page, open_page):
+        page = open_page(cliff_page)
+        page.click(".board:nth-child(2) [data-state='28']")
+        page.wait_for_selector(READY, state="attached")
+        said, end = page.inner_text("#says"), page.evaluate("location.hash")
+        page.click("#first")
+        for _ in range(3):
+            page.click("#forward")
+        page.wait_for_selector(READY, state="attached")
+        played, moment = page.inner_text("#says"), page.evaluate("location.hash")
+        for fragment, words in ((end, said), (moment, played), ("#state=9999&try=x", None), ("#trial=99&at=-1", None)):
+            page.evaluate(f"location.hash = {fragment!r}")
+            page.reload()
+            page.wait_for_selector(READY, state="attached")
+            assert page.inner_text("#says") == (words or page.inner_text("#says"))
+
+    def test_keys_play(self, cliff_page, open_page):
+        page = open_page(cliff_page)
+        for key, at in (("ArrowRight", "1"), ("ArrowRight", "2"), ("ArrowLeft", "1"), ("Home", "0")):
+            page.keyboard.press(key)
+            assert page.input_value("#moment") == at
+        page.select_option("#speed", "10")
+        page.evaluate("document.activeElement.blur()")
+        page.keyboard.press("Space")
+        page.wait_for_function("document.getElementById('moment').value >= 5")
+        page.keyboard.press("Space")
+        assert page.get_attribute("#play", "aria-label") == "play"
+        page.keyboard.press("n")
+        assert re.match(r"Try [23] of 3", page.inner_text("#says"))
+
+    def test_a_walk_ends_at_the_goal_and_falls_are_marked(self, cliff, cliff_page, open_page):
+        page = open_page(cliff_page)
+        trials = sample_trials(cliff)
+        fell = next(n for n, trial in enumerate(trials) if any(t.reward == -100 and not t.rollout for t in trial))
+        page.select_option("#trial", str(fell))
+        page.evaluate("document.getElementById('moment').value = 0")
+        for _ in range(60):
+            page.evaluate("document.getElementById('forward').click()")
+            page.wait_for_selector(READY, state="attached")
+            if "ends with" in page.inner_text("#says"):
+                break
+        assert page.locator("#grid svg .mark-symbol.layer_3_marks path").count() >= 1
 
     def test_axes_stay_in_order_and_within_the_chart(self, tmp_path, open_page):
         mdp = mk.instances.random_sparse(5, 3, 5, rewards=[0.1, 0.2, 0.3, 0.7], rng=0)

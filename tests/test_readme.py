@@ -38,11 +38,22 @@ def test_ratios_in_the_readme_were_measured():
 
     ratio = [row["times faster"] for row in rows("planner")]
     assert f"{ratio[0]} to {ratio[2]} times more (to nine digits), {ratio[1]} to {ratio[3]} (to 0.1 % of" in text
-    assert f"| {ratio[4]} times more (real rewards), {ratio[5]} (dense) |" in text
+    assert f"by hand: {ratio[4]} times more (real rewards), {ratio[5]} (dense) |" in text
+    assert f"{ratio[5]} to {ratio[4]} times faster at the same accuracy" in " ".join(text.split())
     fewer = [row["times fewer"] for row in rows("learning")]
-    assert f"| {min(fewer):.0f} to {max(fewer) / 1e6:.0f} million times more |" in text
+    assert f"{min(fewer):.0f} to {max(fewer) / 1e6:.0f} million times more samples |" in text
     steps = [row["steps/s, 2 threads"] / 1e6 for row in rows("simulate")]
     assert f"at {min(steps):.0f} to {max(steps):.0f} million steps per second" in " ".join(text.split())
+
+
+def test_what_a_solved_task_takes():
+    text = " ".join((ROOT / "README.md").read_text().split())
+    rows = json.loads((ROOT / "benchmarks" / "results" / "attempts_real.json").read_text())["rows"]
+    (row,) = [row for row in rows if row["log"].startswith("terminal-bench, resolved") and row["price"] == 0.05]
+    ours, theirs = row["cost"] / row["score"], row["its cost"] / row["its score"]
+    assert (
+        f"{ours:.2f} average attempts per solved task where the best single agent, capped, takes {theirs:.2f}" in text
+    )
 
 
 def test_the_version_is_the_same_everywhere():

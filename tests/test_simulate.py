@@ -114,7 +114,7 @@ def test_progress_and_single_trials(monkeypatch):
     monkeypatch.setattr(module, "BLOCK", 10)
     seen = []
     mdp = mk.instances.figure1()
-    mk.simulate(mdp, mk.MarkovPolicy([[0]], k=1), trials=25, rng=0, progress=seen.append)
+    mk.simulate(mdp, mk.MarkovPolicy([[0]], k=1), trials=25, rng=0, threads=1, progress=seen.append)
     assert [at.trials for at in seen] == [10, 20, 25]
     one = mk.simulate(mdp, mk.MarkovPolicy([[0]], k=1), trials=1, rng=0)
     assert one.interval() == (-math.inf, math.inf)

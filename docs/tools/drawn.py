@@ -11,7 +11,7 @@ FOLDER = DOCS / "pictures"  # not in git
 
 def fill(draw: Callable[[Path], object]) -> None:
     """Let ``draw`` fill the folder, unless what is there was drawn by the same code."""
-    stamp, state = FOLDER / ".drawn", digest(ROOT / "src", DOCS / "pictures.py")
+    stamp, state = FOLDER / ".drawn", digest(ROOT / "src", *sorted(DOCS.glob("*.py")))
     if stamp.exists() and stamp.read_text() == state:
         return  # mkdocs serve watches the folder: what is not new must not be written
     FOLDER.mkdir(exist_ok=True)

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import lazy_loader  # pyright: ignore[reportMissingTypeStubs]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Public names are those of the file __init__.pyi. Each is imported when it is first asked for, so that the command
 # starts at once, and what needs an extra is asked for by those alone who have it.

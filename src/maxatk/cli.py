@@ -23,7 +23,7 @@ from maxatk.base.stopping import Reason, StoppedError
 from maxatk.comparison.rows import Row
 from maxatk.planning import CertifiedPlan
 from maxatk.problem import find as problems
-from maxatk.show import report
+from maxatk.show import report, verdict
 from maxatk.show.console import Console as _Console
 from maxatk.show.page import prepare
 
@@ -47,6 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except click.exceptions.Exit as end:  # help was asked for, and given
         raise SystemExit(end.exit_code) from None
+    except click.MissingParameter as error:
+        return _complain(f"{error.format_message()} {_example(error.ctx)}", 2)
     except click.ClickException as error:
         return _complain(error.format_message(), 2)
     except mk.MaxAtKError as error:
@@ -67,6 +69,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _drop_output()
         return _complain(f"cannot write: {error.strerror}", 1)
     return code or 0
+
+
+def _example(ctx: click.Context | None) -> str:
+    """The first example of a command, as its help has it."""
+    lines = (ctx.command.epilog or "").splitlines() if ctx else []
+    return f"For example: {lines[2].strip()}" if len(lines) > 2 else ""
 
 
 def _complain(message: str, code: int) -> int:
@@ -91,6 +99,15 @@ class _Commands(click.Group):
             known = f"did you mean {close}?" if close else f"the commands are {', '.join(self.list_commands(ctx))}"
             raise click.UsageError(f"there is no command {checks.shown(name)}: {known}")
         return super().resolve_command(ctx, args)
+
+
+def _versions(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
+    """Say what is installed, and end."""
+    if asked and not ctx.resilient_parsing:
+        from maxatk.show.versions import installed  # nothing else needs it
+
+        click.echo(installed())
+        ctx.exit()
 
 
 def _settings(ctx: click.Context, param: click.Parameter, given: Sequence[str]) -> dict[str, Any]:
@@ -189,7 +206,10 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
     epilog='\b\nTab completion: eval "$(_MAXATK_COMPLETE=bash_source maxatk)" in ~/.bashrc; '
     "zsh_source and fish_source\nfor other shells.",
 )
-@click.version_option(mk.__version__, message="maxatk %(version)s")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_versions,
+    help="Show versions: of maxatk and what it needs, extras, compiled loops.",
+)  # fmt: skip
 @click.pass_context
 def commands(ctx: click.Context) -> None:
     """Best-of-K (max@k) decision making: plan and act when only the best of K tries counts."""
@@ -213,14 +233,15 @@ def commands(ctx: click.Context) -> None:
     metavar="HTML",
     help="Write the plan as a web page of one file (extra page), with a comparison unless --no-compare.",
 )
+@click.option("--open", "open_page", is_flag=True, help="Show that page in a browser.")
 @click.option("--exact", is_flag=True, help="Solve in fractions, and show what the policy does; small problems.")
 @click.option("--compare/--no-compare", default=None, help="Show what smaller classes of policies earn.")
 @click.option("--explain/--no-explain", default=None, help="Say what the policy does differently on the last try.")
 @_json
 def solve(
     problem: str | None, settings: dict[str, Any], k: int, tol: float | None,
-    time_limit: float | None, best_so_far: float, cost: float, abandon: bool, save: Path | None,
-    page: Path | None, exact: bool, compare: bool | None, explain: bool | None, as_json: bool,
+    time_limit: float | None, best_so_far: float, cost: float, abandon: bool, save: Path | None, page: Path | None,
+    open_page: bool, exact: bool, compare: bool | None, explain: bool | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Plan for the best of K rollouts, to a certified interval.
 
@@ -231,6 +252,8 @@ def solve(
     tour = problem is None and not exact and not as_json
     on_page = compare is not False  # unless --no-compare
     compare, explain = tour if compare is None else compare, tour if explain is None else explain
+    if open_page and page is None:
+        raise click.UsageError("--open shows the page that --page writes, so that must be given")
     _check_outputs(title, save=save, page=page)
     began = time.perf_counter()
     if page is not None:
@@ -247,27 +270,28 @@ def solve(
             found = mk.solve(mdp, k, solver=mk.Exact(), best_so_far=best_so_far, cost=cost, abandon=abandon)
             _show(as_json, lambda: report.plan_data(found), lambda: report.exact_plan(found, title))
             if page is not None:
-                found.page(page, title=title, comparison=on_page, progress=not as_json)
+                _page(found, page, title, on_page, open_page, as_json)
             return 0
         with stopping.half() if compare or explain or page else nullcontext():
             plan = _plan(title, settings, k, tol, (best_so_far, cost, abandon), save, as_json)
         data = report.plan_data(plan) if as_json else {}
-        if not as_json:
-            _Console().print(report.certified_plan(plan, title))
         comparison = words = None
-        if compare:
-            comparison = _in_time("no comparison", lambda: _compared(plan, as_json))
-            data["comparison"] = report.comparison_data(comparison) if comparison else None
         if explain:
             words = _in_time("no explanation", lambda: mk.contrast(plan))
             data["tries"] = report.contrast_data(words) if words else None
-            if words and not as_json:
-                _Console().print(f"\n{words}")
+        if not as_json:
+            told = _in_time("", lambda: verdict.sentences(plan, words)) or []
+            _Console().print(report.certified_plan(plan, title, told))
+            if words:
+                _Console().print("", report.contrast(words), sep="\n")
+        if compare:
+            comparison = _in_time("no comparison", lambda: _compared(plan, as_json))
+            data["comparison"] = report.comparison_data(comparison) if comparison else None
         if as_json:
             print(json.dumps(data))
         if page is not None:
             shown = comparison or on_page
-            _in_time("no page", lambda: plan.page(page, title=title, comparison=shown, progress=not as_json))
+            _in_time("no page", lambda: _page(plan, page, title, shown, open_page, as_json))
         return _code(plan, save)
 
 
@@ -330,7 +354,9 @@ def run(
 
 @commands.command(
     epilog=_examples(
-        "learn figure1 -k 2 --epsilon 0.1", "learn windy_cliff --horizon 15 -k 2 --epsilon 20 --budget 1000000"
+        "learn figure1 -k 2 --epsilon 0.1",
+        "learn windy_cliff --horizon 15 -k 2 --epsilon 20 --budget 1000000",
+        "learn FrozenLake-v1 --horizon 10 -k 2 --epsilon 0.2 --online --returns 0 1 --budget 100000",
     )
 )
 @_problem
@@ -338,6 +364,18 @@ def run(
 @click.option("--epsilon", type=float, required=True, metavar="E", help="The loss allowed, in units of the return.")
 @click.option("--delta", type=float, default=0.05, show_default=True, metavar="D", help="The probability of failure.")
 @click.option("--uniform", is_flag=True, help="Learn as the paper does: all samples at once, as many as it says.")
+@click.option("--online", is_flag=True, help="Learn by playing alone: states cannot be set, and rollouts run forward.")
+@click.option(
+    "--explore",
+    type=click.Choice(["optimism", "posterior", "tuned"]),
+    default="optimism",
+    show_default=True,
+    help="How to explore, with --online.",
+)
+@click.option("--rewards", type=float, nargs=2, metavar="LOW HIGH", help="Bounds on a reward, with --online.")
+@click.option("--returns", type=float, nargs=2, metavar="LOW HIGH", help="Bounds on a return, with --online.")
+@click.option("--best-so-far", type=float, metavar="M", help="A return in hand, with --online.")
+@click.option("--figure", type=Path, metavar="PNG", help="Draw bounds closing in, again and again (extra plot).")
 @click.option("--budget", type=int, metavar="N", help="The number of samples at most.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of the random numbers.")
 @click.option("--checkpoint", type=Path, metavar="FILE", help="Keep the run here, and go on from here.")
@@ -345,38 +383,59 @@ def run(
 @_json
 def learn(
     problem: str | None, settings: dict[str, Any], k: int, epsilon: float,
-    delta: float, uniform: bool, budget: int | None, seed: int, checkpoint: Path | None, save: Path | None,
-    as_json: bool,
+    delta: float, uniform: bool, online: bool, explore: Any, rewards: tuple[float, float] | None,
+    returns: tuple[float, float] | None, best_so_far: float | None, figure: Path | None, budget: int | None, seed: int,
+    checkpoint: Path | None, save: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Learn a policy from samples, with a guarantee.
 
-    The learner does not see the problem: it may only ask what an action in a state would bring.
+    The learner does not see the problem: it may only ask what an action in a state would bring. With --online it may
+    not even that: it plays, as a user of any Gymnasium environment with finitely many states would.
 
     After Ctrl-C the same command goes on where it was, if it has a --checkpoint or a --save: the latter's is kept
     beside the plan, as PLAN.checkpoint, until the plan is there.
     """
     title = DEFAULT if problem is None else problem
-    _check_outputs(title, save=save, checkpoint=checkpoint)
+    _check_outputs(title, save=save, checkpoint=checkpoint, figure=figure)
     kept = checkpoint or (save.with_name(f"{save.name}.checkpoint") if save else None)
     _check_outputs(title, checkpoint=kept)
-    model = mk.TabularModel(mk.find_problem(title, **settings))
-    learner = mk.Uniform() if uniform else mk.Adaptive()
+    learner: Any = mk.Online(explore) if online else mk.Uniform() if uniform else mk.Adaptive()
+    if online and uniform:
+        raise mk.InputError("--online and --uniform are two ways to learn: choose one")
+    known = {"reward_range": rewards, "return_range": returns, "best_so_far": best_so_far}
+    given = {name: value for name, value in known.items() if value is not None}
+    if given and not online:
+        raise mk.InputError(f"{next(iter(given))} is for --online alone")
+    model: Any = _episodes(title, settings, given) if online else mk.TabularModel(mk.find_problem(title, **settings))
+    live = None if figure is None else mk.figures.Live(figure)
     try:
         found = mk.learn(
             model, k, epsilon=epsilon, delta=delta, learner=learner, budget=budget, rng=seed, checkpoint=kept,
-            progress=not as_json,
+            progress=live or not as_json,
         )  # fmt: skip
+        if live is not None:
+            live.draw()
     except KeyboardInterrupt:
         if kept is None or not kept.exists():
             raise
         return _complain(f"interrupted: {kept} holds the run, and the same command goes on", 130)
     if save is not None:
-        assert isinstance(found.plan, CertifiedPlan)  # both learners plan so
+        assert isinstance(found.plan, CertifiedPlan)  # all learners plan so
         found.plan.save(save, with_problem=True)
         if kept is not None and kept != checkpoint:
             kept.unlink(missing_ok=True)
     _show(as_json, lambda: report.learned_data(found), lambda: report.learned(found, title))
     return 0
+
+
+def _episodes(title: str, settings: dict[str, Any], known: dict[str, Any]) -> Any:
+    """What to play in: an environment as it is, or a table that only runs forward."""
+    if problems.is_environment(title):
+        return mk.gym.Episodes(title, **settings, **known)
+    episodes: Any = mk.TabularEpisodes(mk.find_problem(title, **settings))
+    for name, value in known.items():
+        setattr(episodes, name, value)
+    return episodes
 
 
 @commands.command(epilog=_examples("paper --quick", "paper --out results --only theorem1"))
@@ -421,6 +480,17 @@ def _plan(
     return plan
 
 
+def _page(
+    plan: mk.Plan, path: Path, title: str, comparison: mk.Comparison | bool, show: bool, quiet: bool
+) -> None:  # fmt: skip
+    """The page of a plan, in a file and, if asked for, in a browser."""
+    plan.page(path, title=title, comparison=comparison, progress=not quiet)
+    if not quiet:
+        print(f"wrote {path}")
+    if show:
+        click.launch(path.resolve().as_uri())
+
+
 def _code(plan: CertifiedPlan, save: Path | None) -> int:
     """The exit code of a command that has shown what it knows."""
     if stopping.current().reason is not Reason.INTERRUPTED:
@@ -431,12 +501,12 @@ def _code(plan: CertifiedPlan, save: Path | None) -> int:
 
 
 def _in_time(missing: str, work: Callable[[], T]) -> T | None:
-    """What some work gives, or a line that says what is missing because the command was stopped."""
+    """What some work gives, or a line that says what is missing, if anything, because the command was stopped."""
     try:
         stopping.check()
         return work()
     except StoppedError as stop:
-        if stop.reason is not Reason.INTERRUPTED:
+        if missing and stop.reason is not Reason.INTERRUPTED:
             _complain(f"{missing}: {stop.reason}", 0)
         return None
 
@@ -461,15 +531,26 @@ def _compared(plan: CertifiedPlan, quiet: bool, title: str | None = None) -> mk.
     def show(row: Row) -> None:
         rows.append(row)
         if not quiet:
+            _passing("")
             so_far = mk.Comparison(plan.mdp, plan, tuple(rows))
-            console.print(report.comparison_rows(so_far, [row], heading=len(rows) == 1))
+            narrow = console.width < report.COMPARISON_WIDTH
+            console.print(report.comparison_rows(so_far, [row], heading=len(rows) == 1, narrow=narrow))
+            _passing("searching on; Ctrl-C keeps what is known")
 
     if not quiet:
         console.print(f"{title}: {plan.mdp!r}\n" if title else "\nWhat simpler policies earn, as it is found:\n")
+        _passing("evaluating the policy with the best mean")
     found = mk.compare(plan.mdp, plan.k, plan=plan, progress=show)
     if not quiet:
+        _passing("")
         console.print(f"\n{report.COMPARISON_NOTE}")
     return found
+
+
+def _passing(line: str) -> None:
+    """What is being done, on a terminal's standard error, until the next such line takes its place."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
 
 def _show(as_json: bool, data: Callable[[], Any], table: Callable[[], Any]) -> None:

@@ -14,6 +14,7 @@ from maxatk.base import checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, MissingExtraError
 from maxatk.base.types import Number
+from maxatk.learning.gym_episodes import Episodes as Episodes
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import try_cost
 

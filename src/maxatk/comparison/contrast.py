@@ -6,15 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxatk.base.checks import name_of, shown
+from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats
 from maxatk.evaluation.law import Law
 from maxatk.evaluation.typical import best_after, single_rollout
 from maxatk.planning.plan import Plan
 from maxatk.problem.mdp import MDP
+from maxatk.show.grid import action_name, places
 
 SELDOM = 0.02  # visits per rollout below which a state counts as not visited
+WORTH = 0.01  # of what the best return would gain: what a rollout must still be able to gain for a visit to count
 DIFFERENT = 0.5  # how much of its visits to a state must go to other actions for a policy to count as acting otherwise
 
 
@@ -37,7 +39,7 @@ class Try:
     mean: float  # of its own return
     low: float  # which its return falls short of one time in ten
     high: float  # which its return exceeds one time in ten
-    visits: Floats = field(repr=False)  # [S, A] how often each action is taken, where it can still matter
+    visits: Floats = field(repr=False)  # [S, A] how often each action is taken while there is something left to win
     given_up: float = 0.0  # the probability that it is given up; the numbers above are of what is not
     stops: bool = False  # whether the policy stops instead of making it
 
@@ -66,7 +68,7 @@ class Contrast:
     last: tuple[Try, ...]  # none for k = 1; with the median best return in hand, and with what there was at first
 
     def sentences(self, most: int = 3) -> list[str]:
-        """The contrast in words, with at most so many states named for each try."""
+        """The contrast in words; at most so many changes are named for each try, and so many places for each."""
         told = [self._sentence(self.first)]
         for other in self.last:
             told.append(self._sentence(other))
@@ -77,14 +79,30 @@ class Contrast:
                 told.append("  It acts as on the first try, wherever both come to.")
                 continue
             where = "1 state" if len(differences) == 1 else f"{len(differences)} states"
-            named = [
-                f"{name_of(self.mdp.action_names, then)} in place of {name_of(self.mdp.action_names, first)} in "
-                f"{_state(self.mdp, state)}"
-                for state, _, first, then in differences[:most]
-            ]
-            more = [f"and {len(differences) - most} more"] if len(differences) > most else []
-            told.append(f"  It acts differently from the first try in {where}: {'; '.join(named + more)}.")
+            told.append(f"  It acts differently from the first try in {where}: {self.changes(other, most)}.")
         return told
+
+    def changes(self, other: Try, most: int = 3, main: bool = False) -> str:
+        """What ``other`` does in place of what the first try does, and where; empty where it does the same.
+
+        What counts in most visits comes first. At most so many changes are told, and so many places of each.
+
+        Args:
+            other: the try.
+            most: how many changes are told, and places of each.
+            main: whether only the first of them is told.
+        """
+        by_action: dict[tuple[int, int], list[Difference]] = {}
+        for difference in self.first.differences(other):
+            by_action.setdefault((difference.first, difference.then), []).append(difference)
+        groups = sorted(by_action.items(), key=lambda item: -sum(one.visits for one in item[1]))
+        groups = groups[:1] if main else groups
+        told = [
+            f"{action_name(self.mdp, then)} in place of {action_name(self.mdp, first)} in "
+            f"{places(self.mdp, [one.state for one in alike], most)}"
+            for (first, then), alike in groups[:most]
+        ]
+        return "; ".join([*told, *([f"and {len(groups) - most} more"] if len(groups) > most else [])])
 
     def _sentence(self, one: Try) -> str:
         least, most = self.mdp.return_range
@@ -137,7 +155,9 @@ def _try(plan: Plan, rollout: int, best: float) -> Try:
     if plan.policy.stops(rollout=rollout, best=best):
         nothing = np.zeros((plan.mdp.n_states, plan.mdp.n_actions))
         return Try(rollout, best, 0.0, math.nan, math.nan, math.nan, nothing, stops=True)
-    law, visits = single_rollout(plan.mdp, plan.policy, rollout, best, worth_counting=best)
+    law, visits = single_rollout(
+        plan.mdp, plan.policy, rollout, best, worth_counting=worth_winning(plan, rollout, best)
+    )
     given_up = law.cdf(-math.inf)
     if given_up > 0:
         if given_up > 1 - 1e-9:
@@ -149,5 +169,19 @@ def _try(plan: Plan, rollout: int, best: float) -> Try:
     return Try(rollout, best, beats, law.mean, law.quantile(0.1), law.quantile(0.9), visits, given_up)
 
 
-def _state(mdp: MDP, state: int) -> str:
-    return mdp.state_names[state] if mdp.state_names else f"state {state}"
+def worth_winning(plan: Plan, rollout: int, best: float) -> float:
+    """A return that would gain next to nothing: after it a rollout walks on, but there is nothing left to win."""
+    least, most = plan.mdp.return_range
+    low = max(best, least)
+    if low >= most:
+        return low
+
+    def gain(m: float) -> float:
+        return sum(plan.curve(rollout + 1, m)) / 2
+
+    enough = (1 - WORTH) * gain(low) + WORTH * gain(most)
+    high = most
+    for _ in range(40):  # the curve rises: to a millionth of a millionth of the range
+        middle = (low + high) / 2
+        low, high = (middle, high) if gain(middle) <= enough else (low, middle)
+    return max(low, best)

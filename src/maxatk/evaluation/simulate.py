@@ -5,18 +5,19 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from maxatk import kernels
-from maxatk.base import checks
+from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.returns import NONE, Amounts
 from maxatk.base.types import Floats, Ints, Number
+from maxatk.base.workers import Workers
 from maxatk.engines.crew import Crew
 from maxatk.evaluation.propagation import rows_taken
 from maxatk.evaluation.units import Units
@@ -199,14 +200,11 @@ def _blocks(
         for span, stream in jobs:
             yield min(span.stop, len(returns)), walk(stream, sheet.at(span))
         return
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            taken = pool.map(walk, [stream for _, stream in jobs], [sheet.at(span) for span in spans])
-            for (span, _), steps in zip(jobs, taken, strict=True):
-                yield min(span.stop, len(returns)), steps
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    with stopping.scope(), Workers(workers) as pool:
+        for first in range(0, len(jobs), 4 * workers):
+            some = jobs[first : first + 4 * workers]
+            taken = pool.map(walk, [stream for _, stream in some], [sheet.at(span) for span, _ in some])
+            yield min(some[-1][0].stop, len(returns)), sum(taken)
 
 
 def _one_by_one(mdp: MDP, policy: Policy, stream: np.random.Generator, sheet: _Sheet) -> int:
@@ -252,9 +250,17 @@ class _Walk:
 
     @property
     def in_bulk(self) -> bool:
-        """Whether all that the policy remembers can be counted in 64 bits: it may ask whether M is *exactly* 0.2."""
-        whole = all(units.whole_memory and (units.whole or not self._policy.may_stop) for units in self._units)
-        return bool(self._units) and whole
+        """Whether all that the policy remembers can be counted in 64 bits, as nearly as it must know it."""
+        counted = all(
+            part.may_round(units.true.unit) or (units.whole_memory and (units.whole or not self._policy.may_stop))
+            for units, part in zip(self._units, self._policy.parts, strict=True)
+        )
+        return bool(self._units) and counted
+
+    @staticmethod
+    def _one_count(units: Units) -> bool:
+        """Whether what is remembered is the true return."""
+        return units.whole and not units.rounds
 
     def block(self, stream: np.random.Generator, trials: int) -> tuple[_Sheet, int]:
         """A block of trials, and how many steps they took."""
@@ -283,8 +289,8 @@ class _Walk:
                 )
                 sheet.rows[these] += paid
                 sheet.tries[these] += 1
-                if units.whole:
-                    true_best[these] = np.maximum(true_best[these], true)
+                # Where true returns are not counted in units, those are remembered, rounded, or nobody asks for them.
+                true_best[these] = np.maximum(true_best[these], true if units.whole else remembered)
                 best[these] = np.maximum(best[these], remembered)
                 steps += taken
         return steps
@@ -302,7 +308,7 @@ class _Walk:
         state = mdp.start_state[np.minimum(place, len(self._first) - 1)].astype(np.int64)
         true: Any = np.zeros(n, np.int64 if units.whole else np.float64)
         paid = np.zeros(n)
-        remembered = np.zeros(n, np.int64) if units.rounds else true
+        remembered = true if self._one_count(units) else np.zeros(n, np.int64)
         # Trials with the same best return side by side: a rule may look them up together.
         order = np.argsort(tag, kind="stable")
         group = part.apart(i, bests)[tag[order]]
@@ -341,7 +347,7 @@ class _Walk:
             o = kernels.draw_outcomes(mdp.outcome_start, mdp.row_prob, row, stream.random(len(going)))
             steps += len(going)
             true[going] += reward[o]
-            if units.rounds:
+            if not self._one_count(units):
                 remembered[going] += units.remembered[o]
             after = mdp.next_state[o]
             state[going] = after

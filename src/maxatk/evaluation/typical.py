@@ -17,11 +17,6 @@ from maxatk.problem.mdp import MDP
 FEW_ATOMS = 20_000  # that are followed
 
 
-def visits(mdp: MDP, policy: CompressedPolicy, rollout: int, best: Number) -> Floats:
-    """How often each action is expected to be taken in each state of one rollout, ``[S, A]``, with ``best`` in hand."""
-    return single_rollout(mdp, policy, rollout, best)[1]
-
-
 def single_rollout(
     mdp: MDP, policy: CompressedPolicy, rollout: int, best: Number, worth_counting: Number = -math.inf
 ) -> tuple[Law, Floats]:

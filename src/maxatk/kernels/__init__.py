@@ -24,6 +24,7 @@ from maxatk.kernels.slices import (
     whole_layer,
     whole_layers,
 )
+from maxatk.kernels.uncertain import UncertainRows, uncertain_curve, uncertain_slice
 from maxatk.kernels.windows import NEVER, WIDEST, Layout, Reach, Tables, places, reachable, windows
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Reach",
     "SampledRows",
     "Tables",
+    "UncertainRows",
     "best_means",
     "best_means_layer",
     "best_planes",
@@ -55,6 +57,8 @@ __all__ = [
     "places",
     "reachable",
     "rows_of_actions",
+    "uncertain_curve",
+    "uncertain_slice",
     "whole_layer",
     "whole_layers",
     "windows",

@@ -1,23 +1,32 @@
-"""Learning from a generative model, with a guarantee. One file per learner."""
+"""Learning from a generative model or from episodes, with a guarantee. One file per learner."""
 
 from maxatk.learning.adaptive import Adaptive
+from maxatk.learning.episodes import Episodes, TabularEpisodes
 from maxatk.learning.learn import Learned, Learner, learn
 from maxatk.learning.ledger import LearningProgress
 from maxatk.learning.models import GymnasiumModel, Model, TabularModel
+from maxatk.learning.online import FromLog, Online, OnlineRun, OnlineTrial, learn_from
 from maxatk.learning.sample_size import SampleSize, least_samples, sample_size
 from maxatk.learning.uniform import Uniform
 
 __all__ = [
     "Adaptive",
+    "Episodes",
+    "FromLog",
     "GymnasiumModel",
     "Learned",
     "Learner",
     "LearningProgress",
     "Model",
+    "Online",
+    "OnlineRun",
+    "OnlineTrial",
     "SampleSize",
+    "TabularEpisodes",
     "TabularModel",
     "Uniform",
     "learn",
+    "learn_from",
     "least_samples",
     "sample_size",
 ]

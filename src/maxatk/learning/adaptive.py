@@ -17,6 +17,7 @@ from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.types import Bools, Ints
 from maxatk.learning.betting import betting_bound
 from maxatk.learning.learn import Learned
+from maxatk.learning.models import CheckedModel
 from maxatk.learning.optimism import upper_bound
 from maxatk.learning.risk import Risk, series
 from maxatk.learning.rows import RowLedger
@@ -42,6 +43,10 @@ class Adaptive:
     def settings(self) -> dict[str, Any]:
         """What a checkpoint of this learner belongs to."""
         return {"name": "adaptive"}
+
+    def ledger(self, source: Any, k: int, rng: np.random.Generator, **arguments: Any) -> RowLedger:
+        """Rows of a generative model, ``source``, from ``rng``, whatever ``k``; ``arguments`` are the ledger's."""
+        return RowLedger(CheckedModel(source), rng, **arguments)
 
     def learn(self, ledger: RowLedger, k: int, epsilon: float, delta: float) -> Learned:
         """Learn by ``ledger``, for ``k``, ``epsilon`` and ``delta`` that :func:`maxatk.learn` has checked."""

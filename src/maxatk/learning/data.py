@@ -7,7 +7,7 @@ import numpy as np
 from maxatk.base.archive import Archive
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints
-from maxatk.learning.models import CheckedModel
+from maxatk.learning.models import Checked
 from maxatk.problem.mdp import MDP
 from maxatk.problem.rows import Rows, offsets
 
@@ -15,7 +15,7 @@ from maxatk.problem.rows import Rows, offsets
 class Data:
     """Counts of outcomes by row."""
 
-    def __init__(self, model: CheckedModel) -> None:
+    def __init__(self, model: Checked) -> None:
         self._model = model
         self._outcomes: list[dict[tuple[int, float], int]] = [{} for _ in range(model.n_rows)]
         self.counts: Ints = np.zeros(model.n_rows, np.int64)  # [N]
@@ -36,6 +36,23 @@ class Data:
             key = (next_state, float(kinds[kind]))
             known[key] = known.get(key, 0) + n
         self.counts[row] += len(rewards)
+
+    def count(self, row: int, next_state: int, reward: float, n: int = 1) -> None:
+        """Count one outcome of a row, ``n`` times."""
+        known = self._outcomes[row]
+        known[next_state, reward] = known.get((next_state, reward), 0) + n
+        self.counts[row] += n
+
+    def different(self, row: int, next_state: int, reward: float) -> int:
+        """How many different outcomes a row has with this one."""
+        known = self._outcomes[row]
+        return len(known) + ((next_state, reward) not in known)
+
+    def copy(self) -> "Data":
+        """Another one with the same counts."""
+        other = Data(self._model)
+        other.merge(self)
+        return other
 
     def merge(self, other: "Data") -> None:
         """Take in what another one has counted."""
@@ -63,13 +80,20 @@ class Data:
             *(np.array(reward, np.float64), np.array(n, np.int64)),
         )
 
-    def mdp(self) -> MDP:
-        """The empirical problem; every row must have been sampled."""
+    def mdp(self, start_state: Any, start_prob: Floats) -> MDP:
+        """The empirical problem; a row that was never sampled ends, or stays, with the least reward."""
         model = self._model
         row, next_state, reward, n = self.columns()
+        unseen = np.flatnonzero(self.counts == 0)
+        if unseen.size:
+            stays = np.full(len(unseen), model.n_states) if model.may_end else model.state[unseen].astype(np.int64)
+            order = np.argsort(np.concatenate([row, unseen]), kind="stable")
+            row, next_state = np.concatenate([row, unseen])[order], np.concatenate([next_state, stays])[order]
+            reward = np.concatenate([reward, np.full(len(unseen), model.least_reward)])[order]
+            n = np.concatenate([n, np.ones(len(unseen), np.int64)])[order]
         ends = next_state == model.n_states
         start = np.zeros(model.n_states)
-        start[model.start_state] = model.start_prob
+        start[start_state] = start_prob
         return MDP(
             Rows(
                 n_states=model.n_states,
@@ -79,7 +103,7 @@ class Data:
                 state=model.state,
                 action=model.action,
                 start=offsets(np.bincount(row, minlength=model.n_rows)),
-                prob=n / self.counts[row],
+                prob=n / np.maximum(self.counts, 1)[row],
                 next_state=np.where(ends, 0, next_state),
                 reward=reward,
                 ends=ends,
@@ -95,8 +119,8 @@ class Data:
         return {f"{name}_row": row, f"{name}_next": next_state, f"{name}_reward": reward, f"{name}_count": n}
 
     @classmethod
-    def read(cls, file: Archive, name: str, model: CheckedModel) -> "Data":
-        """What :meth:`arrays` wrote, for this model."""
+    def read(cls, file: Archive, name: str, model: Checked, slack: float = 0.0) -> "Data":
+        """What :meth:`arrays` wrote, for this model; rewards may be out of their range by ``slack``."""
         row, next_state, n = (file.array(f"{name}_{part}", "<i8") for part in ("row", "next", "count"))
         reward = file.array(f"{name}_reward", "<f8")
         if not len(row) == len(next_state) == len(n) == len(reward):
@@ -106,7 +130,8 @@ class Data:
             return data
         if row.min() < 0 or row.max() >= model.n_rows or next_state.min() < 0 or next_state.max() > model.n_states:
             raise InputError("it counts outcomes of rows or states that do not exist")
-        if not ((reward >= model.least_reward) & (reward <= model.most_reward)).all() or n.min() < 1 or n.max() > 2**53:
+        low, high = model.least_reward - slack, model.most_reward + slack
+        if not ((reward >= low) & (reward <= high)).all() or n.min() < 1 or n.max() > 2**53:
             raise InputError("its rewards or counts make no sense")
         places: list[int] = row.tolist()
         for r, t, x, c in zip(places, next_state.tolist(), reward.tolist(), n.tolist(), strict=True):

@@ -11,9 +11,9 @@ from maxatk.base import archive, checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.types import Ints, Number
+from maxatk.learning.episodes import Episodes
 from maxatk.learning.ledger import LearningProgress, LearningReporter
-from maxatk.learning.models import CheckedModel, Model
-from maxatk.learning.rows import RowLedger
+from maxatk.learning.models import Model
 from maxatk.learning.sample_size import probability
 from maxatk.planning import Plan
 from maxatk.show.progress import reporter
@@ -44,13 +44,17 @@ class Learner(Protocol):
         """What a checkpoint of this learner belongs to."""
         ...
 
-    def learn(self, ledger: RowLedger, k: int, epsilon: float, delta: float) -> Learned:
+    def ledger(self, source: Any, k: int, rng: np.random.Generator, **arguments: Any) -> Any:
+        """The ledger for ``source``, which is checked, and ``k`` rollouts from ``rng``; ``arguments`` are its."""
+        ...
+
+    def learn(self, ledger: Any, k: int, epsilon: float, delta: float) -> Learned:
         """Learn by ``ledger``, for ``k``, ``epsilon`` and ``delta`` that :func:`maxatk.learn` has checked."""
         ...
 
 
 def learn(
-    model: Model,
+    model: Model | Episodes,
     k: int,
     *,
     epsilon: Number,
@@ -68,12 +72,14 @@ def learn(
     by their number.
 
     Args:
-        model: what to sample from: a :class:`maxatk.TabularModel`, or anything alike (:class:`maxatk.Model`).
+        model: what to sample from: a :class:`maxatk.TabularModel`, or anything alike (:class:`maxatk.Model`); with
+            :class:`maxatk.Online`, what to play in: anything alike :class:`maxatk.Episodes`.
         k: the number of rollouts, at least 1.
         epsilon: the loss allowed, in units of the return.
         delta: the probability of failure allowed.
-        learner: how to learn; :class:`maxatk.Adaptive` by default, or the paper's :class:`maxatk.Uniform`.
-        budget: how many samples may be drawn at most.
+        learner: how to learn; :class:`maxatk.Adaptive` by default, or the paper's :class:`maxatk.Uniform`; from
+            episodes, :class:`maxatk.Online`.
+        budget: how many samples may be drawn at most: steps, where they are steps.
         rng: a seed, or a generator, which is passed on to the model.
         checkpoint: a file that the run is saved to as it goes on, about every second; if it exists, the run that it
             holds is continued, and ends just as if it had not been interrupted.
@@ -87,7 +93,6 @@ def learn(
     """
     from maxatk.learning.adaptive import Adaptive
 
-    checked = CheckedModel(model)
     if checks.rollouts(k) > MOST_ROLLOUTS:
         raise TooLargeError(f"learn takes at most {MOST_ROLLOUTS} rollouts, not {k}: each is bounded by itself")
     k = checks.rollouts(k)
@@ -112,8 +117,8 @@ def learn(
     settings = {"k": k, "epsilon": error, "delta": risk, "learner": learner.settings()}
 
     with reporter(progress, "learning (kernels are compiled on the first run)", LearningProgress.__str__) as report:
-        ledger = RowLedger(
-            checked, rng, delta=risk, budget=budget, checkpoint=checkpoint, settings=settings, reporter=report
+        ledger = learner.ledger(
+            *(model, k, rng), delta=risk, budget=budget, checkpoint=checkpoint, settings=settings, reporter=report
         )
         try:
             learned = learner.learn(ledger, k, error, risk)

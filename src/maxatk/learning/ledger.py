@@ -127,9 +127,16 @@ class Ledger(ABC):
         if time.perf_counter() - self._saved >= SAVE_EVERY:
             self.save()
 
-    def save(self) -> None:
-        """Write the checkpoint, if there is to be one and the fields belong together."""
-        if self._checkpoint is None or not self._settled:
+    def keep_in(self, path: str | PathLike[str]) -> None:
+        """Write checkpoints to ``path`` from now on."""
+        if not isinstance(path, str | PathLike):
+            raise InputError(f"checkpoint must be a path, not {checks.shown(path)}")
+        archive.check_target(path)
+        self._checkpoint = path
+
+    def save(self, *, open_trial: bool = False) -> None:
+        """Write the checkpoint, if there is to be one and the fields belong together, or ``open_trial`` says so."""
+        if self._checkpoint is None or not (self._settled or open_trial):
             return
         numbers, arrays = self.members()
         header = {"settings": self._settings, **numbers, "generator": _plain(self.rng.bit_generator.state)}

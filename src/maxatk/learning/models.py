@@ -172,41 +172,38 @@ class GymnasiumModel:
         return next_states, rewards
 
 
-class CheckedModel:
-    """A model whose attributes were read and checked, with its rows numbered in order of layer, state and action."""
+class Checked:
+    """What learners know of a problem before they sample it: sizes, the range of rewards, and its rows in order.
 
-    def __init__(self, model: Any) -> None:
-        for name in ("n_states", "n_actions", "horizon", "start", "homogeneous", "sample"):
-            if not hasattr(model, name):
-                raise InputError(f"the model has no {name}: see maxatk.Model for what it needs")
-        if not callable(model.sample):
-            raise InputError("the model's sample is not a function")
-        self._model = model
-        self.n_states = checks.integer(model.n_states, "the model's n_states", least=1)
-        self.n_actions = checks.integer(model.n_actions, "the model's n_actions", least=1)
-        self.horizon = checks.horizon(model.horizon)
-        alike: Any = model.homogeneous
-        if not isinstance(alike, bool | np.bool_):
-            raise InputError(f"the model's homogeneous must be true or false, not {shown(alike)}")
+    Rows are numbered in order of layer, state and action.
+
+    Args:
+        source: an object with attributes that were written by a user.
+        what: how messages call it, as an owner: ``"model's"``.
+    """
+
+    def __init__(self, source: Any, what: str) -> None:
+        self._source, self._what = source, what
+        self.n_states = checks.integer(source.n_states, f"the {what} n_states", least=1)
+        self.n_actions = checks.integer(source.n_actions, f"the {what} n_actions", least=1)
+        self.horizon = checks.horizon(source.horizon)
+        alike, may_end = source.homogeneous, getattr(source, "may_end", True)
+        for name, given in (("homogeneous", alike), ("may_end", may_end)):
+            if not isinstance(given, bool | np.bool_):
+                raise InputError(f"the {what} {name} must be true or false, not {shown(given)}")
         self.n_layers = 1 if alike else self.horizon
         self.step_layer: Ints = np.zeros(self.horizon, np.int64) if alike else np.arange(self.horizon)  # [H]
-        self.start_state, self.start_prob = start_distribution(model.start, self.n_states)
-        self.may_end = bool(getattr(model, "may_end", True))
+        self.may_end = bool(may_end)
         self.least_reward, self.most_reward = self._reward_range()
         self._number_rows()
-        self.rewards = self._known_rewards()
-        support = getattr(model, "support", None)
-        self.support = self.n_states + self.may_end
-        if support is not None:
-            self.support = checks.integer(support, "the model's support", least=1)
 
     def _reward_range(self) -> tuple[float, float]:
-        given = getattr(self._model, "reward_range", (0.0, 1.0))
+        given = getattr(self._source, "reward_range", (0.0, 1.0))
         if not checks.is_list(given) or len(given) != 2:
-            raise InputError(f"the model's reward_range must be a pair (least, most), not {shown(given)}")
+            raise InputError(f"the {self._what} reward_range must be a pair (least, most), not {shown(given)}")
         least, most = (float(checks.exact_number(x, f"reward_range[{i}]")) for i, x in enumerate(given))
         if least > most:
-            raise InputError(f"the model's reward_range {shown(tuple(given))} has its least above its most")
+            raise InputError(f"the {self._what} reward_range {shown(tuple(given))} has its least above its most")
         size = max(abs(least), abs(most))
         if size > 1e280 / self.horizon:
             raise InputError(f"reward_range {shown(tuple(given))} over {self.horizon} steps is too large for floats")
@@ -218,28 +215,24 @@ class CheckedModel:
 
     def _number_rows(self) -> None:
         """``layer``, ``state`` and ``action`` of every row, and where those of a state start."""
-        offered = getattr(self._model, "actions", None)
+        offered = getattr(self._source, "actions", None)
         checks.fits_in_memory(24 * self.n_layers * self.n_states * self.n_actions, "the table of all rows")
-        every = np.arange(self.n_actions)
-        actions: list[Ints] = []
-        for layer in range(self.n_layers):
-            for state in range(self.n_states):
-                if offered is None:
-                    actions.append(every)
-                    continue
-                distinct = sorted(
-                    {
-                        checks.integer(a, f"an action of state {state} at step {layer}", most=self.n_actions - 1)
-                        for a in offered(layer, state)
-                    }
-                )
-                if not distinct:
-                    raise InputError(f"state {state} has no actions at step {layer}")
-                actions.append(np.array(distinct))
-        counts = np.array([len(a) for a in actions])
+        nodes = self.n_layers * self.n_states
+        if offered is None:  # all of them, everywhere
+            counts, self.action = np.full(nodes, self.n_actions), np.tile(np.arange(self.n_actions), nodes)
+        else:
+            actions = [self._offered(offered, *divmod(node, self.n_states)) for node in range(nodes)]
+            counts, self.action = np.array([len(a) for a in actions]), np.concatenate(actions)  # [N]
         self.pair_start: Ints = offsets(counts)  # [L * S + 1]
-        self.action: Ints = np.concatenate(actions)  # [N]
         self.layer, self.state = np.divmod(np.repeat(np.arange(len(counts)), counts), self.n_states)  # [N] each
+
+    def _offered(self, offered: Any, layer: int, state: int) -> Ints:
+        """The actions of a state."""
+        name = f"an action of state {state} at step {layer}"
+        distinct = sorted({checks.integer(a, name, most=self.n_actions - 1) for a in offered(layer, state)})
+        if not distinct:
+            raise InputError(f"state {state} has no actions at step {layer}")
+        return np.array(distinct)
 
     @property
     def n_rows(self) -> int:
@@ -257,9 +250,65 @@ class CheckedModel:
         first, last = self.pair_start[node], self.pair_start[node + 1]
         return int(first + np.searchsorted(self.action[first:last], action))
 
+    def _check_rewards(self, rewards: Floats, rows: Ints) -> None:
+        """Refuse rewards [n] of ``rows`` [n] that are not in the range."""
+        inside = (rewards >= self.least_reward) & (rewards <= self.most_reward)  # false for NaN, too
+        if not inside.all():
+            n = int(np.argmin(inside))
+            raise InputError(
+                f"{self.name(int(rows[n]))}: reward {rewards[n]:g} is outside the {self._what} reward_range "
+                f"({self.least_reward:g}, {self.most_reward:g})"
+            )
+
+    def name(self, row: int) -> str:
+        """How messages call a row."""
+        return f"row (state {self.state[row]}, action {self.action[row]}, step {self.layer[row]})"
+
+    # What is known of returns before anything is sampled.
+
+    @property
+    def return_range(self) -> tuple[float, float]:
+        """Bounds on the return of a rollout of 1 to ``horizon`` steps, or just ``horizon`` where none may end early."""
+        lengths = (1, self.horizon) if self.may_end else (self.horizon,)
+        return (
+            math.nextafter(min(self.least_reward * n for n in lengths), -math.inf),
+            math.nextafter(max(self.most_reward * n for n in lengths), math.inf),
+        )
+
+    def signature(self) -> dict[str, Any]:
+        """What tells one source from another without sampling it, for checkpoints."""
+        return {
+            "n_states": self.n_states,
+            "rows": _digest(self.pair_start, self.step_layer, self.action),
+            "horizon": self.horizon,
+            "n_layers": self.n_layers,
+            "reward_range": [self.least_reward, self.most_reward],
+            "may_end": self.may_end,
+        }
+
+
+class CheckedModel(Checked):
+    """A generative model whose attributes were read and checked: the one gate through which learners ask it."""
+
+    def __init__(self, model: Any) -> None:
+        for name in ("n_states", "n_actions", "horizon", "start", "homogeneous", "sample"):
+            if not hasattr(model, name):
+                forward = hasattr(model, "reset") and hasattr(model, "step")
+                hint = "; it runs forward only: learn with mk.Online()" if forward else ""
+                raise InputError(f"the model has no {name}: see maxatk.Model for what it needs{hint}")
+        if not callable(model.sample):
+            raise InputError("the model's sample is not a function")
+        super().__init__(model, "model's")
+        self.start_state, self.start_prob = start_distribution(model.start, self.n_states)
+        self.rewards = self._known_rewards()
+        support = getattr(model, "support", None)
+        self.support = self.n_states + self.may_end
+        if support is not None:
+            self.support = checks.integer(support, "the model's support", least=1)
+
     def _known_rewards(self) -> Floats | None:
         """``[N]`` the reward of each row, where it is known."""
-        given = getattr(self._model, "rewards", None)
+        given = getattr(self._source, "rewards", None)
         if given is None:
             return None
         table = array(given, "rewards")
@@ -275,25 +324,11 @@ class CheckedModel:
         self._check_rewards(rewards, np.arange(self.n_rows))
         return rewards
 
-    def _check_rewards(self, rewards: Floats, rows: Ints) -> None:
-        """Refuse rewards [n] of ``rows`` [n] that are not in the range."""
-        inside = (rewards >= self.least_reward) & (rewards <= self.most_reward)  # false for NaN, too
-        if not inside.all():
-            n = int(np.argmin(inside))
-            raise InputError(
-                f"{self.name(int(rows[n]))}: reward {rewards[n]:g} is outside the model's reward_range "
-                f"({self.least_reward:g}, {self.most_reward:g})"
-            )
-
-    def name(self, row: int) -> str:
-        """How messages call a row."""
-        return f"row (state {self.state[row]}, action {self.action[row]}, step {self.layer[row]})"
-
     def sample(self, row: int, n: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
         """``n`` outcomes of a row, asked for at the first step at which it is in force."""
         place = int(self.layer[row]), int(self.state[row]), int(self.action[row])
         try:
-            outcomes: Any = self._model.sample(*place, n, rng)
+            outcomes: Any = self._source.sample(*place, n, rng)
         except TypeError as error:
             raise InputError(f"{self.name(row)}: sample(step, state, action, n, rng) fails: {error}") from error
         if not checks.is_list(outcomes) or len(outcomes) != 2:
@@ -322,28 +357,12 @@ class CheckedModel:
         self._check_rewards(rewards, np.full(n, row))
         return next_states.astype(np.int64), rewards + 0.0
 
-    # What is known of returns before anything is sampled.
-
-    @property
-    def return_range(self) -> tuple[float, float]:
-        """Bounds on the return of a rollout of 1 to ``horizon`` steps, or just ``horizon`` where none may end early."""
-        lengths = (1, self.horizon) if self.may_end else (self.horizon,)
-        return (
-            math.nextafter(min(self.least_reward * n for n in lengths), -math.inf),
-            math.nextafter(max(self.most_reward * n for n in lengths), math.inf),
-        )
-
     def signature(self) -> dict[str, Any]:
         """What tells one model from another without sampling it, for checkpoints."""
         return {
-            "n_states": self.n_states,
+            **super().signature(),
             "start": [self.start_state.tolist(), self.start_prob.tolist()],
-            "rows": _digest(self.pair_start, self.step_layer, self.action),
-            "horizon": self.horizon,
-            "n_layers": self.n_layers,
-            "reward_range": [self.least_reward, self.most_reward],
             "known_rewards": None if self.rewards is None else _digest(self.rewards),
-            "may_end": self.may_end,
         }
 
 

@@ -57,7 +57,7 @@ class RowLedger(Ledger):
 
     def plan(self, solver: Solver[PlanT], k: int) -> PlanT:
         """A plan for the empirical problem."""
-        plan = solver.solve(self.data.mdp(), Objective(k))
+        plan = solver.solve(self.data.mdp(self.model.start_state, self.model.start_prob), Objective(k))
         if plan.status is Status.INTERRUPTED:  # it has caught what was meant for the whole run
             raise KeyboardInterrupt
         return plan

@@ -44,6 +44,10 @@ class Uniform:
         """What a checkpoint of this learner belongs to."""
         return {"name": "uniform", "constants": self.constants, "planner": self.planner}
 
+    def ledger(self, source: Any, k: int, rng: np.random.Generator, **arguments: Any) -> RowLedger:
+        """Rows of a generative model, ``source``, from ``rng``, whatever ``k``; ``arguments`` are the ledger's."""
+        return RowLedger(CheckedModel(source), rng, **arguments)
+
     def learn(self, ledger: RowLedger, k: int, epsilon: float, delta: float) -> Learned:
         """Learn by ``ledger``, for ``k``, ``epsilon`` and ``delta`` that :func:`maxatk.learn` has checked."""
         model = ledger.model

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from os import PathLike
@@ -95,6 +95,7 @@ class Plan(ABC):
         *,
         title: str | None = None,
         comparison: "Comparison | bool" = True,
+        names: Sequence[str] | Callable[[int], str] | None = None,
         progress: bool | Callable[[str], None] = False,
     ) -> None:
         """Write the plan to ``path`` as a web page of one file that opens without a network (extra ``page``).
@@ -107,11 +108,13 @@ class Plan(ABC):
             title: what the page is headed with.
             comparison: what :func:`maxatk.compare` found for this problem and ``k``. If it is not given it is computed,
                 which may take longer than the plan did; False leaves it out.
+            names: what to call the states: one name for each, or a function of their numbers; by default the problem's
+                own names.
             progress: a function that is told which part is at work, or True for lines on standard error.
         """
         from maxatk.show import page
 
-        page.write(self, path, title, comparison, progress)
+        page.write(self, path, title, comparison, names, progress)
 
     def save(self, path: str | PathLike[str], *, with_problem: bool = False) -> None:
         """Write the plan to a file. Plans of :class:`maxatk.Certified` can be saved, and no others.

@@ -1,6 +1,7 @@
 """Acting on slices that are solved again from curves."""
 
 import math
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -87,6 +88,10 @@ class SlicePolicy(CompressedPolicy):
         i = max(i, self._first_that_matters)
         rows = self._rows(h, self._tags(i, np.array([M])), np.array([0]), np.array([s]), np.array([G]))
         return int(self._actions(rows)[0])
+
+    def may_round(self, unit: Fraction) -> bool:
+        """Whether multiples of ``unit`` are but a millionth of a lattice step apart."""
+        return not self._lattice.whole and unit * 10**6 <= self._lattice.kappa
 
     def rule(self, rollout: int, best: Amounts) -> Rule:
         """The same for many trials at once, slice by slice."""

@@ -90,8 +90,7 @@ def solve(
 def _line(at: Progress) -> str:
     decimals = decimals_of(at.upper - at.lower, digits=3) if at.upper > at.lower else decimals_of(at.upper)
     lower, upper = at_least(at.lower, decimals), at_most(at.upper, decimals)
-    rate = at.slices / at.seconds if at.seconds else 0.0
     return (
         f"between {lower} and {upper} (width {at.upper - at.lower:.2g}, asked for {at.tol:.2g}), {at.slices} slices, "
-        f"{rate:.0f}/s; Ctrl-C keeps the best"
+        f"{at.seconds:.0f} s; Ctrl-C keeps the best"
     )

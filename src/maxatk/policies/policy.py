@@ -207,8 +207,15 @@ class CompressedPolicy(Policy):
         """What the policy adds to G for a reward: the reward itself, but for policies that round."""
         return reward
 
+    def may_round(self, unit: Fraction) -> bool:
+        """Whether M and G may be rounded to multiples of ``unit`` before it is asked.
+
+        By default not, however small that is: a policy may look whether M is *exactly* 0.2.
+        """
+        return False
+
     def apart(self, rollout: int, best: Amounts) -> Ints:
-        """A number for each of ``best`` [n]: trials with different ones had better be run one after the other.
+        """A number for each of ``best`` [n] in ``rollout``: trials with different ones had better be run one by one.
 
         By default all may run side by side.
 

@@ -1,4 +1,4 @@
-"""Named problems with known answers: the paper's constructions, a windy cliff, and random ones.
+"""Named problems with known answers: a windy cliff, a gallery of others that people know, the paper's, random ones.
 
 Every function can be called without arguments and returns an :class:`maxatk.MDP`; :func:`names` lists them all.
 The paper's slips are corrected here, and said so where they are.
@@ -17,6 +17,7 @@ from maxatk.base import checks
 from maxatk.base.checks import nearest, shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number
+from maxatk.problem.gallery import blackjack, drafts, gambler, javelin, qualifying_laps, speedrun
 from maxatk.problem.mdp import MDP
 from maxatk.show.grid import cell_names
 
@@ -357,6 +358,12 @@ _INSTANCES: dict[str, Callable[..., MDP]] = {
     make_instance.__name__: make_instance
     for make_instance in (
         windy_cliff,
+        qualifying_laps,
+        javelin,
+        gambler,
+        blackjack,
+        speedrun,
+        drafts,
         figure1,
         proposition1,
         proposition3,

@@ -6,19 +6,20 @@
 """
 
 import math
-from fractions import Fraction
+import time
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from maxatk.base import checks
-from maxatk.base.errors import MissingExtraError
-from maxatk.base.types import Number
+from maxatk.base import archive, checks
+from maxatk.base.errors import InputError, MissingExtraError
 from maxatk.comparison.compare import Comparison
-from maxatk.evaluation.typical import best_after, visits
+from maxatk.comparison.contrast import contrast
+from maxatk.learning.ledger import LearningProgress
 from maxatk.planning.plan import Plan
-from maxatk.policies import CompressedPolicy
-from maxatk.problem.mdp import MDP
 from maxatk.show import views
 from maxatk.show.grid import find_grid
 from maxatk.show.views import COLOURS
@@ -51,11 +52,14 @@ def curves(plan: Plan, points: int = 300) -> Any:
     view = views.curves(plan, checks.integer(points, "points", least=2))
     figure, axes = _figure(6, 4)
     ax = axes[0, 0]
+    few = len(view.best) <= views.FEW
     for curve in view.curves:
         name = f"{curve.to_come} to come" if curve.to_come else "none: the best return itself"
         middle, form = (curve.lower + curve.upper) / 2, "-" if curve.to_come else "--"
         ax.fill_between(view.best, curve.lower, curve.upper, color=curve.colour, alpha=0.35, linewidth=0)
-        ax.plot(view.best, middle, form, color=curve.colour, label=name, linewidth=1.6)
+        ax.plot(view.best, middle, form, color=curve.colour, label=name, linewidth=1.6, marker="o" if few else "")
+    if few:
+        ax.set_xticks(view.best)
     if view.stop_at < math.inf:
         ax.axvline(view.stop_at, color=COLOURS[0], linewidth=1, linestyle=":", label="stop from here on")
     ax.set(xlabel=view.x, ylabel=view.y)
@@ -107,63 +111,63 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
 
 
 def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
-    """Where a plan goes on a grid: the first rollout, the middle one, and the last, with and without a return in hand.
+    """What a plan does on a grid: on the first rollout, on the last with nothing in hand, and with something.
 
-    The line follows the likeliest way out of every cell, the shade says how often a cell is visited. Cells that no
-    rollout can be in (a cliff, a hole, a wall) are dark.
+    An arrow is what is mostly done in a cell while there is something left to win; the darker the cell, the oftener the
+    rollout is there. Hazards (a cliff, a hole) and walls are dark, goals green.
 
     Args:
         plan: a plan for a problem whose states are the cells of a grid, row by row.
         shape: rows and columns; read from state names such as ``row 3, column 0`` by default.
     """
-    mdp, policy, k = plan.mdp, plan.policy, plan.k
-    grid = find_grid(mdp, shape)
+    grid = find_grid(plan.mdp, shape)
     rows, columns = grid.rows, grid.columns
-    none = float(plan.best_so_far)
-    panels = [(0, none)]
-    if k > 1:
-        later = sorted({k // 2, k - 1})
-        panels += [(i, best_after(mdp, policy, i).quantile(0.5)) for i in later] + [(k - 1, none)]
-    panels = list(dict.fromkeys(panels))
-    figure, axes = _figure(max(0.55 * columns, 4), (0.45 * rows + 0.55) * len(panels), rows=len(panels))
-    for ax, (i, best) in zip(axes[:, 0], panels, strict=True):
-        seen = visits(mdp, policy, i, best).sum(axis=1).reshape(rows, columns)
-        ax.imshow(np.sqrt(seen), cmap="Blues", vmin=0, vmax=2.5 * math.sqrt(max(seen.max(), 1e-9)))
-        cells, last = _likeliest_path(mdp, policy, i, best)
-        y, x = np.divmod(np.array(cells), columns)
-        ahead = np.sign(grid.towards[last]).astype(int).tolist() if last >= 0 else [0, 0]
-        if 0 <= y[-1] + ahead[0] < rows and 0 <= x[-1] + ahead[1] < columns:
-            y, x = np.append(y, y[-1] + ahead[0]), np.append(x, x[-1] + ahead[1])
-        for cell in grid.closed - {int(y[-1]) * columns + int(x[-1])}:
-            ax.add_patch(_square(*grid.cell(cell)))
-        ax.plot(x, y, color=COLOURS[6], linewidth=2.5, solid_joinstyle="round")
-        for j in range(len(x) - 1):
-            if (x[j], y[j]) != (x[j + 1], y[j + 1]):
-                middle = (
-                    (x[j] + x[j + 1]) / 2 + 0.12 * (x[j + 1] - x[j]),
-                    (y[j] + y[j + 1]) / 2 + 0.12 * (y[j + 1] - y[j]),
-                )
-                ax.annotate(
-                    "", middle, (x[j], y[j]),
-                    arrowprops={"arrowstyle": "-|>", "color": COLOURS[6], "linewidth": 0, "mutation_scale": 14},
-                )  # fmt: skip
-        ax.plot(x[0], y[0], marker="o", color=COLOURS[6], markersize=7)
-        ax.plot(x[-1], y[-1], marker="*", color=COLOURS[6], markersize=13)
-        in_hand = "nothing in hand" if best == -math.inf else f"{best:g} in hand"
-        ax.set_title(f"try {i + 1} of {k}, {in_hand}", fontsize=10, loc="left")
+    shown = views.panels(contrast(plan))
+    colours = views.action_colours(plan.mdp.n_actions)
+    width, height = max(0.55 * columns, 2.8), 0.45 * rows + 0.6
+    if columns <= 8:  # side by side, else one below the other
+        figure, axes = _figure(width * len(shown) + 1, height, columns=len(shown))
+    else:
+        figure, axes = _figure(width, height * len(shown), rows=len(shown))
+    most = max([1e-9, *(x for panel in shown for x in panel.visits)])
+    for ax, panel in zip(axes.ravel(), shown, strict=True):
+        seen = np.sqrt(np.array(panel.visits).reshape(rows, columns))
+        image = ax.imshow(seen, cmap="Greys", vmin=0, vmax=2.5 * math.sqrt(most))
+        for cell in grid.closed:
+            kind = "#009E73" if cell in grid.goals else "#5b5348" if cell in grid.hazards else "#c9c9d1"
+            ax.add_patch(_square(*grid.cell(cell), kind))
+        for s, action in enumerate(panel.action):
+            if action >= 0:
+                (y, x), (down, right) = grid.cell(s), np.sign(grid.towards[action]).tolist()
+                arrow = {"arrowstyle": "-|>", "color": colours[action], "linewidth": 2, "mutation_scale": 12}
+                at = (x + 0.36 * right, y + 0.36 * down), (x - 0.36 * right, y - 0.36 * down)
+                ax.annotate("", *at, arrowprops=arrow)
+        for cell, letter in [(s, "S") for s in plan.mdp.start_state.tolist()[:1]] + [(s, "G") for s in grid.goals]:
+            y, x = grid.cell(cell)
+            ax.text(
+                x - 0.42, y - 0.18, letter, fontsize=7, fontweight="bold", color="white" if letter == "G" else "black"
+            )
+        ax.set_title(panel.title, fontsize=10, loc="left")
         ax.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
         ax.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
         ax.grid(which="minor", color="#dddddd", linewidth=0.5)
         ax.tick_params(which="both", length=0, labelbottom=False, labelleft=False)
         ax.spines[:].set_visible(True)
+        if panel is shown[-1]:
+            bar = figure.colorbar(image, ax=axes, shrink=0.5, aspect=15 if columns <= 8 else 30, pad=0.02)
+            ticks = [0.0, 0.25 * most, most]
+            bar.set_ticks([math.sqrt(x) for x in ticks], labels=[f"{x:.2g}" for x in ticks])
+            bar.set_label("visits per try", fontsize=8)
+            bar.ax.set_ylim(0, math.sqrt(most))
+            bar.ax.tick_params(labelsize=8)
     return figure
 
 
-def _square(row: int, column: int) -> Any:
-    """A dark cell."""
+def _square(row: int, column: int, colour: str) -> Any:
+    """A filled cell."""
     from matplotlib.patches import Rectangle
 
-    return Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor="#5b5348", edgecolor="#3d372f", linewidth=0.5)
+    return Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=colour, edgecolor="#dddddd", linewidth=0.5)
 
 
 def best_returns(comparison: Comparison) -> Any:
@@ -213,17 +217,65 @@ def _edges(values: Any) -> Any:
     return np.concatenate([[2 * values[0] - middle[0]], middle, [2 * values[-1] - middle[-1]]])
 
 
-def _likeliest_path(mdp: MDP, policy: CompressedPolicy, rollout: int, best: Number) -> tuple[list[int], int]:
-    """The states of a rollout in which every step brings its likeliest outcome, of those that lead elsewhere; and the
-    action that ends it, or -1."""
-    states, so_far = [int(mdp.start_state[np.argmax(mdp.start_prob)])], Fraction(0)
-    for h in range(mdp.horizon):
-        action = policy.action(rollout=rollout, step=h, state=states[-1], best=best, so_far=so_far)
-        outcomes = mdp.exact_outcomes(h, states[-1], action)
-        elsewhere = [outcome for outcome in outcomes if outcome.next_state != states[-1]]
-        _, after, reward = max(elsewhere or outcomes, key=lambda outcome: outcome.prob)
-        so_far += policy.remembered(reward)
-        if after is None:
-            return states, action
-        states.append(after)
-    return states, -1
+def learning(told: Sequence[LearningProgress]) -> Any:
+    """Bounds closing in while a learner learns: the optimum from above, the policy at hand from below.
+
+    Args:
+        told: where the run stood, as :func:`maxatk.learn` told its ``progress``.
+
+    >>> import maxatk as mk
+    >>> told = []
+    >>> out = mk.learn(mk.TabularModel(mk.instances.figure1()), 2, epsilon=0.2, delta=0.1, progress=told.append)
+    >>> mk.figures.learning(told).axes[0].get_xlabel()
+    'samples'
+    """
+    if not told:
+        raise InputError("nothing was told yet, so there is nothing to draw")
+    figure, axes = _figure(6, 4)
+    ax = axes[0, 0]
+    samples = [max(at.samples, 1) for at in told]
+    lower, upper = [at.lower for at in told], [at.upper for at in told]
+    ax.fill_between(samples, lower, upper, color=COLOURS[2], alpha=0.25, linewidth=0, step="post")
+    ax.step(samples, upper, where="post", color=COLOURS[6], linewidth=1.6, label="no policy earns more")
+    ax.step(samples, lower, where="post", color=COLOURS[5], linewidth=1.6, label="the policy earns at least")
+    ax.set_xscale("log")
+    ax.set_xlabel("samples")
+    ax.set_ylabel("expected best return")
+    ax.legend(frameon=False, loc="best")
+    return figure
+
+
+class Live:
+    """The figure of :func:`learning`, drawn anew to a file while a run goes on: hand it to ``progress``.
+
+    Args:
+        path: the file, such as ``bounds.png``, which is whole at any time: a viewer that reloads it shows the run.
+        every: seconds between two drawings, at least; :meth:`draw` draws what is missing at the end.
+
+    >>> import maxatk as mk
+    >>> live = mk.figures.Live("bounds.png")                                     # doctest: +SKIP
+    >>> out = mk.learn(model, 2, epsilon=0.1, delta=0.1, progress=live)          # doctest: +SKIP
+    """
+
+    def __init__(self, path: str | PathLike[str], every: float = 1.0) -> None:
+        archive.check_target(path)
+        self._path, self._every, self._drawn = Path(path), every, -math.inf
+        self.told: list[LearningProgress] = []  # where the run stood
+
+    def __call__(self, at: LearningProgress) -> None:
+        """Take in where the run stands, ``at``, and draw it if it is time to."""
+        self.told.append(at)
+        if time.perf_counter() - self._drawn >= self._every:
+            self.draw()
+
+    def draw(self) -> None:
+        """Draw all that was told."""
+        beside = self._path.with_name(f".{self._path.name}.drawing{self._path.suffix}")
+        try:
+            learning(self.told).savefig(beside)
+            beside.replace(self._path)
+        except (OSError, ValueError) as error:
+            raise InputError(f"{self._path}: cannot be drawn: {error}") from None
+        finally:
+            beside.unlink(missing_ok=True)
+        self._drawn = time.perf_counter()

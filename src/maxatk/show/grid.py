@@ -1,7 +1,9 @@
 """Problems whose states are the cells of a grid: where the cells lie, and which way an action moves."""
 
+import math
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,10 +26,32 @@ class CellGrid:
     columns: int
     towards: Floats  # [A, 2] the mean move of each action, in rows and columns
     closed: frozenset[int]  # states that nothing leads to: a cliff, a hole, a wall, a goal
+    goals: frozenset[int]  # of these, where a rollout ends with the best reward for ending
+    hazards: frozenset[int]  # of these, where it ends with less, or is thrown elsewhere: a hole, a cliff
 
     def cell(self, state: int) -> tuple[int, int]:
         """The row and the column of a state."""
         return divmod(state, self.columns)
+
+    def ahead(self, state: int, action: int) -> int | None:
+        """The cell that an action mostly leads to; None where it leads nowhere, or off the grid."""
+        row, column = self.cell(state)
+        down, right = np.sign(self.towards[action]).astype(int).tolist()
+        row, column = row + down, column + right
+        inside = (down or right) and 0 <= row < self.rows and 0 <= column < self.columns
+        return row * self.columns + column if inside else None
+
+    def stepped_into(self, state: int, action: int, after: int | None) -> int | None:
+        """The goal or hazard between a state and what came after it (None: the end); None where it is a plain move."""
+        row, column = self.cell(state)
+        if after is not None and abs(after // self.columns - row) + abs(after % self.columns - column) <= 1:
+            return None
+        near = [(row + down, column + right) for down, right in ((1, 0), (-1, 0), (0, 1), (0, -1))]
+        cells = [y * self.columns + x for y, x in near if 0 <= y < self.rows and 0 <= x < self.columns]
+        ahead = self.ahead(state, action)
+        first = ([ahead] if ahead is not None else []) + cells
+        special = self.hazards if after is not None else self.goals | self.hazards
+        return next((cell for cell in first if cell in special), None)
 
     def action_name(self, mdp: "MDP", action: int) -> str:
         """The action's own name; where it has none, the way that it mostly goes."""
@@ -37,6 +61,46 @@ class CellGrid:
         if down:
             return "down" if down > 0 else "up"
         return "right" if right > 0 else "left"
+
+
+def action_name(mdp: "MDP", action: int) -> str:
+    """What people call an action: its own name, or the way it goes on the problem's grid, or its number."""
+    try:
+        return name_of(mdp.action_names, action) if mdp.action_names else find_grid(mdp).action_name(mdp, action)
+    except InputError:
+        return name_of(mdp.action_names, action)
+
+
+def places(mdp: "MDP", states: Sequence[int], most: int) -> str:
+    """Some states in words: cells of a grid row by row, others one by one, at most so many."""
+    try:
+        grid = find_grid(mdp)
+    except InputError:
+        named = [mdp.state_names[s] if mdp.state_names else f"state {s}" for s in states]
+        more = [f"{len(named) - most} more"] if len(named) > most else []
+        return _listed([*named[:most], *more])
+    rows: dict[int, list[int]] = {}
+    for row, column in sorted(map(grid.cell, states)):
+        rows.setdefault(row, []).append(column)
+    named = [f"row {row}, {_columns(columns)}" for row, columns in sorted(rows.items(), key=lambda item: -len(item[1]))]
+    more = [f"{len(named) - most} more rows"] if len(named) > most else []
+    return _listed([*named[:most], *more], "; ")
+
+
+def _columns(columns: list[int]) -> str:
+    """Columns in words, neighbours together."""
+    runs: list[list[int]] = []
+    for column in columns:
+        if runs and column == runs[-1][-1] + 1:
+            runs[-1].append(column)
+        else:
+            runs.append([column])
+    word = "column" if len(columns) == 1 else "columns"
+    return f"{word} {_listed([f'{run[0]} to {run[-1]}' if len(run) > 1 else str(run[0]) for run in runs])}"
+
+
+def _listed(words: list[str], comma: str = ", ") -> str:
+    return " and ".join([comma.join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def cell_names(rows: int, columns: int) -> list[str]:
@@ -61,7 +125,29 @@ def find_grid(mdp: "MDP", shape: tuple[int, int] | None = None) -> CellGrid:
     if min(rows, columns) < 1 or rows * columns != mdp.n_states:
         raise InputError(f"a grid of {rows} rows and {columns} columns does not have {mdp.n_states} states")
     closed = set(range(mdp.n_states)) - set(mdp.next_state.tolist()) - set(mdp.start_state.tolist())
-    return CellGrid(rows, columns, _moves(mdp, columns), frozenset(closed))
+    bare = CellGrid(rows, columns, _moves(mdp, columns), frozenset(closed), frozenset(), frozenset())
+    goals, hazards = _kinds(mdp, bare)
+    return replace(bare, goals=goals, hazards=hazards)
+
+
+def _kinds(mdp: "MDP", grid: CellGrid) -> tuple[frozenset[int], frozenset[int]]:
+    """Goals and hazards among the cells that nothing leads to, by what happens to who steps there."""
+    ends: dict[int, float] = {}  # what ending there pays, at the least
+    thrown: set[int] = set()
+    for s in set(range(mdp.n_states)) - grid.closed:
+        for a in mdp.actions(0, s):
+            ahead = grid.ahead(s, a)
+            if ahead not in grid.closed:
+                continue
+            outcomes = mdp.outcomes(0, s, a)
+            ended = [o.reward for o in outcomes if o.next_state is None]
+            if ended:
+                ends[ahead] = min([ends.get(ahead, math.inf), *ended])
+            elif max(outcomes, key=lambda o: o.prob).next_state != s:  # at a wall one stays
+                thrown.add(ahead)
+    best = max(ends.values(), default=0.0)
+    goals = {cell for cell, reward in ends.items() if reward == best}
+    return frozenset(goals), frozenset(thrown | set(ends)) - goals
 
 
 def _moves(mdp: "MDP", columns: int) -> Floats:

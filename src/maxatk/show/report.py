@@ -6,14 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+from rich.columns import Columns
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from maxatk.base.checks import name_of
+from maxatk.base.errors import InputError
 from maxatk.base.types import Number
 from maxatk.comparison.compare import SINGLE, Comparison
-from maxatk.comparison.contrast import Contrast
+from maxatk.comparison.contrast import SELDOM, Contrast
 from maxatk.comparison.enough import stopping_words
 from maxatk.comparison.rows import Row
 from maxatk.evaluation.simulate import Simulation
@@ -23,6 +26,8 @@ from maxatk.planning.exact import Decision
 from maxatk.policies import ABANDON
 from maxatk.problem.mdp import MDP
 from maxatk.show.bounds import at_least, at_most, decimals_of
+from maxatk.show.grid import CellGrid, action_name, find_grid
+from maxatk.show.views import Panel, panels
 
 MOST_BITS = 14_000  # of a fraction in print: about 4,200 digits
 
@@ -47,8 +52,8 @@ def tries(plan: Plan) -> Iterator[tuple[int, float, float]]:
         yield left, *(plan.curve(plan.k - left, plan.best_so_far) if left < plan.k else (plan.lower, plan.upper))
 
 
-def certified_plan(plan: CertifiedPlan, title: str) -> RenderableType:
-    """The interval of a certified plan, and what each further rollout adds."""
+def certified_plan(plan: CertifiedPlan, title: str, verdict: Sequence[str] = ()) -> RenderableType:
+    """What is to be said of a certified plan, its interval, and what each further rollout adds."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("rollouts", "at least", "at most", "worth more than one fewer by"):
         table.add_column(heading, justify="right", no_wrap=heading != "worth more than one fewer by")
@@ -62,6 +67,7 @@ def certified_plan(plan: CertifiedPlan, title: str) -> RenderableType:
     lowest, highest = interval(plan)
     return Group(
         Text.assemble((title, "bold"), f": {plan.mdp!r}"),
+        *([Text(" ".join(verdict), style="bold")] if verdict else []),
         Text.assemble(
             f"{goal(plan)}: between ",
             (lowest, "bold green"),
@@ -147,30 +153,88 @@ def comparison(compared: Comparison) -> RenderableType:
     )
 
 
+def contrast(found: Contrast) -> RenderableType:
+    """What the first try and the last do: as small maps where states are the cells of a grid, and in words."""
+    try:
+        grid = find_grid(found.mdp)
+    except InputError:
+        return Group(_by_state(found), "", str(found))
+    signs = [_arrow(*grid.towards[a].tolist()) for a in range(found.mdp.n_actions)]
+    if grid.columns > MOST_COLUMNS or len(set(signs)) < len(signs):
+        return Group(_by_state(found), "", str(found))
+    maps = [Text(f"{panel.title}\n{_map(found, grid, panel, signs)}") for panel in panels(found)]
+    return Group(Columns(maps, padding=(0, 3)), "\n→ ↓ ← ↑ what is done while there is something left to win; S start, "
+                 "G goal, ▒ hazard\n", str(found))  # fmt: skip
+
+
+MOST_COLUMNS = 24  # of a grid that is drawn
+MOST_STATES = 10  # that are listed where there is no grid
+
+
+def _arrow(down: float, right: float) -> str:
+    if abs(down) > abs(right):
+        return "↓" if down > 0 else "↑"
+    return "→" if right > 0 else "←" if right < 0 else "•"
+
+
+def _map(found: Contrast, grid: CellGrid, panel: Panel, signs: Sequence[str]) -> str:
+    marks = dict.fromkeys(grid.closed, "█") | dict.fromkeys(grid.hazards, "▒") | dict.fromkeys(grid.goals, "G")
+    marks |= dict.fromkeys(found.mdp.start_state.tolist(), "S") if len(found.mdp.start_state) == 1 else {}
+    cells = [marks.get(s) or ("·" if a < 0 else signs[a]) for s, a in enumerate(panel.action)]
+    return "\n".join(" ".join(cells[r * grid.columns : (r + 1) * grid.columns]) for r in range(grid.rows))
+
+
+def _by_state(found: Contrast) -> RenderableType:
+    """The action of each try in the states that are visited most."""
+    mdp, tries = found.mdp, panels(found)
+    visited = np.max([panel.visits for panel in tries], axis=0)
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("mostly, in", *(panel.title for panel in tries)):
+        table.add_column(heading)
+    shown: list[int] = np.argsort(-visited, kind="stable")[:MOST_STATES].tolist()
+    for s in sorted(shown):
+        if visited[s] >= SELDOM:
+            table.add_row(
+                mdp.state_names[s] if mdp.state_names else f"state {s}",
+                *(action_name(mdp, panel.action[s]) if panel.action[s] >= 0 else "-" for panel in tries),
+            )
+    return table
+
+
 COMPARISON_NOTE = "A policy of the class earns the first number; no policy of the class earns more than the second."
 
 
-def comparison_rows(compared: Comparison, rows: Sequence[Row], heading: bool = False) -> Table:
+COMPARISON_WIDTH = 80  # of a terminal, below which the last column is left out and names wrap
+
+
+def comparison_rows(
+    compared: Comparison, rows: Sequence[Row], heading: bool = False, narrow: bool = False
+) -> Table:  # fmt: skip
     """Some rows of a comparison, in columns that are the same for all of them; those before must be in ``compared``."""
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=heading)
     spread = max(compared.plan.upper - compared.rows[0].lower, 1e-9 * abs(compared.plan.upper), 1e-300)
     digits = min(max(4 - math.floor(math.log10(spread)), 0), 12)
     number = max(len(at_least(x, digits)) for x in (compared.rows[0].lower, compared.plan.upper, -10.0))
     priced = compared.plan.stop_at < math.inf
-    for name, width in zip(("policy", "earns", "at most", "of the gain", "tries", "obtained by"), _WIDTHS, strict=True):
-        left = name in ("policy", "obtained by")
-        if name != "tries" or priced:
-            table.add_column(name, justify="left" if left else "right", min_width=width or number, no_wrap=width != 1)
+    table.add_column("policy", width=15 if narrow else len(SINGLE), no_wrap=not narrow)
+    for name in ("earns", "at most", "gain" if narrow else "of the gain"):
+        width = max(number, len(name)) if "gain" not in name else 7 if narrow else len(name)
+        table.add_column(name, justify="right", min_width=width, no_wrap=True)
+    if priced:
+        table.add_column("tries", justify="right", no_wrap=True)
+    if not narrow:
+        table.add_column("obtained by")
     for row in rows:
         share = compared.share(row)
         lower, upper = (row.lower, row.upper) if row.exact is None else (row.exact, row.exact)
+        how = row.how if row.exact is None else f"{row.how}: {_number(row.exact)}"
         table.add_row(
             row.name,
             at_least(lower, digits),
             at_most(upper, digits),
             "" if share is None else f"{100 * share:.1f} %",
-            *([] if not priced else [tries_of(row)]),
-            row.how if row.exact is None else f"{row.how}: {_number(row.exact)}",
+            *([tries_of(row)] if priced else []),
+            *([] if narrow else [how]),
         )
     return table
 
@@ -178,10 +242,6 @@ def comparison_rows(compared: Comparison, rows: Sequence[Row], heading: bool = F
 def tries_of(row: Row) -> str:
     """How many tries the policy of a row makes on average, where that is known."""
     return "" if row.evaluation is None else f"{row.evaluation.tries.value:.3g}"
-
-
-# Of the columns; 0 for those of numbers, 1 for one that may wrap.
-_WIDTHS = (len(SINGLE), 0, 0, len("of the gain"), len("tries"), 1)
 
 
 def simulation(plan: CertifiedPlan, runs: Simulation, level: float = 0.95) -> RenderableType:

@@ -13,6 +13,7 @@ from maxatk.base.checks import name_of
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats
 from maxatk.comparison.compare import Comparison
+from maxatk.comparison.contrast import SELDOM, Contrast
 from maxatk.evaluation.units import Units
 from maxatk.planning.plan import Plan
 from maxatk.policies import ABANDON
@@ -22,12 +23,18 @@ from maxatk.show.reach import Reach
 COLOURS = ("#999999", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00", "#F0E442")
 
 BEST, SO_FAR = "best return so far, M", "return so far, G"  # axes of more than one view
+FEW = 12  # best returns, up to which a curve is drawn as points
 BEATEN = "M cannot be beaten"  # in place of an action: nothing matters any more
 
 
 def palette(count: int) -> list[str]:
     """So many colours for lines, the first six different."""
     return [COLOURS[-2 - place % 6] for place in range(count)]
+
+
+def action_colours(count: int) -> list[str]:
+    """A colour for each action, the same in figures and on pages; seven are different."""
+    return [COLOURS[1 + a % 7] for a in range(count)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +61,13 @@ class Curves:
 def curves(plan: Plan, points: int) -> Curves:
     """Six curves at most, those of the first and of the last rollout among them."""
     low, most = range_of_interest(plan)
-    best = np.linspace(low, most + 0.05 * (most - low), points)
+    units = Units.of(plan.mdp, plan.policy)
+    ends = (units.memory.units(x) for x in (low, most))
+    possible = units.memory.floats(Reach(plan.mdp, units.remembered).totals(*ends, most=points))
+    best = possible if len(possible) > 1 else np.linspace(low, most, points)  # where M can be
     shown = sorted({round(i) for i in np.linspace(0, plan.k, min(plan.k + 1, 6))})
     bounds = [np.array([plan.curve(i, m) for m in best.tolist()]).T for i in shown]
+    bounds[0] = _within_interval(plan, best, *bounds[0])
     return Curves(
         best,
         [
@@ -66,6 +77,15 @@ def curves(plan: Plan, points: int) -> Curves:
         y="expected final best" + (", less costs to come" if plan.stop_at < math.inf else ""),
         stop_at=float(plan.stop_at),
     )
+
+
+def _within_interval(plan: Plan, best: Floats, lower: Floats, upper: Floats) -> Floats:
+    """The bounds of the first curve, no wider than the plan's own allow: it rises from there, and it is convex."""
+    least, most = plan.mdp.return_range
+    lower = np.maximum(lower, plan.lower)
+    if plan.best_so_far == -math.inf and most > least:  # then it begins, at the least return, with the plan's value
+        upper = np.minimum(upper, plan.upper + (most - plan.upper) * (best - least) / (most - least))
+    return np.stack((np.minimum(lower, upper), upper))
 
 
 def range_of_interest(plan: Plan) -> tuple[float, float]:
@@ -110,6 +130,38 @@ def classes(comparison: Comparison) -> Classes:
 
 
 @dataclass(frozen=True, eq=False)
+class Panel:
+    """What one try does: the action that it mostly takes in each state, while there is something left to win."""
+
+    title: str
+    rollout: int
+    best: float
+    action: list[int]  # [S] -1 where it does not come
+    visits: list[float]  # [S] per try
+
+
+def panels(contrast: Contrast) -> list[Panel]:
+    """The first try, the last with nothing in hand (or the incumbent), and the last with what there will be by then."""
+    last = [f"the last, {in_hand(one.best)} in hand" for one in contrast.last]
+    titles = ["the first try" if contrast.k > 1 else "the try", *last[::-1]]
+    return [
+        Panel(
+            title + (" (the plan stops)" if one.stops else "" if one.visits.any() else " (nothing left to win)"),
+            one.rollout,
+            one.best,
+            np.where(one.visits.sum(axis=1) >= SELDOM, one.visits.argmax(axis=1), -1).tolist(),
+            one.visits.sum(axis=1).tolist(),
+        )
+        for title, one in zip(titles, (contrast.first, *contrast.last[::-1]), strict=True)
+    ]
+
+
+def in_hand(best: float) -> str:
+    """A best return in words."""
+    return "nothing" if best == -math.inf else f"{best:.6g}"
+
+
+@dataclass(frozen=True, eq=False)
 class ActionMap:
     """What a plan does in one state at one step, by the best return and the return so far."""
 
@@ -151,5 +203,5 @@ def action_map(plan: Plan, i: int, h: int, s: int, points: int) -> ActionMap:
         so_far,
         taken,
         [*("give up" if a == ABANDON else name_of(mdp.action_names, a) for a in offered), BEATEN],
-        [*(COLOURS[1 + a % 7] for a in range(len(offered))), "#eeeeee"],
+        [*(action_colours(mdp.n_actions + 1)[a] for a in offered), "#eeeeee"],
     )

@@ -17,8 +17,29 @@ def read_gymnasium(env: Any, horizon: Any, start: Any, make_arguments: dict[str,
     return table, {
         "horizon": gymnasium_horizon(made, name, horizon),
         "start": gymnasium_start(inner, name, start),
-        "state_names": _cells(inner, len(table)),
+        "state_names": _rides(inner, len(table)) or _cells(inner, len(table)),
+        "action_names": _ACTIONS.get(type(inner).__name__),
     }
+
+
+_ACTIONS = {
+    "FrozenLakeEnv": ("left", "down", "right", "up"),
+    "CliffWalkingEnv": ("up", "right", "down", "left"),
+    "TaxiEnv": ("down", "up", "right", "left", "pick up", "drop off"),
+}
+
+
+def _rides(inner: Any, n_states: int) -> list[str] | None:
+    """The states of Gymnasium's taxi in words."""
+    if type(inner).__name__ != "TaxiEnv":
+        return None
+    stands = ("red", "green", "yellow", "blue")
+    names: list[str] = []
+    for s in range(n_states):
+        row, column, passenger, target = inner.decode(s)
+        rider = f"passenger at {stands[passenger]}" if passenger < 4 else "passenger aboard"
+        names.append(f"taxi in row {row}, column {column}, {rider}, bound for {stands[target]}")
+    return names
 
 
 def _cells(inner: Any, n_states: int) -> list[str] | None:

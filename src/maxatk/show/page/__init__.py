@@ -1,38 +1,49 @@
 """A plan as a web page: one file that needs nothing else, neither other files nor a network (extra ``page``).
 
 Python says everything that the page knows: numbers, charts (``charts.py``) and what the policy does at a great many
-moments (``moments.py``). The script in ``page.js`` only picks one of them and shows it.
+moments (``moments.py``). The scripts beside this file only pick one of them and show it.
 """
 
 import base64
+import copy
+import itertools
 import math
+import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from html import escape
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from maxatk.base import archive, stopping
-from maxatk.base.checks import name_of, shown
+from maxatk.base.checks import is_list, name_of, shown
 from maxatk.base.errors import InputError, MissingExtraError, TooLargeError
 from maxatk.base.stopping import StoppedError
 from maxatk.comparison.compare import Comparison, compare
-from maxatk.comparison.contrast import contrast
+from maxatk.comparison.contrast import Contrast, contrast, worth_winning
+from maxatk.evaluation.simulate import Taken
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan
+from maxatk.policies import ABANDON
 from maxatk.problem.mdp import MDP
-from maxatk.show import report, views
+from maxatk.show import report, verdict, views
 from maxatk.show.bounds import at_least, at_most
 from maxatk.show.grid import CellGrid, find_grid
-from maxatk.show.page.moments import ANY, Count, ask, finite, frame, sample_trials
+from maxatk.show.page import graph
+from maxatk.show.page.boards import boards, listed
+from maxatk.show.page.moments import ANY, Count, ask, finite, frame, passed_over, sample_trials, story
 from maxatk.show.progress import reporter
 from maxatk.show.template import Html, in_script, minus, part, render
 
 POINTS = 61  # of each curve
+SCRIPTS = ("moments.js", "shower.js", "player.js", "page.js")
+
+Names: TypeAlias = Sequence[str] | Callable[[int], str] | None
 
 
 def require() -> None:
@@ -55,14 +66,30 @@ def write(
     path: str | PathLike[str],
     title: str | None = None,
     comparison: Comparison | bool = True,
+    names: Names = None,
     progress: bool | Callable[[str], None] = False,
 ) -> None:
     """Write the page of a plan to ``path``, whole or not at all."""
     require()
     archive.check_target(path)
+    plan = renamed(plan, names)
     with reporter(progress, "writing the page", lambda part: f"writing the page: {part}") as tell:
         text = page(plan, title, comparison, tell or (lambda part: None))
     save(text, path)
+
+
+def renamed(plan: Plan, names: Names) -> Plan:
+    """The plan with other names for its states."""
+    if names is None:
+        return plan
+    count = plan.mdp.n_states
+    given = [names(s) for s in range(count)] if callable(names) else names
+    if not is_list(given) or len(given) != count or not all(isinstance(name, str) for name in given):
+        raise InputError(f"names must be {count} strings, one for each state, or a function that gives them")
+    twin, problem = copy.copy(plan), copy.copy(plan.mdp)
+    object.__setattr__(problem, "state_names", tuple(given))
+    object.__setattr__(twin, "mdp", problem)
+    return twin
 
 
 def save(text: str, path: str | PathLike[str]) -> None:
@@ -82,19 +109,23 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
     drawn = {"curves": charts.curves(views.curves(plan, POINTS))}
     tell("simpler policies")
     compared, refused = _compared(plan, comparison, tell)
-    if compared:
+    if compared and any(compared.share(row) is not None for row in compared.rows):  # else there is nothing to see
         drawn["comparison"] = charts.comparison(views.classes(compared))
     tell("what the plan does")
     grid = _grid(plan.mdp)
+    tries, words = _words(plan)
+    rows = listed(tries) if tries and not grid else []
     actions = [_action(plan.mdp, a, grid) for a in range(plan.mdp.n_actions)]
     actions += ["give up"] if plan.objective.gives_up(plan.mdp) else []
     sizes = {"k": plan.k, "horizon": plan.mdp.horizon, "n_states": plan.mdp.n_states, "n_actions": plan.mdp.n_actions}
-    data: dict[str, Any] = {"problem": {**sizes, "actions": actions}, "charts": drawn}
+    stop_at = float(plan.stop_at) if plan.stop_at < math.inf else None
+    data: dict[str, Any] = {"problem": {**sizes, "actions": actions, "stop_at": stop_at}, "charts": drawn}
     try:
         data |= _moments(plan, grid, drawn)
+        drawing = None if grid else _graph(plan.mdp, data)
         silent = ""
     except (TooLargeError, StoppedError) as error:
-        silent = str(error)
+        silent, drawing = str(error), None
     return render(
         part(__name__, "page.html"),
         plan=plan,
@@ -109,14 +140,22 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
         comparison=compared,
         refused=refused,
         silent=silent,
-        words=_words(plan),
+        verdict=[_marked(sentence) for sentence in _verdict(plan, tries, compared)],
+        words=words,
+        boards=boards(tries, grid, data.get("colours") or charts.colours([0] * len(actions))) if tries else [],
+        listed=rows,
+        colours=data.get("colours", []),
+        actions=actions,
+        state_names=_names(plan.mdp, {row.state for row in rows}),
+        drawn=drawn,
         priced=plan.stop_at < math.inf,
         stopping=report.stopping_words(plan),
         tries_of=report.tries_of,
         grid="grid" in drawn,
+        graph=drawing,
         trials=len(data.get("trials", [])),
         style=Html(part(__name__, "page.css")),
-        script=Html(part(__name__, "page.js")),
+        script=Html("\n".join(part(__name__, name) for name in SCRIPTS)),
         vega=Html(vega()),
         data=in_script(data),
     )
@@ -183,6 +222,11 @@ def _moments(plan: Plan, grid: CellGrid | None, drawn: dict[str, Any]) -> dict[s
     often = np.bincount(taken[taken != ANY], minlength=plan.mdp.n_actions + gives_up)
     colours = charts.colours(often)
     drawn["map"] = charts.action_map(colours)
+
+    @cache
+    def worth(rollout: int, best: float) -> float:
+        return worth_winning(plan, rollout, best)
+
     data: dict[str, Any] = {
         "colours": colours,
         "moments": {
@@ -197,14 +241,36 @@ def _moments(plan: Plan, grid: CellGrid | None, drawn: dict[str, Any]) -> dict[s
             "all": asked.all_places,
             "rounds": count.rounds,
         },
-        "trials": [[frame(plan, count, taken) for taken in trial] for trial in trials],
+        "trials": [
+            [
+                [*frame(plan, count, taken), idle, _stepped(grid, taken, after)]
+                for taken, idle, after in itertools.zip_longest(trial, passed_over(plan.mdp, trial, worth), trial[1:])
+            ]
+            for trial in trials
+        ],
+        "story": story(trials),
         "states": _names(plan.mdp, {*asked.state, *(taken.state for trial in trials for taken in trial)}),
     }
     if grid:
         drawn["grid"] = charts.grid(grid, plan.mdp.start_state.tolist(), colours)
         towards = [*grid.towards.round(6).tolist(), *([[0.0, 0.0]] if gives_up else [])]
-        data["grid"] = {"rows": grid.rows, "columns": grid.columns, "towards": towards}
+        data["grid"] = {
+            "rows": grid.rows,
+            "columns": grid.columns,
+            "towards": towards,
+            "goals": sorted(grid.goals),
+        }
     return data
+
+
+def _graph(mdp: MDP, data: dict[str, Any]) -> Html | None:
+    """States and what leads from one to another, where there is no grid."""
+    if not data["moments"]["all"]:
+        return None
+    first: dict[int, int] = {}
+    for h, s in zip(data["moments"]["step"], data["moments"]["state"], strict=True):
+        first[s] = min(h, first.get(s, h))
+    return graph.graph(mdp, first, data["states"])
 
 
 def _packed(values: Any, kind: str) -> str:
@@ -212,8 +278,33 @@ def _packed(values: Any, kind: str) -> str:
     return base64.b64encode(zlib.compress(values.astype(kind).tobytes(), 9)).decode()
 
 
-def _words(plan: Plan) -> list[str]:
+def _stepped(grid: CellGrid | None, taken: Taken, after: Taken | None) -> int | None:
+    """Where a step led to a goal or a hazard, and not to the state after it: that cell."""
+    if grid is None or taken.action == ABANDON:
+        return None
+    return grid.stepped_into(taken.state, taken.action, None if taken.over or after is None else after.state)
+
+
+def _words(plan: Plan) -> tuple[Contrast | None, list[str]]:
     try:
-        return contrast(plan).sentences(most=6)
+        found = contrast(plan)
+        told = "\n".join(found.sentences(most=6)).replace("\n  ", " ")  # what a try does, and how it differs
+        return found, told.split("\n")
     except (TooLargeError, StoppedError) as error:
-        return [f"Not told: {error}."]
+        return None, [f"Not told: {error}."]
+
+
+def _marked(sentence: str) -> Html:
+    """A sentence whose numbers after a colon, what one or the other is worth, catch the eye."""
+    kind = "plan" if sentence.startswith("Planning") else "mean"
+    text = escape(minus(sentence), quote=False)
+    return Html(
+        re.sub(r"(?<=: )((?:at least |between )?)(−?\d[\d.]*\d|\d)", rf'\1<b class="{kind}">\2</b>', text, count=1)
+    )
+
+
+def _verdict(plan: Plan, tries: Contrast | None, compared: Comparison | None) -> list[str]:
+    try:
+        return verdict.sentences(plan, tries, compared)
+    except StoppedError:
+        return []

@@ -4,6 +4,7 @@ Colours are those of the page (``currentColor``) or told apart with any kind of 
 Data that change with the sliders have names, by which the page's script replaces them.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ import altair as alt
 import numpy as np
 
 from maxatk.show.grid import CellGrid
-from maxatk.show.views import BEST, COLOURS, SO_FAR, Classes, Curves
+from maxatk.show.views import BEST, COLOURS, FEW, SO_FAR, Classes, Curves, action_colours
 
 INK, FAINT = "currentColor", "var(--line)"
 NONE_LEFT = "none: M itself"
@@ -27,9 +28,11 @@ def curves(view: Curves) -> dict[str, Any]:
         for m, lower, upper in np.stack((view.best, curve.lower, curve.upper), axis=1).tolist()
     ]
     colours = [curve.colour for curve in view.curves]
+    few = len(view.best) <= FEW  # best returns: those alone are told, and lines between them guide the eye
+    ticks: dict[str, Any] = {"values": view.best.tolist()} if few else {"tickCount": 14}
     base: Any = alt.Chart(inline(rows)).encode(
         x=alt.X("M:Q", title=view.x, scale=alt.Scale(zero=False, nice=False),
-                axis=alt.Axis(format="~g", labelOverlap="greedy")),
+                axis=alt.Axis(format="~g", labelOverlap="greedy", **ticks)),
         color=alt.Color(
             "tries to come:N", sort=names, scale=alt.Scale(domain=names, range=colours),
             legend=alt.Legend(
@@ -45,7 +48,13 @@ def curves(view: Curves) -> dict[str, Any]:
     lower = alt.Y("at least:Q", title=view.y, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g"))
     band = base.mark_area(opacity=0.35, line=False, aria=False).encode(y=lower, y2="at most:Q")
     line = base.mark_line(strokeWidth=2).encode(y=lower, strokeDash=dashed("tries to come", names))
-    chart = (band + line).properties(
+    points = [base.mark_point(filled=True, size=70, opacity=1).encode(y=lower)] if few else []
+    stop: list[Any] = []
+    if view.stop_at < math.inf:
+        where = {"stop": view.stop_at, "says": f"stop from {view.stop_at:.4g} on"}
+        rule: Any = alt.Chart(inline([where])).encode(x="stop:Q", tooltip=alt.Tooltip("says:N", title="the plan"))
+        stop = [rule.mark_rule(color=INK, strokeDash=[2, 3], strokeWidth=1.5)]
+    chart = alt.layer(band, line, *points, *stop).properties(
         width="container",
         height=300,
         description="What a best return is worth, one curve for each number of tries to come",
@@ -86,7 +95,9 @@ def comparison(view: Classes) -> dict[str, Any]:
 
 
 def colours(often: Any) -> list[str]:
-    """A colour for each action: those that are taken most [A] have colours of their own."""
+    """A colour for each action; where there are more than seven, those that are taken most [A] have their own."""
+    if len(often) < len(COLOURS):
+        return action_colours(len(often))
     by_action = [OTHER] * len(often)
     for colour, a in zip(COLOURS[1:], np.argsort(-often, kind="stable").tolist(), strict=False):
         by_action[a] = colour
@@ -129,10 +140,16 @@ def action_map(colours: Sequence[str]) -> dict[str, Any]:
 
 
 def grid(cells: CellGrid, start: Iterable[int], colours: Sequence[str]) -> dict[str, Any]:
-    """The cells of a grid; data ``arrows`` (what is done where), ``trails`` (where tries went) and ``here``."""
+    """The cells of a grid; data ``arrows`` (what is done where), ``trails`` and ``falls`` of tries, and ``here``."""
     start = set(start)
+
+    def kind(s: int) -> str:
+        if s in cells.closed:
+            return "goal" if s in cells.goals else "hazard" if s in cells.hazards else "wall"
+        return "start" if s in start else "cell"
+
     squares = [
-        {"row": row, "column": column, "kind": "never" if s in cells.closed else "start" if s in start else "cell"}
+        {"row": row, "column": column, "kind": kind(s), "sign": "G" if s in cells.goals else ""}
         for s in range(cells.rows * cells.columns)
         for row, column in [cells.cell(s)]
     ]
@@ -140,7 +157,10 @@ def grid(cells: CellGrid, start: Iterable[int], colours: Sequence[str]) -> dict[
     y = alt.Y("row:O", scale=alt.Scale(domain=list(range(cells.rows)), padding=0), axis=None)
     kinds: Any = alt.Color(
         "kind:N", legend=None,
-        scale=alt.Scale(domain=["cell", "start", "never"], range=["transparent", "var(--start)", "var(--never)"]),
+        scale=alt.Scale(
+            domain=["cell", "start", "wall", "hazard", "goal"],
+            range=["transparent", "var(--start)", "var(--never)", "var(--hazard)", "var(--goal)"],
+        ),
     )  # fmt: skip
     board: Any = alt.Chart(inline(squares)).mark_rect(stroke=FAINT, aria=False).encode(x=x, y=y, color=kinds)
     arrows: Any = (
@@ -159,18 +179,28 @@ def grid(cells: CellGrid, start: Iterable[int], colours: Sequence[str]) -> dict[
         alt.Chart(alt.NamedData("trails"))
         .mark_line(strokeJoin="round", strokeCap="round", aria=False)
         .encode(
-            x=x, y=y, order=alt.Order("n:Q"), detail=alt.Detail("try:N"),
+            x=x, y=y, order=alt.Order("n:Q"), detail=alt.Detail("line:N"),
             color=alt.condition(alt.datum.now, alt.value(COLOURS[6]), alt.value(INK)),
             opacity=alt.condition(alt.datum.now, alt.value(0.9), alt.value(0.18)),
             strokeWidth=alt.condition(alt.datum.now, alt.value(4), alt.value(3)),
         )
     )  # fmt: skip
+    signs: Any = (
+        alt.Chart(inline(squares))
+        .mark_text(color="#fff", fontWeight="bold", aria=False)
+        .encode(x=x, y=y, text="sign:N")
+    )
+    falls: Any = (
+        alt.Chart(alt.NamedData("falls"))
+        .mark_point(shape="cross", filled=True, angle=45, color=COLOURS[6], aria=False)
+        .encode(x=x, y=y, size=alt.Size("size:Q", scale=None), opacity=alt.Opacity("opacity:Q", scale=None))
+    )
     here: Any = (
         alt.Chart(alt.NamedData("here"))
         .mark_point(shape="circle", strokeWidth=3, color=COLOURS[6], opacity=1, aria=False)
         .encode(x=x, y=y, size=alt.Size("size:Q", scale=None))
     )
-    layers: Any = alt.layer(board, trails, arrows, here)
+    layers: Any = alt.layer(board, signs, trails, falls, arrows, here)
     chart = layers.resolve_scale(color="independent", shape="independent")
     chart = chart.properties(
         width=40 * cells.columns,

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -17,6 +17,7 @@ from maxatk.evaluation.units import Units
 from maxatk.planning.lattice import common_step, simplest
 from maxatk.planning.plan import Plan
 from maxatk.policies import ABANDON, CompressedPolicy
+from maxatk.problem.mdp import MDP
 from maxatk.show.reach import Reach
 
 TRIALS = 12
@@ -175,6 +176,33 @@ def frame(plan: Plan, count: Count, taken: Taken) -> list[Any]:
         total = count.known(end) if true_rewards else float(end)
     lost = bool(hopeless(plan, taken.step, taken.state, best, so_far))
     return [taken.state, action, *map(finite, (best, so_far, *remembered)), lost, total, better]
+
+
+def passed_over(mdp: MDP, trial: list[Taken], worth: Callable[[int, float], float]) -> list[bool]:
+    """Which steps of a trial the player passes over: where all that a try can still come to gains next to nothing.
+
+    A try that is such from its first step on is shown whole, if it may improve on what is in hand at all. ``worth``
+    says what return is next to nothing, by rollout and best return.
+    """
+
+    def most(taken: Taken) -> float:
+        return float(taken.so_far) + float(mdp.most[taken.step, taken.state])
+
+    whole = {t.rollout for t in trial if t.step == 0 and float(t.best) < most(t) <= worth(t.rollout, float(t.best))}
+    return [t.rollout not in whole and most(t) <= worth(t.rollout, float(t.best)) for t in trial]
+
+
+def story(trials: list[list[Taken]]) -> int:
+    """The trial that tells most: whose best return is improved on most often, up to three times, the first such.
+
+    Before others come those in which a try is given up.
+    """
+
+    def improved(t: Taken) -> bool:
+        return t.over and t.action != ABANDON and float(t.so_far) + t.reward > float(t.best)
+
+    told = [(any(t.action == ABANDON for t in trial), min(sum(map(improved, trial)), 3)) for trial in trials]
+    return max(range(len(trials)), key=lambda n: told[n], default=0)
 
 
 def finite(x: float) -> float | None:

@@ -1,0 +1,199 @@
+"""Logs of episodes that somebody else played: bounds on the optimum, and a policy with a bound of its own.
+
+Rows are drawn independently of the past whenever they are taken, whoever decides that and by what rule. So bounds hold
+for logs of any behaviour, as long as every step of a rollout was kept and no rollout was left out because of what came
+out. docs/theory/online.md, 6.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from maxatk.base import checks
+from maxatk.base.checks import shown
+from maxatk.base.errors import InputError
+from maxatk.base.types import Ints, Number
+from maxatk.learning.episodes import CheckedEpisodes
+from maxatk.learning.online import certificate
+from maxatk.learning.online.explore import balls, counted
+from maxatk.learning.online.ledger import EpisodeLedger
+from maxatk.learning.online.points import Points
+from maxatk.learning.online.swept import BELOW, MEAN, Swept, SweptPolicy
+from maxatk.learning.optimism import STAKES
+from maxatk.learning.sample_size import probability
+from maxatk.policies import CompressedPolicy
+from maxatk.show.bounds import at_least, at_most, decimals_of
+
+HALF = Fraction(1, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class FromLog:
+    """What a log says: with probability ``1 - delta``, ``lower <= what the policy earns <= optimum <= upper``."""
+
+    lower: float  # the policy earns at least this
+    upper: float  # no policy earns more than this
+    policy: CompressedPolicy  # the policy
+    delta: float  # the probability that a bound fails
+    rollouts: int  # in the log
+    counts: Ints  # [N] how often each row was taken: in order of step (where they differ), state and action
+    certificate: str  # the bounds in words
+
+
+def learn_from(
+    log: Iterable[Sequence[Any]],
+    k: int,
+    delta: Number = 0.05,
+    *,
+    n_states: int,
+    n_actions: int,
+    horizon: int,
+    reward_range: tuple[Number, Number] = (0, 1),
+    return_range: tuple[Number, Number] | None = None,
+    best_so_far: Number = -math.inf,
+    homogeneous: bool = True,
+    start: Any = None,
+    may_end: bool = True,
+    support: int | None = None,
+    kept: str = "all",
+) -> FromLog:
+    """Bounds on the best of ``k`` rollouts from a log of rollouts, and a policy that is sure to earn the lower one.
+
+    The log may come from any behaviour, adaptive or unknown. What it must not be is a selection: every step of a
+    rollout must be there, and no rollout may be missing because of how it went. That cannot be seen in a log, so it is
+    asked for by name. With a ``support`` all rollouts count for both bounds. Without one every other rollout is for
+    finding the policy, and the rest for what it earns.
+
+    Args:
+        log: rollouts, each a list of steps ``(state, action, reward, next_state)``; a next state of None ends it.
+        k: the number of rollouts to plan for; those of the log need not come in such groups.
+        delta: the probability with which a bound may fail.
+        n_states: the number of states.
+        n_actions: the number of actions.
+        horizon: the number of steps of a rollout.
+        reward_range: bounds on a single reward.
+        return_range: bounds on the return of a rollout, if they are narrower than what rewards add up to.
+        best_so_far: a return in hand.
+        homogeneous: whether all steps behave alike.
+        start: the state that rollouts start in, or a distribution over states; estimated if it is not known.
+        may_end: whether rollouts may end before the horizon.
+        support: a bound on the number of different outcomes of a row, if one is known.
+        kept: what was kept of the rollouts that were played: ``"all"``, or else the log is refused.
+
+    >>> import numpy as np
+    >>> import maxatk as mk
+    >>> rng = np.random.default_rng(0)
+    >>> def rollout():                             # safe pays 1/2, risky 1 with probability 1/4
+    ...     action = int(rng.integers(2))
+    ...     return [(0, action, 0.5 if action == 0 else float(rng.random() < 0.25), None)]
+    >>> out = mk.learn_from([rollout() for _ in range(4000)], 2, n_states=1, n_actions=2, horizon=1, support=2)
+    >>> out.lower < 0.625 < out.upper, round(out.upper - out.lower, 2)
+    (True, 0.06)
+    """
+    if kept != "all":
+        raise InputError(
+            f"a log that kept {shown(kept)} cannot be learned from: what was left out because of how it went is what "
+            "the bounds are about, and nothing in the log makes up for it; only kept='all' will do"
+        )
+    source = SimpleNamespace(
+        n_states=n_states,
+        n_actions=n_actions,
+        horizon=horizon,
+        homogeneous=homogeneous,
+        reward_range=reward_range,
+        return_range=return_range,
+        start=start,
+        may_end=may_end,
+        support=support,
+    )
+    risk = float(probability(delta, "delta"))
+    setting, k = CheckedEpisodes(source, best_so_far), checks.rollouts(k)
+    whole, *halves = (_ledger(setting, k, risk) for _ in range(3))
+    rollouts = 0
+    if not isinstance(log, Iterable):
+        raise InputError(f"log must be a list of rollouts, not {shown(log)}")
+    for rollouts, rollout in enumerate(log, start=1):
+        _enter(rollout, rollouts - 1, (whole, halves[rollouts % 2]))
+    if not rollouts:
+        raise InputError("the log is empty")
+    certificate.from_above(whole)
+    points = whole.points()
+    if setting.support is not None and not points.rounds:
+        swept = Swept(points, k, counted(whole, points, balls(whole, _above(whole))), BELOW)
+        lower = swept.value
+    else:
+        swept, lower = _by_halves(halves, points, counted(whole, points, np.ones(1)).jump)
+    lower = max(lower - certificate.rounding(whole, swept), setting.least)
+    decimals = decimals_of(lower, whole.upper)
+    words = (
+        f"With probability at least {1 - risk:g} over the log, if nothing was left out of it because of how it went, "
+        f"the policy earns at least {at_least(lower, decimals)} and no policy earns more than "
+        f"{at_most(whole.upper, decimals)}. ({whole.steps} steps in {rollouts} rollouts.)"
+    )
+    return FromLog(lower, whole.upper, SweptPolicy(swept), risk, rollouts, whole.data.counts, words)
+
+
+def _ledger(setting: CheckedEpisodes, k: int, delta: float) -> EpisodeLedger:
+    return EpisodeLedger(setting, k, np.random.default_rng(0), delta=delta)
+
+
+def _above(ledger: EpisodeLedger) -> Any:
+    return ledger.risk.share("the optimum from above", HALF)
+
+
+def _by_halves(halves: list[EpisodeLedger], points: Points, jumps: Ints) -> tuple[Swept, float]:
+    """The policy that is best by one half of the log, and what it earns at least by the other.
+
+    Given the policy, what it is worth from each cell on is a fixed function, and bets on it need no support.
+    """
+    first, second = halves
+    claims = points.functions(first.k) * len(STAKES)
+    log = second.risk.share("policies from below", HALF).share(points.name, points.share).log(claims)
+    planned = Swept(points, first.k, counted(first, points, np.ones(points.setting.n_rows + 1)), MEAN, jumps)
+    below = Swept(points, first.k, counted(second, points, np.full(points.setting.n_rows + 1, log)), BELOW, jumps)
+    return planned, below.value_of(planned)
+
+
+def _enter(rollout: Any, number: int, ledgers: Sequence[EpisodeLedger]) -> None:
+    """Count one rollout of the log, once it was checked."""
+    setting = ledgers[0].setting
+    if not checks.is_list(rollout) or not 1 <= len(rollout) <= setting.horizon:
+        raise InputError(f"rollout {number} of the log must be a list of 1 to {setting.horizon} steps")
+    total, expected = Fraction(0), None
+    steps: list[tuple[int, int, float]] = []
+    for h, step in enumerate(rollout):
+        name = f"rollout {number}, step {h} of the log"
+        if not checks.is_list(step) or len(step) != 4:
+            raise InputError(f"{name} must be (state, action, reward, next_state), not {shown(step)}")
+        state = checks.integer(step[0], f"{name}: the state", most=setting.n_states - 1)
+        action = checks.integer(step[1], f"{name}: the action", most=setting.n_actions - 1)
+        reward = checks.exact_number(step[2], f"{name}: the reward")
+        if expected is not None and state != expected:
+            raise InputError(f"{name} starts in state {state}, but the one before led to {expected}: was one left out?")
+        if not setting.least_reward <= reward <= setting.most_reward:
+            low, high = setting.least_reward, setting.most_reward
+            raise InputError(f"{name}: reward {float(reward):g} is outside the reward_range ({low:g}, {high:g})")
+        total += reward
+        over = step[3] is None
+        expected = setting.next_state(setting.n_states if over else step[3], name)
+        steps.append((setting.row_at(h, state, action), expected, float(reward) + 0.0))
+        if over and h + 1 < len(rollout):
+            raise InputError(f"{name} ends the rollout, but others follow")
+    if expected != setting.n_states and len(rollout) < setting.horizon:
+        raise InputError(
+            f"rollout {number} of the log stops after {len(rollout)} of {setting.horizon} steps without an end: where "
+            "the rest was left out, nothing can be said"
+        )
+    setting.check_return(total, f"rollout {number} of the log")
+    setting.check_start(int(rollout[0][0]), f"rollout {number} of the log")
+    for ledger in ledgers:
+        ledger.starts[int(rollout[0][0])] += 1
+        ledger.steps += len(steps)
+        for row, after, reward in steps:
+            ledger.rewards.add(reward)
+            ledger.count(row, after, reward)

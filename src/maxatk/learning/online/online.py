@@ -1,0 +1,227 @@
+"""Learning from episodes alone: play, plan on what was seen, and stop when it is proved that that is good enough.
+
+An optimistic plan explores: in every cell the row is taken whose bound from above is the greatest. Its value bounds the
+optimum; what trials return bounds what is played. To have one policy that is proved, and not only the mixture of all
+that were played, the plan that seems best is fixed now and then and tested, in trials that count as samples like any
+others. docs/theory/online.md has the theorem.
+"""
+
+import math
+from dataclasses import dataclass
+from os import PathLike
+from types import SimpleNamespace
+from typing import Any, get_args
+
+import numpy as np
+
+from maxatk.base import archive, checks
+from maxatk.base.checks import shown
+from maxatk.base.errors import InputError
+from maxatk.base.types import Number
+from maxatk.learning.episodes import CheckedEpisodes
+from maxatk.learning.learn import Learned
+from maxatk.learning.online import certificate
+from maxatk.learning.online.ledger import EpisodeLedger
+from maxatk.learning.online.run import Explore, OnlineRun, OnlineTrial
+from maxatk.learning.sample_size import probability
+from maxatk.planning import CertifiedPlan
+from maxatk.show.bounds import at_least, at_most, decimals_of
+
+EARLY = 2.0  # times epsilon: how near the bound must be to what is planned before that is tested
+LEAST_TRIALS = 32  # before that
+LAST_SHARE = 0.4  # of a budget: what is left for testing, at least
+CHECKS = 0.1  # of the trials, after which bounds are looked at anew
+
+
+@dataclass(frozen=True)
+class Online:
+    """Learn from episodes, whose states cannot be set.
+
+    Args:
+        explore: ``"optimism"``, whose regret is bounded by a theorem; ``"posterior"``, which plans for a problem drawn
+            from what is likely; or ``"tuned"``, optimism with a radius that works well and of which nothing is proved.
+            Bounds and certificates are equally sure with all three.
+
+    >>> import maxatk as mk
+    >>> episodes = mk.TabularEpisodes(mk.instances.figure1(gamma=0.25))
+    >>> out = mk.learn(episodes, k=2, epsilon=0.2, delta=0.1, learner=mk.Online(), rng=0)
+    >>> out.epsilon <= 0.2, out.plan.policy.action(rollout=1, step=0, state=0, best=0.5, so_far=0)
+    (True, 1)
+    """
+
+    explore: Explore = "optimism"
+
+    def __post_init__(self) -> None:
+        if self.explore not in get_args(Explore):
+            raise InputError(f"explore must be one of {', '.join(get_args(Explore))}, not {shown(self.explore)}")
+
+    def settings(self) -> dict[str, Any]:
+        """What a checkpoint of this learner belongs to."""
+        return {"name": "online", "explore": self.explore}
+
+    def begin(
+        self,
+        k: int,
+        n_states: int,
+        n_actions: int,
+        horizon: int,
+        *,
+        reward_range: tuple[Number, Number] = (0, 1),
+        return_range: tuple[Number, Number] | None = None,
+        best_so_far: Number = -math.inf,
+        homogeneous: bool = True,
+        start: Any = None,
+        may_end: bool = True,
+        support: int | None = None,
+        delta: Number = 0.05,
+        rng: int | np.random.Generator = 0,
+        checkpoint: str | PathLike[str] | None = None,
+    ) -> OnlineRun:
+        """Begin a run whose episodes you play: ask it for trials, and tell them what happens.
+
+        Args:
+            k: the number of rollouts of a trial.
+            n_states: the number of states.
+            n_actions: the number of actions.
+            horizon: the number of steps of a rollout.
+            reward_range: bounds on a single reward.
+            return_range: bounds on the return of a rollout, if they are narrower than what rewards add up to.
+            best_so_far: a return in hand.
+            homogeneous: whether all steps behave alike.
+            start: the state that rollouts start in, or a distribution over states; estimated if it is not known.
+            may_end: whether rollouts may end before the horizon.
+            support: a bound on the number of different outcomes of a row, if one is known.
+            delta: the probability with which bounds may fail.
+            rng: a seed, or a generator.
+            checkpoint: a file that the run is saved to as it goes on; if it exists, its run is continued.
+        """
+        source = SimpleNamespace(
+            n_states=n_states,
+            n_actions=n_actions,
+            horizon=horizon,
+            homogeneous=homogeneous,
+            reward_range=reward_range,
+            return_range=return_range,
+            start=start,
+            may_end=may_end,
+            support=support,
+        )
+        risk = float(probability(delta, "delta"))
+        if not isinstance(rng, np.random.Generator):
+            rng = np.random.default_rng(checks.integer(rng, "rng"))
+        if checkpoint is not None:
+            if not isinstance(checkpoint, str | PathLike):
+                raise InputError(f"checkpoint must be a path, not {shown(checkpoint)}")
+            archive.check_target(checkpoint)
+        setting = CheckedEpisodes(source, best_so_far)
+        settings = {"delta": risk, "learner": self.settings()}
+        arguments: dict[str, Any] = {"delta": risk, "checkpoint": checkpoint, "settings": settings}
+        return OnlineRun(EpisodeLedger(setting, checks.rollouts(k), rng, **arguments), self.explore)
+
+    # The closed loop of :func:`maxatk.learn`.
+
+    def ledger(self, source: Any, k: int, rng: np.random.Generator, **arguments: Any) -> EpisodeLedger:
+        """The ledger of ``source``'s episodes, for ``k`` rollouts, from ``rng``; ``arguments`` are the ledger's."""
+        for name in ("reset", "step"):
+            if not callable(getattr(source, name, None)):
+                raise InputError(f"the episodes have no function {name}: see maxatk.Episodes for what is needed")
+        setting = CheckedEpisodes(source, getattr(source, "best_so_far", -math.inf))
+        ledger = EpisodeLedger(setting, k, rng, **arguments)
+        ledger.source = source
+        return ledger
+
+    def learn(self, ledger: EpisodeLedger, k: int, epsilon: float, delta: float) -> Learned:
+        """Learn by ``ledger``, for ``k``, ``epsilon`` and ``delta`` that :func:`maxatk.learn` has checked."""
+        longest = k * ledger.setting.horizon
+        if ledger.budget is not None and ledger.budget < 2 * longest:
+            raise InputError(f"budget {ledger.budget} is less than two trials of up to {longest} steps")
+        search = _Search(ledger, OnlineRun(ledger, self.explore), epsilon)
+        while True:
+            ledger.about_to_draw(0)  # from here to the end of the trial nothing is saved
+            if ledger.trials >= ledger.next_check and search.proved():
+                break
+            if ledger.left is not None and ledger.left < longest:
+                search.proved(last=True)
+                break
+            play(ledger, search.next_trial())
+        learned = search.learned(delta)
+        ledger.settle()
+        return learned
+
+
+class _Search:
+    """Decides what the next trials are for: to explore, or to test the plan that seems best."""
+
+    def __init__(self, ledger: EpisodeLedger, run: OnlineRun, epsilon: float) -> None:
+        self._ledger, self._run, self._epsilon = ledger, run, epsilon
+
+    def next_trial(self) -> OnlineTrial:
+        """The next trial."""
+        return self._run.test() if self._ledger.testing else self._run.trial()
+
+    def proved(self, last: bool = False) -> bool:
+        """Look at the bounds: whether they are near enough. If not, decide what to do until the next look."""
+        ledger, run, epsilon = self._ledger, self._run, self._epsilon
+        _, upper = run.bounds
+        lower = certificate.tested(ledger)
+        ledger.report(lower, upper)
+        if upper - lower <= epsilon or last:
+            return True
+        ledger.next_check = ledger.trials + max(1, math.ceil(CHECKS * ledger.trials))
+        plan = run.plan
+        if ledger.tests:
+            returns = certificate.test_returns(ledger)
+            n = len(returns)
+            hope = float(returns.mean()) + 2 * math.sqrt(float(returns.var()) / n) if n > 1 else run.tested_plan.upper
+            if plan.lower > hope + epsilon / 4:  # something better was learned since
+                run.begin_test()
+                hope, lower = plan.upper, ledger.setting.least
+            # What is wider is worked on: tests narrow both sides, if they go where the bound rests.
+            ledger.testing = hope - lower >= (upper - hope) / 2
+        elif upper - plan.upper <= EARLY * epsilon and ledger.trials >= LEAST_TRIALS:
+            run.begin_test()
+            ledger.testing = True
+        if ledger.left is not None and ledger.budget is not None and ledger.left <= LAST_SHARE * ledger.budget:
+            if not ledger.tests:
+                run.begin_test()
+            ledger.testing = True
+        return False
+
+    def learned(self, delta: float) -> Learned:
+        """The plan that was tested, with what is proved of it."""
+        ledger, run = self._ledger, self._run
+        plan: CertifiedPlan = run.tested_plan if ledger.tests else run.plan
+        played, upper = run.bounds
+        lower = certificate.tested(ledger)
+        gap, decimals = max(upper - lower, 0.0), decimals_of(lower, upper)
+        tests = len(certificate.test_returns(ledger)) if ledger.tests else 0
+        words = (
+            f"With probability at least {1 - delta:g} over the episodes, the policy earns at least "
+            f"{at_least(lower, decimals)} and no policy earns more than {at_most(upper, decimals)}: it loses at most "
+            f"{at_most(gap, decimals)}. ({ledger.steps} steps in {ledger.trials} trials, {tests} of them "
+            "of the policy.)"
+        )
+        stats = {
+            "lower": lower,
+            "upper": upper,
+            "played": played,
+            "regret": run.regret,
+            "trials": ledger.trials,
+            "tests": tests,
+            "plans": ledger.plans,
+            "seconds": ledger.seconds,
+        }
+        return Learned(plan, gap, delta, ledger.steps, ledger.data.counts.copy(), words, stats)
+
+
+def play(ledger: EpisodeLedger, trial: OnlineTrial) -> None:
+    """Play a trial in the ledger's source."""
+    setting, source = ledger.setting, ledger.source
+    while not trial.finished:
+        i, state = trial.rollout, source.reset(ledger.rng)
+        while trial.rollout == i:
+            outcome: Any = source.step(trial.act(state))
+            if not checks.is_list(outcome) or len(outcome) != 3:
+                raise InputError(f"step must return (next state, reward, done), not {shown(outcome)}")
+            state, reward, done = outcome
+            trial.observe(reward, done, setting.n_states if done else state)

@@ -1,0 +1,341 @@
+"""A run of learning from episodes: ask for a trial, tell it what happens, and see what is certain by now."""
+
+import math
+from fractions import Fraction
+from os import PathLike
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from maxatk.base import checks
+from maxatk.base.errors import InputError
+from maxatk.learning.online import certificate
+from maxatk.learning.online.explore import posterior, tuned
+from maxatk.learning.online.ledger import EXPLORED, EpisodeLedger
+from maxatk.learning.online.points import points_for
+from maxatk.learning.online.swept import ABOVE, MEAN, Swept, SweptPolicy, shares
+from maxatk.planning import Certified, CertifiedPlan, Status
+from maxatk.policies import CompressedPolicy, Trial
+from maxatk.problem.objective import Objective
+
+Explore: TypeAlias = Literal["optimism", "posterior", "tuned"]
+GROWTH = 0.05  # of the trials, after which an unproved plan is made anew
+
+
+class OnlineRun:
+    """A learner that plays trials, one after the other.
+
+    Args:
+        ledger: what was told so far.
+        explore: how to explore.
+
+    >>> import maxatk as mk
+    >>> online = mk.Online(explore="posterior").begin(k=2, n_states=1, n_actions=2, horizon=1)
+    >>> for _ in range(100):
+    ...     trial = online.trial()
+    ...     while not trial.finished:
+    ...         action = trial.act(state=0)
+    ...         trial.observe(reward=0.5 if action == 0 else float(online.rng.random() < 0.25), done=True)
+    >>> lower, upper = online.bounds
+    >>> lower < 0.625 < upper                                   # the optimum
+    True
+    """
+
+    def __init__(self, ledger: EpisodeLedger, explore: Explore) -> None:
+        self.ledger = ledger  # what was told so far
+        self._asked: Explore = explore
+        self._swept: Swept | None = None
+        self._trial: OnlineTrial | None = None
+        self._bounded_at = -1
+        self._test: CertifiedPlan | None = None
+        if ledger.belief is not None:  # a run that is continued
+            points = points_for(ledger.setting, ledger.rewards, ledger.rounds)
+            if math.isclose(points.kappa, ledger.kappa, rel_tol=1e-12):
+                self._swept = Swept(points, ledger.k, ledger.belief, self._way)
+
+    @property
+    def rng(self) -> Any:
+        """What the run draws from."""
+        return self.ledger.rng
+
+    @property
+    def _explore(self) -> Explore:
+        """How to explore: as was asked, until a policy is tested; then so that the bound from above falls."""
+        if self.ledger.tests:
+            return "optimism"
+        return self._asked
+
+    @property
+    def _way(self) -> int:
+        return MEAN if self._explore == "posterior" else ABOVE
+
+    # Playing.
+
+    def trial(self) -> "OnlineTrial":
+        """A new trial; where the last one is not over, it is given up, and counts as what it had in hand."""
+        self._give_up()
+        if self._swept is None or self._is_old():
+            self._swept = self._plan_anew()
+        self._trial = OnlineTrial(self, self.policy, EXPLORED)
+        return self._trial
+
+    def test(self) -> "OnlineTrial":
+        """A trial of the policy that is tested."""
+        self._give_up()
+        self._trial = OnlineTrial(self, self.tested_plan.policy, self.ledger.tests)
+        return self._trial
+
+    def _give_up(self) -> None:
+        if self._trial is not None:
+            self._trial.give_up()
+        self._trial = None
+
+    def _is_old(self) -> bool:
+        """Whether the plan is due: a row's visits have doubled, or, where nothing is proved, trials have grown."""
+        ledger = self.ledger
+        age = ledger.trials - ledger.planned_at
+        doubled = bool((ledger.data.counts >= 2 * ledger.seen.clip(1)).any()) or self._off_lattice
+        if self._explore == "optimism":
+            return doubled or bool(((ledger.seen == 0) & (ledger.data.counts > 0)).any())
+        if self._explore == "posterior":
+            return doubled or age > ledger.lasted
+        return age >= max(GROWTH * ledger.planned_at, 1) or self._off_lattice
+
+    @property
+    def _off_lattice(self) -> bool:
+        """Whether a reward was seen that the plan's lattice does not hold."""
+        ledger = self.ledger
+        return points_for(ledger.setting, ledger.rewards, ledger.rounds).kappa != ledger.kappa
+
+    def _plan_anew(self) -> Swept:
+        ledger = self.ledger
+        if self._explore == "optimism":
+            swept = certificate.from_above(ledger)
+        else:
+            points = ledger.points()
+            belief = (tuned if self._explore == "tuned" else posterior)(ledger, points)
+            swept = Swept(points, ledger.k, belief, self._way)
+        ledger.belief, ledger.kappa, ledger.seen = swept.belief, swept.points.kappa, ledger.data.counts.copy()
+        ledger.lasted = ledger.trials - ledger.planned_at
+        ledger.planned_at, ledger.plans = ledger.trials, ledger.plans + 1
+        return swept
+
+    # What is known.
+
+    @property
+    def swept(self) -> Swept:
+        """What is played now, to learn."""
+        if self._swept is None:
+            self._swept = self._plan_anew()
+        return self._swept
+
+    @property
+    def policy(self) -> CompressedPolicy:
+        """The same as a policy."""
+        return SweptPolicy(self.swept)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """A lower bound on what the policies played earn on average, those of a window of trials that goes up to now,
+        and an upper bound on the optimum. With probability ``1 - delta`` all of them hold, whenever they are asked for.
+        """
+        ledger = self.ledger
+        if self._bounded_at != ledger.steps:
+            certificate.from_above(ledger)
+            self._bounded_at = ledger.steps
+        return certificate.played(ledger)[0], ledger.upper
+
+    @property
+    def regret(self) -> float:
+        """What all trials so far have lost to the optimum together, at most, in expectation: as sure as bounds are."""
+        _ = self.bounds
+        return certificate.regret(self.ledger)
+
+    @property
+    def plan(self) -> CertifiedPlan:
+        """A plan for the problem as it was counted; rows that were never seen end with the least reward."""
+        ledger = self.ledger
+        _, state, prob = shares(ledger.setting, ledger.data.counts, ledger.starts)
+        if not len(state):
+            raise InputError("there is no plan before the first step")
+        return self._planned(ledger.data.mdp(state, prob))
+
+    @property
+    def tested_plan(self) -> CertifiedPlan:
+        """The plan whose policy is tested."""
+        ledger = self.ledger
+        if not ledger.tests:
+            raise InputError("no policy is tested yet: begin_test() fixes the one that seems best")
+        if self._test is None:
+            _, state, prob = shares(ledger.setting, ledger.tested.counts, ledger.tested_starts)
+            self._test = self._planned(ledger.tested.mdp(state, prob))
+        return self._test
+
+    @property
+    def tested(self) -> float:
+        """A lower bound on what the policy of :attr:`tested_plan` earns, as sure as bounds are: from its trials alone.
+
+        >>> import maxatk as mk
+        >>> online = mk.Online().begin(k=2, n_states=1, n_actions=2, horizon=1, rng=0)
+        >>> def play(trial):
+        ...     while not trial.finished:
+        ...         action = trial.act(state=0)
+        ...         trial.observe(reward=0.5 if action == 0 else float(online.rng.random() < 0.25), done=True)
+        >>> for _ in range(300):
+        ...     play(online.trial())
+        >>> online.begin_test()                                     # this policy, and no other
+        >>> for _ in range(300):
+        ...     play(online.test())
+        >>> 0.5 < online.tested < 0.625
+        True
+        """
+        return certificate.tested(self.ledger)
+
+    def _planned(self, mdp: Any) -> CertifiedPlan:
+        setting = self.ledger.setting
+        solver = Certified(tol=1e-3 * (setting.most - setting.least))
+        plan = solver.solve(mdp, Objective(self.ledger.k, setting.best_so_far))
+        if plan.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return plan
+
+    def begin_test(self) -> None:
+        """Fix the policy that seems best now, to be tested from now on."""
+        ledger = self.ledger
+        if not ledger.steps:
+            raise InputError("there is no plan before the first step")
+        ledger.tests += 1
+        ledger.tested, ledger.tested_starts = ledger.data.copy(), ledger.starts.copy()
+        self._test = None
+        if self._asked != "optimism" and ledger.tests == 1:
+            self._swept = ledger.belief = None
+
+    def save(self, path: str | PathLike[str] | None = None) -> None:
+        """Write the run to ``path``, or to its checkpoint, for :meth:`maxatk.Online.begin` to continue it.
+
+        A trial that is not over counts as what it has in hand by then, if it is not finished before the end of the
+        program: it would have come to no less.
+        """
+        if path is not None:
+            self.ledger.keep_in(path)
+        self.ledger.save(open_trial=True)
+
+
+class OnlineTrial(Trial):
+    """A trial of a run: the run hears of all that is observed.
+
+    Rewards must lie in the range that was given, returns in theirs: otherwise no bound would hold, and the reward or
+    return is refused by its name.
+
+    Args:
+        run: whose trial it is.
+        policy: what is played.
+        purpose: what the trial is for: to explore, or which test.
+    """
+
+    def __init__(self, run: OnlineRun, policy: CompressedPolicy, purpose: int) -> None:
+        super().__init__(policy)
+        self._ledger, self._policy, self._swept = run.ledger, policy, run.swept
+        self._setting, self._purpose, self._points = run.ledger.setting, purpose, run.swept.points
+        self._m, self._g = self._points.first, 0  # M and G in lattice steps, as they are remembered
+        self._row, self._pending = -1, False  # the last row, and whether its next state is not known yet
+        self._paid, self._given_up = 0.0, False
+        self._ledger.in_hand, self._ledger.in_hand_of = float(self._setting.least), purpose
+
+    def give_up(self) -> None:
+        """Count the trial as what it has in hand, if it is not over. It would have come to no less."""
+        if not self.finished and not self._given_up:
+            self._given_up = True
+            self._ledger.finish(float(max(self.best, self._setting.least)), self._purpose)
+
+    def _check_open(self, name: str) -> None:
+        if self._given_up:
+            raise InputError(f"{name}: this trial was given up when another was begun")
+
+    def act(self, state: Any) -> int:
+        """The action to take in ``state``, which is also the next state of the last action."""
+        self._check_open("act")
+        s = checks.integer(state, "state", most=self._setting.n_states - 1)
+        if self.step == 0:
+            self._setting.check_start(s, f"rollout {self.rollout} of trial {self._ledger.trials}")
+        action = super().act(s)
+        if self._pending:
+            self._count(s)
+        elif self.step == 0:
+            self._ledger.starts[s] += 1
+        self._row = self._setting.row_at(self.step, s, action)
+        return action
+
+    def observe(self, reward: Any, done: bool = False, next_state: int | None = None) -> None:
+        """Take in what the last action brought.
+
+        Args:
+            reward: the reward.
+            done: whether the rollout has ended by itself.
+            next_state: the state that the action led to. It need be given only at the last step of a rollout, where
+                nobody acts in it; ``n_states`` for an end. Where it is not, that step is not counted as a sample.
+        """
+        self._check_open("observe")
+        setting, name = self._setting, f"{self._setting.name(self._row)} in trial {self._ledger.trials}"
+        if self._taken is None or not isinstance(done, bool | np.bool_):
+            super().observe(reward, done)  # which says what is wrong
+        amount = float(checks.exact_number(reward, "reward"))
+        if not setting.least_reward <= amount <= setting.most_reward:
+            low, high = setting.least_reward, setting.most_reward
+            raise InputError(f"{name}: reward {amount:g} is outside the reward_range ({low:g}, {high:g})")
+        given = None if next_state is None else setting.next_state(next_state, name)
+        last, total = self.step + 1 == self._horizon, self.so_far + checks.exact_number(reward, "reward")
+        if last or done:
+            setting.check_return(total, f"rollout {self.rollout} of trial {self._ledger.trials}")
+            if done and not last and not setting.may_end:
+                raise InputError(f"{name}: the rollout ended, but may_end is false")
+        self._ledger.about_to_draw(1)
+        self._ledger.steps += 1
+        self._enter(amount, total)
+        super().observe(reward, done)
+        if not last and not done:
+            if given is not None:
+                self._count(given)
+        elif done and not last:
+            self._count(setting.n_states)
+        elif setting.n_layers == setting.horizon:  # what comes after the last step does not matter to its rows
+            self._count(setting.n_states if setting.may_end or given is None else given)
+        elif given is not None:
+            self._count(given)
+        self._pending = self._pending and not (last or done)
+        if last or done:
+            self._m, self._g = max(self._m, min(self._g, self._points.top)), 0
+            self._ledger.in_hand = float(max(self.best, setting.least))
+            if self.finished:
+                self._ledger.finish(float(max(self.best, setting.least)), self._purpose)
+
+    def _enter(self, reward: float, total: Fraction) -> None:
+        """Remember a reward, rounded where rewards are."""
+        ledger, points = self._ledger, self._points
+        jump = points.jump(reward, ledger.rng) if points.rounds else points.index(total) - self._g
+        self._g += jump
+        self._paid = points.kappa * jump if points.rounds else reward + 0.0
+        if not points.rounds:
+            ledger.rewards.add(self._paid)
+        self._pending = True
+
+    def _count(self, next_state: int) -> None:
+        self._ledger.count(self._row, next_state, self._paid)
+        self._pending = False
+
+    def _choose(self, state: int) -> int:
+        setting, h = self._setting, self.step
+        ahead = self._horizon - h
+        most = max(ahead * setting.most_reward, setting.most_reward if setting.may_end else -math.inf)
+        if self.best >= setting.most or (self.best > -math.inf and self.so_far + most <= self.best):
+            # Nothing can be improved in this rollout: what is done costs nothing, and the least known is tried.
+            node = int(setting.step_layer[h]) * setting.n_states + state
+            first, end = int(setting.pair_start[node]), int(setting.pair_start[node + 1])
+            return int(setting.action[first + int(self._ledger.data.counts[first:end].argmin())])
+        if self._purpose == EXPLORED:
+            row = self._swept.row(self.rollout, h, state, self._m, self._g)
+            return int(setting.action[setting.row_at(h, state, -1) if row < 0 else row])
+        return self._policy.action(rollout=self.rollout, step=h, state=state, best=self.best, so_far=self.so_far)
+
+    def _remember(self, state: Any, action: int, reward: Any, over: bool) -> None:
+        """Nothing beyond M and G."""

@@ -1,0 +1,56 @@
+"""The gallery says of each problem where the gain is, and that is so."""
+
+import re
+
+import pytest
+
+pytest.importorskip("gymnasium")
+pytest.importorskip("altair", reason="pages need the extra page")
+
+import gallery
+import maxatk as mk
+from maxatk import attempts as at
+from maxatk.comparison.compare import SINGLE
+from maxatk.comparison.priced import ONE_UNTIL
+from maxatk.show.verdict import NEARLY_ALL
+
+
+@pytest.mark.parametrize("entry", gallery.ENTRIES[1:], ids=lambda entry: entry.name)  # the README has the first
+def test_where_the_gain_is(entry):
+    plan = mk.solve(entry.mdp(), k=entry.k, abandon=entry.abandon)
+    compared = mk.compare(plan.mdp, k=entry.k, plan=plan)
+    alone = ONE_UNTIL if entry.abandon else SINGLE
+    share = compared.share(compared[alone])
+    if entry.kind == gallery.NOTHING:
+        assert share is None
+        assert plan.upper - compared.rows[0].lower < 1e-6
+    elif entry.kind == gallery.TUNING:
+        assert share >= NEARLY_ALL
+    else:
+        assert entry.kind == gallery.PAYS
+        assert share < NEARLY_ALL
+        if not entry.abandon:  # where the class is not bounded
+            assert compared[alone].upper < plan.lower  # no policy that does not adapt has it all
+
+
+def test_a_page_and_a_picture_of_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(gallery, "ENTRIES", [entry for entry in gallery.ENTRIES if entry.name == "drafts"])
+    some, _ = at.recorded().split(0.3, rng=0)
+    monkeypatch.setattr(at, "recorded", lambda: some)
+    said = []
+    gallery.draw(tmp_path, said.append)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "drafts.html",
+        "drafts.svg",
+        "restarts.html",
+        "restarts.svg",
+    ]
+    assert "Drafts and revisions of a model" in (tmp_path / "drafts.html").read_text()
+    assert len(said) == 1
+
+
+def test_cards_link_to_their_pages():
+    text = gallery.markdown()
+    names = [entry.name for entry in (*gallery.ENTRIES, gallery.LOG)]
+    assert re.findall(r'href="pictures/gallery/(.*?)\.html"', text) == names
+    assert "maxatk solve FrozenLake-v1 --horizon 30 -k 3 --page frozen_lake.html" in text
