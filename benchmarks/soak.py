@@ -136,7 +136,8 @@ def smaller(problem: Problem) -> Iterator[Problem]:
 def _with(problem: Problem, n: int, s: int, actions: Any) -> Problem:
     steps = list(problem.steps)
     steps[n] = {**steps[n], s: actions}
-    return replace(problem, steps=steps)
+    there = {(t, a) for table in steps for t, offered in table.items() for a in offered}
+    return replace(problem, steps=steps, costs={pair: cost for pair, cost in problem.costs.items() if pair in there})
 
 
 def work(pipe: Connection, first: int, only: Sequence[str] | None) -> None:

@@ -68,7 +68,8 @@ class CurveMaker:
         flat = min(after.flat_to, stop.top)
         if flat <= (self.least if not self.priced else -math.inf):
             return lattice.floor
-        return lattice.knot(flat)
+        knot = lattice.knot(flat)
+        return max(knot, lattice.floor) if self.priced and not lattice.abandon else knot
 
     def curve(self, lattice: Lattice, after: Curve, gap: float, share: float, stop: Stop) -> tuple[Curve, float]:
         """A curve before the last, and the largest gap between its bounds."""
