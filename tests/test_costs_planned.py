@@ -28,6 +28,7 @@ def holds(mdp: mk.MDP, plan, known, cost) -> None:
     follow = Follow(mdp, plan.policy, plan.k, F(cost))
     assert follow.before(0, plan.best_so_far).net >= F(plan.lower)
     least, most = (F(x) for x in mdp.return_range)
+    assert plan.stop_at <= most or plan.stop_at == math.inf
     some = [least - 3, least, (least + most) / 2, most, most + 1]
     some += [F(plan.stop_at), F(plan.stop_at) - F(1, 1000)] if plan.stop_at < math.inf else []
     for i in range(plan.k):
