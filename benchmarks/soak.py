@@ -232,7 +232,7 @@ def main() -> int:
     ]
     width = max(len(row["family"]) for row in rows)
     print(" " * width, *(f"{name:>13}" for name in promises))
-    for row in rows:
+    for row in (row for row in rows if given.only is None or row["family"] in given.only):
         print(f"{row['family']:<{width}}", *(f"{row[name]:>13}" for name in promises))
     wrong = len(learned) - sum(learned)
     refuted = len(learned) and float(stats.binom.sf(wrong - 1, len(learned), 0.5)) < 1e-6
