@@ -136,7 +136,8 @@ def smaller(problem: Problem) -> Iterator[Problem]:
 def _with(problem: Problem, n: int, s: int, actions: Any) -> Problem:
     steps = list(problem.steps)
     steps[n] = {**steps[n], s: actions}
-    return replace(problem, steps=steps)
+    there = {(t, a) for table in steps for t, offered in table.items() for a in offered}
+    return replace(problem, steps=steps, costs={pair: cost for pair, cost in problem.costs.items() if pair in there})
 
 
 def work(pipe: Connection, first: int, only: Sequence[str] | None) -> None:
@@ -231,7 +232,7 @@ def main() -> int:
     ]
     width = max(len(row["family"]) for row in rows)
     print(" " * width, *(f"{name:>13}" for name in promises))
-    for row in rows:
+    for row in (row for row in rows if given.only is None or row["family"] in given.only):
         print(f"{row['family']:<{width}}", *(f"{row[name]:>13}" for name in promises))
     wrong = len(learned) - sum(learned)
     refuted = len(learned) and float(stats.binom.sf(wrong - 1, len(learned), 0.5)) < 1e-6

@@ -28,6 +28,7 @@ def holds(mdp: mk.MDP, plan, known, cost) -> None:
     follow = Follow(mdp, plan.policy, plan.k, F(cost))
     assert follow.before(0, plan.best_so_far).net >= F(plan.lower)
     least, most = (F(x) for x in mdp.return_range)
+    assert plan.stop_at <= most or plan.stop_at == math.inf
     some = [least - 3, least, (least + most) / 2, most, most + 1]
     some += [F(plan.stop_at), F(plan.stop_at) - F(1, 1000)] if plan.stop_at < math.inf else []
     for i in range(plan.k):
@@ -123,6 +124,15 @@ def test_saved_plans_stop_as_before(tmp_path):
         assert other.policy.action(**asked) == plan.policy.action(**asked)
         assert [other.curve(i, -20) for i in (0, 2)] == [plan.curve(i, -20) for i in (0, 2)]
         assert mk.evaluate(mdp, other.policy).value == mk.evaluate(mdp, plan.policy).value
+
+
+def test_plans_are_read_whose_first_knot_is_the_least_return(tmp_path):
+    """But for rounding, which took it below."""
+    table = {0: {0: [(1, 0, 2.7852049801957843, True)]}, 1: {0: [(1, 0, 0.8944240609833721, True)]}}
+    mdp = mk.MDP.from_table(table, horizon=1, start=[0.5426082492653725, 0.45739175073462734])
+    plan = mk.solve(mdp, 2, cost=0.09761370083675298)
+    plan.save(tmp_path / "x.plan")
+    assert mk.load_plan(tmp_path / "x.plan", mdp).start == plan.start == mdp.return_range[0]
 
 
 # Closed forms.

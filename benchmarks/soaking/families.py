@@ -188,10 +188,23 @@ def fractions(random: Random) -> Problem:
     return _problem(random, lambda r: [_tenths, _fraction, _real][int(r.integers(3))](r), chance=chance, horizon=2, k=3)
 
 
+P_SIZE = (0.9, 0.05, 0.05)  # chances that costs are of a usual size, tiny, or huge
+
+
 def _priced(random: Random, problem: Problem) -> Problem:
-    """The problem with costs, of rows or of rollouts or both; they may be tiny, or more than anything is worth."""
-    size = float(10 ** random.uniform(-2, 1))
+    """The problem with costs, of rows or of rollouts or both; they may be tiny, or more than anything is worth.
+
+    Some are what makes a rollout worth just what it costs: a difference of rewards times its chance.
+    """
+    size = float(
+        10 ** random.choice([random.uniform(-2, 1), random.uniform(-300, -12), random.uniform(3, 30)], p=P_SIZE)
+    )
+    outcomes = [outcome for table in problem.steps for row in table[0].values() for outcome in row]
+    (_, _, here, _), (p, _, there, _) = (outcomes[int(random.integers(len(outcomes)))] for _ in range(2))
+    tie = Fraction(p) * abs(Fraction(here) - Fraction(there))
     amounts: list[Number] = [0, size, Fraction(size).limit_denominator(10), float(random.exponential(size))]
+    if random.random() < 0.4:
+        amounts[int(random.integers(4))] = tie if tie > 1e-200 else 0
     pairs = {(s, a) for table in problem.steps for s, actions in table.items() for a in actions}
     costs = {pair: amounts[int(random.integers(4))] for pair in sorted(pairs)} if random.random() < 0.7 else {}
     hands: list[Number] = [-math.inf, -math.inf, 0, float(random.normal(0, 5)), int(random.integers(-9, 9))]

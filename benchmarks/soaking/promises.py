@@ -342,8 +342,24 @@ def stops(case: Case) -> None:
             raise BrokenError(f"stops with {m!r}, but one more try is worth {float(low)!r}")
 
 
+def enough(case: Case) -> None:
+    """More tries than the plan calls enough are worth no more than was asked."""
+    if not case.problem.priced:
+        return
+    least, most = case.mdp.return_range
+    tol = float(case.random.choice([0.3, 0.03, 0.003])) * max(most - least, 1e-9)
+    n = case.plan.enough(tol)
+    if n is None or n > 25:
+        return
+    fewer, more = (Truth(replace(case.problem, k=k)) for k in (max(n, 1), n + 10))
+    in_hand = Fraction(case.incumbent) if n == 0 else fewer.value(0, case.incumbent)[0]
+    gained = more.value(0, case.incumbent)[0] - in_hand
+    if gained > Fraction(tol) * (1 + Fraction(1, 10**9)):
+        raise BrokenError(f"{n} tries are not enough: ten more are worth {float(gained)!r}, not {tol!r}")
+
+
 ALWAYS = (interval, policy, lines, stops)
-SOMETIMES = (saved, threads, stopped, evaluated, simulated, acts_anywhere, compared, learned)
+SOMETIMES = (saved, threads, stopped, evaluated, simulated, acts_anywhere, compared, learned, enough)
 
 
 @contextmanager

@@ -82,11 +82,7 @@ def whole_layer(
         for row in range(pair_start[node + s], pair_start[node + s + 1]):
             o, end = outcome_start[row], outcome_start[row + 1]
             new = row == pair_start[node + s]
-            begun = tables.cost[row] != 0.0
-            if begun:
-                for k in range(n):
-                    sum_value[k] = -tables.cost[row]
-                    sum_slope[k] = 0.0
+            begun, paid = False, tables.cost[row]
             while o < end:
                 # Three outcomes at a time, the missing ones with weight 0: fewer passes over the sums.
                 i0 = (place[h + 1, next_state[o]] + g + jump[o]) * B
@@ -103,7 +99,7 @@ def whole_layer(
                 if o < end or begun:
                     if not begun:
                         for k in range(n):
-                            sum_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
+                            sum_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - paid
                             sum_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
                     else:
                         for k in range(n):
@@ -117,11 +113,11 @@ def whole_layer(
                             best_slope[k] = sum_slope[k] if better else best_slope[k]
                 elif new:
                     for k in range(n):
-                        best_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
+                        best_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - paid
                         best_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
                 else:
                     for k in range(n):
-                        v = p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
+                        v = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - paid
                         w = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
                         better = v > best_value[k]
                         best_value[k] = v if better else best_value[k]
@@ -183,10 +179,7 @@ def decide_layer(
         first_row = pair_start[node + s]
         for row in range(first_row, pair_start[node + s + 1]):
             o, end = outcome_start[row], outcome_start[row + 1]
-            begun = tables.cost[row] != 0.0
-            if begun:
-                for k in range(n):
-                    total[k] = -tables.cost[row]
+            begun, paid = False, tables.cost[row]
             while o < end:
                 # Three at a time as in whole_layer, so that what is decided is what was valued there.
                 i0 = place[h + 1, next_state[o]] + low + jump[o]
@@ -200,7 +193,7 @@ def decide_layer(
                 v0, v1, v2 = value[i0 : i0 + n], value[i1 : i1 + n], value[i2 : i2 + n]
                 if not begun:
                     for k in range(n):
-                        total[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
+                        total[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - paid
                 else:
                     for k in range(n):
                         total[k] += p0 * v0[k] + p1 * v1[k] + p2 * v2[k]

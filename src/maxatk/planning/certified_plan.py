@@ -191,7 +191,8 @@ def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPla
         objective = _objective(k, numbers)
         kind = WholeLattice if _bool(numbers, "exact") else RealLattice
         lattice = kind(mdp, kappa, float(objective.cost), objective.gives_up(mdp))
-        least, most = lattice.floor, mdp.return_range[1]
+        # Bounds of curves may be flat up to somewhat less than the curves are, where rollouts may be given up.
+        least, most = lattice.floor - (lattice.largest if lattice.abandon else 0.0), mdp.return_range[1]
         start = -math.inf if numbers.get("start") is None else _number(numbers, "start")
         if not (least <= start <= most or (start == -math.inf and objective.stops(mdp))):
             raise InputError("its numbers make no sense")

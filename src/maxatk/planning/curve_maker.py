@@ -68,7 +68,8 @@ class CurveMaker:
         flat = min(after.flat_to, stop.top)
         if flat <= (self.least if not self.priced else -math.inf):
             return lattice.floor
-        return lattice.knot(flat)
+        knot = lattice.knot(flat)
+        return max(knot, lattice.floor) if self.priced and not lattice.abandon else knot
 
     def curve(self, lattice: Lattice, after: Curve, gap: float, share: float, stop: Stop) -> tuple[Curve, float]:
         """A curve before the last, and the largest gap between its bounds."""
@@ -175,7 +176,8 @@ class CurveMaker:
                 break
             knots = [*knots, at]
             curve, gap = build(solve, knots, top, enough, step, self.mean)
-        at = lattice.nearby_point(float(curve.line_end[-1]), noise)
+        # Rounding may take the end of a line that is nearly as steep as m beyond all returns.
+        at = min(lattice.nearby_point(float(curve.line_end[-1]), noise), self.most)
         return *self._that_stops(curve, gap, at), Stop(at, max(at, top))
 
     def _incumbent_above(self, floor: float, top: float) -> list[float]:
