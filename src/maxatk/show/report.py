@@ -216,12 +216,12 @@ def comparison_rows(
     digits = min(max(4 - math.floor(math.log10(spread)), 0), 12)
     number = max(len(at_least(x, digits)) for x in (compared.rows[0].lower, compared.plan.upper, -10.0))
     priced = compared.plan.stop_at < math.inf
-    table.add_column("policy", width=15 if narrow else len(SINGLE), no_wrap=not narrow)
+    table.add_column("policy", width=(13 if priced else 15) if narrow else len(SINGLE), no_wrap=not narrow)
     for name in ("earns", "at most", "gain" if narrow else "of the gain"):
         width = max(number, len(name)) if "gain" not in name else 7 if narrow else len(name)
         table.add_column(name, justify="right", min_width=width, no_wrap=True)
     if priced:
-        table.add_column("tries", justify="right", no_wrap=True)
+        table.add_column("tries", justify="right", min_width=len("tries"), no_wrap=True)
     if not narrow:
         table.add_column("obtained by")
     for row in rows:
