@@ -26,6 +26,7 @@ from maxatk.planning.exact import Decision
 from maxatk.policies import ABANDON
 from maxatk.problem.mdp import MDP
 from maxatk.show.bounds import at_least, at_most, decimals_of
+from maxatk.show.fitting import FittingTable
 from maxatk.show.grid import CellGrid, action_name, find_grid
 from maxatk.show.views import Panel, panels
 
@@ -286,8 +287,8 @@ def learned(result: Learned, title: str) -> RenderableType:
 
 def instances(described: Sequence[Mapping[str, Any]]) -> RenderableType:
     """Named problems, as :func:`maxatk.problem.instances.described` describes them."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("name", "what it is", "arguments"):
+    table = FittingTable(box=None, padding=(0, 2, 0, 0))
+    for heading in ("name", "", "arguments"):
         table.add_column(heading, no_wrap=heading == "name")
     for one in described:
         table.add_row(one["name"], one["summary"], ", ".join(f"{name}={x}" for name, x in one["arguments"].items()))
