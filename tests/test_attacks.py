@@ -171,6 +171,7 @@ def test_levels_may_be_fractions():
 
 def test_ctrl_c_is_heard_though_nobody_asks_before_the_end():
     """Where nothing can be given back yet, an interrupt that came after the last look is not lost."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which jobs in the background ignore
     with pytest.raises(KeyboardInterrupt), stopping.scope(patient=True):
         signal.raise_signal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt), stopping.scope(), stopping.scope(patient=True):

@@ -99,7 +99,7 @@ def test_compare_takes_a_plan(monkeypatch):
     assert compared.plan is plan
     assert [row.lower for row in compared.rows] == [row.lower for row in mk.compare(mdp, 2).rows]
     for arguments in ({"solver": mk.Certified()}, {"best_so_far": 0.5}):
-        with pytest.raises(mk.InputError, match="a plan has its own solver and best_so_far"):
+        with pytest.raises(mk.InputError, match="a plan has its own solver, best_so_far and costs"):
             mk.compare(mdp, 2, plan=plan, **arguments)
     for problem, k in ((mdp, 3), (mk.instances.figure1(), 2)):
         with pytest.raises(mk.InputError, match="the plan is for another problem or another k, 2"):
