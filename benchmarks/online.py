@@ -6,7 +6,7 @@ Tables, each in a file of its own; with ``--resume`` the rows that a run left be
 to the optimum while learning, by optimism (proved), tuned optimism, posterior sampling, greedy plans with a share
 0.1/sqrt(t) of random steps, and posterior sampling for the mean of one rollout, repeated. ``certified``: steps until a
 policy is proved to be within epsilon. ``coverage``: bounds at every plan of repeated runs. ``growth``: the same two
-coins for K = 1 to 64, and without exploring in idle time. ``gaps``: the worst of several gaps, by number of trials.
+coins for K = 1 to 64. ``gaps``: the worst of several gaps, by number of trials.
 ``published``: for K = 1, beside UCBVI of rlberry-scool, if it is installed.
 """
 
@@ -77,29 +77,12 @@ class Greedy(OnlineRun):
         return trial
 
 
-class Busy(OnlineRun):
-    """Proved optimism that learns nothing in idle time: it takes a state's first action there."""
-
-    def trial(self) -> OnlineTrial:
-        """A trial that acts as the plan says, everywhere."""
-        trial, setting = super().trial(), self.ledger.setting
-
-        def choose(state: int) -> int:
-            row = self.swept.row(trial.rollout, trial.step, state, trial._m, trial._g)
-            return int(setting.action[setting.row_at(trial.step, state, -1) if row < 0 else row])
-
-        trial._choose = choose  # type: ignore[method-assign]
-        return trial
-
-
 def begun(mdp: mk.MDP, k: int, floor: float, returns: Any, explore: str, seed: int, delta: float = 0.05) -> OnlineRun:
     """A run that plays in a table."""
     source = mk.TabularEpisodes(mdp, return_range=returns)
     source.best_so_far = floor  # type: ignore[attr-defined]
     ledger = mk.Online().ledger(source, k, np.random.default_rng(seed), delta=delta)
-    if explore in ("greedy", "busy"):
-        return Greedy(ledger, "tuned") if explore == "greedy" else Busy(ledger, "optimism")
-    return OnlineRun(ledger, explore)  # type: ignore[arg-type]
+    return Greedy(ledger, "tuned") if explore == "greedy" else OnlineRun(ledger, explore)  # type: ignore[arg-type]
 
 
 def curve(mdp: mk.MDP, k: int, floor: float, returns: Any, trials: int, kind: str, seed: int, optimum: float) -> Any:
@@ -170,7 +153,7 @@ def regret(quick: bool) -> None:
                     "within 5 % from trial": _trial(float(np.median(near))),
                     "regret": float(totals[-1]),
                     "realised": float(np.mean([lost for _, _, lost, _ in runs])),
-                    "slope": float(np.log10(max(totals[-1], 1e-9) / max(tenth, 1e-9))),
+                    "slope": round(float(np.log10(max(totals[-1], 1e-9) / max(tenth, 1e-9))), 6),
                     "last loss": float(np.mean([losses[-1] for _, losses, _, _ in runs])),
                     "ms/trial": float(np.mean([ms for _, _, _, ms in runs])),
                 }
@@ -292,13 +275,14 @@ def lost(mdp: mk.MDP, k: int, explore: str, seed: int, marks: list[int]) -> list
 def growth(quick: bool) -> None:
     """Regret by the number of rollouts."""
     rows, trials, seeds = [], 300 if quick else 1000, 2 if quick else SEEDS
-    names = {"busy": "optimism, idle time unused", "optimism": "optimism", "posterior": "posterior"}
     for k in (1, 2, 4, 8, 16, 32, 64):
         if old := kept("online_growth", K=k, trials=trials, seeds=seeds):
             rows += old
             continue
-        all_of = {e: [lost(coins(k), k, e, seed, [trials])[0] for seed in range(seeds)] for e in names}
-        means = {f"regret, {names[e]}": float(np.mean(x)) for e, x in all_of.items()}
+        means = {
+            f"regret, {e}": float(np.mean([lost(coins(k), k, e, seed, [trials])[0] for seed in range(seeds)]))
+            for e in ("optimism", "posterior")
+        }
         rows.append({"K": k, "trials": trials, "seeds": seeds, **means})
         report("online_growth", "Two coins, 1/K and 1.25/K", rows)
 

@@ -18,6 +18,8 @@ FOLDER = HERE / "pictures" / "gallery"
 
 MEAN, SINGLE, ADAPT = "#0072B2", "#999999", "#D55E00"
 PAYS, TUNING, NOTHING = "adapting pays", "it is all in the tuning", "adapting gains nothing"
+FROM_LOG = "a log of attempts"
+KINDS = {PAYS: "pays", TUNING: "tuning", NOTHING: "nothing", FROM_LOG: "log"}  # in the site's style
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ ENTRIES = (
 LOG = Entry(
     "restarts", "Restarts of a search",
     "From a log: 6,000 restarts of solvers on test functions. Which to start next, until when, and does switching pay?",
-    "a log of attempts", 10, "",
+    FROM_LOG, 10, "",
 )  # fmt: skip
 
 
@@ -139,7 +141,8 @@ def markdown() -> str:
         how = entry.command if entry.problem else f"maxatk attempts --page {entry.name}.html"
         cards.append(
             f'<a class="gallery-card" href="pictures/gallery/{entry.name}.html">{shown}<b>{entry.title}</b>'
-            f"<i>{entry.kind}</i><span>{entry.line}</span><code>{how}</code></a>"
+            f'<i class="{KINDS[entry.kind]}">{entry.kind}</i>'
+            f"<span>{entry.line}</span><code>{how}</code></a>"
         )
     return "\n".join([*cards, "</div>"])
 

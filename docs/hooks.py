@@ -12,7 +12,7 @@ from mkdocs.structure.files import File, Files
 
 import gallery
 import pictures
-from tools import benchmarks, commands, drawn, hosts, maths, paper, public, sources, training
+from tools import benchmarks, commands, deep_rl, drawn, hosts, maths, paper, public, sources, training
 
 ROOT = Path(__file__).parents[1]
 INSERT = re.compile(r"^<!-- insert: (.*) -->$", re.MULTILINE)
@@ -23,6 +23,8 @@ INSERTS = {
     "gallery": gallery.markdown,
     "playground": lambda: (ROOT / "docs" / "playground" / "playground.html").read_text() + SCRIPTS,
     "commands": commands.markdown,
+    "deep RL headwind": deep_rl.headwind,
+    "deep RL long cliff": deep_rl.long_cliff,
     "machine": benchmarks.machine,
     "paper": paper.markdown,
     "paper summary": paper.summary,

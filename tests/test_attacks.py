@@ -66,6 +66,7 @@ def test_fractions_of_any_length_leave_time_limits_alone(monkeypatch):
     assert len(calls) <= 2  # and not a common multiple of all
 
 
+@pytest.mark.slow
 def test_fractions_too_long_to_print(capsys):
     assert main(["compare", "FrozenLake-v1", "-k", "6", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["comparison"]
@@ -171,6 +172,7 @@ def test_levels_may_be_fractions():
 
 def test_ctrl_c_is_heard_though_nobody_asks_before_the_end():
     """Where nothing can be given back yet, an interrupt that came after the last look is not lost."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which jobs in the background ignore
     with pytest.raises(KeyboardInterrupt), stopping.scope(patient=True):
         signal.raise_signal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt), stopping.scope(), stopping.scope(patient=True):

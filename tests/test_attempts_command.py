@@ -148,6 +148,7 @@ def test_a_gain_that_may_be_chance_is_no_advice(study):
     assert "better by 0.00" in second
 
 
+@pytest.mark.slow
 def test_budgets_scores_and_parts(tmp_path, capsys):
     runs = written(specialists(30, 2, 1), tmp_path / "x.csv")
     for words in (["--budget", "4"], ["--reach", "0.5"], ["--arms", "search, algebra"], ["--least", "2"], ["--all"]):
@@ -300,6 +301,7 @@ def test_a_page_that_cannot_be_made(study, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the path: apt-get install chromium")
 @pytest.mark.parametrize(
     "options",

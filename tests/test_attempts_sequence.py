@@ -444,6 +444,7 @@ def test_parts_of_a_log_are_built_from_like_the_log():
     assert replayed.attempts <= 3
 
 
+@pytest.mark.slow
 def test_a_sequence_beats_one_arm_where_arms_differ_and_not_where_they_are_twins():
     different = at.cross_replay(specialists(150, 6, 1), price=0.02)
     assert different.gain.lower > 0

@@ -225,6 +225,7 @@ def test_vector_environments(kind):
     envs.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("env", "mdp"),
     [
@@ -365,3 +366,247 @@ def test_a_time_limit_that_coincides_with_the_end():
     env.reset()
     info = env.step(0)[4]
     assert (info["rollout_terminated"], info["rollout_truncated"]) == (True, False)
+
+
+def test_info_is_of_the_rollout_that_is_observed():
+    """Masks at a boundary are those of the next start, and what the old rollout said last is kept aside."""
+    mdp = mk.MDP.from_table({0: {1: [(1, 1, 0, False)]}, 1: {0: [(1, 0, 1, True)], 2: [(1, 0, 2, True)]}}, horizon=2)
+    env = mk.BestOfK(mk.gym.TabularEnv(mdp), 2)
+    _, info = env.reset()
+    assert info["action_mask"].tolist() == env.action_masks().astype(int).tolist() == [0, 1, 0]
+    assert env.step(1)[4]["action_mask"].tolist() == env.action_masks().astype(int).tolist() == [1, 0, 1]
+    observation, _, _, _, info = env.step(2)
+    assert (observation["observation"], info["rollout_over"]) == (0, True)
+    assert info["action_mask"].tolist() == env.action_masks().astype(int).tolist() == [0, 1, 0]
+    assert info["last_observation"] == 1
+    assert info["last_info"]["action_mask"].tolist() == [1, 0, 1]
+    env.step(1)
+    *_, over, _, info = env.step(0)
+    assert over
+    assert (info["best_return"], info["rollout_returns"]) == (2, [2, 1])
+
+
+def test_the_masks_of_taxi_after_a_boundary():
+    env = mk.BestOfK(gymnasium.make(TAXI), 2, horizon=3)
+    env.reset(seed=1)
+    for _ in range(3):
+        observation, *_, info = env.step(0)
+    fresh = env.unwrapped.action_mask(int(observation["observation"]))
+    assert info["action_mask"].tolist() == fresh.tolist() == env.action_masks().astype(int).tolist()
+
+
+def test_masks_where_nobody_says_anything_and_where_a_method_does():
+    env = mk.BestOfK(gymnasium.make("CartPole-v1"), 2)
+    env.reset(seed=0)
+    assert env.action_masks().tolist() == [True, True]
+
+    class Masked(gymnasium.Wrapper):
+        def action_masks(self):
+            return np.array([False, True])
+
+    env = mk.BestOfK(Masked(gymnasium.make("CartPole-v1")), 2)
+    env.reset(seed=0)
+    assert env.action_masks().tolist() == [False, True]
+    env = mk.BestOfK(gymnasium.make("Pendulum-v1"), 2)
+    with pytest.raises(mk.InputError, match="masks are for finitely many actions"):
+        env.action_masks()
+
+
+class Seen(gymnasium.Env):
+    """Observes whatever it is given."""
+
+    action_space = spaces.Discrete(2)
+    horizon = 2
+
+    def __init__(self, space):
+        self.observation_space = space
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self.observation_space.sample(), {}
+
+    def step(self, action):
+        return self.observation_space.sample(), float(action), False, False, {}
+
+
+def picture(*shape):
+    return spaces.Box(0, 255, shape, np.uint8)
+
+
+def test_the_keys_of_a_dict_stay_where_they_are():
+    inner = spaces.Dict({"image": picture(48, 48, 3), "direction": spaces.Discrete(4)})
+    env = mk.BestOfK(Seen(inner), 2)
+    assert set(env.observation_space.spaces) == {"image", "direction", *FIVE}
+    assert env.observation_space.contains(env.reset(seed=0)[0])
+    with pytest.raises(mk.InputError, match="the observations of Seen have an entry 'best' already: rename it"):
+        mk.BestOfK(Seen(spaces.Dict({"best": spaces.Discrete(2)})), 2)
+
+
+@pytest.mark.parametrize(
+    ("inner", "images", "length"),
+    [
+        (picture(48, 48, 3), {"observation": (48, 48, 3)}, 5),
+        (picture(3, 84, 84), {"observation": (3, 84, 84)}, 5),
+        (picture(7, 7, 3), {}, 7 * 7 * 3 + 5),
+        (spaces.Dict({"image": picture(64, 64, 3), "turn": spaces.Discrete(4)}), {"image": (64, 64, 3)}, 4 + 5),
+        (spaces.Dict({"image": picture(7, 7, 3), "turn": spaces.Discrete(4)}), {}, 147 + 4 + 5),
+        (spaces.Tuple([spaces.Discrete(3), spaces.Discrete(2)]), {}, 3 + 2 + 5),
+        (spaces.Box(0, 255, (48, 48, 3), np.float32), {}, 48 * 48 * 3 + 5),
+    ],
+)
+def test_flat_observations_keep_images_as_images(inner, images, length):
+    env = mk.BestOfK(Seen(inner), 2, flat=True)
+    observation, _ = env.reset(seed=0)
+    for _ in range(3):
+        assert env.observation_space.contains(observation)
+        vector = observation["vector"] if images else observation
+        assert vector.shape == (length,)
+        assert {key: observation[key].shape for key in images} == images
+        assert not images or set(observation) == {*images, "vector"}
+        observation = env.step(1)[0]
+    assert vector[-5:].tolist() == pytest.approx([1, math.log(3), 0, 0.5, 1])
+
+
+def test_text_cannot_be_flattened():
+    inner = spaces.Dict({"image": picture(7, 7, 3), "mission": spaces.Text(9)})
+    with pytest.raises(mk.InputError, match="the entry 'mission' of the observations of Seen cannot be flattened"):
+        mk.BestOfK(Seen(inner), 2, flat=True)
+    assert mk.BestOfK(gymnasium.wrappers.FilterObservation(Seen(inner), ["image"]), 2, flat=True)
+
+
+def test_normalised_rewards_inside_are_warned_about():
+    inside = gymnasium.wrappers.NormalizeReward(gymnasium.make("CartPole-v1"))
+    with pytest.warns(UserWarning, match="CartPole-v1 is wrapped in NormalizeReward, whose scale drifts"):
+        mk.BestOfK(inside, 2)
+
+
+@pytest.mark.parametrize("best_so_far", [-math.inf, -2.0, 4.0])
+@pytest.mark.parametrize("scale", [1, 0.1])
+def test_rewards_with_any_potential_add_up_to_the_best_return(scale, best_so_far):
+    rng = np.random.default_rng(1)
+    noise = iter(rng.normal(0, 50, 10_000).tolist())
+    env = wrapped(
+        -3, 1, 2, k=3, horizon=4, best_so_far=best_so_far, potential=lambda o: next(noise), reward_scale=scale
+    )
+    for _ in range(20):
+        env.reset()
+        total, over = 0.0, False
+        while not over:
+            _, reward, over, _, info = env.step(int(rng.integers(3)))
+            total += reward
+        gained = info["best_return"] - (best_so_far if best_so_far > -math.inf else 0)
+        assert total == pytest.approx(scale * gained, abs=1e-9)
+
+
+def optimal_decisions(mdp, k, potential, dense, at_resets=True):
+    """The best first actions at every point of a trial, by trying every sequence of decisions, with shaped rewards.
+
+    Without ``at_resets``, what a reset adds is not paid.
+    """
+    best_actions = {}
+    starts = list(zip(mdp.reset_prob.tolist(), mdp.start_state.tolist(), strict=True))
+
+    def worth(rollout, best, so_far, step, state):
+        if rollout == k:
+            return best
+        if not dense:
+            return best if best > -math.inf else 0.0
+        return max(best, so_far + potential[state])
+
+    def value(rollout, best, so_far, step, state, paid):
+        """The most that can still be paid."""
+        if rollout == k:
+            return 0.0
+        options = {}
+        for a in mdp.actions(step, state):
+            total = 0.0
+            for o in mdp.outcomes(step, state, a):
+                g, h = so_far + o.reward, step + 1
+                if o.next_state is None or h == mdp.horizon:
+                    m = max(best, g)
+                    after = [(q, (rollout + 1, m, 0.0, 0, s)) for q, s in starts]
+                    after = after if rollout + 1 < k else [(1.0, (k, m, 0.0, 0, 0))]
+                else:
+                    after = [(1.0, (rollout, best, g, h, o.next_state))]
+                for q, place in after:
+                    come = worth(*place)
+                    unpaid = 0.0 if at_resets or place[0] == rollout else come - place[1]
+                    total += o.prob * q * (come - unpaid - paid + value(*place, come))
+            options[a] = total
+        top = max(options.values())
+        best_actions[rollout, best, so_far, step, state] = {a for a, v in options.items() if v > top - 1e-9}
+        return top
+
+    return sum(q * value(0, -math.inf, 0.0, 0, s, 0.0) for q, s in starts), best_actions
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_potentials_leave_the_best_decisions_as_they_are(seed):
+    """Everywhere, by brute force over all decisions of small tables, for arbitrary potentials."""
+    rng = np.random.default_rng(seed)
+    S, A, H, k = 2, 2, 2, 2
+    table = [
+        [
+            [
+                (0.5, int(rng.integers(S)), float(rng.integers(-3, 4)), bool(rng.integers(2))),
+                (0.5, int(rng.integers(S)), float(rng.integers(-3, 4)), False),
+            ]
+            for _ in range(A)
+        ]
+        for _ in range(S)
+    ]
+    mdp = mk.MDP.from_table(table, horizon=H, start=[0.25, 0.75])
+    optimum = float(mk.solve(mdp, k, solver=mk.Exact()).exact)
+    value, actions = optimal_decisions(mdp, k, np.zeros(S), dense=False)
+    assert value == pytest.approx(optimum, abs=1e-9)
+    for potential in (np.zeros(S), rng.normal(0, 5, S), np.array([100.0, -100.0])):
+        shaped, same = optimal_decisions(mdp, k, potential, dense=True)
+        assert shaped == pytest.approx(optimum, abs=1e-9)
+        assert same == actions
+
+
+def test_potentials_must_be_paid_at_resets():
+    """Else the best first action is another: the example of docs/theory/shaping.md."""
+    mdp, ahead = mk.MDP.from_table([[[(1, 0, 1, True)], [(0.5, 0, 0, True), (0.5, 0, 2.5, True)]]], horizon=1), [1.0]
+    value, actions = optimal_decisions(mdp, 2, ahead, dense=True)
+    unpaid, others = optimal_decisions(mdp, 2, ahead, dense=True, at_resets=False)
+    assert (value, unpaid) == (15 / 8, 7 / 4)
+    first = (0, -math.inf, 0.0, 0, 0)
+    assert (actions[first], others[first]) == ({1}, {0})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"reward_scale": 0}, "reward_scale must be more than 0, not 0"),
+        ({"reward_scale": math.nan}, "reward_scale must be finite, not nan"),
+        ({"potential": 3}, "potential must be a function of the observation, not 3"),
+    ],
+)
+def test_bad_shaping(arguments, message):
+    with pytest.raises(mk.InputError, match=message):
+        wrapped(1, **arguments)
+
+
+def test_a_potential_that_is_no_number():
+    env = wrapped(1, horizon=2, potential=lambda o: math.inf)
+    env.reset()
+    with pytest.raises(mk.InputError, match="the potential must be finite, not inf"):
+        env.step(0)
+
+
+def test_stopping_is_among_the_masks_and_ends_a_trial_as_others_end():
+    env = wrapped(
+        -1, 3, k=3, horizon=1, cost=0.5, stop=True, returns=(-4, 4), potential=lambda s: 9.0, reward_scale=0.1
+    )
+    env.reset()
+    assert env.action_masks().tolist() == [True, True, True]
+    rewards = [env.step(1)[1]]
+    _, reward, over, _, info = env.step(2)
+    rewards.append(reward)
+    assert over
+    assert (info["best_return"], info["rollout_returns"], info["rollout_over"]) == (3, [3], False)
+    assert sum(rewards) == pytest.approx(0.1 * (3 - 0.5), abs=1e-12)
+    env.reset()
+    _, reward, over, _, info = env.step(2)  # with nothing in hand it is worth the least return
+    assert (reward, over, info["best_return"], info["rollout_returns"]) == (pytest.approx(-0.4), True, -4, [])

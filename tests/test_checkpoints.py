@@ -51,6 +51,7 @@ def eager(monkeypatch):
     monkeypatch.setattr(rows, "CHUNK", 500)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("before", [True, False])
 def test_an_interrupted_run_goes_on(tmp_path, eager, name, before):

@@ -234,9 +234,10 @@ def test_the_version_says_what_is_installed(capsys):
         main(["--version"])
     out = capsys.readouterr().out.splitlines()
     assert out[0].startswith(f"maxatk {mk.__version__}, Python 3.")
-    assert re.search(r"numpy \d.*numba \d", out[1])
-    assert out[2].startswith("extras: ")
-    assert re.fullmatch(r"compiled loops: \d+ in .+", out[3])
+    assert re.search(r"^needs .*numba \d.*numpy \d", out[1])
+    assert re.match(r"extras: .*\bdev\b", out[2])
+    assert re.match(r"beside it: .*pytest \d", out[3])
+    assert re.fullmatch(r"compiled loops: \d+ in .+", out[4])
 
 
 def test_maxatk_alone_shows_its_help(capsys):

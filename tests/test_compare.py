@@ -59,6 +59,7 @@ def test_golden_markov_values_of_proposition1_for_many_rollouts(k):
     assert float(value) == pytest.approx(golden.PROPOSITION1_MARKOV[k], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_windy_cliff():
     mdp = mk.instances.windy_cliff()
     compared = mk.compare(mdp, 3)  # the README has it for five
@@ -81,6 +82,7 @@ def test_the_windy_cliff():
     assert max(map(len, text.splitlines())) <= 100
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(spec=specs(), k=st.integers(1, 3), incumbent=st.sampled_from([-math.inf, 0.25]))
 def test_classes_are_in_order(spec, k, incumbent):
@@ -101,6 +103,7 @@ def test_classes_are_in_order(spec, k, incumbent):
         assert compared[ADAPTIVE].lower <= optimum <= compared[ADAPTIVE].upper
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(spec=specs(), k=st.integers(1, 3))
 def test_searches_respect_enumeration(spec, k):
@@ -113,6 +116,7 @@ def test_searches_respect_enumeration(spec, k):
             assert enumerated[name].exact <= compared[name].upper + 1e-12
 
 
+@pytest.mark.slow
 def test_searches_mostly_find_the_best():
     """Coordinate ascent may stop early, but must not do so often: two of these 90 may."""
     missed = []

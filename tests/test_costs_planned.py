@@ -265,6 +265,7 @@ def test_what_policies_pay(spec, k, cost, m, stop_at, gives_up, salt, max_atoms)
         assert max_atoms == 3 or part.upper - part.lower < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("abandon", [False, True])
 def test_trials_agree_with_the_certificate(abandon):
     mdp = mk.instances.windy_cliff().with_costs(0.3)

@@ -14,6 +14,8 @@ from maxatk.comparison.compare import SINGLE
 from maxatk.comparison.priced import ONE_UNTIL
 from maxatk.show.verdict import NEARLY_ALL
 
+pytestmark = pytest.mark.slow  # a browser, or whole pages
+
 
 @pytest.mark.parametrize("entry", gallery.ENTRIES[1:], ids=lambda entry: entry.name)  # the README has the first
 def test_where_the_gain_is(entry):

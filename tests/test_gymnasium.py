@@ -57,16 +57,11 @@ def test_a_short_lake_can_be_solved_exactly():
 @pytest.mark.parametrize(
     ("env", "arguments", "message"),
     [
-        (
-            "Blackjack-v1",
-            {},
-            "Blackjack-v1 has no table of outcomes (no attribute P), so it cannot be read as a problem",
-        ),
-        ("CartPole-v1", {}, "CartPole-v1 has no table of outcomes (no attribute P), so it cannot be read as a problem"),
+        ("CartPole-v1", {}, "CartPole-v1 has no table of outcomes (no attribute P) and no model, so it cannot be read"),
         (
             "Pendulum-v1",
             {},
-            "Pendulum-v1 has continuous actions and no table of outcomes (no attribute P), so it cannot be read",
+            "Pendulum-v1 has continuous actions and no table of outcomes, so it cannot be read as a problem",
         ),
         ("CliffWalking-v1", {}, "CliffWalking-v1 has no time limit of its own: give horizon="),
         ("NoLake-v1", {}, "NoLake-v1 cannot be made: "),
@@ -126,6 +121,7 @@ def backward_induction(env, horizon):
     return float(starts @ value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "arguments", "horizon", "trials"),
     [
@@ -164,3 +160,98 @@ def test_a_plan_is_not_run_in_an_environment_of_another_size():
     ]:
         with pytest.raises(mk.InputError, match=message):
             mk.simulate(gymnasium.make(name), plan.policy, trials=1)
+
+
+class Doubles(gymnasium.Wrapper):
+    """Pays twice as much, without being a RewardWrapper."""
+
+    def step(self, action):
+        observation, reward, *rest = self.env.step(action)
+        return observation, 2 * reward, *rest
+
+
+class Silent(gymnasium.Wrapper):
+    """Changes nothing."""
+
+
+class Kept(gymnasium.wrappers.RecordEpisodeStatistics):
+    """Derived from one that changes nothing, but changes something."""
+
+    def step(self, action):
+        return super().step(0)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda env: gymnasium.wrappers.NormalizeReward(env),
+        lambda env: gymnasium.wrappers.StickyAction(env, 0.1),
+        lambda env: gymnasium.wrappers.RecordEpisodeStatistics(Doubles(env)),
+        Doubles,
+        Kept,
+        lambda env: mk.BestOfK(env, 2),
+    ],
+    ids=["NormalizeReward", "StickyAction", "inside", "Doubles", "Kept", "BestOfK"],
+)
+def test_wrappers_that_may_change_anything_are_refused(wrap):
+    env = wrap(gymnasium.make("FrozenLake-v1"))
+    with pytest.raises(mk.InputError, match=r"FrozenLake-v1 is wrapped in \w+, which may change"):
+        mk.MDP.from_gymnasium(env)
+    assert mk.MDP.from_gymnasium(env.unwrapped, horizon=100) == mk.MDP.from_gymnasium("FrozenLake-v1")
+
+
+def test_wrappers_that_change_nothing_are_looked_through():
+    env = Silent(gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make("FrozenLake-v1")))
+    assert mk.MDP.from_gymnasium(env) == mk.MDP.from_gymnasium("FrozenLake-v1")
+
+
+def test_a_fickle_passenger_is_in_no_table():
+    with pytest.raises(mk.InputError, match=f"{TAXI} has a fickle passenger"):
+        mk.MDP.from_gymnasium(TAXI, fickle_passenger=True)
+    with pytest.raises(mk.InputError, match="fickle"):
+        mk.GymnasiumModel(TAXI, fickle_passenger=True, reward_range=(-10, 20))
+
+
+def test_time_limits_of_wrappers_without_a_spec():
+    env = gymnasium.wrappers.TimeLimit(Bare(), 7)
+    assert env.spec is None
+    assert mk.MDP.from_gymnasium(env, start=0).horizon == 7
+    assert mk.BestOfK(env, 3).horizon == 7
+    assert mk.BestOfK(gymnasium.wrappers.TimeLimit(env, 5), 3).horizon == 5
+
+    class Counted(Bare):
+        max_steps = 9
+
+    assert mk.BestOfK(Counted(), 3).horizon == 9
+    assert mk.BestOfK(Counted(), 3, horizon=20).horizon == 9
+
+
+def test_a_state_read_from_an_observation():
+    """A policy of numbered states runs in an environment that observes something else."""
+
+    class Pairs(gymnasium.Env):
+        observation_space = gymnasium.spaces.Tuple([gymnasium.spaces.Discrete(4), gymnasium.spaces.Discrete(4)])
+        action_space = gymnasium.spaces.Discrete(2)
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            self.place = 0
+            return (0, 0), {}
+
+        def step(self, action):
+            self.place += 1
+            return (self.place, action), float(action), self.place == 2, False, {}
+
+    def outcomes(state, action):
+        return [(1, (state[0] + 1, action), action, state[0] == 1)]
+
+    mdp, states = mk.MDP.explore((0, 0), [0, 1], outcomes, horizon=2)
+    plan = mk.solve(mdp, 2)
+    runs = mk.simulate(Pairs(), plan.policy, trials=3, rng=0, state_of=states.index)
+    assert runs.best.tolist() == [2, 2, 2]
+    with pytest.raises(mk.InputError, match="the environment has no finite number of them"):
+        mk.simulate(Pairs(), plan.policy, trials=3, rng=0)
+    with pytest.raises(mk.InputError, match="state_of must be a function of an environment's observation, not 3"):
+        mk.simulate(Pairs(), plan.policy, trials=3, state_of=3)
+    with pytest.raises(mk.InputError, match="state_of must be a function"):
+        mk.simulate(mdp, plan.policy, trials=3, state_of=states.index)

@@ -92,6 +92,7 @@ PROBLEMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_guarantee(name):
     """Repeated runs: how often the loss exceeds what is certified does not refute delta. Counts add up."""

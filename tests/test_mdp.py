@@ -284,3 +284,13 @@ def test_accessors_name_what_is_out_of_range():
     with pytest.raises(mk.InputError, match="action must be an integer, not None"):
         mdp.outcomes(0, 0, None)
     assert mdp != "something else"
+
+
+def test_actions_first_are_refused_with_a_hint():
+    """mdptoolbox's [A, S, S]."""
+    P = np.full((2, 3, 3), 1 / 3)
+    with pytest.raises(mk.InputError, match=r"if it is \[A, S, S\], give np.moveaxis\(P, 0, 1\)"):
+        mk.MDP.from_arrays(P, np.zeros((3, 2)), horizon=2)
+    assert mk.MDP.from_arrays(np.moveaxis(P, 0, 1), np.zeros((3, 2)), horizon=2).n_actions == 2
+    with pytest.raises(mk.InputError, match=r"give np.moveaxis\(P, 1, 2\)"):
+        mk.MDP.from_arrays(np.full((4, 2, 3, 3), 1 / 3), np.zeros((3, 2)), horizon=4)

@@ -462,6 +462,7 @@ def number(text):
     return -math.inf if text == "none" else float(text.replace("−", "-"))
 
 
+@pytest.mark.slow
 class TestInBrowser:
     def test_sliders_show_what_the_policy_does(self, cliff, cliff_page, open_page):
         plan = cliff

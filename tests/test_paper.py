@@ -62,6 +62,7 @@ def differences(computed, expected, where=""):
     return [] if computed == expected else [f"{where}: {computed!r} for {expected!r}"]
 
 
+@pytest.mark.slow
 def test_the_quick_run(tmp_path):
     """One test for all that takes a whole run, since workers share nothing."""
     told = []

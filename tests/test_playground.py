@@ -10,6 +10,7 @@ import pytest
 import maxatk as mk
 from maxatk.problem.mdp import MDP
 
+pytestmark = pytest.mark.slow  # a browser, or whole pages
 FOLDER = Path(__file__).parents[1] / "docs" / "playground"
 CLIFF = ["............", "............", "............", "S##########G"]
 MAPS = {

@@ -405,7 +405,8 @@ def learn(
     known = {"reward_range": rewards, "return_range": returns, "best_so_far": best_so_far}
     given = {name: value for name, value in known.items() if value is not None}
     if given and not online:
-        raise mk.InputError(f"{next(iter(given))} is for --online alone")
+        option = {"reward_range": "--rewards", "return_range": "--returns", "best_so_far": "--best-so-far"}
+        raise mk.InputError(f"{option[next(iter(given))]} is for --online alone")
     model: Any = _episodes(title, settings, given) if online else mk.TabularModel(mk.find_problem(title, **settings))
     live = None if figure is None else mk.figures.Live(figure)
     try:

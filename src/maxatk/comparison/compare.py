@@ -2,7 +2,7 @@
 
 import io
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -101,6 +101,7 @@ def compare(
     cost: Number = 0,
     abandon: bool = False,
     plan: CertifiedPlan | None = None,
+    beside: Mapping[str, Policy] | None = None,
     progress: bool | Callable[[Row], None] = False,
 ) -> Comparison:
     """What the best policy of each class earns in ``k`` rollouts, and so what adapting to M and G is worth.
@@ -125,6 +126,7 @@ def compare(
         cost: what each rollout costs beside its rows.
         abandon: whether a rollout may be given up at any step.
         plan: the adaptive optimum, if it is planned already, in place of the four before.
+        beside: policies of your own by name, such as a network's: each has a row, after those of the classes.
         progress: a function that is given each row as it comes, or True for lines on standard error.
 
     >>> import maxatk as mk
@@ -164,6 +166,7 @@ def compare(
             rows.append(row)
             if report:
                 report(row)
+        rows += _own_rows(plan, beside or {}, [row.name for row in rows])
         return Comparison(mdp, plan, tuple(rows), scope.reason)
 
 
@@ -310,6 +313,15 @@ class _Classes:
             return evaluate(self._mdp, policy)
         except TooLargeError:
             return None
+
+
+def _own_rows(plan: CertifiedPlan, policies: Mapping[str, Policy], taken: list[str]) -> Iterator[Row]:
+    """Rows of a caller's policies: what each earns, and nothing about a class."""
+    for name, policy in policies.items():
+        if name in taken:
+            raise InputError(f"beside: the name {name} is that of a class")
+        earned = evaluate(plan.mdp, policy, plan.k, cost=plan.objective.cost)
+        yield Row(name, *_bounds(earned), earned.exact, "your own", policy, earned)
 
 
 def _bounds(earned: Evaluation) -> tuple[float, float]:

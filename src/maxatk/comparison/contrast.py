@@ -16,6 +16,7 @@ from maxatk.problem.mdp import MDP
 from maxatk.show.grid import action_name, places
 
 SELDOM = 0.02  # visits per rollout below which a state counts as not visited
+SAME = 1e-6  # of the range of returns: below that, returns of two tries count as the same
 WORTH = 0.01  # of what the best return would gain: what a rollout must still be able to gain for a visit to count
 DIFFERENT = 0.5  # how much of its visits to a state must go to other actions for a policy to count as acting otherwise
 
@@ -76,11 +77,24 @@ class Contrast:
                 continue
             differences = self.first.differences(other)
             if not differences:
-                told.append("  It acts as on the first try, wherever both come to.")
+                told.append(f"  {self._alike(other)}")
                 continue
             where = "1 state" if len(differences) == 1 else f"{len(differences)} states"
             told.append(f"  It acts differently from the first try in {where}: {self.changes(other, most)}.")
         return told
+
+    def _alike(self, other: Try) -> str:
+        """What is said of a try that acts otherwise than the first mostly nowhere."""
+        least, most = self.mdp.return_range
+        apart = max(
+            abs(other.mean - self.first.mean), abs(other.low - self.first.low), abs(other.high - self.first.high)
+        )
+        if apart <= SAME * (most - least):
+            return "It acts as on the first try, wherever both come to."
+        return (
+            "Its usual actions are those of the first try wherever both often come to, but its returns are not: "
+            "it acts differently at some returns so far, at some steps, or in states that one of them seldom sees."
+        )
 
     def changes(self, other: Try, most: int = 3, main: bool = False) -> str:
         """What ``other`` does in place of what the first try does, and where; empty where it does the same.

@@ -98,6 +98,7 @@ def simulate(
     threads: int | None = None,
     executor: Executor | None = None,
     progress: bool | Callable[[Simulated], None] = False,
+    state_of: Callable[[Any], Any] | None = None,
 ) -> Simulation:
     """Run ``policy`` in ``trials`` trials of ``k`` rollouts each.
 
@@ -112,6 +113,8 @@ def simulate(
         threads: how many to use for a table; as many as there are cores by default.
         executor: any ``concurrent.futures.Executor`` whose workers run the trials of a table in place of threads.
         progress: a function that is told where the simulation stands, or True for lines on standard error.
+        state_of: for an environment, the state that the policy knows an observation by, where that is not the
+            observation itself: ``states.index`` of :meth:`maxatk.MDP.explore`, say.
 
     >>> import maxatk as mk
     >>> mdp = mk.instances.windy_cliff()
@@ -137,7 +140,7 @@ def simulate(
     sheet = _Sheet.of(trials, policy.k)
     steps = 0
     with reporter(progress, "simulating", _line) as report:
-        for done, taken in _blocks(problem, policy, generator, workers, executor, sheet):
+        for done, taken in _blocks(problem, policy, generator, workers, executor, sheet, _reader(problem, state_of)):
             steps += taken
             if report:
                 report(Simulated(done, trials, time.perf_counter() - began))
@@ -179,11 +182,12 @@ def _blocks(
     workers: int,
     executor: Executor | None,
     sheet: _Sheet,
+    state_of: Callable[[Any], Any] | None,
 ) -> Iterator[tuple[int, int]]:
     """Fill the sheet block by block; how many trials are done, and how many steps the last block took."""
     if not isinstance(problem, MDP):
-        _check_environment(problem, policy)
-        yield from _in_environment(problem, policy, generator, sheet)
+        _check_environment(problem, policy, own_states=state_of is None)
+        yield from _in_environment(problem, policy, generator, sheet, state_of or _plain_state)
         return
     returns = sheet.returns
     spans = [slice(i, i + BLOCK) for i in range(0, len(returns), BLOCK)]
@@ -392,7 +396,19 @@ def trial_in_table(mdp: MDP, policy: Policy, stream: np.random.Generator) -> Ite
             state = -1 if drawn.next_state is None else drawn.next_state
 
 
-def _check_environment(env: Any, policy: Policy) -> None:
+def _reader(problem: Any, state_of: Any) -> Callable[[Any], Any] | None:
+    if state_of is not None and (isinstance(problem, MDP) or not callable(state_of)):
+        raise InputError(f"state_of must be a function of an environment's observation, not {shown(state_of)}")
+    return state_of
+
+
+def _plain_state(observation: Any) -> Any:
+    """An observation as a state: a NumPy integer as Python's own."""
+    whole = np.ndim(observation) == 0 and getattr(getattr(observation, "dtype", None), "kind", "") in ("i", "u")
+    return int(observation) if whole else observation
+
+
+def _check_environment(env: Any, policy: Policy, own_states: bool) -> None:
     if not (callable(getattr(env, "reset", None)) and callable(getattr(env, "step", None))):
         raise InputError(f"simulate needs a maxatk.MDP or a Gymnasium environment, not {shown(env)}")
     planned: MDP | None = getattr(policy, "mdp", None)
@@ -401,13 +417,13 @@ def _check_environment(env: Any, policy: Policy) -> None:
     for name, size, what in (("observation", planned.n_states, "states"), ("action", planned.n_actions, "actions")):
         space: Any = getattr(env, f"{name}_space", None)
         number = getattr(space, "n", None)
-        if space is not None and number != size:
+        if space is not None and number != size and (own_states or what == "actions"):
             has = "no finite number of them" if number is None else int(number)
             raise InputError(f"the policy was planned for {size} {what}, but the environment has {has}")
 
 
 def _in_environment(
-    env: Any, policy: Policy, generator: np.random.Generator, sheet: _Sheet
+    env: Any, policy: Policy, generator: np.random.Generator, sheet: _Sheet, state_of: Callable[[Any], Any]
 ) -> Iterator[tuple[int, int]]:
     """Fill in a sheet trial by trial, in an environment that is seeded once, at its first reset."""
     seed: int | None = int(generator.integers(2**31))
@@ -421,11 +437,7 @@ def _in_environment(
             observation, _ = env.reset(seed=seed)
             seed = None
             while trial.rollout == i:
-                whole = np.ndim(observation) == 0 and getattr(getattr(observation, "dtype", None), "kind", "") in (
-                    "i",
-                    "u",
-                )
-                action = trial.act(int(observation) if whole else observation)
+                action = trial.act(state_of(observation))
                 if action == ABANDON:
                     trial.observe(0, True)
                     total = -math.inf

@@ -24,6 +24,16 @@ from maxatk.kernels.slices import (
     whole_layer,
     whole_layers,
 )
+from maxatk.kernels.trials import (
+    Stepped,
+    Trials,
+    TrialTable,
+    View,
+    begin_trials,
+    encode_trials,
+    shown_return,
+    step_trials,
+)
 from maxatk.kernels.uncertain import UncertainRows, uncertain_curve, uncertain_slice
 from maxatk.kernels.windows import NEVER, WIDEST, Layout, Reach, Tables, places, reachable, windows
 
@@ -35,8 +45,13 @@ __all__ = [
     "Planes",
     "Reach",
     "SampledRows",
+    "Stepped",
     "Tables",
+    "TrialTable",
+    "Trials",
     "UncertainRows",
+    "View",
+    "begin_trials",
     "best_means",
     "best_means_layer",
     "best_planes",
@@ -48,6 +63,7 @@ __all__ = [
     "decide_layer",
     "decide_layers",
     "draw_outcomes",
+    "encode_trials",
     "improve_rows",
     "least_costs",
     "merge_outcomes",
@@ -57,6 +73,8 @@ __all__ = [
     "places",
     "reachable",
     "rows_of_actions",
+    "shown_return",
+    "step_trials",
     "uncertain_curve",
     "uncertain_slice",
     "whole_layer",

@@ -10,7 +10,7 @@ the returns (sums of rewards) of the rollouts, a policy is worth ``E[max(R_1, ..
 import dataclasses
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -27,6 +27,7 @@ from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints, Ints32
 from maxatk.base.workers import Workers
 from maxatk.problem import formats
+from maxatk.problem.explore import MOST_STATES, Exploration, Explored, States, explored, with_states
 from maxatk.problem.rows import SUM_TOLERANCE, Rows, array, canonical, exact_text, floats_and_fractions, real_column
 
 LARGE_LAYER = 2**18  # outcomes from which on a layer is passed over by all cores
@@ -146,7 +147,9 @@ class MDP:
 
         Args:
             P: probabilities ``[S, A, S]`` or per step ``[H, S, A, S]``; or a SciPy sparse matrix ``[S*A, S]``, row
-                ``s*A + a`` for state ``s`` and action ``a``; or a list of ``H`` such matrices.
+                ``s*A + a`` for state ``s`` and action ``a``; or a list of ``H`` such matrices. (Other libraries put
+                actions first, ``[A, S, S]``: that is refused, but where ``S = A`` nothing tells the two apart, so give
+                ``np.moveaxis(P, 0, 1)`` then.)
             R: rewards ``[S, A]`` or, where they depend on the next state, ``[S, A, S]`` or sparse ``[S*A, S]``; per
                 step with a leading ``[H]`` or as a list. (Where ``H = S = A`` makes the three dimensions of an array
                 ambiguous, it is read per step exactly if ``P`` is given per step.)
@@ -249,7 +252,7 @@ class MDP:
         cost: Any = None,
         **make_arguments: Any,
     ) -> "MDP":
-        """A problem from a Gymnasium environment that carries its table, such as those of toy text.
+        """A problem from a Gymnasium environment that carries its table, such as those of toy text, or can be asked.
 
         Args:
             env: an environment, or the id of one, made with ``make_arguments``.
@@ -258,15 +261,58 @@ class MDP:
             cost: as in :meth:`from_table`.
             make_arguments: what ``gymnasium.make`` is to be given beside the id.
 
-        Needs the extra ``maxatk[gym]``. The table is that of the unwrapped environment, so wrappers that change what is
-        observed, done or rewarded are refused. States that the environment lays out on a grid are named by their cells.
+        Needs the extra ``maxatk[gym]``. The table is that of the unwrapped environment, so wrappers that may change
+        what is observed, done or rewarded are refused. States that the environment lays out on a grid are named by
+        their cells. Environments without a table are asked for one where they can be: those with a ``model(state,
+        action)`` as gym-classics has, Blackjack, MiniGrid. Their states are those of :func:`maxatk.gym.explore`.
 
         >>> import maxatk as mk
         >>> mk.MDP.from_gymnasium("FrozenLake-v1", is_slippery=True)
         MDP(16 states, 4 actions, horizon 100, 146 outcomes)
         """
-        table, arguments = formats.read_gymnasium(env, horizon, start, make_arguments)
-        return cls.from_table(table, cost=cost, **arguments)
+        return explore_gymnasium(env, horizon=horizon, start=start, cost=cost, make_arguments=make_arguments)[0]
+
+    @classmethod
+    def explore(
+        cls,
+        start: Any,
+        actions: Any,
+        outcomes: Callable[[Any, Any], Iterable[Any]],
+        *,
+        horizon: int,
+        max_states: int = MOST_STATES,
+        progress: bool | Callable[[Explored], None] = False,
+    ) -> "tuple[MDP, States]":
+        """A problem from functions that say what can be done and what may come of it, and its states by number.
+
+        States may be anything that can be hashed. Those that can be reached within the horizon are numbered as they are
+        met, breadth first; ``states[i]`` is the ``i``-th, ``states.index(state)`` the number of one.
+
+        Args:
+            start: the state that every rollout starts in, or a dict of states and their probabilities.
+            actions: a function of a state, which lists what can be done there; or one list for all. Whole numbers are
+                the numbers of the actions; other labels are numbered as they are met (``states.actions``).
+            outcomes: a function of a state and an action, which lists ``(probability, next_state, reward, done)``;
+                fractions are kept exact.
+            horizon: the number of steps of a rollout, ``H``.
+            max_states: how many states there may be; :class:`maxatk.TooLargeError` where there are more.
+            progress: a function that is told where the exploration stands, or True for lines on standard error.
+
+        >>> import maxatk as mk
+        >>> def roll(score, action):                        # a die: stop, or add up until a 1 takes it all
+        ...     if action == "stop":
+        ...         return [(1, score, score, True)]
+        ...     return [(1 / 6, 0, 0, True)] + [(1 / 6, score + pips, 0, False) for pips in range(2, 7)]
+        >>> mdp, states = mk.MDP.explore(0, ["stop", "roll"], roll, horizon=10)
+        >>> mdp
+        MDP(54 states, 2 actions, horizon 10, 348 outcomes)
+        >>> plan = mk.solve(mdp, k=3)
+        >>> last = [plan.policy.action(rollout=2, step=4, state=states.index(20), best=m, so_far=0) for m in (15, 25)]
+        >>> [states.actions[a] for a in last]               # 20 in the cup on the last try: enough to beat 15, not 25
+        ['stop', 'roll']
+        """
+        found = explored(start, actions, outcomes, horizon, max_states=max_states, progress=progress)
+        return explored_problem(found), found.states
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the problem to ``path`` as an ``.npz`` archive without pickle; :func:`maxatk.load_mdp` reads it.
@@ -647,3 +693,41 @@ def _names(names: Sequence[str] | None, size: int, what: str) -> tuple[str, ...]
         if not isinstance(name, str):
             raise InputError(f"{what}[{i}] must be a string, not {shown(name)}")
     return tuple(names)
+
+
+def explore_gymnasium(
+    env: Any,
+    *,
+    horizon: int | None,
+    start: ArrayLike | None = None,
+    cost: Any = None,
+    key: Callable[[Any], Any] | None = None,
+    seed: int | None = None,
+    max_states: int = MOST_STATES,
+    progress: bool | Callable[[Explored], None] = False,
+    make_arguments: Mapping[str, Any],
+) -> tuple[MDP, States]:
+    """The problem of an environment and its states; :func:`maxatk.gym.explore` says what the arguments are."""
+    found, arguments = formats.read_gymnasium(env, horizon, start, dict(make_arguments), key, seed)
+    if not isinstance(found, formats.Simulator):
+        mdp = MDP.from_table(found, cost=cost, **arguments)
+        return mdp, States({s: s for s in range(mdp.n_states)}, range(mdp.n_actions))
+    if cost is not None:
+        raise InputError("cost= is for environments with a table; MDP.with_costs sets those of one that is explored")
+    exploration = explored(
+        *(found.start, found.actions, found.outcomes, arguments["horizon"]),
+        max_states=max_states,
+        progress=progress,
+        paid_at=found.paid_at,
+    )
+    exploration.states.key = found.key
+    return explored_problem(exploration), exploration.states
+
+
+def explored_problem(found: Exploration) -> MDP:
+    """The problem that was found; its states are named as the simulator shows them."""
+    names = [shown(state) for state in found.states]
+    try:
+        return MDP(found.rows, start=found.start, state_names=names, action_names=found.action_names)
+    except InputError as error:
+        raise InputError(with_states(str(error), found.states)) from None

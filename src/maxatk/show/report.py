@@ -26,6 +26,7 @@ from maxatk.planning.exact import Decision
 from maxatk.policies import ABANDON
 from maxatk.problem.mdp import MDP
 from maxatk.show.bounds import at_least, at_most, decimals_of
+from maxatk.show.fitting import FittingTable
 from maxatk.show.grid import CellGrid, action_name, find_grid
 from maxatk.show.views import Panel, panels
 
@@ -216,12 +217,12 @@ def comparison_rows(
     digits = min(max(4 - math.floor(math.log10(spread)), 0), 12)
     number = max(len(at_least(x, digits)) for x in (compared.rows[0].lower, compared.plan.upper, -10.0))
     priced = compared.plan.stop_at < math.inf
-    table.add_column("policy", width=15 if narrow else len(SINGLE), no_wrap=not narrow)
+    table.add_column("policy", width=(13 if priced else 15) if narrow else len(SINGLE), no_wrap=not narrow)
     for name in ("earns", "at most", "gain" if narrow else "of the gain"):
         width = max(number, len(name)) if "gain" not in name else 7 if narrow else len(name)
         table.add_column(name, justify="right", min_width=width, no_wrap=True)
     if priced:
-        table.add_column("tries", justify="right", no_wrap=True)
+        table.add_column("tries", justify="right", min_width=len("tries"), no_wrap=True)
     if not narrow:
         table.add_column("obtained by")
     for row in rows:
@@ -232,7 +233,7 @@ def comparison_rows(
             row.name,
             at_least(lower, digits),
             at_most(upper, digits),
-            "" if share is None else f"{100 * share:.1f} %",
+            "no gain" if share is None else f"{100 * share:.1f} %",
             *([tries_of(row)] if priced else []),
             *([] if narrow else [how]),
         )
@@ -286,8 +287,8 @@ def learned(result: Learned, title: str) -> RenderableType:
 
 def instances(described: Sequence[Mapping[str, Any]]) -> RenderableType:
     """Named problems, as :func:`maxatk.problem.instances.described` describes them."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("name", "what it is", "arguments"):
+    table = FittingTable(box=None, padding=(0, 2, 0, 0))
+    for heading in ("name", "", "arguments"):
         table.add_column(heading, no_wrap=heading == "name")
     for one in described:
         table.add_row(one["name"], one["summary"], ", ".join(f"{name}={x}" for name, x in one["arguments"].items()))

@@ -8,8 +8,9 @@ from maxatk.base.errors import TooLargeError
 from maxatk.base.returns import floats_around
 from maxatk.comparison.compare import ADAPTIVE, SINGLE, Comparison
 from maxatk.comparison.contrast import Contrast
-from maxatk.comparison.priced import ONE_UNTIL
+from maxatk.comparison.priced import ONE_UNTIL, PricedClasses
 from maxatk.evaluation.evaluate import evaluate
+from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan
 from maxatk.policies import MarkovPolicy
 from maxatk.problem.mdp import MDP
@@ -23,14 +24,12 @@ NEARLY_ALL = 0.95  # of the gain
 def mean_repeated(plan: Plan, comparison: Comparison | None) -> tuple[float, float] | None:
     """Bounds on what repeating the policy of the best mean earns; None where that would take long to say."""
     if comparison is not None:
-        row = comparison.rows[0]
-        return row.lower, row.lower if plan.stop_at < math.inf else row.upper  # with costs that bounds the class
-    mdp = plan.mdp
-    if len(mdp.prob) / mdp.n_layers * mdp.horizon * plan.k > MOST_WORK:
+        return comparison.rows[0].lower, comparison.rows[0].upper
+    if _takes_long(plan):
         return None
     try:
-        policy = MarkovPolicy(mdp.mean_optimal_actions, k=plan.k, best_so_far=plan.best_so_far)
-        earned = evaluate(mdp, policy, cost=plan.objective.cost)
+        policy = MarkovPolicy(plan.mdp.mean_optimal_actions, k=plan.k, best_so_far=plan.best_so_far)
+        earned = evaluate(plan.mdp, policy)
     except TooLargeError:
         return None
     return (earned.lower, earned.upper) if earned.exact is None else floats_around(earned.exact)
@@ -41,28 +40,16 @@ def sentences(plan: Plan, contrast: Contrast | None = None, comparison: Comparis
     k = plan.k
     if k == 1:
         return [f"One try: the best mean is all there is, {_at_least(plan.lower, 0.0)}."]
+    if plan.stop_at < math.inf:
+        return _with_costs(plan, contrast, comparison)
     mean = mean_repeated(plan, comparison)
     if mean is None:
         return [f"Planning for the best of {k}: {_at_least(plan.lower, 0.0)}.", *_last(contrast)]
     gain = plan.upper - mean[0]  # at most
-    priced = plan.stop_at < math.inf
-    beforehand = f"{comparison.rows[0].how if comparison and priced else f'{k} tries'} fixed beforehand"
-    if gain <= max(2 * plan.gap, 1e-6 * max(map(abs, plan.mdp.return_range))):
+    if gain <= _nothing(plan):
         return [
-            f"Adapting gains nothing here{_why(plan.mdp)}: "
-            + (
-                f"take the policy with the best mean, {beforehand}."
-                if priced
-                else "repeat the policy with the best mean."
-            ),
+            f"Adapting gains nothing here{_why(plan.mdp)}: repeat the policy with the best mean.",
             f"It earns {_about(mean, 0.0)}, and no plan for the best of {k} earns {gain:.1e} more.",
-        ]
-    if priced:
-        return [
-            f"The best mean, {beforehand}, less what they cost: {_about(mean, gain)}.",
-            f"Planning, and stopping in time: {_at_least(plan.lower, gain)}.",
-            *_until(comparison),
-            *_last(contrast),
         ]
     return [
         f"Repeating the policy with the best mean: {_about(mean, gain)}.",
@@ -70,6 +57,38 @@ def sentences(plan: Plan, contrast: Contrast | None = None, comparison: Comparis
         *_tuned(comparison),
         *_last(contrast),
     ]
+
+
+def _with_costs(plan: Plan, contrast: Contrast | None, comparison: Comparison | None) -> list[str]:
+    """The same where tries cost something: the rival is a number of tries with the best mean, fixed beforehand."""
+    row = comparison.rows[0] if comparison else None
+    if row is None and isinstance(plan, CertifiedPlan) and not _takes_long(plan):
+        row = next(PricedClasses(plan).rows())
+    if row is None or row.evaluation is None:  # nobody knows
+        return [f"Planning, and stopping in time: {_at_least(plan.lower, 0.0)}.", *_last(contrast)]
+    gain = plan.upper - row.lower
+    if gain <= _nothing(plan):
+        return [
+            f"Adapting gains nothing here{_why(plan.mdp)}: take the policy with the best mean, {row.how} fixed "
+            "beforehand.",
+            f"It earns {_about((row.lower, row.lower), 0.0)}, less costs, and no plan earns {gain:.1e} more.",
+        ]
+    return [
+        f"The best mean, {row.how} fixed beforehand, less what they cost: {_about((row.lower, row.lower), gain)}.",
+        f"Planning, and stopping in time: {_at_least(plan.lower, gain)}.",
+        *_until(comparison),
+        *_last(contrast),
+    ]
+
+
+def _takes_long(plan: Plan) -> bool:
+    mdp = plan.mdp
+    return len(mdp.prob) / mdp.n_layers * mdp.horizon * plan.k > MOST_WORK
+
+
+def _nothing(plan: Plan) -> float:
+    """A gain that is none."""
+    return max(2 * plan.gap, 1e-6 * max(map(abs, plan.mdp.return_range)))
 
 
 def _tuned(comparison: Comparison | None) -> list[str]:

@@ -177,7 +177,7 @@ def cross_replay(
     >>> from maxatk import attempts as at
     >>> replayed = at.cross_replay(at.recorded(), price=2.0, method="greedy")
     >>> print(replayed.gain, replayed.single)
-    0.025 [0.004, 0.047] annealing × 2
+    0.025 [-0.002, 0.053] annealing × 2
     """
     goal = Goal.of(price, budget, reach)
     bar, n = threshold(log, passed), len(log.tasks)

@@ -5,44 +5,22 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.measure import Measurement
-from rich.padding import Padding
+from rich.console import Console, RenderableType
 from rich.table import Table
-from rich.text import Text
 
 from maxatk.attempts.estimates.intervals import Estimate, digits
 from maxatk.show.bounds import at_least, at_most
+from maxatk.show.fitting import FittingTable
 
 Side: TypeAlias = Literal["left", "right"]
-
-NARROW = 70  # a terminal of fewer columns; in others the cells of a table that is too wide are wrapped
 
 
 def plain_table(*columns: tuple[str, Side]) -> Table:
     """A table without lines, of columns with a heading and a side."""
-    table = _Fitting(box=None, padding=(0, 2, 0, 0))
+    table = FittingTable(box=None, padding=(0, 2, 0, 0))
     for heading, side in columns:
         table.add_column(heading, justify=side, overflow="fold")  # a narrow terminal cuts nothing off
     return table
-
-
-class _Fitting(Table):
-    """A table that says its rows one below the other in a terminal that is too narrow for it."""
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        natural = Measurement.get(console, options.update_width(10_000), self).maximum
-        if options.max_width >= min(natural, NARROW):
-            yield from super().__rich_console__(console, options)
-            return
-        headings = [str(column.header) for column in self.columns]
-        for row in zip(*(column.cells for column in self.columns), strict=True):
-            cells = list(map(str, row))
-            yield Text(cells[0] or headings[0], style="bold")
-            told = [
-                f"{name} {cell}".strip() for name, cell in zip(headings[1:], cells[1:], strict=True) if cell.strip()
-            ]
-            yield Padding(Text(", ".join(told)), (0, 0, 0, 2))
 
 
 def as_text(*parts: RenderableType, width: int = 110) -> str:

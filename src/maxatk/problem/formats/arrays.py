@@ -99,7 +99,10 @@ def _sizes(P: _Given) -> tuple[int, int]:
             return shape[1], shape[0] // shape[1]
     elif len(shape) in (3, 4) and 0 not in shape and shape[-1] == shape[-3]:
         return shape[-1], shape[-2]
-    raise InputError(f"P has shape {shape}: expected [S, A, S] or [H, S, A, S], or sparse [S*A, S]")
+    hint = ""
+    if len(shape) in (3, 4) and 0 not in shape and shape[-1] == shape[-2]:
+        hint = f"; if it is [A, S, S], give np.moveaxis(P, {len(shape) - 3}, {len(shape) - 2})"
+    raise InputError(f"P has shape {shape}: expected [S, A, S] or [H, S, A, S], or sparse [S*A, S]{hint}")
 
 
 @dataclass(frozen=True)

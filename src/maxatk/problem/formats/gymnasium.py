@@ -1,25 +1,73 @@
-"""Gymnasium environments that carry their table (``env.unwrapped.P``), such as those of toy text."""
+"""Gymnasium environments that carry their table (``env.unwrapped.P``), such as those of toy text, or can be asked."""
 
+import contextlib
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
+
+import numpy as np
 
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, MissingExtraError
+from maxatk.problem.formats.simulators import Simulator, blackjack, copied, minigrid_key, model_table
 from maxatk.show.grid import cell_names
 
+HARMLESS = {  # wrappers that change neither what is observed nor what is done nor what is paid
+    *(f"gymnasium.{name}" for name in ("PassiveEnvChecker", "OrderEnforcing", "TimeLimit", "RecordEpisodeStatistics")),
+    *(f"gymnasium.{name}" for name in ("RecordVideo", "HumanRendering", "RenderCollection")),
+    "stable_baselines3.Monitor",
+    "sb3_contrib.ActionMasker",
+}
+CHANGING = {  # what a wrapper must define to change anything
+    *("step", "reset", "action", "reward", "observation", "unwrapped", "__getattr__", "__getattribute__"),
+}
 
-def read_gymnasium(env: Any, horizon: Any, start: Any, make_arguments: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The table of ``env``, and what else :meth:`maxatk.MDP.from_table` takes; what the caller gave comes first."""
+
+def read_gymnasium(
+    env: Any,
+    horizon: Any,
+    start: Any,
+    make_arguments: dict[str, Any],
+    key: Callable[[Any], Any] | None = None,
+    seed: int | None = None,
+) -> tuple[Any, dict[str, Any]]:
+    """The table of ``env`` or a simulator of it, and what else a problem takes; what the caller gave comes first."""
     made, inner, name = open_gymnasium(env, make_arguments)
-    table = getattr(inner, "P", None)
+    if not hasattr(inner.action_space, "n"):
+        raise InputError(f"{name} has continuous actions and no table of outcomes, so it cannot be read as a problem")
+    simulator = _simulator(inner, name, key, seed)
+    if simulator is not None:
+        if start is not None:
+            raise InputError(f"{name} says itself how it resets, so start= cannot be given")
+        limit = time_limit(made) if horizon is None else horizon
+        return simulator, {"horizon": gymnasium_horizon(made, name, simulator.horizon if limit is None else limit)}
+    table, own_start = getattr(inner, "P", None), None
     if table is None:
-        what = "no table" if hasattr(inner.action_space, "n") else "continuous actions and no table"
-        raise InputError(f"{name} has {what} of outcomes (no attribute P), so it cannot be read as a problem")
+        modelled = model_table(inner)
+        if modelled is None:
+            raise InputError(
+                f"{name} has no table of outcomes (no attribute P) and no model, so it cannot be read as a problem; "
+                "maxatk.gym.explore(key=) tries out copies of an environment, MDP.explore takes functions"
+            )
+        table, own_start = modelled
     return table, {
         "horizon": gymnasium_horizon(made, name, horizon),
-        "start": gymnasium_start(inner, name, start),
+        "start": gymnasium_start(inner, name, own_start if start is None else start),
         "state_names": _rides(inner, len(table)) or _cells(inner, len(table)),
         "action_names": _ACTIONS.get(type(inner).__name__),
     }
+
+
+def _simulator(inner: Any, name: str, key: Callable[[Any], Any] | None, seed: int | None) -> Simulator | None:
+    """What an environment is explored by; None where it is read as a table."""
+    if key is not None:
+        return copied(inner, name, key, seed)
+    modules = {kind.__module__ for kind in type(inner).__mro__}
+    if any(module.startswith("minigrid.") for module in modules):
+        return copied(inner, name, minigrid_key, seed)
+    if "gymnasium.envs.toy_text.blackjack" in modules:
+        return blackjack(inner)
+    return None
 
 
 _ACTIONS = {
@@ -53,7 +101,7 @@ def _cells(inner: Any, n_states: int) -> list[str] | None:
 
 
 def open_gymnasium(env: Any, make_arguments: dict[str, Any]) -> tuple[Any, Any, str]:
-    """The environment, what its wrappers hold, and its name; wrappers that change what it does are refused."""
+    """The environment, what its wrappers hold, and its name; wrappers that may change what it does are refused."""
     try:
         import gymnasium
     except ImportError:
@@ -61,6 +109,9 @@ def open_gymnasium(env: Any, make_arguments: dict[str, Any]) -> tuple[Any, Any, 
     made: Any = env
     if isinstance(env, str):
         name = env
+        if name.startswith(("MiniGrid-", "BabyAI-")):
+            with contextlib.suppress(ImportError):  # it registers its environments when it is imported
+                import_module("minigrid")
         try:
             made = gymnasium.make(env, **make_arguments)
         except Exception as error:  # an environment's constructor may raise anything
@@ -74,20 +125,52 @@ def open_gymnasium(env: Any, make_arguments: dict[str, Any]) -> tuple[Any, Any, 
         raise InputError(f"env must be a Gymnasium environment or its id, not {shown(env)}")
     else:
         name = made.spec.id if made.spec is not None else type(made.unwrapped).__name__
-    changing = {"RewardWrapper", "ActionWrapper", "ObservationWrapper"}
-    inner: Any = made
-    while inner is not made.unwrapped:
-        kinds = [kind.__name__ for kind in inner.__class__.__mro__]
-        if changing & set(kinds):
-            raise InputError(f"{name} is wrapped in {kinds[0]}, which its table knows nothing of")
-        inner = inner.env
+    for wrapper in wrappers_of(made):
+        if not _harmless(wrapper, gymnasium.Wrapper):
+            kind = type(wrapper).__name__
+            raise InputError(
+                f"{name} is wrapped in {kind}, which may change what it does and pays, and its table knows nothing of "
+                "that; if it does not, give env.unwrapped"
+            )
+    inner: Any = made.unwrapped
+    if getattr(inner, "fickle_passenger", False):
+        raise InputError(f"{name} has a fickle passenger, who is neither in its table nor in its states")
     return made, inner, name
+
+
+def wrappers_of(env: Any) -> Iterator[Any]:
+    """The wrappers of an environment, from the outermost."""
+    while env is not env.unwrapped:
+        yield env
+        env = env.env
+
+
+def _harmless(wrapper: Any, plain: type) -> bool:
+    """Whether a wrapper is known not to change what is observed, done and paid, or cannot since it does nothing."""
+    kind: Any = getattr(wrapper, "__class__")  # noqa: B009  (generic in types that nobody knows)
+    if f"{kind.__module__.partition('.')[0]}.{kind.__name__}" in HARMLESS:
+        return True
+    own: Any = kind.__mro__[: kind.__mro__.index(plain)]
+    return not any(name in vars(one) for one in own for name in CHANGING)
+
+
+def time_limit(env: Any) -> int | None:
+    """The steps after which an environment cuts its rollouts off, as it or the wrappers around it say; or None.
+
+    They say so by their spec, as ``TimeLimit`` does, or by an attribute ``max_steps`` (MiniGrid) or ``horizon`` (ours).
+    """
+    inner = env.unwrapped
+    said: list[Any] = [env.spec.max_episode_steps if env.spec is not None else None]
+    said += [getattr(wrapper, "_max_episode_steps", None) for wrapper in wrappers_of(env)]
+    said += [getattr(inner, name, None) for name in ("max_steps", "horizon")]
+    limits = [int(x) for x in said if np.asarray(x).dtype.kind in "iu" and np.ndim(x) == 0 and x >= 1]
+    return min(limits, default=None)
 
 
 def gymnasium_horizon(made: Any, name: str, horizon: Any) -> Any:
     """The horizon that the caller gave, or else the environment's time limit."""
     if horizon is None:
-        horizon = made.spec.max_episode_steps if made.spec is not None else None
+        horizon = time_limit(made)
         if horizon is None:
             raise InputError(f"{name} has no time limit of its own: give horizon=")
     return horizon

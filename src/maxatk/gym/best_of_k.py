@@ -1,4 +1,4 @@
-"""Gymnasium (extra ``gym``): trials of K rollouts as one environment, and problems as environments.
+"""Trials of K rollouts as one environment, and problems as environments.
 
 :class:`BestOfK` lets any deep-RL library learn best-of-K policies: it turns an environment into one whose episodes are
 trials of K rollouts, and whose return is the best return of these. :class:`TabularEnv` runs a table.
@@ -6,26 +6,23 @@ trials of K rollouts, and whose return is the best return of these. :class:`Tabu
 
 import bisect
 import math
+import warnings
+from collections.abc import Callable
 from typing import Any
 
+import gymnasium
 import numpy as np
+from gymnasium import spaces
+from gymnasium.utils import RecordConstructorArgs
 
 from maxatk.base import checks
 from maxatk.base.checks import shown
-from maxatk.base.errors import InputError, MissingExtraError
+from maxatk.base.errors import InputError
 from maxatk.base.types import Number
-from maxatk.learning.gym_episodes import Episodes as Episodes
+from maxatk.gym.observations import Observations, return_scale
+from maxatk.problem.formats.gymnasium import time_limit, wrappers_of
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import try_cost
-
-try:
-    import gymnasium
-    from gymnasium import spaces
-    from gymnasium.utils import RecordConstructorArgs
-except ImportError:
-    raise MissingExtraError("Gymnasium is not installed: pip install 'maxatk[gym]'") from None
-
-LARGEST = math.log1p(np.finfo(np.float64).max)  # of a return on a logarithmic scale
 
 
 class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -40,8 +37,11 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     * ``rollouts_left``: those not over yet, the present one included, divided by ``k``: from 1 down to 0;
     * ``steps_left``: those of the present rollout, divided by the horizon: from 1 down to 0.
 
-    As a ``Dict`` the entries have these names; ``flat=True`` makes it one ``Box`` of 32-bit floats, the original
+    As a ``Dict`` the entries have these names, beside those of the environment where its observation is a dict itself
+    (there is no entry ``observation`` then). ``flat=True`` makes it one ``Box`` of 32-bit floats, the original
     observation first (flattened as Gymnasium does it, discrete ones one-hot) and then the five numbers in this order.
+    Images stay images: where there are some, of 36 x 36 pixels at least, flat observations are a ``Dict`` of these and
+    of ``vector``, which is all the rest.
 
     **The scale** of M and G: without ``returns`` it is ``sign(x) log(1 + |x|)``, which suits any magnitude. With
     ``returns=(low, high)``, the returns that matter, these go to -1 and 1 and what lies between is linear; beyond, a
@@ -51,7 +51,10 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     itself after the first rollout, ``max(G - M, 0)`` after the others. The rewards of a trial so add up to its best
     return, whatever their signs (with an incumbent ``best_so_far``, to what is gained over it). With ``dense=True``
     each step is paid the change of ``max(M, G)`` (of G, in the first rollout). That adds up to the same and has the
-    same best policies, but tells sooner which step was good: best where rewards are costs. Do not discount either.
+    same best policies, but tells sooner which step was good: best where rewards are costs. With ``potential=h``, what
+    the rest of a rollout is expected to bring, each step is paid the change of ``max(M, G + h(observation))``, across
+    resets, too. That adds up to the same, for any ``h`` whatever. Do not discount any of them. ``reward_scale``
+    multiplies what is paid, so that it suits a network.
 
     **Costs.** With ``cost`` each rollout costs that much, taken off the reward of its first step; with ``row_costs``
     every step also costs ``info["cost"]``, where the environment says it (:class:`TabularEnv` does). The rewards of a
@@ -65,8 +68,17 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     **info** has, beside the environment's own: ``trial``, with ``rollout``, ``step``, ``best`` (``-inf`` for none) and
     ``so_far`` unscaled, as :meth:`maxatk.CompressedPolicy.action` takes them; and ``rollout_over``. Where that is true
-    also ``rollout_return``, ``rollout_terminated`` (the environment ended it), ``rollout_truncated`` (time did) and
-    ``last_observation``, the original one that the rollout ended with.
+    also ``rollout_return``, ``rollout_terminated`` (the environment ended it), ``rollout_truncated`` (time did), and
+    ``last_observation`` and ``last_info``, the original ones that the rollout ended with: the environment's own entries
+    of info are always of the rollout that is observed. At the end of a trial there are ``best_return`` and
+    ``rollout_returns``, in the form that Stable-Baselines3's ``Monitor(info_keywords=...)`` takes.
+
+    **Masks.** :meth:`action_masks` says which actions there are, if the environment does: by a method of the same name,
+    or by ``info["action_mask"]``. ``MaskablePPO`` of sb3-contrib asks for it.
+
+    **Other wrappers.** Those that change observations or actions go inside or outside, as you like. Those that change
+    rewards go inside, where they change what a return is. ``NormalizeReward`` inside, whose scale drifts, would make
+    returns of a trial incomparable; it is warned about. Use ``reward_scale``, or put it outside.
 
     **Seeds.** ``reset(seed=n)`` seeds the environment once for the whole trial: the same seed and the same actions give
     the same trial, and its rollouts differ. ``options`` go to every reset of the trial.
@@ -79,6 +91,8 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         returns: the least and the greatest return that matter, if these are known.
         flat: whether observations are flattened.
         dense: whether steps within a rollout are paid.
+        potential: a function of the original observation; steps are paid then.
+        reward_scale: what rewards are multiplied by, more than 0.
         cost: what each rollout costs.
         row_costs: whether each step costs what the environment's ``info["cost"]`` says.
         stop: whether there is an action that ends the trial; for environments with finitely many actions.
@@ -104,6 +118,8 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         returns: tuple[float, float] | None = None,
         flat: bool = False,
         dense: bool = False,
+        potential: Callable[[Any], float] | None = None,
+        reward_scale: Number = 1,
         cost: Number = 0,
         row_costs: bool = False,
         stop: bool = False,
@@ -118,6 +134,8 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             returns=returns,
             flat=flat,
             dense=dense,
+            potential=potential,
+            reward_scale=reward_scale,
             cost=cost,
             row_costs=row_costs,
             stop=stop,
@@ -126,15 +144,20 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self.k = checks.integer(k, "k", least=1)
         self._name = _name(env)
         self.horizon = _horizon(env, self._name, horizon)
+        _warn_of_drifting_rewards(env, self._name)
         self._incumbent = float(checks.incumbent(best_so_far))
-        self._returns = None if returns is None else _range(returns)
-        self._flat, self._dense = bool(flat), bool(dense)
+        self._dense = bool(dense) or potential is not None
+        self._potential = _function(potential)
+        self._reward_scale = positive(reward_scale, "reward_scale")
         self._cost, self._row_costs = float(try_cost(cost)), bool(row_costs)
         self._inner, self._actions = env.observation_space, env.action_space
+        self._least = None if returns is None else return_scale(returns)[0]  # what stopping with nothing is worth
         self._stop = self._stopping_action() if stop else None
-        self.observation_space = self._space()  # the inner one, and what a trial adds
+        self._observations = Observations(self._inner, self._name, return_scale(returns), bool(flat))
+        self.observation_space = self._observations.space  # the inner one, and what a trial adds
         self._options: dict[str, Any] | None = None
         self._last: Any = None  # the original observation
+        self._mask: Any = None  # of actions, as the environment last said
         self._open = False  # whether there is a trial to step in
         self._begin()
 
@@ -156,6 +179,7 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             return self._stopped()
         paid = self._cost if self._step == 0 else 0.0
         self._last, reward, terminated, truncated, info = self.env.step(action)
+        self._mask = info.get("action_mask")
         if self._row_costs:
             paid += float(try_cost(info.get("cost", 0.0), 'info["cost"]'))
         self._paid += paid
@@ -163,22 +187,40 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._step += 1
         out_of_time = bool(truncated) or self._step >= self.horizon
         over = bool(terminated) or out_of_time
-        found: dict[str, Any] = {**info, "rollout_over": over}
+        found: dict[str, Any] = {"rollout_over": over}
+        told = info  # by the environment, of the rollout that is observed
         if over:
             found |= {
                 "rollout_return": self._so_far,
                 "rollout_terminated": bool(terminated),
                 "rollout_truncated": out_of_time and not terminated,
                 "last_observation": self._last,
+                "last_info": info,
             }
+            self._returned.append(self._so_far)
             self._best = max(self._best, self._so_far)
             self._rollout += 1
             self._open = self._rollout < self.k
             if self._open:
                 self._step, self._so_far = 0, 0.0
-                found = {**self._reset(None), **found}
-        before, self._worth = self._worth, self._potential()
-        return self._observed(), self._worth - before - paid, not self._open, False, {**found, "trial": self._trial()}
+                told = self._reset(None)
+        return self._paid_for(paid, {**told, **found})
+
+    def action_masks(self) -> Any:
+        """Which actions can be taken now, ``[A]`` of booleans; all, where the environment does not say.
+
+        Stopping, if there is such an action, is always among them.
+        """
+        if not _is(self._actions, spaces.Discrete):
+            raise InputError(f"masks are for finitely many actions, but {self._name} has {shown(self._actions)}")
+        if self.env.has_wrapper_attr("action_masks"):
+            given = self.env.get_wrapper_attr("action_masks")()
+        else:
+            given = self._mask if self._mask is not None else np.ones(int(self._actions.n), np.bool_)
+        mask = np.asarray(given).astype(np.bool_)
+        if mask.shape != (int(self._actions.n),):
+            raise InputError(f"the mask of {self._name} has shape {mask.shape}: expected {(int(self._actions.n),)}")
+        return mask if self._stop is None else np.append(mask, True)
 
     # The trial.
 
@@ -186,7 +228,7 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """The number of the action that ends the trial, which is added to the space."""
         if not _is(self._actions, spaces.Discrete):
             raise InputError(f"stop=True is for finitely many actions, but {self._name} has {shown(self._actions)}")
-        if self._incumbent == -math.inf and self._returns is None:
+        if self._incumbent == -math.inf and self._least is None:
             raise InputError("stop=True: say what stopping with nothing in hand is worth, by best_so_far= or returns=")
         first, n = int(self._actions.start), int(self._actions.n)
         self.action_space = spaces.Discrete(n + 1, start=first)
@@ -194,20 +236,29 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def _stopped(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """End the trial with what is in hand."""
-        if self._best == -math.inf and self._returns is not None:
-            self._best = self._returns[0]
+        if self._best == -math.inf and self._least is not None:
+            self._best = self._least
         self._open = False
-        before, self._worth = self._worth, self._best
-        return self._observed(), self._worth - before, True, False, {"rollout_over": False, "trial": self._trial()}
+        return self._paid_for(0.0, {"rollout_over": False})
+
+    def _paid_for(self, paid: float, info: dict[str, Any]) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """What a step answers that cost ``paid``: the reward is what the trial has come to since the last one."""
+        before, self._worth = self._worth, self._come_to()
+        if not self._open:
+            info |= {"best_return": self._best, "rollout_returns": list(self._returned)}
+        reward = self._reward_scale * (self._worth - before - paid)
+        return self._observed(), reward, not self._open, False, {**info, "trial": self._trial()}
 
     def _begin(self) -> None:
         self._rollout, self._step, self._so_far, self._best = 0, 0, 0.0, self._incumbent
-        self._worth = self._incumbent if self._incumbent > -math.inf else 0.0  # the potential that is paid for already
-        self._paid = 0.0
+        self._returned: list[float] = []
+        self._worth = self._incumbent if self._incumbent > -math.inf else 0.0  # what was paid for already
+        self._paid = 0.0  # of costs
 
     def _reset(self, seed: int | None) -> dict[str, Any]:
         """Begin a rollout; what the environment says of it."""
         self._last, info = self.env.reset(seed=seed, options=self._options)
+        self._mask = info.get("action_mask")
         if self.env.observation_space != self._inner or self.env.action_space != self._actions:
             raise InputError(f"{self._name} has changed its spaces, so its trials are not of one kind")
         return info
@@ -216,62 +267,22 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         known = {"rollout": self._rollout, "step": self._step, "best": self._best, "so_far": self._so_far}
         return {**known, "paid": self._paid} if self._cost or self._row_costs or self._stop is not None else known
 
-    def _potential(self) -> float:
+    def _come_to(self) -> float:
         """What the trial has come to: the rewards are its changes, and it ends at the best return."""
         if not self._dense or not self._open:
             return self._best if self._best > -math.inf else 0.0
-        return max(self._best, self._so_far)
-
-    # Observations.
-
-    def _space(self) -> Any:
-        largest = LARGEST if self._returns is None else 2.0
-        numbers = {
-            "has_best": (0.0, 1.0),
-            "best": (-largest, largest),
-            "so_far": (-largest, largest),
-            "rollouts_left": (0.0, 1.0),
-            "steps_left": (0.0, 1.0),
-        }
-        if not self._flat:
-            boxes = {name: spaces.Box(low, high, (1,), np.float32) for name, (low, high) in numbers.items()}
-            return spaces.Dict({"observation": self._inner, **boxes})
-        flattened: Any = getattr(spaces, "flatten_space")(self._inner)  # noqa: B009  (its type is partly unknown)
-        if not _is(flattened, spaces.Box):
-            raise InputError(f"the observations of {self._name} cannot be flattened to a Box: {shown(self._inner)}")
-        low, high = (np.array(ends, np.float32) for ends in zip(*numbers.values(), strict=True))
-        return spaces.Box(
-            np.concatenate([flattened.low.astype(np.float32), low]),
-            np.concatenate([flattened.high.astype(np.float32), high]),
-            dtype=np.float32,
-        )
+        ahead = 0.0 if self._potential is None else checks.exact_number(self._potential(self._last), "the potential")
+        return max(self._best, self._so_far + float(ahead))
 
     def _observed(self) -> Any:
-        some = self._best > -math.inf
         over = self._rollout == self.k
-        numbers = (
-            float(some),
-            self._scaled(self._best) if some else 0.0,
-            self._scaled(self._so_far),
+        return self._observations(
+            self._last,
+            self._best,
+            self._so_far,
             (self.k - self._rollout) / self.k,
             0.0 if over else (self.horizon - self._step) / self.horizon,
         )
-        if self._flat:
-            inner: Any = spaces.flatten(self._inner, self._last)
-            return np.concatenate([np.asarray(inner, np.float32), np.array(numbers, np.float32)])
-        names = ("has_best", "best", "so_far", "rollouts_left", "steps_left")
-        return {
-            "observation": self._last,
-            **{name: np.array([x], np.float32) for name, x in zip(names, numbers, strict=True)},
-        }
-
-    def _scaled(self, x: float) -> float:
-        """A return as it is observed."""
-        if self._returns is None:
-            return math.copysign(math.log1p(abs(x)), x)
-        low, high = self._returns
-        z = 2 * (x - low) / (high - low) - 1
-        return z if abs(z) <= 1 else math.copysign(2 - 1 / abs(z), z)
 
 
 class TabularEnv(gymnasium.Env[Any, Any]):
@@ -346,19 +357,32 @@ def _name(env: Any) -> str:
 
 def _horizon(env: Any, name: str, horizon: int | None) -> int:
     """The steps of a rollout: what was asked for, or the environment's own limit if that is less."""
-    limit: Any = env.spec.max_episode_steps if env.spec is not None else None
-    if limit is None and isinstance(env.unwrapped, TabularEnv):
-        limit = env.unwrapped.horizon
+    limit = time_limit(env)
     if horizon is None and limit is None:
         raise InputError(f"{name} has no time limit of its own, and may never end: give horizon=")
     asked = math.inf if horizon is None else checks.horizon(horizon)
-    return int(min(asked, math.inf if limit is None else checks.horizon(limit)))
+    return int(min(asked, math.inf if limit is None else limit))
 
 
-def _range(returns: Any) -> tuple[float, float]:
-    if not checks.is_list(returns) or len(returns) != 2:
-        raise InputError(f"returns must be a pair (least, greatest), not {shown(returns)}")
-    low, high = (float(checks.exact_number(x, f"returns[{i}]")) for i, x in enumerate(returns))
-    if low >= high:
-        raise InputError(f"returns must be a pair (least, greatest), not {shown(returns)}")
-    return low, high
+def positive(value: Any, name: str) -> float:
+    """A finite number above 0."""
+    number = float(checks.exact_number(value, name))
+    if number <= 0:
+        raise InputError(f"{name} must be more than 0, not {shown(value)}")
+    return number
+
+
+def _function(potential: Any) -> Any:
+    if potential is not None and not callable(potential):
+        raise InputError(f"potential must be a function of the observation, not {shown(potential)}")
+    return potential
+
+
+def _warn_of_drifting_rewards(env: Any, name: str) -> None:
+    for wrapper in wrappers_of(env):
+        if type(wrapper).__name__ == "NormalizeReward":
+            warnings.warn(
+                f"{name} is wrapped in NormalizeReward, whose scale drifts: returns of one trial are not comparable; "
+                "put it outside BestOfK, or use reward_scale=",
+                stacklevel=3,
+            )

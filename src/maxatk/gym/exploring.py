@@ -1,0 +1,49 @@
+"""Environments as problems, with their states by number."""
+
+from collections.abc import Callable
+from typing import Any
+
+from maxatk.problem.explore import MOST_STATES, Explored, States
+from maxatk.problem.mdp import MDP, explore_gymnasium
+
+
+def explore(
+    env: Any,
+    *,
+    horizon: int | None = None,
+    key: Callable[[Any], Any] | None = None,
+    seed: int | None = None,
+    max_states: int = MOST_STATES,
+    progress: bool | Callable[[Explored], None] = False,
+    **make_arguments: Any,
+) -> tuple[MDP, States]:
+    """A problem from a Gymnasium environment, as :meth:`maxatk.MDP.from_gymnasium` reads it, and its states by number.
+
+    ``states.now(env)`` is the number of the state in which an environment of this kind stands, so that a plan can be
+    run in it: ``mk.simulate(env, plan.policy, state_of=lambda _: states.now(env))``.
+
+    Args:
+        env: an environment, or the id of one, made with ``make_arguments``.
+        horizon: the number of steps of a rollout; by default the environment's own time limit.
+        key: for an environment that can be copied, a function of it (unwrapped) that tells all of its states apart and
+            can be hashed. Copies of it then take every action from every state, and wherever it would draw one of
+            finitely many random numbers from ``np_random``, every number is tried. MiniGrid's need no key.
+        seed: of all resets, for one that is copied; by default every reset is tried.
+        max_states: how many states there may be.
+        progress: a function that is told where the exploration stands, or True for lines on standard error.
+
+    >>> import maxatk as mk
+    >>> mdp, states = mk.gym.explore("Blackjack-v1")
+    >>> plan = mk.solve(mdp, k=3)
+    >>> states[0]                                    # 12 by two aces, against an ace; no natural
+    (12, 1, 1, False)
+    """
+    return explore_gymnasium(
+        env,
+        horizon=horizon,
+        key=key,
+        seed=seed,
+        max_states=max_states,
+        progress=progress,
+        make_arguments=make_arguments,
+    )

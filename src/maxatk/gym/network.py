@@ -1,0 +1,96 @@
+"""Networks as policies: asked for many trials at a time, so that they can be evaluated, simulated and compared."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from maxatk.base import checks
+from maxatk.base.errors import InputError
+from maxatk.base.returns import Amounts
+from maxatk.base.types import Ints, Number
+from maxatk.gym.encoder import TrialEncoder
+from maxatk.policies.policy import CompressedPolicy, Rule, checked_function
+
+BATCH = 16_384  # observations that a network is asked about at a time
+
+
+class NetworkPolicy(CompressedPolicy):
+    """A policy that asks a network what to do, for many trials at a time.
+
+    As any policy of a table it can be given to :func:`maxatk.evaluate`, which says what it earns without sampling, to
+    :func:`maxatk.simulate` and, beside the plan, to :func:`maxatk.compare`. The network must answer alike whenever it
+    is asked the same: take the likeliest action rather than draw one. (In floats near ties may be broken differently in
+    batches of different size.)
+
+    Args:
+        choose: the actions ``[n]`` for observations ``[n, d]``, as
+            ``lambda observations: model.predict(observations, deterministic=True)[0]`` with Stable-Baselines3.
+        encoder: what the network observes.
+        masked: whether ``choose`` is also given which actions there are, ``[n, A]``, as ``MaskablePPO`` wants it.
+        repeat: how many rollouts there are, for a network of a single one (an encoder for ``k=1``) that is to be
+            repeated; it does not see what is in hand then.
+        best_so_far: the incumbent, or ``-inf`` where there is none.
+
+    >>> import maxatk as mk
+    >>> mdp = mk.instances.figure1(gamma=0.25)
+    >>> encoder = mk.gym.TrialEncoder(mdp, k=2, returns=(0, 1))
+    >>> net = lambda observations: (observations[:, 1] * (observations[:, 2] >= 0)).astype(int)   # a small one
+    >>> str(mk.evaluate(mdp, mk.gym.NetworkPolicy(net, encoder)).exact)      # safe; then risky if that has paid
+    '9/16'
+    """
+
+    def __init__(
+        self,
+        choose: Callable[..., Any],
+        encoder: TrialEncoder,
+        *,
+        masked: bool = False,
+        repeat: int | None = None,
+        best_so_far: Number = -math.inf,
+    ) -> None:
+        if not isinstance(encoder, TrialEncoder):
+            raise InputError(f"encoder must be a maxatk.gym.TrialEncoder, not {checks.shown(encoder)}")
+        if repeat is not None and encoder.k != 1:
+            raise InputError(f"repeat is for a network of a single rollout, but the encoder is for {encoder.k}")
+        super().__init__(encoder.k if repeat is None else repeat, encoder.mdp.horizon, best_so_far)
+        self.independent = self.repeated = repeat is not None
+        self.mdp = encoder.mdp  # the problem
+        self.encoder = encoder  # what the network observes
+        self._choose, self._masked = checked_function(choose), bool(masked)
+
+    def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
+        """The network's answer."""
+        i = checks.integer(rollout, "rollout", most=self.k - 1)
+        h = checks.integer(step, "step", most=self.horizon - 1)
+        s = checks.integer(state, "state", most=self.mdp.n_states - 1)
+        asked = np.array([float(checks.incumbent(best, "best"))]), np.array([float(so_far)])
+        return int(self._asked(i, h, np.array([s]), *asked)[0])
+
+    def rule(self, rollout: int, best: Amounts) -> Rule:
+        """The same for many trials at once."""
+        bests = best.floats()
+
+        def act(step: int, tag: Ints, state: Ints, so_far: Amounts) -> Ints:
+            returns = so_far.floats()
+            parts = [slice(n, n + BATCH) for n in range(0, max(len(state), 1), BATCH)]
+            return np.concatenate(
+                [self._asked(rollout, step, state[part], bests[tag[part]], returns[part]) for part in parts]
+            )
+
+        return act
+
+    def _asked(self, rollout: int, step: int, state: Any, best: Any, so_far: Any) -> Ints:
+        seen = (0, step, state, -math.inf, so_far) if self.repeated else (rollout, step, state, best, so_far)
+        observations = self.encoder(*seen)
+        if not len(observations):
+            return np.zeros(0, np.int64)
+        masks = (self.encoder.masks(step, state),) if self._masked else ()
+        actions = np.asarray(self._choose(observations, *masks))
+        if actions.shape != (len(observations),) or actions.dtype.kind not in "iu":
+            raise InputError(
+                f"the network must answer {len(observations)} observations with as many integers, "
+                f"not with {actions.dtype} {list(actions.shape)}"
+            )
+        return actions.astype(np.int64)

@@ -1,0 +1,303 @@
+"""Gymnasium environments without a table that can be asked for one: by a model, by rules, or by trying copies of them.
+
+* Those that say what may come of an action, as gym-classics' do, are read state by state.
+* Blackjack is enumerated by its rules.
+* MiniGrid's, and any other that can be copied and whose state has a key, are tried out: copies of them take every
+  action from every state, and wherever they would draw a random number, every number is tried.
+"""
+
+import copy
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from maxatk.base.checks import shown
+from maxatk.base.errors import InputError, TooLargeError
+from maxatk.base.types import Floats
+
+MOST_RESETS = 20_000  # ways to reset that are tried
+MOST_BRANCHES = 20_000  # ways that one step may go
+
+
+class Simulator:
+    """What an exploration needs of an environment; see :meth:`maxatk.MDP.explore`.
+
+    Args:
+        start: states and their probabilities.
+        actions: all actions.
+        outcomes: what may come of an action in a state.
+        key: the state in which an environment stands.
+        horizon: after how many steps all rollouts are over by themselves, if that is known.
+        paid_at: what rewards become at a step, if that depends on time.
+    """
+
+    def __init__(
+        self,
+        start: dict[Any, Any],
+        actions: range,
+        outcomes: Callable[[Any, Any], Any],
+        key: Callable[[Any], Any],
+        horizon: int | None = None,
+        paid_at: Callable[[int, Floats], Floats] | None = None,
+    ) -> None:
+        self.start, self.actions, self.outcomes = start, actions, outcomes
+        self.key, self.horizon, self.paid_at = key, horizon, paid_at
+
+
+# Environments that say what may come of an action.
+
+
+def model_table(inner: Any) -> tuple[Any, Any] | None:
+    """A table, and the start that goes with it, of an environment that has a model; None of one that has none.
+
+    gym-classics' own ``model`` puts outcomes that lead to one state together and keeps the last of their rewards, so
+    that what it is made from is read instead.
+    """
+    if not callable(getattr(inner, "model", None)) or not hasattr(inner.observation_space, "n"):
+        return None
+    states, actions = range(int(inner.observation_space.n)), range(int(inner.action_space.n))
+    raw = getattr(inner, "_generate_transitions", None)
+    table: list[list[list[tuple[Any, int, Any, bool]]]] = []
+    for s in states:
+        of_state = [
+            list(raw(inner.decode(s), a)) if raw else list(zip(*inner.model(s, a), strict=True)) for a in actions
+        ]
+        table.append(
+            [
+                [(float(p), int(inner.encode(t)) if raw else int(t), float(r), bool(d)) for t, r, d, p in row if p > 0]
+                for row in of_state
+            ]
+        )
+    starts = getattr(inner, "_starts", None)
+    if starts is None:
+        return table, None
+    start = np.zeros(len(states))
+    for state in starts:
+        start[inner.encode(state)] += 1 / len(starts)
+    return table, start
+
+
+# Blackjack, by its rules.
+
+CARDS = {card: Fraction(1 + 3 * (card == 10), 13) for card in range(1, 11)}  # an endless deck; aces are 1
+
+
+def blackjack(inner: Any) -> Simulator:
+    """Blackjack: states are the player's sum, the dealer's card, whether an ace counts 11, and whether it is a natural.
+
+    A natural is an ace and a ten at once; it cannot be observed, but by whoever counts cards.
+    """
+
+    def hand(cards: tuple[int, ...], shown_card: int) -> tuple[int, int, int, bool]:
+        total = sum(cards)
+        soft = int(1 in cards and total <= 11)
+        return total + 10 * soft, shown_card, soft, sorted(cards) == [1, 10]
+
+    def outcomes(state: tuple[int, int, int, bool], action: int) -> Iterator[tuple[Fraction, Any, float, bool]]:
+        total, card, soft, natural = state
+        if action == 0:
+            for (dealt, dealt_natural), prob in _dealt(card, card == 1, 1).items():
+                won = float((total > dealt) - (total < dealt))
+                if inner.sab and natural and not dealt_natural:
+                    won = 1.0
+                elif not inner.sab and inner.natural and natural and won == 1.0:
+                    won = 1.5
+                yield prob, None, won, True
+            return
+        hard = total - 10 * soft
+        for drawn, prob in CARDS.items():
+            if hard + drawn > 21:
+                yield prob, None, -1.0, True
+            else:
+                counts = int((soft or drawn == 1) and hard + drawn <= 11)
+                yield prob, (hard + drawn + 10 * counts, card, counts, False), 0.0, False
+
+    start: dict[Any, Fraction] = {}
+    for first, p in CARDS.items():
+        for second, q in CARDS.items():
+            for card, r in CARDS.items():
+                state = hand((first, second), card)
+                start[state] = start.get(state, Fraction(0)) + p * q * r
+    return Simulator(start, range(2), outcomes, lambda env: hand(tuple(env.player), env.dealer[0]), horizon=21)
+
+
+@cache
+def _dealt(total: int, ace: bool, cards: int) -> dict[tuple[int, bool], Fraction]:
+    """What the dealer ends with, 0 for too much, and whether that is a natural, from cards that sum to ``total``."""
+    best = total + 10 if ace and total <= 11 else total
+    if cards > 1 and best >= 17:
+        return {(best if best <= 21 else 0, cards == 2 and ace and total == 11): Fraction(1)}
+    found: dict[tuple[int, bool], Fraction] = {}
+    for card, p in CARDS.items():
+        for end, q in _dealt(total + card, ace or card == 1, cards + 1).items():
+            found[end] = found.get(end, Fraction(0)) + p * q
+    return found
+
+
+# Environments that can be copied.
+
+
+class Branches:
+    """Stands in for an environment's random numbers, and takes every way through what it draws, one after the other."""
+
+    def __init__(self) -> None:
+        self._chosen: list[int] = []  # what to draw, as far as it is decided
+        self._weights: list[list[float]] = []  # of all that could be drawn, each time
+        self._drawn = 0
+
+    def all(self, run: Callable[[], Any], most: int, what: str) -> Iterator[tuple[float, Any]]:
+        """What ``run`` comes to, every way, with its probability; ``most`` ways of doing ``what`` are tried."""
+        for _ in range(most):
+            self._drawn, self._weights = 0, []
+            found = run()
+            yield math.prod(w[c] for w, c in zip(self._weights, self._chosen, strict=True)), found
+            while self._chosen and self._chosen[-1] == len(self._weights[-1]) - 1:
+                self._chosen.pop()
+                self._weights.pop()
+            if not self._chosen:
+                return
+            self._chosen[-1] += 1
+        raise TooLargeError(f"{what} in more than {most} ways, which are too many to list")
+
+    def _draw(self, weights: list[float]) -> int:
+        if self._drawn == len(self._chosen):
+            self._chosen.append(0)
+        self._weights.append(weights)
+        self._drawn += 1
+        return self._chosen[self._drawn - 1]
+
+    def integers(self, low: int, high: int | None = None, size: None = None, endpoint: bool = False) -> int:
+        """As NumPy's, one number at a time."""
+        first, stop = (0, low) if high is None else (low, high)
+        n = int(stop) - int(first) + bool(endpoint)
+        if size is not None or n < 1:
+            raise InputError("an environment draws random numbers in a way that cannot be listed: arrays of integers")
+        return int(first) + self._draw([1 / n] * n)
+
+    def choice(self, a: Any, size: None = None, replace: bool = True, p: Any = None) -> Any:
+        """As NumPy's, one element at a time."""
+        options = list(range(int(a))) if np.ndim(a) == 0 else list(a)
+        if size is not None:
+            raise InputError("an environment draws random numbers in a way that cannot be listed: several choices")
+        weights = [1 / len(options)] * len(options) if p is None else [float(x) for x in p]
+        return options[self._draw(weights)]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Branches":
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise InputError(f"an environment draws random numbers in a way that cannot be listed: np_random.{name}")
+
+
+def copied(inner: Any, name: str, key: Callable[[Any], Any], seed: int | None) -> Simulator:
+    """An environment that is tried out on copies of it; with a ``seed`` its resets all are the one that it gives."""
+    branches = Branches()
+    shared = [getattr(inner, attribute, None) for attribute in ("observation_space", "action_space", "spec")]
+
+    def fresh(env: Any) -> Any:
+        try:
+            made = copy.deepcopy(env, {id(one): one for one in shared})
+        except Exception as error:  # a window, a connection, anything
+            raise InputError(f"{name} cannot be copied: {type(error).__name__}: {shown(str(error))}") from None
+        return made
+
+    def listed(env: Any) -> Any:
+        """An environment whose random numbers are all tried from now on."""
+        env.np_random = branches
+        if _is_minigrid(env):
+            env.place_obj = partial(_place, env, branches)
+        return env
+
+    places: dict[Any, Any] = {}  # an environment in each state that was met
+
+    def met(env: Any) -> Any:
+        state = key(env)
+        places.setdefault(state, env)
+        return state
+
+    def reset() -> Any:
+        env = fresh(inner)
+        (env if seed is not None else listed(env)).reset(seed=seed)
+        return met(env)
+
+    def step(state: Any, action: int) -> tuple[Any, float, bool]:
+        env = listed(fresh(places[state]))
+        if hasattr(env, "step_count"):  # time is the problem's, not the state's
+            env.step_count = 0
+        _, reward, terminated, _, _ = env.step(action)
+        return met(env), float(reward), bool(terminated)
+
+    def outcomes(state: Any, action: int) -> Iterator[tuple[float, Any, float, bool]]:
+        for prob, (after, reward, over) in branches.all(
+            lambda: step(state, action), MOST_BRANCHES, f"{name} may go on"
+        ):
+            yield prob, after, reward, over
+
+    start: dict[Any, float] = {}
+    hint = f"{name} resets" if seed is not None else f"{name} resets (give seed= for one of its resets)"
+    for prob, state in branches.all(reset, MOST_RESETS, hint):
+        start[state] = start.get(state, 0.0) + prob
+    paid_at = _timed(inner) if _is_minigrid(inner) else None
+    return Simulator(start, range(int(inner.action_space.n)), outcomes, key, None, paid_at)
+
+
+def _is_minigrid(inner: Any) -> bool:
+    return any(kind.__module__.startswith("minigrid.") for kind in type(inner).__mro__)
+
+
+def minigrid_key(env: Any) -> Any:
+    """All that the future of a MiniGrid environment depends on, but for time."""
+
+    def thing(one: Any) -> Any:
+        return None if one is None else (*map(int, one.encode()), thing(getattr(one, "contains", None)))
+
+    cells = tuple(thing(one) for one in env.grid.grid)
+    x, y = (int(c) for c in env.agent_pos)
+    return (x, y), int(env.agent_dir), thing(env.carrying), env.mission, cells
+
+
+def _timed(inner: Any) -> Callable[[int, Floats], Floats]:
+    """MiniGrid pays less for a success the later it comes: what was paid at the first step, at another one."""
+
+    def reward_after(steps: int) -> float:
+        one = copy.copy(inner)
+        one.step_count = steps
+        return float(one._reward())
+
+    at_once = reward_after(1)
+    return lambda h, rewards: np.where(rewards == at_once, reward_after(h + 1), rewards)
+
+
+def _place(
+    env: Any,
+    branches: Branches,
+    obj: Any,
+    top: Any = None,
+    size: Any = None,
+    reject_fn: Any = None,
+    max_tries: float = math.inf,
+) -> Any:
+    """MiniGrid's ``place_obj``: it draws places until one is free, which is to draw one of those that are."""
+    left, upper = (max(top[0], 0), max(top[1], 0)) if top is not None else (0, 0)
+    width, height = size or (env.grid.width, env.grid.height)
+    free = [
+        (x, y)
+        for x in range(left, min(left + width, env.grid.width))
+        for y in range(upper, min(upper + height, env.grid.height))
+        if env.grid.get(x, y) is None
+        and not np.array_equal((x, y), env.agent_pos)
+        and not (reject_fn and reject_fn(env, (x, y)))
+    ]
+    if not free:
+        raise RecursionError("no place is free")  # as it does
+    place = free[branches.integers(len(free))]
+    env.grid.set(*place, obj)
+    if obj is not None:
+        obj.init_pos = obj.cur_pos = place
+    return place

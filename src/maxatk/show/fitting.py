@@ -1,0 +1,27 @@
+"""Tables that fit narrow terminals."""
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+NARROW = 70  # a terminal of fewer columns; in others the cells of a table that is too wide are wrapped
+
+
+class FittingTable(Table):
+    """A table that says its rows one below the other in a terminal that is too narrow for it."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        natural = Measurement.get(console, options.update_width(10_000), self).maximum
+        if options.max_width >= min(natural, NARROW):
+            yield from super().__rich_console__(console, options)
+            return
+        headings = [str(column.header) for column in self.columns]
+        for row in zip(*(column.cells for column in self.columns), strict=True):
+            cells = list(map(str, row))
+            yield Text(cells[0] or headings[0], style="bold")
+            told = [
+                f"{name} {cell}".strip() for name, cell in zip(headings[1:], cells[1:], strict=True) if cell.strip()
+            ]
+            yield Padding(Text(", ".join(told).replace("., ", ". ")), (0, 0, 0, 2))  # some are sentences

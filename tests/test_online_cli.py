@@ -1,0 +1,62 @@
+"""Learning by playing at the command line, and its figure."""
+
+import json
+
+import pytest
+
+import maxatk as mk
+from maxatk.cli import main
+
+LEARN = ["learn", "figure1", "-k", "2", "--online", "--epsilon"]
+
+
+def test_a_table_is_played_and_drawn(tmp_path, capsys):
+    figure = tmp_path / "bounds.png"
+    assert main([*LEARN, "0.3", "--json", "--figure", str(figure)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    again = mk.learn(mk.TabularEpisodes(mk.instances.figure1()), 2, epsilon=0.3, delta=0.05, learner=mk.Online(), rng=0)
+    assert found["epsilon"] == again.epsilon <= 0.3
+    assert found["stats"]["lower"] <= 0.5625 <= found["stats"]["upper"]
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    assert [p.name for p in tmp_path.iterdir()] == ["bounds.png"]
+
+
+def test_an_environment_is_played(capsys):
+    pytest.importorskip("gymnasium")
+    where = ["learn", "FrozenLake-v1", "--horizon", "5", "-k", "2", "--online", "--explore", "tuned"]
+    assert main([*where, "--returns", "0", "1", "--epsilon", "0.5", "--budget", "500"]) == 0
+    shown = capsys.readouterr().out
+    assert "learned from" in shown
+    assert "no policy earns more than 1.0" in shown
+
+
+def test_the_figure_shows_what_was_told(tmp_path):
+    live = mk.figures.Live(tmp_path / "a.png", every=0.0)
+    mk.learn(
+        *(mk.TabularEpisodes(mk.instances.figure1()), 2),
+        **{"epsilon": 0.5, "delta": 0.1, "learner": mk.Online(), "rng": 0, "progress": live},
+    )
+    (axes,) = mk.figures.learning(live.told).axes
+    for bound, line in (("upper", axes.lines[0]), ("lower", axes.lines[1])):
+        assert list(line.get_ydata()) == [getattr(at, bound) for at in live.told]
+        assert list(line.get_xdata()) == [at.samples for at in live.told]
+    uppers = [at.upper for at in live.told]
+    assert uppers == sorted(uppers, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["learn", "figure1", "--epsilon", "0.1", "--returns", "0", "1"], "--returns is for --online alone"),
+        ([*LEARN, "0.1", "--uniform"], "--online and --uniform are two ways to learn: choose one"),
+        ([*LEARN, "0.1", "--returns", "1", "0"], "return_range (1.0, 0.0) has its least above its most"),
+        ([*LEARN, "0.1", "--best-so-far", "1"], "1 is in hand, and no return can be better than 1"),
+        ([*LEARN, "0.1", "--budget", "3"], "budget 3 is less than two trials of up to 2 steps"),
+        ([*LEARN, "0.1", "--figure", "/nowhere/x.png"], "cannot be written"),
+    ],
+)
+def test_refusals_are_one_line(capsys, arguments, message):
+    assert main(arguments) == 2
+    shown = capsys.readouterr().err
+    assert message in shown
+    assert len(shown.strip().splitlines()) == 1
