@@ -308,7 +308,7 @@ class MDP:
         MDP(54 states, 2 actions, horizon 10, 348 outcomes)
         >>> plan = mk.solve(mdp, k=3)
         >>> last = [plan.policy.action(rollout=2, step=5, state=states.index(25), best=m, so_far=0) for m in (0, 15)]
-        >>> [states.actions[a] for a in last]               # 25 in the cup on the last try: enough, but not with 15 in hand
+        >>> [states.actions[a] for a in last]       # 25 in the cup on the last try: enough, but not with 15 in hand
         ['stop', 'roll']
         """
         found = explored(start, actions, outcomes, horizon, max_states=max_states, progress=progress)
