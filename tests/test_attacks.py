@@ -17,6 +17,7 @@ from maxatk.learning import optimism
 from maxatk.planning.lattice import common_step
 
 
+@pytest.mark.slow
 def test_returns_that_floats_hold_but_not_chords_beyond_them():
     table = {0: {0: [(0.5, 0, 1.0, False), (0.5, 0, -1.0, False)], 1: [(1, 0, 1 / 3, False)]}}
     with pytest.raises(mk.InputError, match="too large for floats"):
@@ -88,6 +89,7 @@ def test_learning_writes_over_nothing_that_it_needs(tmp_path, capsys):
     assert main(["solve", ""]) == 2  # no name is no default
 
 
+@pytest.mark.slow
 def test_optimism_comes_to_rest(monkeypatch):
     """Rollouts beyond those that change anything are not swept one by one."""
     model = mk.TabularModel(mk.instances.figure1())
@@ -155,6 +157,7 @@ JUNK = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", JUNK)
 def test_more_junk(name):
     mdp = mk.instances.figure1()
@@ -179,6 +182,7 @@ def test_ctrl_c_is_heard_though_nobody_asks_before_the_end():
         signal.raise_signal(signal.SIGINT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kappa", [5e-324, 1e-300])
 def test_forged_lattices(tmp_path, kappa, monkeypatch):
     plan = mk.solve(mk.instances.windy_cliff(), 2)

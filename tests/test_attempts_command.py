@@ -41,6 +41,7 @@ def study(runs):
     return at.study(at.read_log(runs), price=0.02)
 
 
+@pytest.mark.slow
 def test_without_a_log_it_reads_the_recorded_one(capsys):
     assert main(["attempts"]) == 0
     out = capsys.readouterr().out
@@ -56,6 +57,7 @@ def test_without_a_log_it_reads_the_recorded_one(capsys):
     assert "Try annealing × 6, and stop as soon as one scores at least 1.00" in out
 
 
+@pytest.mark.slow
 def test_what_it_prints_is_what_the_library_says(runs, study, capsys):
     assert main(["attempts", str(runs), "-k", "1", "2", "--price", "0.02"]) == 0
     out = capsys.readouterr().out
@@ -112,6 +114,7 @@ def test_beyond_the_attempts_there_is_a_range_and_no_number(tmp_path, capsys):
     )
 
 
+@pytest.mark.slow
 def test_pass_or_fail_and_thresholds(tmp_path, runs, capsys):
     path = written(ladder(60, 4, 1), tmp_path / "x.csv")
     assert main(["attempts", str(path), "--price", "0.01"]) == 0
@@ -124,6 +127,7 @@ def test_pass_or_fail_and_thresholds(tmp_path, runs, capsys):
     assert "max@k" in out
 
 
+@pytest.mark.slow
 def test_what_to_do_can_be_one_arm(tmp_path, capsys):
     path = written(twins(80, 8, 2), tmp_path / "x.csv")
     assert main(["attempts", str(path), "--price", "0.2"]) == 0
@@ -184,6 +188,7 @@ def test_few_tasks_costs_that_are_missing_and_other_notes(tmp_path, capsys):
     assert "one attempt of each arm at most, since 20 tasks are too few" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -235,6 +240,7 @@ def test_progress_is_told(runs):
     assert told == ["curves", "what lies beyond", "differences", "costs", "the frontier", "a sequence", "its replay"]
 
 
+@pytest.mark.slow
 def test_in_a_narrow_terminal(runs, study):
     """Nothing is cut off: long lines wrap, and every arm is there."""
     script = "import sys; from maxatk.cli import main; sys.exit(main(sys.argv[1:]))"

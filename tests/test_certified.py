@@ -32,6 +32,7 @@ def exact_of(mdp: mk.MDP, k: int, best=-math.inf) -> Fraction:
     return mk.solve(mdp, k, solver=mk.Exact(max_histories=20_000), best_so_far=best).exact
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tol", TOLERANCES)
 @pytest.mark.parametrize("name", golden.OPTIMA)
 def test_golden_optima_lie_inside(name, tol):
@@ -70,6 +71,7 @@ def test_every_representation_has_the_same_plan(name, spec, k):
 best_returns = st.sampled_from([-math.inf, -math.inf, 0, -1.5, 0.3, Fraction(1, 3), 2])
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(spec=specs(max_horizon=4), k=st.integers(1, 4), best=best_returns, tol=st.sampled_from([1e-8, 1e-2, 0.3, 2.0]))
 def test_on_a_common_step(spec, k, best, tol):
@@ -82,6 +84,7 @@ def test_on_a_common_step(spec, k, best, tol):
     assert policy_value(mdp, plan.policy, k, best) >= Fraction(plan.lower)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(mdp=real_problems(), k=st.integers(1, 4), best=best_returns, tol=st.sampled_from([0.02, 0.1, 0.5, 3.0]))
 def test_on_real_rewards(mdp, k, best, tol):
@@ -184,6 +187,7 @@ def test_a_binary_reward_needs_no_adaptivity(p, q, k):
     assert plan.gap <= 1e-10
 
 
+@pytest.mark.slow
 @given(spec=specs(max_actions=1), k=st.sampled_from([1, 2, 5, 30]))
 def test_one_action_is_the_best_of_independent_returns(spec, k):
     mdp = problem(dataclasses.replace(spec, A=1))
@@ -227,6 +231,7 @@ def test_intervals_are_consistent(spec, k):
     assert mk.solve(mdp, k, best_so_far=most + 1).upper == pytest.approx(most + 1)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     spec=specs(),
@@ -265,6 +270,7 @@ def test_threads_do_not_change_results():
             assert dict(one.stats, seconds=0) == dict(other.stats, seconds=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limits", "status"),
     [({"time_limit": 0.0}, "time limit"), ({"max_memory": 1000.0}, "memory limit")],
@@ -351,6 +357,7 @@ def test_the_policy_answers_anywhere():
 # Files.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [mk.instances.windy_cliff, lambda: mk.instances.random_sparse(5, 2, 4, rng=1)])
 def test_plans_survive(make, tmp_path):
     mdp = make()
@@ -435,6 +442,7 @@ def test_a_largest_return_that_is_certain():
     assert plan.policy.action(rollout=2, step=0, state=0, best=-math.inf, so_far=0) == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(spec=specs(), k=st.integers(1, 3), tol=st.sampled_from([1e-6, 0.5, 2.0]))
 def test_acting_on_knots(spec, k, tol):

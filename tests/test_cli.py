@@ -87,6 +87,7 @@ def test_tables_fit_a_narrow_terminal():
     assert not any("…" in line for line in lines)  # nothing is cut
 
 
+@pytest.mark.slow
 def test_a_page_is_announced_and_opened(capsys, monkeypatch, tmp_path):
     pytest.importorskip("altair", reason="pages need the extra page")
     opened = []
@@ -272,6 +273,7 @@ def result(arguments, capsys):
     return json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
 
 
+@pytest.mark.slow
 def test_json_of_solve(capsys):
     answer = result(["solve", "windy_cliff", "-k", "2", "--compare", "--explain"], capsys)
     plan = mk.solve(mk.instances.windy_cliff(), 2)
@@ -336,6 +338,7 @@ def test_a_saved_plan_is_run(tmp_path, capsys):
         assert (out, err) == ("", f"maxatk: {path}: not a readable maxatk plan: it was made for another problem\n")
 
 
+@pytest.mark.slow
 def test_a_plan_is_run_in_its_environment_and_in_no_other(tmp_path, capsys):
     path, lake = str(tmp_path / "lake.plan"), ["FrozenLake-v1", "--horizon", "15"]
     assert main(["solve", *lake, "-k", "3", "--save", path]) == 0
@@ -516,6 +519,7 @@ def test_the_paper_is_called_when_it_is_there(tmp_path, monkeypatch, capsys):
 # Terminals, pipes and shells.
 
 
+@pytest.mark.slow
 def test_plain_lines_in_a_pipe_and_colour_on_a_terminal():
     command = [sys.executable, "-m", "maxatk", "instances"]
     piped = subprocess.run(command, capture_output=True, text=True, check=True).stdout

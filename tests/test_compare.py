@@ -168,6 +168,7 @@ def test_enumeration_against_brute_force(spec, k):
         assert compared[name].exact == max(values)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(spec=specs(max_states=2, max_horizon=2), k=st.integers(1, 4), seed=st.integers(0, 99))
 def test_no_mixture_beats_the_certified_bound(spec, k, seed):

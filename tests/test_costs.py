@@ -19,6 +19,7 @@ COIN = {0: {0: [(0.5, 0, 0, True), (0.5, 0, 1, True)], 1: [(1, 0, 0.25, True)]}}
 # In problems.
 
 
+@pytest.mark.slow
 @given(spec=specs(costs=True))
 def test_one_problem_however_its_costs_are_written(spec):
     found = {name: make(spec) for name, make in REPRESENTATIONS.items()}

@@ -354,6 +354,7 @@ def test_costs_make_fewer_slices():
     assert slices == sorted(slices, reverse=True)
 
 
+@pytest.mark.slow
 def test_words_and_numbers():
     plan = mk.solve(mk.instances.windy_cliff(), k=9, cost=0.5)
     assert stopping_words(plan) == (

@@ -177,7 +177,11 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[] if path.parent == ROOT else pytest.mark.slow) for path in FILES],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
 def test_the_code_of(path: Path):
     check(path.read_text(), str(path.relative_to(ROOT)))
 

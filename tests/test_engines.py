@@ -188,6 +188,7 @@ def test_many_problems_one_of_them_bad():
     endless.close()
 
 
+@pytest.mark.slow
 def test_trials_elsewhere_are_the_same():
     mdp = mk.instances.windy_cliff()
     policy = mk.solve(mdp, 2).policy

@@ -101,6 +101,7 @@ def test_history_policies_know_best_and_return():
     assert mk.evaluate(mdp, mk.HistoryPolicy(choose, 2, mdp.horizon)).exact == plan.exact == Fraction(21, 16)
 
 
+@pytest.mark.slow
 def test_a_history_policy_on_a_large_problem_is_refused():
     mdp = mk.instances.windy_cliff()
     with pytest.raises(mk.TooLargeError, match="a policy that remembers everything"):
@@ -148,6 +149,7 @@ def test_binary_rewards_are_a_closed_form(k):
     assert evaluation.law.cdf(0) == pytest.approx(float((1 - p) ** k), rel=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(spec=specs(), k=st.integers(1, 3), seed=st.integers(0, 99), max_atoms=st.sampled_from([2, 5, 1000]))
 def test_laws_bound_the_truth(spec, k, seed, max_atoms):
@@ -169,6 +171,7 @@ def test_laws_bound_the_truth(spec, k, seed, max_atoms):
                 assert Fraction(lower) <= below <= Fraction(upper)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(spec=specs(), seed=st.integers(0, 99), k=st.integers(1, 3), weight=st.integers(0, 4))
 def test_mixed_policies(spec, seed, k, weight):
@@ -246,6 +249,7 @@ def test_bins_alone(spec, k, seed, bins, kind):
     assert laws.shift <= (mdp.horizon + 1) * k * 2 * max(np.ptp(mdp.return_range), 1e-9) / bins
 
 
+@pytest.mark.slow
 def test_bins_are_of_second_order():
     """Real rewards, far too many histories: the interval of a Markov policy is narrow, and simulation agrees."""
     mdp = mk.instances.random_sparse(20, 2, 12, successors=3, rng=0)
@@ -259,6 +263,7 @@ def test_bins_are_of_second_order():
     assert evaluation.lower <= high
 
 
+@pytest.mark.slow
 def test_a_plan_is_cut_down_to_its_certificate():
     mdp = mk.instances.random_sparse(20, 2, 10, successors=3, rng=0)
     mdp = mdp.with_rewards(np.random.default_rng(0).random(len(mdp.reward)))
@@ -269,6 +274,7 @@ def test_a_plan_is_cut_down_to_its_certificate():
     assert mk.evaluate(other, plan.policy, max_atoms=300).upper < plan.lower  # no certificate for another problem
 
 
+@pytest.mark.slow
 def test_returns_beyond_64_bits():
     """Few histories: in fractions. Many: in bins if the policy does not see them, else by certificate or not at all."""
     mdp = mk.MDP.from_table({0: {0: [(0.5, 0, 1e-300, True), (0.5, 0, 1e300, True)]}}, horizon=1)

@@ -41,6 +41,7 @@ def test_action_maps(plan):
         mk.figures.action_map(plan, rollout=5, step=0, state=36)
 
 
+@pytest.mark.slow
 def test_paths_gamble_first_and_insure_last(plan):
     axes = mk.figures.paths(plan).axes[:3]
     assert [ax.get_title(loc="left") for ax in axes] == [

@@ -49,6 +49,7 @@ def test_windy_cliff_slips_to_both_sides():
     }
 
 
+@pytest.mark.slow
 def test_windy_cliff_is_worth_what_it_should():
     values = lattice_values(mk.instances.windy_cliff(), 5)
     assert [round(v, 3) for v in values] == golden.WINDY_CLIFF

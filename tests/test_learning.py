@@ -226,6 +226,7 @@ def test_rows_that_do_not_matter_are_not_sampled_on():
     assert 64 <= out.counts[2] < out.counts[1] / 4
 
 
+@pytest.mark.slow
 def test_the_trials_bound_covers():
     """Betting on trials: right for all numbers of trials at once, in a share of runs of at least 1 - delta."""
     random = np.random.default_rng(0)

@@ -45,6 +45,7 @@ def cliff():
     return mdp.with_rewards(rewards)
 
 
+@pytest.mark.slow
 def test_a_network_that_knows_the_plan_is_worth_the_plan(cliff):
     plan = mk.solve(cliff, 3)
     encoder = mk.gym.TrialEncoder(cliff, 3, returns=(-40, 0))

@@ -30,6 +30,7 @@ def test_an_environment_is_played(capsys):
     assert "no policy earns more than 1.0" in shown
 
 
+@pytest.mark.slow
 def test_the_figure_shows_what_was_told(tmp_path):
     live = mk.figures.Live(tmp_path / "a.png", every=0.0)
     mk.learn(

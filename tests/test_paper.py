@@ -168,6 +168,7 @@ def test_verdicts_follow_from_numbers():
     assert claim.equal("what", ours=3, right=3).verdict is Verdict.ADDED
 
 
+@pytest.mark.slow
 def test_wrong_numbers_fail(monkeypatch):
     """A planner that is off shows: the checks of these claims can fail."""
     truth = mk.solve

@@ -83,6 +83,7 @@ def check_every_line(plan) -> None:
             assert policy_value(mdp, plan.policy, k, m, first=i) >= promised, (i, m)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("branch", BRANCHES)
 @settings(max_examples=25)
 @given(
@@ -125,6 +126,7 @@ def test_a_line_far_below_the_floor(branch, p, tol, digits, monkeypatch):
     check_every_line(mk.solve(mk.MDP.from_table(table, horizon=1), 2, solver=mk.Certified(tol=tol)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("branch", ["as it is", "knots"])
 def test_a_certain_best_return_is_taken(branch, monkeypatch):
     """Where the largest return is certain every state is idle in its slice, but the first action is not the one."""
@@ -250,6 +252,7 @@ def test_tenths_beside_fractions_have_a_common_step():
 # Very many rollouts.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [10**5, 2**31 - 1])
 def test_very_many_rollouts(k, tmp_path):
     mdp = mk.instances.figure1()

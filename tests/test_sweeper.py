@@ -43,6 +43,7 @@ def test_the_floor_knows_what_is_in_hand():
     assert floor.repeated_mean(mdp, 2, 0.5) == pytest.approx(0.875, abs=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("actions", "kind"), [(255, np.uint8), (256, np.uint16), (300, np.uint16)])
 def test_many_actions_take_wider_decisions(actions, kind):
     """The best action is the last one, whatever its number."""

@@ -60,6 +60,7 @@ class Plain:
         return rewards, over, best, returned
 
 
+@pytest.mark.slow
 @given(
     specs(),
     st.integers(1, 3),

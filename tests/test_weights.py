@@ -132,6 +132,7 @@ def groups(draw: st.DrawFn) -> tuple[list[float], list[float], int]:
     return rewards, ratios, draw(st.integers(1, n))
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(groups(), st.sampled_from(UNBIASED))
 def test_weights_are_those_of_their_definition(case: tuple[list[float], list[float], int], baseline: str):
