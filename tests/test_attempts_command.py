@@ -269,6 +269,7 @@ def test_a_table_too_wide_for_the_terminal_is_told_row_by_row():
 # The page.
 
 
+@pytest.mark.slow
 def test_a_page_is_one_file(study, tmp_path):
     pytest.importorskip("altair", reason="pages need the extra page")
     study.page(tmp_path / "x.html", title="Runs <&>")

@@ -148,6 +148,7 @@ def test_what_the_policy_promises_never_falls(seed, S, H, points, share):
     check(0, int(mdp.start_state[0]), 0.0)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     spec=specs(),

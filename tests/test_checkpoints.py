@@ -87,6 +87,7 @@ def test_a_run_interrupted_at_every_turn(tmp_path, eager):
     pytest.fail("it never ended")
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_goes_on(tmp_path):
     code = f"""
 import os, signal

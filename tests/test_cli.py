@@ -362,6 +362,7 @@ def test_a_problem_in_a_file(tmp_path, capsys):
     assert main(["run", str(tmp_path / "x.npz")]) == 2
 
 
+@pytest.mark.slow
 def test_a_page(tmp_path, capsys):
     for name, arguments in (("a.html", ["--compare"]), ("b.html", ["--exact"])):
         assert main(["solve", "figure1", "-k", "2", *arguments, "--page", str(tmp_path / name)]) == 0

@@ -35,6 +35,7 @@ def test_the_last_try_with_nothing_in_hand_is_the_best_single_one(cliff):
     assert cliff.first.mean < cliff.last[-1].mean  # the first gambles, and pays for it on average
 
 
+@pytest.mark.slow
 def test_the_first_try_is_what_trials_show(cliff):
     """An independent count: the same rollouts, simulated."""
     plan = mk.solve(mk.instances.windy_cliff(), 5)

@@ -111,6 +111,7 @@ def test_without_costs_nothing_changes(spec, k, abandon, m):
     assert [plain.curve(i, 0.25) for i in range(k)] == [same.curve(i, 0.25) for i in range(k)]
 
 
+@pytest.mark.slow
 def test_saved_plans_stop_as_before(tmp_path):
     mdp = mk.instances.windy_cliff().with_costs(F(3, 10))
     plan = mk.solve(mdp, k=4, cost=F(1, 5), abandon=True)
@@ -280,6 +281,7 @@ def test_parts_of_what_only_a_certificate_bounds(monkeypatch):
     assert said.cost.upper > said.cost.lower + 0.5  # it is not known better
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("abandon", [False, True])
 def test_trials_agree_with_the_certificate(abandon):
     mdp = mk.instances.windy_cliff().with_costs(0.3)

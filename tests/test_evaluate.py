@@ -117,6 +117,7 @@ def test_optimal_policies_earn_the_optimum(name):
         assert mk.evaluate(mdp, mk.solve(mdp, k).policy).exact == value
 
 
+@pytest.mark.slow
 def test_the_windy_cliff():
     mdp = mk.instances.windy_cliff()
     repeated = mk.evaluate(mdp, mk.MarkovPolicy(mdp.mean_optimal_actions, k=5), 5)

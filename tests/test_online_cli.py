@@ -10,6 +10,7 @@ from maxatk.cli import main
 LEARN = ["learn", "figure1", "-k", "2", "--online", "--epsilon"]
 
 
+@pytest.mark.slow
 def test_a_table_is_played_and_drawn(tmp_path, capsys):
     figure = tmp_path / "bounds.png"
     assert main([*LEARN, "0.3", "--json", "--figure", str(figure)]) == 0

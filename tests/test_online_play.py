@@ -326,6 +326,7 @@ def test_a_finer_reward_makes_a_finer_lattice():
 # Gymnasium.
 
 
+@pytest.mark.slow
 def test_frozen_lake_without_a_table():
     gym = pytest.importorskip("gymnasium")
     episodes = mk.gym.Episodes("FrozenLake-v1", horizon=8, return_range=(0, 1), is_slippery=False)
