@@ -216,6 +216,16 @@ def test_costs_of_any_size(cost, k):
     assert "e+" in stopping_words(plan) or cost < 1e9
 
 
+@pytest.mark.parametrize("cost", [1e3, 1e12, 4e29, 1e299])
+@pytest.mark.parametrize(("reward", "k"), [(4, 1), (4.329381600685357, 1), (4, 3)])
+def test_what_is_too_dear_is_given_up(cost, reward, k):
+    """Of two starts one cannot be paid for."""
+    table = {0: {0: [(1, 0, reward, True)]}, 1: {0: [(1, 0, -0.25, True)]}}
+    mdp = mk.MDP.from_table(table, horizon=1, start=[0.75, 0.25], cost={0: {0: cost}})
+    plan, known = (mk.solve(mdp, k, best_so_far=-3, abandon=True, solver=solver) for solver in (None, mk.Exact()))
+    holds(mdp, plan, known, 0)
+
+
 def test_no_number_of_tries_is_enough_where_rounding_hides_the_threshold():
     """One try in 10^15 passes, at a third of what that is worth: with unlimited tries there are 2/3 to be had."""
     p = F(1, 10**15)

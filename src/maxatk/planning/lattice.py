@@ -137,7 +137,10 @@ class Lattice(ABC):
     def floor(self) -> float:
         """Up to here the last rollout's curve is flat (docs/theory/costs.md, 5): below, what is in hand is no better
         than nothing."""
-        return self.kappa * (self.index(self.worthless) - 1) if self.abandon else self.worthless
+        if not self.abandon:
+            return self.worthless
+        below = self.worthless - 2.0**-40 * abs(self.worthless)  # where costs are so huge that no point is counted
+        return min(self.kappa * (self.index(self.worthless) - 1), below)
 
     @cached_property
     def worthless(self) -> float:
@@ -294,7 +297,10 @@ class WholeLattice(Lattice):
         return 0.0
 
     def index(self, m: float, phase: float = 0.0) -> int:
-        """The greatest lattice point up to ``m``; ``m`` itself where it is one, but for rounding."""
+        """The greatest lattice point up to ``m``; ``m`` itself where it is one, but for rounding.
+
+        Far beyond all returns it is any that is.
+        """
         m = _counted(m, self.kappa)
         if self.are_points(np.array([m - phase]))[0]:
             return round((m - phase) / self.kappa)
@@ -331,8 +337,8 @@ class WholeLattice(Lattice):
         return self.kappa
 
     def knot(self, m: float) -> float:
-        """The lattice point at or below ``m``."""
-        return self.kappa * self.index(m)
+        """The lattice point at or below ``m``; or ``m``, where that is too far away for points to be counted."""
+        return self.kappa * self.index(m) if _counted(m, self.kappa) == m else m
 
     def nearby_point(self, m: float, noise: float) -> float:
         """A lattice point, if there is one."""
