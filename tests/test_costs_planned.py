@@ -266,6 +266,20 @@ def test_what_policies_pay(spec, k, cost, m, stop_at, gives_up, salt, max_atoms)
 
 
 @pytest.mark.slow
+def test_parts_of_what_only_a_certificate_bounds(monkeypatch):
+    """Rewards with too many digits for 64 bits: what is paid is what the best return exceeds the certificate by."""
+    table = {0: {0: [(0.75, 0, -0.011436388051677033, False), (0.25, 0, -4.032954685594672e-9, False)]}}
+    mdp = mk.MDP.from_table(table, horizon=2, cost=0.5)
+    plan = mk.solve(mdp, 1)
+    for name in ("MOST_OUTCOMES", "FEW_OUTCOMES"):
+        monkeypatch.setattr(sys.modules["maxatk.evaluation.evaluate"], name, -1)
+    said = mk.evaluate(mdp, plan.policy)
+    true = earned(mdp, plan.policy, 1)
+    for part, amount in zip((said, said.best, said.cost, said.tries), true, strict=True):
+        assert -math.inf < part.lower <= amount <= part.upper < math.inf
+    assert said.cost.upper > said.cost.lower + 0.5  # it is not known better
+
+
 @pytest.mark.parametrize("abandon", [False, True])
 def test_trials_agree_with_the_certificate(abandon):
     mdp = mk.instances.windy_cliff().with_costs(0.3)

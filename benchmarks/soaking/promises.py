@@ -335,7 +335,7 @@ def stops(case: Case) -> None:
         if stopped != (m >= case.plan.stop_at):
             raise BrokenError(f"stops({i}, {m!r}) is {stopped}, stop_at {case.plan.stop_at!r}")
         low, high = Truth(last).value(0, m)
-        gain = max(abs(case.plan.gap), 1e-9 * (1 + abs(case.plan.upper)))
+        gain = max(abs(case.plan.gap), 1e-9 * (1 + abs(case.plan.upper)), 4 * case.plan.certificate.rounding)
         if not stopped and high <= Fraction(m) and case.plan.stop_at - float(m) > gain:
             raise BrokenError(f"does not stop with {m!r}, but one more try is not worth it")
         if stopped and low - Fraction(m) > Fraction(gain):

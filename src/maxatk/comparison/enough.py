@@ -17,6 +17,7 @@ from maxatk.planning.sweeper import solve_slices, sweeper_on
 from maxatk.show.bounds import decimals_of
 
 FEW_ATOMS = 20_000  # that are followed for the mean number of tries
+KNOWN = 0.05  # of the mean number of tries: what is less certain is not said
 PRECISIONS = (2.0**-12, 2.0**-6, 0.4)  # of a tolerance, to which the threshold is known on either side
 
 
@@ -90,14 +91,16 @@ def stopping_words(plan: Plan) -> str:
     if plan.stop_at == math.inf:
         return ""
     least, most = plan.mdp.return_range
-    scale = max(most - float(plan.mdp.mean_optimal[1]), 1e-9 * (most - least), 1e-300)
+    gain, price = most - float(plan.mdp.mean_optimal[1]), float(plan.objective.cost)
+    scale = max(gain, price, 1e-9 * (most - least), 1e-300)
     tol = 10.0 ** math.floor(math.log10(1e-3 * scale))
     words = [f"stop as soon as you have {_shown(float(plan.stop_at))}"]
     try:
         tries = evaluate(plan.mdp, plan.policy, cost=plan.objective.cost, max_atoms=FEW_ATOMS).tries
-        words.append(f"on average {tries.value:.2g} {'try' if f'{tries.value:.2g}' == '1' else 'tries'}")
     except TooLargeError:
-        pass
+        tries = None
+    if tries is not None and tries.upper - tries.lower <= KNOWN * tries.upper:
+        words.append(f"on average {tries.value:.2g} {'try' if f'{tries.value:.2g}' == '1' else 'tries'}")
     if (number := enough(plan, tol)) is not None:
         words.append(f"more than {number} {'try is' if number == 1 else 'tries are'} worth less than {tol:g}")
     return f"{'; '.join(words)}."

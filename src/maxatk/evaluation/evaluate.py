@@ -161,8 +161,7 @@ def _evaluate(mdp: MDP, policy: Policy, price: Fraction, tol: float | None, max_
     certified = policy.certificate(mdp) if price == policy.cost else None
     if certified is not None:
         lower, upper = max(lower, certified[0]), min(upper, certified[1])
-        if not priced:
-            best = Interval(lower, upper)
+        best, paid = _of_net(lower, upper, best, paid) if priced else (Interval(lower, upper), paid)
     if math.isinf(upper - lower):
         raise TooLargeError(
             "the returns that this policy sees have more digits than 64 bits hold, and its histories are too many for "
@@ -189,6 +188,12 @@ def _parts(carried: Carried, policy: Policy, price: Fraction, priced: bool) -> t
     low, high = floats_around(price)
     paid = Interval(max(_down(tries.lower * low + least_rows), 0.0), _up(_up(tries.upper * high) + most_rows))
     return Interval(*carried.bounds()), tries, paid if priced else Interval.of(Fraction(0))
+
+
+def _of_net(lower: float, upper: float, best: Interval, paid: Interval) -> tuple[Interval, Interval]:
+    """The best return and what is paid for it, from what a certificate says of their difference."""
+    best = Interval(max(best.lower, _down(lower + paid.lower)), min(best.upper, _up(upper + paid.upper)))
+    return best, Interval(max(paid.lower, _down(best.lower - upper)), min(paid.upper, _up(best.upper - lower)))
 
 
 def _exact(known: Exactly, price: Fraction) -> Evaluation:

@@ -307,8 +307,8 @@ class MDP:
         >>> mdp
         MDP(54 states, 2 actions, horizon 10, 348 outcomes)
         >>> plan = mk.solve(mdp, k=3)
-        >>> last = [plan.policy.action(rollout=2, step=4, state=states.index(20), best=m, so_far=0) for m in (15, 25)]
-        >>> [states.actions[a] for a in last]               # 20 in the cup on the last try: enough to beat 15, not 25
+        >>> last = [plan.policy.action(rollout=2, step=5, state=states.index(25), best=m, so_far=0) for m in (0, 15)]
+        >>> [states.actions[a] for a in last]       # 25 in the cup on the last try: enough, but not with 15 in hand
         ['stop', 'roll']
         """
         found = explored(start, actions, outcomes, horizon, max_states=max_states, progress=progress)

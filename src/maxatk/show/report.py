@@ -17,7 +17,7 @@ from maxatk.base.errors import InputError
 from maxatk.base.types import Number
 from maxatk.comparison.compare import SINGLE, Comparison
 from maxatk.comparison.contrast import SELDOM, Contrast
-from maxatk.comparison.enough import stopping_words
+from maxatk.comparison.enough import KNOWN, stopping_words
 from maxatk.comparison.rows import Row
 from maxatk.evaluation.simulate import Simulation
 from maxatk.learning.learn import Learned
@@ -242,7 +242,8 @@ def comparison_rows(
 
 def tries_of(row: Row) -> str:
     """How many tries the policy of a row makes on average, where that is known."""
-    return "" if row.evaluation is None else f"{row.evaluation.tries.value:.3g}"
+    tries = None if row.evaluation is None else row.evaluation.tries
+    return f"{tries.value:.3g}" if tries is not None and tries.upper - tries.lower <= KNOWN * tries.upper else ""
 
 
 def simulation(plan: CertifiedPlan, runs: Simulation, level: float = 0.95) -> RenderableType:
