@@ -27,7 +27,7 @@ def long_cliff() -> str:
         if not runs:
             continue
         shares = sorted((100 * (one["earned"] - low) / (high - low) for one in runs), reverse=True)
-        shown = " ".join(f"{share:.0f}" if share >= 0 else "–" for share in shares)
+        shown = " ".join(str(math.floor(share)) if share >= 0 else "–" for share in shares)
         earned = f"{min(one['earned'] for one in runs):.2f} to {max(one['earned'] for one in runs):.2f}"
         least = f"{math.floor(shares[-1])} %" if shares[-1] >= 0 else "none"
         lines.append(

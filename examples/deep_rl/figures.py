@@ -41,7 +41,7 @@ def long_cliff(kept):
         ax.set_ylim(-41, -14)
         ax.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel(f"mean best return of {kept['k']} walks")
-    panels[-1].legend(frameon=False, fontsize=8, loc="lower right")
+    panels[-1].legend(frameon=False, fontsize=8, loc="center right")
     return figure
 
 

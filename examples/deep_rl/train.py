@@ -28,7 +28,7 @@ ORDER = (  # methods that are trained by turns, and the number of seeds
 def todo(options):
     """All trainings: a function and its arguments."""
     for methods, seeds in ORDER:
-        for seed in range(options.first_seed, options.first_seed + (1 if options.quick else seeds)):
+        for seed in range(options.first_seed, options.first_seed + min(seeds, 1 if options.quick else options.seeds)):
             for method in methods:
                 if options.only and method not in options.only:
                     continue
@@ -66,6 +66,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--workers", type=int, default=2, help="processes, of one thread each")
     parser.add_argument("--first-seed", type=int, default=4000, help="seeds count from here")
+    parser.add_argument("--seeds", type=int, default=10, help="so many of each method at most")
     parser.add_argument("--only", nargs="+", metavar="METHOD", help="these methods alone")
     parser.add_argument("--quick", action="store_true", help="one seed and few steps of each")
     parser.add_argument("--draw", action="store_true", help="no training: draw what is kept")
