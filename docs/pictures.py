@@ -55,7 +55,7 @@ def draw(folder: Path) -> None:
     plan.page(folder / "windy_cliff.html", title="Five walks along a windy cliff", comparison=compared)
     _say(folder / "windy_cliff.html", began)
     gallery.draw(folder / "gallery")
-    for kept in ("examples/deep_rl/results/long_cliff.png",
+    for kept in ("examples/deep_rl/results/long_cliff.png", "examples/deep_rl/results/headwind.png",
                  "examples/training/results/reinforce_cliff.png",
                  "examples/training/results/torch_loop.png", "benchmarks/results/growth.png",
                  "benchmarks/results/learning_growth.png"):  # fmt: skip
