@@ -198,6 +198,7 @@ def test_images_beside_a_vector_are_taken():
     PPO("MultiInputPolicy", env, n_steps=8, batch_size=8, n_epochs=1, device="cpu", seed=0).learn(8)
 
 
+@pytest.mark.slow
 def test_the_examples_train(tmp_path):
     """One seed and few steps of every training: the whole way to files and figures."""
     sb3()
