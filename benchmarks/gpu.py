@@ -22,7 +22,7 @@ import maxatk as mk
 from common import report
 from maxatk.planning import CertifiedPlan
 from maxatk.planning.gpu import Cuda, Gpu
-from maxatk.planning.slices import Task, Windows
+from maxatk.planning.windows import Task, Windows
 
 ROOT = Path(__file__).resolve().parent.parent
 THREADS = (1, 2, 4, 8, 16)

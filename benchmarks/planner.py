@@ -17,7 +17,8 @@ import threadpoolctl
 import maxatk as mk
 from common import report
 from maxatk.planning import CertifiedPlan
-from maxatk.planning.slices import Task, WholeSlice
+from maxatk.planning.slices import WholeSlice
+from maxatk.planning.windows import Task
 from peers import QuantEcon, full_table, seconds
 
 THREADS = 2

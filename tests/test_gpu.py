@@ -13,8 +13,8 @@ from cost_oracles import earned
 from maxatk.planning.curves import identity
 from maxatk.planning.gpu import Cuda, Gpu
 from maxatk.planning.lattice import RealLattice, WholeLattice
-from maxatk.planning.slices import Task
 from maxatk.planning.sweeper import Cores
+from maxatk.planning.windows import Task
 from problems import costs_of, specs, table_of
 
 

@@ -13,7 +13,8 @@ from maxatk import kernels
 from maxatk.comparison.search import Search
 from maxatk.planning.curves import from_knots, identity
 from maxatk.planning.lattice import RealLattice, WholeLattice
-from maxatk.planning.slices import BoundedSlice, Decisions, Task, WholeSlice
+from maxatk.planning.slices import BoundedSlice, Decisions, WholeSlice
+from maxatk.planning.windows import Task
 from problems import problem, specs, table_of
 
 GOING = np.zeros(1, np.int8)  # nobody asks to stop

@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
-from maxatk.planning import floor, slices, sweeper
+from maxatk.planning import floor, sweeper, windows
 from maxatk.planning.curves import identity
 from maxatk.planning.lattice import RealLattice, WholeLattice
-from maxatk.planning.slices import Decisions, Task, kind_of_choice
+from maxatk.planning.slices import Decisions, kind_of_choice
 from maxatk.planning.sweeper import bounds_of
+from maxatk.planning.windows import Task, Windows
 from oracles import policy_value
 from problems import specs, table_of
 
@@ -132,7 +133,7 @@ def test_every_split_gives_the_same_bits(real, threads, monkeypatch):
         return [repr((plan.lower, plan.upper, str(plan.status))).encode(), *(array.tobytes() for array in arrays)]
 
     alone = bits(1)
-    monkeypatch.setattr(slices, "WORTH_A_PART", 1)
+    monkeypatch.setattr(windows, "WORTH_A_PART", 1)
     assert bits(threads) == alone
     monkeypatch.setattr(sweeper, "LARGE_LAYER", 1)
     assert bits(threads) == alone
@@ -140,10 +141,10 @@ def test_every_split_gives_the_same_bits(real, threads, monkeypatch):
     again = pickle.loads(pickle.dumps(mdp))
     assert again.mean_optimal[0].tolist() == mdp.mean_optimal[0].tolist()
     assert (again.most == mdp.most).all()
-    windows = slices.Windows.of(plan_lattice(mdp), Task(identity(*mdp.return_range), (mdp.return_range[0],)))
-    needed = 33 * windows.two_layers()[1] + windows.size
+    cells = Windows.of(plan_lattice(mdp), Task(identity(*mdp.return_range), (mdp.return_range[0],)))
+    needed = 33 * cells.two_layers()[1] + cells.size
     assert bits(threads, max_memory=max(1.5 * needed, 1e5)) == alone
-    assert windows.shares(0, 5)[0] == 0
+    assert cells.shares(0, 5)[0] == 0
 
 
 def plan_lattice(mdp):
@@ -153,25 +154,25 @@ def plan_lattice(mdp):
 def test_parts_of_a_layer_cover_it():
     mdp = mk.instances.random_sparse(100, 4, 6, rewards=range(5), rng=0)
     lattice = WholeLattice(mdp, 1.0)
-    windows = slices.Windows.of(lattice, Task(identity(*mdp.return_range), (10.0,)))
+    layers = Windows.of(lattice, Task(identity(*mdp.return_range), (10.0,)))
     for h in range(6):
         for parts in (1, 2, 9, 400):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(slices, "WORTH_A_PART", 1)
-                cuts = windows.shares(h, parts)
+                patch.setattr(windows, "WORTH_A_PART", 1)
+                cuts = layers.shares(h, parts)
             assert cuts == sorted(cuts)
             assert (cuts[0], cuts[-1]) == (0, 100)
-    assert windows.shares(3, 4) == [0, 100]  # too little to be worth it
+    assert layers.shares(3, 4) == [0, 100]  # too little to be worth it
 
 
 @pytest.mark.parametrize("real", [False, True])
 def test_teams_hear_that_time_is_up(real, monkeypatch):
     """Layers that are split are left in the middle, with a true interval."""
-    monkeypatch.setattr(slices, "WORTH_A_PART", 1)
+    monkeypatch.setattr(windows, "WORTH_A_PART", 1)
     monkeypatch.setattr(sweeper, "LARGE_LAYER", 1)
     mdp = mk.instances.random_sparse(60, 3, 12, rewards=None if real else range(9), rng=0)
     known = mk.solve(mdp, 4, solver=mk.Certified(tol=0.05, threads=3))
-    stopped = mk.solve(mdp, 4, solver=mk.Certified(tol=1e-9, threads=3, time_limit=0.05))
+    stopped = mk.solve(mdp, 4, solver=mk.Certified(tol=1e-9, threads=3, time_limit=0.01))
     assert stopped.status is mk.Status.TIME_LIMIT
     assert stopped.lower <= known.upper
     assert known.lower <= stopped.upper

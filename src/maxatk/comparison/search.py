@@ -24,8 +24,9 @@ from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.curves import Curve, Curves
 from maxatk.planning.lattice import WholeLattice
 from maxatk.planning.slice_policy import SlicePolicy
-from maxatk.planning.slices import Task, WholeSlice
+from maxatk.planning.slices import WholeSlice
 from maxatk.planning.sweeper import Cores
+from maxatk.planning.windows import Task
 from maxatk.policies import ByBestPolicy, CompressedPolicy, MarkovPolicy, MixedPolicy, RoundingPolicy
 
 MOST_CELLS = 2**25  # of a slice that is searched

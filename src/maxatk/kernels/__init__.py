@@ -14,6 +14,7 @@ from maxatk.kernels.passes import (
     most_ahead,
     most_ahead_layer,
 )
+from maxatk.kernels.products import Dense, decide_product, decide_products, whole_product, whole_products
 from maxatk.kernels.slices import (
     Ends,
     Planes,
@@ -40,6 +41,7 @@ from maxatk.kernels.windows import NEVER, WIDEST, Layout, Reach, Tables, places,
 __all__ = [
     "NEVER",
     "WIDEST",
+    "Dense",
     "Ends",
     "Layout",
     "Planes",
@@ -62,6 +64,8 @@ __all__ = [
     "choose_greedily",
     "decide_layer",
     "decide_layers",
+    "decide_product",
+    "decide_products",
     "draw_outcomes",
     "encode_trials",
     "improve_rows",
@@ -79,5 +83,7 @@ __all__ = [
     "uncertain_slice",
     "whole_layer",
     "whole_layers",
+    "whole_product",
+    "whole_products",
     "windows",
 ]

@@ -166,20 +166,20 @@ def merge_outcomes(
     S: int,
     stop: Any,
 ) -> Any:
-    """What follows atoms that take ``rows`` [n], by next state and bin of the return: [(S + 1) * bins] each.
+    """What follows atoms that take ``rows`` [n], by bin of the return and next state: [bins * (S + 1)] each.
 
     The mass that comes there, the sum of mass times return, and of how many outcomes. Bins start at ``low``.
     """
-    total = np.zeros((S + 1) * bins)
-    moment = np.zeros((S + 1) * bins)
-    count = np.zeros((S + 1) * bins, np.int32)
+    total = np.zeros(bins * (S + 1))
+    moment = np.zeros(bins * (S + 1))
+    count = np.zeros(bins * (S + 1), np.int32)
     for k in range(rows.shape[0]):
         if stop[0] != 0:
             break
         for o in range(outcome_start[rows[k]], outcome_start[rows[k] + 1]):
             x = so_far[k] + reward[o]
             p = mass[k] * prob[o]
-            to = next_state[o] * bins + min(int((x - low) * per_bin), bins - 1)
+            to = min(int((x - low) * per_bin), bins - 1) * (S + 1) + next_state[o]
             total[to] += p
             moment[to] += p * x
             count[to] += 1

@@ -10,8 +10,9 @@ from maxatk.base.types import Floats
 from maxatk.base.workers import Workers
 from maxatk.engines.crew import Crew
 from maxatk.planning.lattice import Lattice, RealLattice, WholeLattice
-from maxatk.planning.slices import Acting, Task
+from maxatk.planning.slices import Acting
 from maxatk.planning.sweeper import Sweeper, sweeper_on
+from maxatk.planning.windows import Task
 from maxatk.problem.mdp import MDP
 
 KEPT = 2  # lattices that a worker keeps

@@ -71,4 +71,4 @@ def _in_bins(mdp: MDP, rows: Ints, sizes: Ints, so_far: Floats, mass: Floats) ->
         *(rows, so_far, mass, low, per_bin, bins, mdp.n_states),
     )
     kept = np.flatnonzero(total)
-    return (kept // bins).astype(np.int32), moment[kept] / total[kept], total[kept], int(count.max())
+    return (kept % (mdp.n_states + 1)).astype(np.int32), moment[kept] / total[kept], total[kept], int(count.max())

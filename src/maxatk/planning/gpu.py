@@ -16,21 +16,21 @@ from maxatk.base import stopping
 from maxatk.base.errors import MissingExtraError
 from maxatk.base.types import Floats, Ints
 from maxatk.planning.lattice import Lattice
+from maxatk.planning.rectangles import Rectangles
 from maxatk.planning.slices import (
     Acting,
     BoundedSlice,
     Decisions,
     PlaneDecisions,
-    Task,
     at_start,
+    cells_of,
     check_memory,
-    check_shifts,
-    finished,
     kind_of_choice,
     paid_at_the_end,
     paid_off_the_lattice,
     paid_when_idle,
 )
+from maxatk.planning.windows import Task, check_shifts, finished
 
 THREADS = 128  # of a block
 BLOCKS = 2  # for each state
@@ -138,7 +138,8 @@ class Gpu:
     def bounds(self, lattice: Lattice, tasks: Sequence[Task]) -> list[Floats]:
         """As in :class:`maxatk.planning.sweeper.Sweeper`."""
         self._take(lattice)
-        return [self._whole_bounds(task) if lattice.whole else self._real_bounds(task) for task in tasks]
+        sweep = self._dense_bounds if lattice.dense else self._whole_bounds if lattice.whole else self._real_bounds
+        return [sweep(task) for task in tasks]
 
     def decisions(self, lattice: Lattice, task: Task) -> Acting:
         """As in :class:`maxatk.planning.sweeper.Sweeper`."""
@@ -152,7 +153,7 @@ class Gpu:
         if self._lattice is lattice:
             return
         self._lattice = lattice
-        for name in ("_problem", "_from_start", "_cheap"):
+        for name in ("_problem", "_from_start", "_cheap", "_dense"):
             self.__dict__.pop(name, None)
 
     @property
@@ -279,6 +280,54 @@ class Gpu:
             )
         value, slope = self._start(frame, task, idle, (value, slope))
         return np.array([value, value, slope])
+
+    def _dense_bounds(self, task: Task) -> Floats:
+        """By products, as :class:`maxatk.planning.products.Rectangles` are swept on the cores."""
+        xp, B, windows = self._device.xp, len(task.ms), cells_of(self._on, task)
+        assert isinstance(windows, Rectangles)
+        layout, cells = windows.two_layers()
+        check_memory(16 * B * cells + self._dense_size, self._memory)
+        low, pad, high, place = (xp.asarray(array) for array in layout)
+        frame = _Frame(low, pad, high, place, windows.final, cells, windows.end_place)
+        value, slope = (xp.zeros((cells, B)) for _ in range(2))
+        paid = paid_at_the_end(self._on, task, frame.final)
+        value[: len(frame.final)], slope[: len(frame.final)] = (xp.asarray(column) for column in paid)
+        idle = paid_when_idle(task)
+        on_device = [xp.asarray(column) for column in idle]
+        matrix, rows = self._dense
+        S = self._on.mdp.n_states
+        for h in self._layers():
+            stopping.check()
+            node = int(rows["step_layer"][h]) * S
+            across, start = int(windows.width[h + 1]) * B, int(windows.start[h + 1])
+            if across:
+                first, end = (int(rows["pair_start"][at]) for at in (node, node + S))
+                here = slice(windows.products, windows.products + (end - first) * across // B)
+                for column in (value, slope):
+                    there = column[start : start + S * across // B].reshape(S, across)
+                    xp.matmul(matrix[first:end], there, out=column[here].reshape(end - first, across))
+            _, finishing, abandon = self._costs(h)
+            self._device.launch(
+                *("whole_layer", S, BLOCKS, np.int32(B), rows["pair_start"][node:], rows["outcome_start"]),
+                *(rows["next_state"], rows["prob"], rows["cost"], finishing, abandon, rows["jump"]),
+                *(frame.low[h], frame.pad[h], frame.high[h], frame.place[h], frame.place[h + 1]),
+                *(*on_device, value, slope),
+            )
+        value, slope = self._start(frame, task, idle, (value, slope))
+        return np.array([value, value, slope])
+
+    @cached_property
+    def _dense(self) -> tuple[Any, dict[str, Any]]:
+        """The matrix of dense rows and their tables on the device."""
+        check_memory(self._dense_size, self._memory)
+        assert self._on.dense is not None
+        matrix, tables = self._on.dense
+        return self._device.xp.asarray(matrix), {name: self._device.xp.asarray(x) for name, x in tables.items()}
+
+    @property
+    def _dense_size(self) -> int:
+        assert self._on.dense is not None
+        return self._on.dense.matrix.nbytes
 
     def _real_bounds(self, task: Task) -> Floats:
         ends, frame = paid_off_the_lattice(self._on, task), self._frame(task, 32)

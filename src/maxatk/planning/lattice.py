@@ -14,12 +14,14 @@ from maxatk import kernels
 from maxatk.base import stopping
 from maxatk.base.errors import TooLargeError
 from maxatk.base.types import Bools, Floats, Ints, Ints32, Number
+from maxatk.planning.dense import DenseRows, dense_rows
 from maxatk.problem.mdp import MDP
 
 MOST_POINTS = 2**22  # of a lattice that is tried as a common step
 LARGEST_DENOMINATOR = 10**6
 TOGETHER = 4  # knots that one sweep on a whole lattice takes
 FAR = 2.0**62  # beyond any index of a lattice point
+WORTH_A_PRODUCT = 2**17  # multiplications of a layer from which on a matrix product is worth its call
 
 
 def simplest(x: Number) -> Fraction:
@@ -126,6 +128,11 @@ class Lattice(ABC):
             cheap=np.zeros_like(mdp.least) if self.finishing is None else self.finishing,
             abandon=self.abandon,
         )
+
+    @cached_property
+    def dense(self) -> DenseRows | None:
+        """The rows as a matrix, where sweeps are faster with that."""
+        return dense_rows(self.mdp, self.moves.jump) if self.whole and self.work >= WORTH_A_PRODUCT else None
 
     @property
     def finishing(self) -> Floats | None:

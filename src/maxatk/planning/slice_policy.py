@@ -14,8 +14,9 @@ from maxatk.base.types import Floats, Ints, Number
 from maxatk.base.workers import Workers
 from maxatk.planning.curves import Curves
 from maxatk.planning.lattice import Lattice
-from maxatk.planning.slices import Acting, Task, Windows
+from maxatk.planning.slices import Acting
 from maxatk.planning.sweeper import sweeper_on
+from maxatk.planning.windows import Task, Windows
 from maxatk.policies import ABANDON, CompressedPolicy, Rule
 from maxatk.problem.mdp import MDP
 

@@ -1,8 +1,7 @@
 """Slices: one rollout swept backwards with the best return held at ``m`` (docs/theory/planner.md, 1).
 
-What is to be swept is a :class:`Task`, which is plain data. Its :class:`Windows` say which cells there are. On a whole
-lattice a :class:`WholeSlice` has values, off it a :class:`BoundedSlice` has bounds on both sides; and for acting
-:class:`Decisions` are kept, or :class:`PlaneDecisions`.
+On a whole lattice a :class:`WholeSlice` has values, off it a :class:`BoundedSlice` has bounds on both sides; and for
+acting :class:`Decisions` are kept, or :class:`PlaneDecisions`.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,105 +13,11 @@ import numpy as np
 from maxatk import kernels
 from maxatk.base import stopping
 from maxatk.base.errors import TooLargeError
-from maxatk.base.types import Floats, Ints, Ints32
-from maxatk.planning.curves import Curve
+from maxatk.base.types import Floats, Ints
 from maxatk.planning.lattice import Lattice
+from maxatk.planning.rectangles import Rectangles
+from maxatk.planning.windows import Task, Windows
 from maxatk.problem.mdp import MDP
-
-WORTH_A_PART = 2**16  # products of a layer that are worth a thread of their own
-
-
-@dataclass(frozen=True)
-class Task:
-    """What is to be swept: about a kilobyte of plain data, whatever the problem's size."""
-
-    after: Curve  # of the next rollout, paid at the end
-    ms: tuple[float, ...]  # [B] best returns so far, no less than the floor of ``after``; off a whole lattice just one
-    shifts: tuple[int, int] = (0, 0)  # the least and greatest return at the start, in lattice steps, if B is 1
-    phase: float = 0.0  # a return that is added to every lattice point
-    start: tuple[int, int] | None = None  # a step and a state to start from, in place of the problem's own start
-
-    @property
-    def returns(self) -> Ints:
-        """The returns at the start, in lattice steps, falling."""
-        low, high = self.shifts
-        return np.arange(high, low - 1, -1)
-
-
-@dataclass(frozen=True)
-class Windows:
-    """The returns that a slice needs at each step and state (docs/theory/planner.md, 5)."""
-
-    tables: kernels.Tables
-    low: Ints32  # [H, S] where the window starts
-    pad: Ints32  # [H, S] where the idle cells before it start
-    high: Ints32  # [H, S] where it ends, inclusively
-    sizes: Ints  # [H] cells of each layer, idle ones included
-    final: Ints  # [ends] the returns of the cells of finished rollouts
-    end_place: Ints  # [H] where a return of 0 would lie among them, for rollouts that end with each step
-
-    @classmethod
-    def of(cls, lattice: Lattice, task: Task) -> "Windows":
-        """The windows of a task, the least of its ``m`` deciding."""
-        check_shifts(lattice, task)
-        tables = lattice.tables if task.start is None else lattice.tables_from(*task.start)
-        m = lattice.index(min(task.ms), task.phase)
-        low, pad, high, sizes, ends = stopping.run(kernels.windows, tables, *task.shifts, m)
-        return cls(tables, low, pad, high, sizes, *finished(ends))
-
-    def two_layers(self) -> tuple[kernels.Layout, int]:
-        """Where cells lie if two layers are held at a time, and how many that takes."""
-        widest = int(self.sizes.max())
-        starts = len(self.final) + widest * (np.arange(len(self.sizes)) % 2)
-        return self._layout(self.pad, starts), len(self.final) + 2 * widest
-
-    def all_layers(self) -> tuple[kernels.Layout, int]:
-        """Where cells lie if all layers are kept, and how many that takes."""
-        return self._layout(self.pad, self._starts(self.sizes)), len(self.final) + int(self.sizes.sum())
-
-    def without_idle(self) -> tuple[kernels.Layout, int]:
-        """The same without the idle cells before windows."""
-        sizes = np.maximum(self.high.astype(np.int64) - self.low + 1, 0).sum(axis=1)
-        return self._layout(self.low, self._starts(sizes)), len(self.final) + int(sizes.sum())
-
-    def _starts(self, sizes: Ints) -> Ints:
-        return len(self.final) + np.cumsum(sizes) - sizes
-
-    def _layout(self, pad: Ints32, starts: Ints) -> kernels.Layout:
-        place = kernels.places(pad, self.high, starts, self.end_place, self.tables.drift)
-        return kernels.Layout(self.low, self.pad, self.high, place)
-
-    def shares(self, h: int, parts: int) -> list[int]:
-        """Where to cut the states of a layer into parts of much the same work; into fewer where that is little."""
-        tables = self.tables
-        node = int(tables.step_layer[h]) * self.low.shape[1]
-        outcomes: Ints = np.diff(tables.outcome_start[tables.pair_start[node : node + self.low.shape[1] + 1]])
-        work: Ints = np.cumsum(outcomes * np.maximum(self.high[h].astype(np.int64) - self.low[h] + 1, 0) + 1)
-        parts = max(min(parts, int(work[-1]) // WORTH_A_PART), 1)
-        inner = np.searchsorted(work, np.linspace(0, float(work[-1]), parts + 1)[1:-1])
-        return [0, *(int(cut) for cut in inner), len(work)]
-
-    @property
-    def size(self) -> int:
-        """Bytes that the windows themselves take, with one layout of them."""
-        return 20 * self.low.size
-
-
-def finished(ends: Ints) -> tuple[Ints, Ints]:
-    """The returns of the cells of finished rollouts, and where a return of 0 would lie among them by step [H].
-
-    ``ends`` [H, 2] are the returns of rollouts that end with each step. They share cells, unless they lie so far apart
-    that cells of their own are fewer.
-    """
-    sizes = np.maximum(ends[:, 1] - ends[:, 0] + 1, 0)
-    if not sizes.any():
-        return np.zeros(0, np.int64), np.zeros(len(ends), np.int64)
-    low, high = int(ends[:, 0].min()), int(ends[:, 1].max())
-    if high - low + 1 <= sizes.sum():
-        return np.arange(low, high + 1), np.full(len(ends), -low)
-    place: Ints = np.where(sizes > 0, np.cumsum(sizes) - sizes - ends[:, 0], 0)
-    final: Ints = np.arange(int(sizes.sum()), dtype=np.int64) - np.repeat(place, sizes)
-    return final, place
 
 
 class RunLayers(Protocol):
@@ -128,11 +33,10 @@ def in_one_go(every: Any, one: Any, windows: Windows, layout: kernels.Layout, *b
     stopping.run(every, windows.tables, layout, *buffers)
 
 
-def check_shifts(lattice: Lattice, task: Task) -> None:
-    """Refuse returns at the start that no index reaches."""
-    farthest = max(map(abs, task.shifts))
-    if farthest >= kernels.WIDEST:
-        raise TooLargeError(f"a return {lattice.kappa * farthest:.6g} away from all that is planned for")
+def cells_of(lattice: Lattice, task: Task) -> Windows:
+    """The cells of a task on a whole lattice, for sweeps that hold two layers at a time."""
+    windows = Windows.of(lattice, task)
+    return windows if lattice.dense is None else Rectangles.around(windows, lattice.dense)
 
 
 def check_memory(needed: int, memory: float) -> None:
@@ -160,14 +64,15 @@ class WholeSlice:
         cls, lattice: Lattice, task: Task, memory: float, run: RunLayers = in_one_go, *, keep: bool = False
     ) -> "WholeSlice":
         """Sweep a task, keeping all layers or the first two."""
-        windows = Windows.of(lattice, task)
+        windows = Windows.of(lattice, task) if keep else cells_of(lattice, task)
         layout, cells = windows.all_layers() if keep else windows.two_layers()
         check_memory(16 * len(task.ms) * cells + windows.size, memory)
-        value, slope = np.empty((cells, len(task.ms))), np.empty((cells, len(task.ms)))
+        value, slope = np.zeros((cells, len(task.ms))), np.zeros((cells, len(task.ms)))
         idle_value, idle_slope = paid_when_idle(task)
         value[: len(windows.final)], slope[: len(windows.final)] = paid_at_the_end(lattice, task, windows.final)
         flat = (idle_value, idle_slope, value.ravel(), slope.ravel())
-        run(kernels.whole_layers, kernels.whole_layer, windows, layout, *flat)
+        sweeps = windows.sweeps
+        run(*sweeps.whole, windows, layout, *sweeps.more, *flat)
         return cls(task, windows.tables, layout, windows.final, idle_value, idle_slope, value, slope)
 
     def cell(self, step: int, state: int, g: int) -> int | None:
@@ -306,16 +211,17 @@ class Decisions:
     @classmethod
     def sweep(cls, lattice: Lattice, task: Task, memory: float, run: RunLayers = in_one_go) -> "Decisions":
         """Decide a task's one slice on a whole lattice."""
-        windows = Windows.of(lattice, task)
+        windows = cells_of(lattice, task)
         layout, cells = windows.two_layers()
         kept, decisions = windows.without_idle()
         kind = kind_of_choice(lattice.mdp)
         check_memory(8 * cells + kind.itemsize * decisions + 2 * windows.size, memory)
-        value, choice = np.empty(cells), np.empty(decisions, kind)
+        value, choice = np.zeros(cells), np.empty(decisions, kind)
         ends, _ = paid_at_the_end(lattice, task, windows.final)
         value[: len(ends)] = ends[:, 0]
         idle = float(paid_when_idle(task)[0][0])
-        run(kernels.decide_layers, kernels.decide_layer, windows, layout, kept.place, idle, value, choice)
+        sweeps = windows.sweeps
+        run(*sweeps.decide, windows, layout, *sweeps.more, kept.place, idle, value, choice)
         return cls(lattice, kept, choice)
 
     @property

@@ -5,6 +5,7 @@ cores; another device is another class with these two methods, and its kernels.
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from itertools import repeat
 from typing import Any, Protocol
 
@@ -17,20 +18,21 @@ from maxatk.base.workers import Workers
 from maxatk.kernels import Layout
 from maxatk.planning.curves import Bounds, Curve
 from maxatk.planning.lattice import Lattice
+from maxatk.planning.rectangles import one_thread_each
 from maxatk.planning.slices import (
     Acting,
     BoundedSlice,
     Decisions,
     PlaneDecisions,
     RunLayers,
-    Task,
     WholeSlice,
-    Windows,
     in_one_go,
 )
+from maxatk.planning.windows import Task, Windows
 
 DEVICES = ("cpu", "gpu", "auto")
 LARGE_LAYER = 2**18  # products from which on a layer is split over threads
+LARGE_DENSE_LAYER = 2**23  # the same where they are taken several times as fast
 
 
 class Sweeper(Protocol):
@@ -75,13 +77,19 @@ class Cores:
 
     def bounds(self, lattice: Lattice, tasks: Sequence[Task]) -> list[Floats]:
         """As in :class:`Sweeper`."""
+        with one_thread_each() if lattice.dense else nullcontext():
+            return self._bounds(lattice, tasks)
+
+    def _bounds(self, lattice: Lattice, tasks: Sequence[Task]) -> list[Floats]:
         if self._workers is None:
             return [bounds_of(lattice, task, self._memory) for task in tasks]
         n, threads = len(tasks), self._workers.threads
         alone = n // threads * threads if self._splits(lattice) else n  # by one thread each; the rest by teams
         try:
-            swept = self._side_by_side(lattice, tasks[:alone], 1, self._workers)
-            return swept + self._side_by_side(lattice, tasks[alone:], -(-threads // max(n - alone, 1)), self._workers)
+            swept, rest = self._side_by_side(lattice, tasks[:alone], 1, self._workers), tasks[alone:]
+            if len(rest) == 1:
+                return [*swept, bounds_of(lattice, rest[0], self._memory, self.split)]
+            return swept + self._side_by_side(lattice, rest, -(-threads // max(len(rest), 1)), self._workers)
         except TooLargeError:  # one at a time may fit
             return [bounds_of(lattice, task, self._memory, self.split) for task in tasks]
 
@@ -94,11 +102,13 @@ class Cores:
     def decisions(self, lattice: Lattice, task: Task) -> Acting:
         """As in :class:`Sweeper`."""
         kind = Decisions if lattice.whole else PlaneDecisions
-        return kind.sweep(lattice, task, self._memory, self.split if self._splits(lattice) else in_one_go)
+        with one_thread_each() if lattice.dense else nullcontext():
+            return kind.sweep(lattice, task, self._memory, self.split if self._splits(lattice) else in_one_go)
 
     def _splits(self, lattice: Lattice) -> bool:
         """Whether layers are large enough to be split."""
-        return self._workers is not None and self._workers.threads > 1 and lattice.work >= LARGE_LAYER
+        large = LARGE_DENSE_LAYER if lattice.dense else LARGE_LAYER
+        return self._workers is not None and self._workers.threads > 1 and lattice.work >= large
 
     def split(self, every: Any, one: Any, windows: Windows, layout: Layout, *buffers: Any) -> None:
         """Layer by layer, the states of each shared out among the threads."""

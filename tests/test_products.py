@@ -1,0 +1,190 @@
+"""Dense layers by matrix products: held to the usual sweeps, to brute force, and to themselves on all threads."""
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
+
+import maxatk as mk
+import shim
+from cost_oracles import earned
+from maxatk.planning import dense, lattice, rectangles, sweeper, windows
+from maxatk.planning.curves import identity
+from maxatk.planning.gpu import Gpu
+from maxatk.planning.lattice import WholeLattice
+from maxatk.planning.slices import Decisions
+from maxatk.planning.sweeper import Cores
+from maxatk.planning.windows import Task
+from problems import costs_of, specs, table_of
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """Products for all problems that they can be used for."""
+    monkeypatch.setattr(lattice, "WORTH_A_PRODUCT", 0)
+    monkeypatch.setattr(dense, "DENSE", 0.0)
+    monkeypatch.setattr(rectangles, "TILE", 3)  # so that layers have several
+
+
+def with_rewards_of_rows(mdp, shift=0.0):
+    """Each row's outcomes all bring its first one's reward."""
+    first = mdp.outcome_start[:-1]
+    return mdp.with_rewards(np.repeat(mdp.reward[first], np.diff(mdp.outcome_start)) + shift)
+
+
+def rounding(whole, mdp):
+    """What one rollout's sums may be off by, twice (docs/theory/planner.md, 10)."""
+    most = int(np.diff(mdp.outcome_start).max())
+    return 2 * mdp.horizon * (2 * most + 16) * 2.0**-53 * whole.largest
+
+
+@pytest.mark.usefixtures("always")
+@settings(max_examples=150)
+@given(
+    spec=specs(max_states=5, max_actions=3, max_horizon=4, costs=True),
+    share=st.floats(0, 1),
+    shift=st.sampled_from([0.0, 1000.0]),
+    abandon=st.booleans(),
+)
+def test_sweeps_are_the_usual_ones_but_for_rounding(spec, share, shift, abandon):
+    """At the start, of one best return, of several, from many returns; with early ends, costs, steps that differ."""
+    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start, cost=costs_of(spec))
+    mdp = with_rewards_of_rows(mdp, shift)
+    least, most = mdp.return_range
+    assume(most > least)
+    m = least + round(share * (most - least) * 4) / 4
+    whole, usual = (WholeLattice(mdp, 0.25, 0.125, abandon) for _ in range(2))
+    usual.__dict__["dense"] = None
+    assert whole.dense is not None
+    curve = identity(least, most)
+    tasks = [Task(curve, (m,)), Task(curve, (m, m + 0.25, most)), Task(curve, (0.0,), shifts=(-3, 4))]
+    cores = Cores(math.inf)
+    for ours, theirs in zip(cores.bounds(whole, tasks), cores.bounds(usual, tasks), strict=True):
+        assert ours == pytest.approx(theirs, rel=0, abs=rounding(whole, mdp))
+    elsewhere = Task(curve, (m,), shifts=(1, 1), phase=0.1, start=(mdp.horizon - 1, 0))
+    for task in (tasks[0], elsewhere):
+        ours, theirs = Decisions.sweep(whole, task, math.inf), Decisions.sweep(usual, task, math.inf)
+        assert ours.layout.place.tolist() == theirs.layout.place.tolist()
+        assert len(ours.choice) == len(theirs.choice)
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("paid", [{}, {"cost": 0.1}, {"cost": 0.1, "abandon": True}])
+@pytest.mark.parametrize("seed", range(4))
+def test_plans_are_true_and_their_policies_earn_them(seed, paid):
+    """In fractions, over all histories; ties are many."""
+    mdp = mk.instances.random_dense(4, 3, 3, rewards=range(3), rng=seed)
+    mdp = mdp.with_costs(np.linspace(0, 0.2, len(mdp.cost)) if paid else 0)
+    plan = mk.solve(mdp, 3, solver=mk.Certified(tol=1e-9), **paid)
+    exact = mk.solve(mdp, 3, solver=mk.Exact(), **paid)
+    assert plan.lattice.dense is not None
+    assert plan.lower <= exact.exact <= plan.upper
+    assert plan.upper - plan.lower <= 1e-9
+    assert earned(mdp, plan.policy, 3, cost=paid.get("cost", 0)).net >= plan.lower
+
+
+def test_large_dense_problems_go_by_products_without_being_told():
+    mdp = mk.instances.random_dense(60, 3, 8, rewards=range(5), rng=0)
+    plan = mk.solve(mdp, 3, solver=mk.Certified(tol=1e-8))
+    assert plan.lattice.dense is not None
+    usual = mk.solve(mdp, 3, solver=mk.Certified(tol=1e-8))
+    usual.lattice.__dict__["dense"] = None
+    for acting in (usual, plan):
+        earned = mk.evaluate(mdp, acting.policy, 3)
+        assert earned.upper >= plan.lower
+        assert earned.lower <= plan.upper
+
+
+@pytest.mark.parametrize(
+    "mdp",
+    [
+        mk.instances.random_sparse(60, 3, 8, rewards=range(5), rng=0),
+        mk.instances.random_dense(60, 3, 8, rng=0),  # real rewards
+        mk.instances.random_dense(3, 2, 3, rewards=range(5), rng=0),  # little to do
+        mk.MDP.from_arrays(np.full((30, 2, 30), 1 / 30), np.arange(30 * 2 * 30).reshape(30, 2, 30) % 7, horizon=8),
+    ],
+)
+def test_others_do_not(mdp):
+    assert mk.solve(mdp, 2, solver=mk.Certified(tol=0.5)).lattice.dense is None
+
+
+def test_rewards_that_are_nearly_the_same_are_added_up(always):
+    """Two outcomes of a row to one state, whose rewards are one lattice point but for rounding."""
+    third = 0.1 + 0.2
+    table = {s: {0: [(0.25, 0, 0.3, False), (0.25, 0, third, False), (0.5, 1, 0.3, True)]} for s in range(2)}
+    plan = mk.solve(mk.MDP.from_table(table, horizon=3), 2, solver=mk.Certified(tol=1e-9))
+    assert plan.lattice.dense is not None
+    assert plan.lattice.dense.matrix.tolist() == [[0.5, 0.0], [0.5, 0.0]]
+    assert plan.lattice.dense.tables["prob"].tolist() == [1.0, 0.5, 1.0, 0.5, 1.0, 1.0]
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("threads", [2, 3, 7])
+def test_every_split_gives_the_same_bits(threads, monkeypatch):
+    mdp = mk.instances.random_dense(40, 3, 6, rewards=range(5), rng=0)
+
+    def bits(**options) -> list[bytes]:
+        plan = mk.solve(mdp, 3, solver=mk.Certified(tol=0.05, **options))
+        arrays = [getattr(curve, name) for curve in plan.curves.tail for name in curve.arrays()]
+        return [repr((plan.lower, plan.upper)).encode(), *(array.tobytes() for array in arrays)]
+
+    alone = bits(threads=1)
+    monkeypatch.setattr(windows, "WORTH_A_PART", 1)
+    assert bits(threads=threads) == alone
+    monkeypatch.setattr(sweeper, "LARGE_DENSE_LAYER", 1)
+    assert bits(threads=threads) == alone
+    with threadpool_limits(4, user_api="blas"):
+        assert bits(threads=threads) == alone
+    with ThreadPoolExecutor(2) as executor:
+        assert bits(executor=executor) == alone
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.skipif(shim.COMPILER is None, reason="no C++ compiler")
+@pytest.mark.parametrize("paid", [{}, {"cost": 0.1, "abandon": True}])
+def test_on_a_device(paid, tmp_path_factory, monkeypatch):
+    mdp = mk.instances.random_dense(6, 2, 4, rewards=range(4), rng=1)
+    mdp = mdp.with_costs(np.linspace(0, 0.2, len(mdp.cost)) if paid else 0)
+    device = shim.Host(tmp_path_factory.mktemp("shim"))
+    monkeypatch.setattr("maxatk.planning.gpu.Cuda", lambda: device)
+    cpu, gpu = (mk.solve(mdp, 3, solver=mk.Certified(tol=0.01, device=where), **paid) for where in ("cpu", "gpu"))
+    assert device.launched["whole_layer"]
+    assert "reach_layer" not in device.launched  # it took the way of dense layers
+    off = 3 * rounding(cpu.lattice, mdp)
+    assert (gpu.lower, gpu.upper) == pytest.approx((cpu.lower, cpu.upper), rel=0, abs=off)
+    assert earned(mdp, gpu.policy, 3, cost=paid.get("cost", 0)).net >= gpu.lower
+    with pytest.raises(mk.TooLargeError):
+        Gpu(device, 100).bounds(cpu.lattice, [Task(identity(*mdp.return_range), (1.0,))])
+
+
+@pytest.mark.usefixtures("always")
+def test_products_take_one_thread_each_and_leave_things_as_they_were(monkeypatch):
+    """Also where plans are made on two threads at a time, or fail."""
+    mdp = mk.instances.random_dense(12, 2, 4, rewards=range(4), rng=1)
+    around, seen = rectangles.Rectangles.around, []
+
+    def watched(*given):
+        seen.append(blas_threads())
+        return around(*given)
+
+    monkeypatch.setattr(rectangles.Rectangles, "around", watched)
+    usual = blas_threads()
+    with threadpool_limits(2, user_api="blas"):
+        mk.solve(mdp, 3)
+        assert blas_threads() == [2] * len(usual)
+    assert seen
+    assert all(set(threads) == {1} for threads in seen)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda k: mk.solve(mdp, k), (2, 3, 4, 5)))
+    assert blas_threads() == usual
+    with pytest.raises(ZeroDivisionError), rectangles.one_thread_each():
+        raise ZeroDivisionError
+    assert blas_threads() == usual
+
+
+def blas_threads() -> list[int]:
+    return [library["num_threads"] for library in rectangles._libraries().info() if library["user_api"] == "blas"]
