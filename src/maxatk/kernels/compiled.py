@@ -12,8 +12,7 @@ T = TypeVar("T")
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
     """``function`` as machine code: compiled on first use, kept on disk, running without Python's lock.
 
-    Nothing is fused or reordered: kernels that compute the same get the same bits. A policy must break ties as the
-    bounds did that promise what it earns.
+    Nothing is fused or reordered: kernels that compute the same get the same bits, on every device.
     """
     jit: Any = numba.njit(cache=True, nogil=True, error_model="numpy")  # pyright: ignore
     return cast(Callable[P, T], jit(function))
