@@ -75,8 +75,9 @@ def test_sweeps_are_the_usual_ones_but_for_rounding(spec, share, shift, abandon)
 @pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("paid", [{}, {"cost": 0.1}, {"cost": 0.1, "abandon": True}])
 @pytest.mark.parametrize("seed", range(4))
-def test_plans_are_true_and_their_policies_earn_them(seed, paid):
-    """In fractions, over all histories; ties are many."""
+def test_plans_are_true_and_their_policies_earn_them(seed, paid, monkeypatch):
+    """In fractions, over all histories; ties are many, and no slice is small."""
+    monkeypatch.setattr("maxatk.planning.slice_policy.SMALL_SLICE", -1)
     mdp = mk.instances.random_dense(4, 3, 3, rewards=range(3), rng=seed)
     mdp = mdp.with_costs(np.linspace(0, 0.2, len(mdp.cost)) if paid else 0)
     plan = mk.solve(mdp, 3, solver=mk.Certified(tol=1e-9), **paid)

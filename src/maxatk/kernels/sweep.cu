@@ -6,7 +6,7 @@
 // the tests hold it to the other kernels wherever a compiler is found.
 //
 // Sums go in the order of slices.py, outcomes three at a time, and nothing may be fused (--fmad=false, or
-// -ffp-contract=off): then all devices get the same bits.
+// -ffp-contract=off): then all devices get the same bits, and a policy breaks ties as the bounds did.
 
 typedef long long int64;
 typedef unsigned char byte_t;

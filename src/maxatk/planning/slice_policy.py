@@ -163,7 +163,8 @@ class SlicePolicy(CompressedPolicy):
         On a whole lattice they are the true ones while slices are small: the slice there is worth at least every
         tangent, but there are more of them. So they are in the last rollout, whose tangents are taken from a table:
         where rows are equally good, rounding decides which of them a slice takes, and a table need not take the same.
-        ``-inf`` stands for the mean.
+        Nor need a matrix product on another machine: dense problems are always acted on at the true ones. ``-inf``
+        stands for the mean.
         """
         if self.repeated:
             return np.full(len(M), -math.inf)
@@ -177,7 +178,7 @@ class SlicePolicy(CompressedPolicy):
 
     @cached_property
     def _acts_on_true_best(self) -> bool:
-        return self._lattice.whole and 8 * self._cells <= SMALL_SLICE
+        return self._lattice.whole and (8 * self._cells <= SMALL_SLICE or self._lattice.dense is not None)
 
     @cached_property
     def _cells(self) -> int:
