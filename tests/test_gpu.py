@@ -59,7 +59,7 @@ def test_sweeps_are_those_of_the_cores(device, spec, share, seed, real, abandon)
     for ours, theirs in zip(gpu.bounds(lattice, tasks), cores.bounds(lattice, tasks), strict=True):
         assert ours.tolist() == theirs.tolist()
     for task in (Task(curve, (m,)), Task(curve, (m,), shifts=(1, 1), phase=0.1, start=(mdp.horizon - 1, 0))):
-        kept, expected = gpu.decisions(lattice, task), cores.decisions(lattice, task)
+        (kept,), (expected,) = gpu.decisions(lattice, [task]), cores.decisions(lattice, [task])
         if real:
             pairs = zip(kept.slice.planes[1:], expected.slice.planes[1:], strict=True)
             kept, expected = kept.slice, expected.slice
@@ -104,7 +104,7 @@ def test_wide_choices(device):
     mdp = mk.MDP.from_table(table, horizon=1)
     for lattice in (WholeLattice(mdp, 1.0), RealLattice(mdp, 0.7)):
         task = Task(identity(*mdp.return_range), (10.0,))
-        kept = Gpu(device).decisions(lattice, task)
+        (kept,) = Gpu(device).decisions(lattice, [task])
         row = kept.rows(0, np.array([0]), np.array([0]), np.array([10.0]), np.array([0.0]))
         assert row.tolist() == [299]
 

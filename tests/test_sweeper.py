@@ -107,7 +107,9 @@ def test_large_slices_are_acted_on_one_after_the_other(real, monkeypatch):
     monkeypatch.setattr("maxatk.planning.slice_policy.SMALL_SLICE", -1)
     swept = []
     sweep = sweeper.Cores.decisions
-    monkeypatch.setattr(sweeper.Cores, "decisions", lambda *given: swept.append(given[2].ms) or sweep(*given))
+    monkeypatch.setattr(
+        sweeper.Cores, "decisions", lambda *given: swept.extend(task.ms for task in given[2]) or sweep(*given)
+    )
     together = mk.simulate(mdp, type(plan.policy)(plan), trials=3000, rng=0)
     side_by_side = len(swept)
     assert side_by_side > 4

@@ -10,9 +10,11 @@ makes a claim of its own, an upper bound.
 """
 
 import math
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from maxatk import kernels
 from maxatk.base import checks, stopping
 from maxatk.base.errors import TooLargeError
 from maxatk.base.types import Floats, Ints
+from maxatk.base.workers import Workers
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.curves import Curve, Curves
 from maxatk.planning.lattice import WholeLattice
@@ -30,6 +33,7 @@ from maxatk.planning.windows import Task
 from maxatk.policies import ByBestPolicy, CompressedPolicy, MarkovPolicy, MixedPolicy, RoundingPolicy
 
 MOST_CELLS = 2**25  # of a slice that is searched
+BYTES_A_CELL = 128  # what a search takes, generously
 MOST_POINTS = 2**22  # of a law of returns
 MOST_GROUPS = 16  # of rollouts that are bettered one by one; beyond, several together
 ROUNDS = 20  # over all rollouts
@@ -150,27 +154,28 @@ class Search:
         policy = SlicePolicy(self._lattice, Curves(1, (curve,)), float(self.points[0]))
         return Candidate(self._remembering(policy), law), self._unit * float(swept.bounds(self._mdp)[1, 0])
 
-    def _best_markov(self, swept: WholeSlice, starts: Sequence[Ints]) -> Candidate:
+    def _best_markov(self, swept: WholeSlice, start: Ints, workers: Workers | None = None) -> Candidate:
         """A good Markov policy for the payment at the end of a slice: the best that ascents from some rows lead to."""
-        choice = np.zeros(len(swept.value), np.int64)
-        best, best_rows = -math.inf, starts[0]
-        for rows in (*starts, self._usual_rows(swept, starts[0])):
-            rows, value = rows.copy(), swept.value[:, 0].copy()
-            for _ in range(ROUNDS):
-                kernels.choose_by_state(swept.layout, rows, choice)
-                mass = self._mass(swept, choice)
-                gained = stopping.run(
-                    kernels.improve_rows, swept.tables, swept.layout, float(swept.idle_value[0]), mass, value, rows
-                )
-                if gained <= 1e-12 * (abs(float(swept.idle_value[0])) + self._lattice.kappa):
-                    break
-            paid = sum(
-                float(p) * (float(swept.idle_value[0]) if (cell := swept.cell(0, s, 0)) is None else float(value[cell]))
-                for p, s in zip(self._mdp.reset_prob, self._mdp.start_state.tolist(), strict=True)
-            )
-            if paid > best:
-                best, best_rows = paid, rows
-        return self.markov_candidate(best_rows)
+        starts = [start, self._usual_rows(swept, start)]
+        ascend = partial(self._ascent, swept)
+        ascents = [ascend(rows) for rows in starts] if workers is None else workers.map(ascend, starts)
+        return self.markov_candidate(max(ascents, key=lambda ascent: ascent[0])[1])
+
+    def _ascent(self, swept: WholeSlice, start: Ints) -> tuple[float, Ints]:
+        """What a Markov policy is paid that no change of one row betters, from these rows [H, S] on; and its rows."""
+        rows, value, choice = start.copy(), swept.value[:, 0].copy(), np.zeros(len(swept.value), np.int64)
+        idle = float(swept.idle_value[0])
+        for _ in range(ROUNDS):
+            kernels.choose_by_state(swept.layout, rows, choice)
+            mass = self._mass(swept, choice)
+            gained = stopping.run(kernels.improve_rows, swept.tables, swept.layout, idle, mass, value, rows)
+            if gained <= 1e-12 * (abs(idle) + self._lattice.kappa):
+                break
+        paid = 0.0
+        for p, s in zip(self._mdp.reset_prob, self._mdp.start_state.tolist(), strict=True):
+            cell = swept.cell(0, s, 0)
+            paid += float(p) * (idle if cell is None else float(value[cell]))
+        return paid, rows
 
     def _usual_rows(self, swept: WholeSlice, default: Ints) -> Ints:
         """What the best policy that sees its return does most often at each step and state."""
@@ -178,12 +183,7 @@ class Search:
         stopping.run(kernels.choose_greedily, swept.tables, swept.layout, swept.value[:, 0], choice)
         mass = self._mass(swept, choice)
         rows = default.copy()
-        low, high, place = swept.layout.low, swept.layout.high, swept.layout.place
-        for h, s in np.argwhere(low <= high).tolist():
-            cells = slice(place[h, s] + low[h, s], place[h, s] + high[h, s] + 1)
-            if mass[cells].any():
-                first = int(choice[cells].min())
-                rows[h, s] = first + int(np.argmax(np.bincount(choice[cells] - first, mass[cells])))
+        stopping.run(kernels.usual_rows, swept.tables, swept.layout, choice, mass, rows)
         return rows
 
     def markov_candidate(self, rows: Ints) -> Candidate:
@@ -262,11 +262,13 @@ class Search:
     def markov(self, first: Candidate) -> list[Candidate]:
         """A good Markov policy for every rollout."""
 
-        def better(worth: Floats, present: Candidate) -> Candidate:
-            assert present.rows is not None
-            return self._best_markov(self._slice(self._curve(worth)), [present.rows])
+        with Workers(2) as workers:
 
-        return self._ascend([first] * self.k, better)
+            def better(worth: Floats, present: Candidate) -> Candidate:
+                assert present.rows is not None
+                return self._best_markov(self._slice(self._curve(worth)), present.rows, workers)
+
+            return self._ascend([first] * self.k, better)
 
     def without_best(self, first: list[Candidate]) -> list[Candidate]:
         """A good policy that sees its return for every rollout."""
@@ -303,12 +305,12 @@ class Search:
         for i in range(self.k - 1, -1, -1):
             if i in searched:
                 before = np.prod([candidate.below for candidate in markov[:i]], axis=0) if i else np.ones(1)
-                for j in sorted(set(np.searchsorted(before, KNOTS).tolist())):
-                    swept = self._slice(self._curve(worth), float(self.points[j]))
-                    pick = int(np.argmax(self._paid(library, worth)[:, j]))
-                    rows = library[pick].rows
-                    assert rows is not None
-                    new = self._best_markov(swept, [rows])
+                after, paid = self._curve(worth), self._paid(library, worth)
+                at = sorted(set(np.searchsorted(before, KNOTS).tolist()))
+                best = [library[int(np.argmax(paid[:, j]))] for j in at]
+                with Workers(self._at_once) as workers:
+                    found = workers.map(partial(self._markov_at, after), at, best)
+                for j, new in zip(at, found, strict=True):
                     if self._paid([new], worth)[0, j] > self._paid(library, worth)[:, j].max():
                         library.append(new)
             paid = self._paid(library, worth)
@@ -317,6 +319,16 @@ class Search:
         tables = np.array([self._mdp.action[candidate.rows] for candidate in library]).astype(np.int64)
         policy = ByBestPolicy(self.points, np.array(picks), tables, self._plan.best_so_far, self._unit)
         return self._remembering(policy)
+
+    @property
+    def _at_once(self) -> int:
+        """Slices that may be searched at a time: one for each core, if there is memory for them."""
+        return max(min(os.cpu_count() or 1, int(checks.memory() // (BYTES_A_CELL * len(self._base.value)))), 1)
+
+    def _markov_at(self, after: Curve, j: int, start: Candidate) -> Candidate:
+        """A good Markov policy for the best return of point ``j``."""
+        assert start.rows is not None
+        return self._best_markov(self._slice(after, float(self.points[j])), start.rows)
 
     def _paid(self, library: list[Candidate], worth: Floats) -> Floats:
         """What each candidate is paid at each best return, ``E worth(max(m, R))``: [candidates, n]."""

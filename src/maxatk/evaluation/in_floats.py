@@ -8,6 +8,7 @@ from fractions import Fraction
 from maxatk.base.errors import InputError
 from maxatk.base.returns import NONE, Amounts
 from maxatk.base.types import Number
+from maxatk.base.workers import Workers
 from maxatk.evaluation.bins import binned
 from maxatk.evaluation.law import Law, best_of, in_floats, mixed
 from maxatk.evaluation.propagation import ROUNDING, Atoms, Bill, GivesUpError, Laws, Propagation
@@ -78,17 +79,24 @@ def _of_lot(lot: Lot, returns: Mapping[tuple[int, int], Carried]) -> Carried:
 
 
 def _carry(mdp: MDP, policy: CompressedPolicy, i: int | None, tol: float, max_atoms: int, price: float) -> Carried:
-    """The law of the best return; with ``i``, of the return of that one rollout.
+    """The law of the best return; with ``i``, of the return of that one rollout. All cores are at work on it.
 
     Atoms as they are; where they are too many, or have too many digits, in bins, if the policy's memory allows it.
     """
+    with Workers() as workers:
+        return _carry_by(workers, mdp, policy, i, tol, max_atoms, price)
+
+
+def _carry_by(
+    workers: Workers, mdp: MDP, policy: CompressedPolicy, i: int | None, tol: float, max_atoms: int, price: float
+) -> Carried:
     units = Units.of(mdp, policy)
     # Whether a trial stops depends on the true best return, so that its value is not convex in it.
     in_bins = units.rounds and units.whole_memory and (i is not None or not policy.may_stop)
     if policy.may_stop:  # the number of tries is asked for, too: what may change it much is followed
         least, most = mdp.return_range
         price = max(price, 1e-3 * (most - least) or 1.0)
-    walk = Propagation(mdp, units, tol, max_atoms, price)
+    walk = Propagation(mdp, units, tol, max_atoms, price, workers)
     walk.may_overflow = not in_bins
     bests = walk.first(policy.best_so_far if i is None else -math.inf)
     over = [bests.at(slice(0, 0))]  # of trials that have stopped

@@ -17,16 +17,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maxatk import kernels
 from maxatk.base import stopping
 from maxatk.base.errors import InputError
 from maxatk.base.returns import NONE, Amounts
 from maxatk.base.types import Floats, Ints, Number
+from maxatk.base.workers import Workers
 from maxatk.evaluation.law import Law, law_of
 from maxatk.evaluation.units import Units
 from maxatk.policies import ABANDON, CompressedPolicy
 from maxatk.problem.mdp import MDP
 
 ROUNDING = 2.0**-53
+WORTH_A_TABLE = 2**12  # outcomes that are put together in tables, and worth a thread of their own
+CELLS_PER_OUTCOME = 8  # of these tables, at most
 
 
 class GivesUpError(Exception):
@@ -204,7 +208,7 @@ class Walk(ABC):
     def rollout(self, policy: CompressedPolicy, i: int, bests: Atoms, later: int) -> Atoms:
         """The distribution of the best return after rollout ``i``; ``later`` says how many others follow."""
         mdp, units = self.mdp, self.units
-        S, H = mdp.n_states, mdp.horizon
+        H = mdp.horizon
         rule = policy.rule(i, Amounts(bests.memory, units.memory))
         below, above = self.around(bests.value)
         n, starts = len(bests.prob), len(mdp.start_state)
@@ -236,22 +240,32 @@ class Walk(ABC):
             rows = rows_taken(mdp, i, h, state, action)
             if mdp.has_costs:
                 self.sieve.bill.pay(atoms.prob, mdp.cost[rows])
-            atom, o = outcomes_of(mdp, rows)
             self.acted(h, atoms, action)
-            self.outcomes += len(o)
+            over, atoms, followed = self._followed(h, atoms, rows)
+            self.outcomes += followed
             self.error += self._step_error
-            after = mdp.next_state[o].astype(np.int64)
-            value = atoms.value[atom] + self._reward[o]
-            memory = atoms.memory[atom] + units.remembered[o] if units.rounds else value
-            atoms = Atoms((tag[atom], after), value, memory, atoms.prob[atom] * mdp.row_prob[o])
-            over = (after == S) | (h + 1 == H)
-            ended.append(atoms.at(over))
-            atoms = self.merged(atoms.at(~over))
+            ended.append(over)
         last = Atoms.together(ended)
         started = bests.at(last.place[0])
         best = np.maximum(started.value, last.value)
         memory = np.maximum(started.memory, last.memory) if units.rounds else best
         return self.merged(Atoms((), best, memory, last.prob))
+
+    def _followed(self, h: int, atoms: Atoms, rows: Ints) -> tuple[Atoms, Atoms, int]:
+        """What follows atoms that take these rows at a step: those that are over, the others, and how many came."""
+        over, others = self._outcomes(h, atoms, rows)
+        return over, self.merged(others), len(over.prob) + len(others.prob)
+
+    def _outcomes(self, h: int, atoms: Atoms, rows: Ints) -> tuple[Atoms, Atoms]:
+        """All outcomes, those first with which rollouts end."""
+        mdp, units = self.mdp, self.units
+        atom, o = outcomes_of(mdp, rows)
+        after = mdp.next_state[o].astype(np.int64)
+        value = atoms.value[atom] + self._reward[o]
+        memory = atoms.memory[atom] + units.remembered[o] if units.rounds else value
+        there = Atoms((atoms.place[0][atom], after), value, memory, atoms.prob[atom] * mdp.row_prob[o])
+        over = (after == mdp.n_states) | (h + 1 == mdp.horizon)
+        return there.at(over), there.at(~over)
 
     def _without_return(self, atoms: Atoms) -> Atoms:
         """Atoms whose rollout is given up: it is over, with a return below every other."""
@@ -263,8 +277,17 @@ class Walk(ABC):
 class Propagation(Walk):
     """Carries the distribution of (s, M, G) of a policy forward, with returns as they are."""
 
-    def __init__(self, mdp: MDP, units: Units, tol: float, max_atoms: int, price: float = 0.0) -> None:
+    def __init__(
+        self,
+        mdp: MDP,
+        units: Units,
+        tol: float,
+        max_atoms: int,
+        price: float = 0.0,
+        workers: Workers | None = None,
+    ) -> None:
         super().__init__(mdp, units, Sieve(mdp, tol, max_atoms, mdp.return_range[1], price), units.reward)
+        self._workers = workers
 
     def around(self, values: Ints) -> tuple[Floats, Floats]:
         """Floats around these returns [n]."""
@@ -284,10 +307,41 @@ class Propagation(Walk):
         one = atoms.at(order[starts])
         return Atoms(one.place, one.value, one.memory, np.add.reduceat(atoms.prob[order], starts))
 
+    def _followed(self, h: int, atoms: Atoms, rows: Ints) -> tuple[Atoms, Atoms, int]:
+        """The same by tables of states and returns, one for each best return that rollouts began with.
+
+        No atom of one meets one of another, so the cores share them. Where returns are few and far between, or memory
+        differs from the truth, atoms are sorted instead.
+        """
+        mdp, tag = self.mdp, atoms.place[0]
+        outcomes = int((mdp.outcome_start[rows + 1] - mdp.outcome_start[rows]).sum())
+        if self.units.rounds or outcomes < WORTH_A_TABLE:
+            return super()._followed(h, atoms, rows)
+        begin, low, high = stopping.run(kernels.spans, mdp.outcome_start, self._reward, rows, tag, atoms.value)
+        widths: Floats = high.astype(np.float64) - low + 1
+        if (mdp.n_states + 1) * widths.sum() > CELLS_PER_OUTCOME * outcomes:
+            return super()._followed(h, atoms, rows)
+
+        def follow(first: int, end: int) -> kernels.Followed:
+            return kernels.follow_atoms(
+                *(mdp.outcome_start, mdp.next_state, mdp.row_prob, self._reward, mdp.n_states, h + 1 == mdp.horizon),
+                *(rows, tag, atoms.value, atoms.prob, begin, low, high, first, end, stopping.current().flag),
+            )
+
+        parts = 1 if self._workers is None else min(2 * self._workers.threads, outcomes // WORTH_A_TABLE)
+        cuts = np.searchsorted(begin, np.linspace(0, len(rows), parts + 1)).tolist()
+        followed = self._workers.map(follow, cuts[:-1], cuts[1:]) if self._workers else [follow(0, len(low))]
+        *columns, most = zip(*followed, strict=True)
+        tags, states, values, prob, ended_tags, ended_values, ended_prob = (np.concatenate(one) for one in columns)
+        self.error += max(most) * ROUNDING
+        ended = Atoms((ended_tags, np.full(len(ended_tags), mdp.n_states)), ended_values, ended_values, ended_prob)
+        return ended, Atoms((tags, states), values, values, prob), outcomes
+
     def laws(self, bests: Atoms) -> Laws:
         """The law of the best return at the end, with what was dropped at its least and at its greatest."""
-        low, high = self.around(bests.value)
-        return Laws(self.sieve.law(low, bests.prob, 0), self.sieve.law(high, bests.prob, 1))
+        values, prob, sides = self.around(bests.value), [bests.prob] * 2, (0, 1)
+        laws = map if self._workers is None else self._workers.map
+        return Laws(*laws(self.sieve.law, values, prob, sides))
 
 
 def rows_taken(mdp: MDP, i: int, h: int, state: Ints, action: Ints) -> Ints:
@@ -318,7 +372,7 @@ def neighbours(columns: tuple[Ints, ...]) -> tuple[Ints, Ints]:
             key = key * span + (column - column.min())
         order = np.argsort(key, kind="stable")
     else:
-        order = np.lexsort(columns)
+        order = np.lexsort(columns[::-1])
     new = np.zeros(len(order), np.bool_)
     new[0] = True
     for column in columns:

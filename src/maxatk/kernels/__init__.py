@@ -4,7 +4,8 @@
 """
 
 from maxatk.kernels.acting import best_planes, draw_outcomes, rows_of_actions
-from maxatk.kernels.fixed import carry_forward, choose_by_state, choose_greedily, improve_rows
+from maxatk.kernels.atoms import Followed, follow_atoms, spans
+from maxatk.kernels.fixed import carry_forward, choose_by_state, choose_greedily, improve_rows, usual_rows
 from maxatk.kernels.optimism import SampledRows, optimistic_slice
 from maxatk.kernels.passes import (
     best_means,
@@ -43,6 +44,7 @@ __all__ = [
     "WIDEST",
     "Dense",
     "Ends",
+    "Followed",
     "Layout",
     "Planes",
     "Reach",
@@ -68,6 +70,7 @@ __all__ = [
     "decide_products",
     "draw_outcomes",
     "encode_trials",
+    "follow_atoms",
     "improve_rows",
     "least_costs",
     "merge_outcomes",
@@ -78,9 +81,11 @@ __all__ = [
     "reachable",
     "rows_of_actions",
     "shown_return",
+    "spans",
     "step_trials",
     "uncertain_curve",
     "uncertain_slice",
+    "usual_rows",
     "whole_layer",
     "whole_layers",
     "whole_product",

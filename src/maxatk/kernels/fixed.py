@@ -64,6 +64,23 @@ def carry_forward(tables: Tables, layout: Layout, choice: Any, mass: Any, stop: 
 
 
 @compiled
+def usual_rows(tables: Tables, layout: Layout, choice: Any, mass: Any, rows: Any, stop: Any) -> None:
+    """Fill rows [H, S] with the one that is taken most often at each step and state, where any mass [cells] comes."""
+    H, S = layout.pad.shape
+    for h in range(H):
+        node = tables.step_layer[h] * S
+        for s in range(S):
+            if stop[0] != 0:
+                return
+            first = tables.pair_start[node + s]
+            often = np.zeros(tables.pair_start[node + s + 1] - first)
+            for x in range(layout.place[h, s] + layout.low[h, s], layout.place[h, s] + layout.high[h, s] + 1):
+                often[choice[x] - first] += mass[x]
+            if often.max() > 0.0:
+                rows[h, s] = first + np.argmax(often)
+
+
+@compiled
 def improve_rows(tables: Tables, layout: Layout, idle: float, mass: Any, value: Any, rows: Any, stop: Any) -> Any:
     """Better a Markov policy's rows [H, S] in place, from the last step to the first; how much is gained.
 

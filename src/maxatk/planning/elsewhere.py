@@ -38,9 +38,9 @@ class Elsewhere:
         items = [(lattice_is, task, self._device) for task in tasks]
         return self._crew.map(sweep, items, lambda left: self._home.bounds(lattice, [tasks[i] for i in left]))
 
-    def decisions(self, lattice: Lattice, task: Task) -> Acting:
+    def decisions(self, lattice: Lattice, tasks: Sequence[Task]) -> list[Acting]:
         """As in :class:`maxatk.planning.sweeper.Sweeper`."""
-        return self._home.decisions(lattice, task)
+        return self._home.decisions(lattice, tasks)
 
 
 def sweep(mdp: MDP, lattice: tuple[float, bool, float, bool], task: Task, device: str) -> Floats:

@@ -141,10 +141,10 @@ class Gpu:
         sweep = self._dense_bounds if lattice.dense else self._whole_bounds if lattice.whole else self._real_bounds
         return [sweep(task) for task in tasks]
 
-    def decisions(self, lattice: Lattice, task: Task) -> Acting:
+    def decisions(self, lattice: Lattice, tasks: Sequence[Task]) -> list[Acting]:
         """As in :class:`maxatk.planning.sweeper.Sweeper`."""
         self._take(lattice)
-        return self._decide(task) if lattice.whole else self._keep_planes(task)
+        return [self._decide(task) if lattice.whole else self._keep_planes(task) for task in tasks]
 
     # The problem.
 

@@ -1,6 +1,7 @@
 """Acting on slices that are solved again from curves."""
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -70,7 +71,7 @@ class SlicePolicy(CompressedPolicy):
         self.independent = self.repeated = repeats_mean
         self._device = device
         self._slices: dict[tuple[Any, ...], Acting] = {}
-        self._held, self._latest = 0, 0  # bytes of what is kept of them, and of the latest
+        self._held = 0  # bytes of what is kept of them
 
     @property
     def mdp(self) -> MDP:
@@ -78,7 +79,7 @@ class SlicePolicy(CompressedPolicy):
         return self._lattice.mdp
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_slices": {}, "_held": 0, "_latest": 0}  # a copy solves its own slices
+        return {**vars(self), "_slices": {}, "_held": 0}  # a copy solves its own slices
 
     def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
         """The action to take at the true best return and the true return so far."""
@@ -113,8 +114,7 @@ class SlicePolicy(CompressedPolicy):
 
     def apart(self, rollout: int, best: Amounts) -> Ints:
         """The slice of each best return, where slices are too large for several of them to be kept."""
-        each = self._cells * (1 if self._lattice.whole else 25)
-        if self.repeated or each * FEW <= HELD:
+        if self.repeated or self._slice_size * FEW <= HELD:
             return super().apart(rollout, best)
         tags = self._tags(max(rollout, self._first_that_matters), best.floats())
         return np.unique(np.stack([tags.rollout, tags.knot]), axis=1, return_inverse=True)[1].ravel()
@@ -208,9 +208,12 @@ class SlicePolicy(CompressedPolicy):
         order = np.flatnonzero(usual & ~means)
         order = order[np.argsort(group[order], kind="stable")]
         cuts = np.searchsorted(group[order], np.arange(int(shared.shape[1]) + 1))
-        for j in np.flatnonzero(np.diff(cuts)).tolist():
+        needed = [(j, int(shared[0, j]), float(shared[1, j])) for j in np.flatnonzero(np.diff(cuts)).tolist()]
+        new = [(i, m, None) for _, i, m in needed if self._key(i, m, None) not in self._slices]
+        if 1 < len(new) * self._slice_size <= self._may_hold:
+            self._swept(new)
+        for j, i, m in needed:
             these = order[cuts[j] : cuts[j + 1]]
-            i, m = int(shared[0, j]), float(shared[1, j])
             rows[these] = self._acting(i, m).rows(h, s[these], g[these], M[these], G[these])
         return rows
 
@@ -227,20 +230,38 @@ class SlicePolicy(CompressedPolicy):
 
     def _acting(self, i: int, m: float, start: tuple[int, int, int, float] | None = None) -> Acting:
         """What the slice at ``m`` says, from the start of the rollout or from (step, state, lattice point, phase)."""
-        key = (self._curves.place(i + 1), m, start)
+        key = self._key(i, m, start)
         acting = self._slices.get(key)
-        if acting is None:
-            after, memory = self._curves[i + 1], checks.memory()
+        return self._swept([(i, m, start)])[0] if acting is None else acting
+
+    def _key(self, i: int, m: float, start: tuple[int, int, int, float] | None) -> tuple[Any, ...]:
+        return self._curves.place(i + 1), m, start
+
+    def _swept(self, wanted: Sequence[tuple[int, float, tuple[int, int, int, float] | None]]) -> list[Acting]:
+        """Some slices, as :meth:`_acting` is asked for them, swept side by side and kept; the oldest go first."""
+        tasks: list[Task] = []
+        for i, m, start in wanted:
+            after = self._curves[i + 1]
             if start is None:
-                task = Task(after, (m,))
+                tasks.append(Task(after, (m,)))
             else:
                 h, s, g, phase = start
-                task = Task(after, (m,), shifts=(g, g), phase=phase, start=(h, s))
-            while self._slices and self._held + self._latest > min(memory / 4, HELD):  # the oldest goes first
-                self._held -= self._slices.pop(next(iter(self._slices))).size
-            with Workers() as workers:
-                acting = sweeper_on(self._device, None, workers).decisions(self._lattice, task)
-            before = self._slices.get(key)  # of another thread
-            self._slices[key], self._latest = acting, acting.size
+                tasks.append(Task(after, (m,), shifts=(g, g), phase=phase, start=(h, s)))
+        while self._slices and self._held + len(tasks) * self._slice_size > self._may_hold:
+            self._held -= self._slices.pop(next(iter(self._slices))).size
+        with Workers() as workers:
+            swept = sweeper_on(self._device, None, workers).decisions(self._lattice, tasks)
+        for one, acting in zip(wanted, swept, strict=True):
+            before = self._slices.pop(self._key(*one), None)  # of another thread
+            self._slices[self._key(*one)] = acting
             self._held += acting.size - (before.size if before is not None else 0)
-        return acting
+        return swept
+
+    @property
+    def _may_hold(self) -> float:
+        return min(checks.memory() / 4, HELD)
+
+    @property
+    def _slice_size(self) -> int:
+        """About so many bytes are kept of a slice, at most."""
+        return self._cells * (1 if self._lattice.whole else 25)

@@ -32,6 +32,7 @@ from maxatk.planning.windows import Task, Windows
 
 DEVICES = ("cpu", "gpu", "auto")
 LARGE_LAYER = 2**18  # products from which on a layer is split over threads
+LARGE_DECISIONS = 2**21  # the same where it is only decided: there are fewer numbers for each product
 LARGE_DENSE_LAYER = 2**23  # the same where they are taken several times as fast
 
 
@@ -45,8 +46,8 @@ class Sweeper(Protocol):
         """
         ...
 
-    def decisions(self, lattice: Lattice, task: Task) -> Acting:
-        """What is to be done, with a task's one slice."""
+    def decisions(self, lattice: Lattice, tasks: Sequence[Task]) -> list[Acting]:
+        """What is to be done, for each task, which has one slice."""
         ...
 
 
@@ -62,6 +63,11 @@ def bounds_by_team(lattice: Lattice, task: Task, memory: float, threads: int) ->
         return bounds_of(lattice, task, memory)
     with Workers(threads) as team:
         return bounds_of(lattice, task, memory, Cores(memory, team).split)
+
+
+def decisions_of(lattice: Lattice, task: Task, memory: float, run: RunLayers = in_one_go) -> Acting:
+    """What :meth:`Sweeper.decisions` says of one task, in at most so many bytes."""
+    return (Decisions if lattice.whole else PlaneDecisions).sweep(lattice, task, memory, run)
 
 
 class Cores:
@@ -99,11 +105,15 @@ class Cores:
         each = self._memory / min(workers.threads, max(n, 1))
         return workers.map(bounds_by_team, repeat(lattice, n), tasks, repeat(each, n), repeat(team, n))
 
-    def decisions(self, lattice: Lattice, task: Task) -> Acting:
+    def decisions(self, lattice: Lattice, tasks: Sequence[Task]) -> list[Acting]:
         """As in :class:`Sweeper`."""
-        kind = Decisions if lattice.whole else PlaneDecisions
+        n = len(tasks)
         with one_thread_each() if lattice.dense else nullcontext():
-            return kind.sweep(lattice, task, self._memory, self.split if self._splits(lattice) else in_one_go)
+            if self._workers is None or n == 1 or lattice.work >= LARGE_DECISIONS:
+                large = lattice.work >= LARGE_DECISIONS and self._splits(lattice)
+                return [decisions_of(lattice, task, self._memory, self.split if large else in_one_go) for task in tasks]
+            each = self._memory / min(self._workers.threads, n)
+            return self._workers.map(decisions_of, repeat(lattice, n), tasks, repeat(each, n))
 
     def _splits(self, lattice: Lattice) -> bool:
         """Whether layers are large enough to be split."""
