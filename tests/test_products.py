@@ -174,18 +174,21 @@ def test_products_take_one_thread_each_and_leave_things_as_they_were(monkeypatch
 
     monkeypatch.setattr(rectangles.Rectangles, "around", watched)
     usual = blas_threads()
-    with threadpool_limits(2, user_api="blas"):
-        mk.solve(mdp, 3)
-        assert blas_threads() == [2] * len(usual)
+    mk.solve(mdp, 3)
     assert seen
     assert all(set(threads) == {1} for threads in seen)
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda k: mk.solve(mdp, k), (2, 3, 4, 5)))
     assert blas_threads() == usual
-    with pytest.raises(ZeroDivisionError), rectangles.one_thread_each():
+    with threadpool_limits(2, user_api="blas"):  # somebody's own limit is left alone
+        mk.solve(mdp, 3)
+        assert blas_threads() == [2] * len(usual)
+    assert blas_threads() == usual
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda k: mk.solve(mdp, k), (2, 3, 4, 5, 6, 7)))
+    assert blas_threads() == usual
+    with pytest.raises(ZeroDivisionError), rectangles.one_thread_each:
         raise ZeroDivisionError
     assert blas_threads() == usual
 
 
 def blas_threads() -> list[int]:
-    return [library["num_threads"] for library in rectangles._libraries().info() if library["user_api"] == "blas"]
+    return [library["num_threads"] for library in rectangles.blas().info() if library["user_api"] == "blas"]

@@ -137,7 +137,8 @@ def test_every_split_gives_the_same_bits(real, threads, monkeypatch):
     alone = bits(1)
     monkeypatch.setattr(windows, "WORTH_A_PART", 1)
     assert bits(threads) == alone
-    monkeypatch.setattr(sweeper, "LARGE_LAYER", 1)
+    for name in ("LARGE_LAYER", "LARGE_REAL_LAYER"):
+        monkeypatch.setattr(sweeper, name, 1)
     assert bits(threads) == alone
     monkeypatch.setattr("maxatk.problem.mdp.LARGE_LAYER", 1)
     again = pickle.loads(pickle.dumps(mdp))
@@ -171,7 +172,8 @@ def test_parts_of_a_layer_cover_it():
 def test_teams_hear_that_time_is_up(real, monkeypatch):
     """Layers that are split are left in the middle, with a true interval."""
     monkeypatch.setattr(windows, "WORTH_A_PART", 1)
-    monkeypatch.setattr(sweeper, "LARGE_LAYER", 1)
+    for name in ("LARGE_LAYER", "LARGE_REAL_LAYER"):
+        monkeypatch.setattr(sweeper, name, 1)
     mdp = mk.instances.random_sparse(60, 3, 12, rewards=None if real else range(9), rng=0)
     known = mk.solve(mdp, 4, solver=mk.Certified(tol=0.05, threads=3))
     stopped = mk.solve(mdp, 4, solver=mk.Certified(tol=1e-9, threads=3, time_limit=0.01))

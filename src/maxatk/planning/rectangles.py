@@ -4,10 +4,11 @@ BLAS adds up in an order of its own, and docs/theory/planner.md, 10 allows for a
 """
 
 import importlib
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from threadpoolctl import ThreadpoolController  # pyright: ignore[reportMissingTypeStubs]
@@ -91,15 +92,43 @@ class Rectangles(Windows):
         return Sweeps(whole, (kernels.decide_products, kernels.decide_product), (dense,))
 
 
-def one_thread_each() -> AbstractContextManager[Any]:
-    """While it is open BLAS takes no threads of its own: ours are at work side by side already.
+class _OneThreadEach:
+    """While anybody is inside BLAS takes no threads of its own: ours are at work side by side already.
 
-    It is the calling thread that must open and close it. Where another one has limited BLAS, that stays as it is.
+    The first to come sets the limit and the last to go takes it back. Both do so in a thread that ends at once: a limit
+    belongs to the thread that set it as long as that lives, and others could not take it back.
     """
-    return _libraries().limit(limits=1, user_api="blas")  # pyright: ignore[reportUnknownMemberType]
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._limit = threading.Lock(), 0, cast(Any, None)
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                _in_a_thread(self._set)
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                _in_a_thread(self._limit.restore_original_limits)
+
+    def _set(self) -> None:
+        self._limit = blas().limit(limits=1, user_api="blas")  # pyright: ignore[reportUnknownMemberType]
+
+
+one_thread_each = _OneThreadEach()
+
+
+def _in_a_thread(function: Callable[[], object]) -> None:
+    thread = threading.Thread(target=function)
+    thread.start()
+    thread.join()
 
 
 @cache
-def _libraries() -> ThreadpoolController:
-    importlib.import_module("scipy.linalg.cython_blas")  # the BLAS of compiled code: it must be there to be found
+def blas() -> ThreadpoolController:
+    """The libraries that multiply."""
+    importlib.import_module("scipy.linalg.cython_blas")  # that of compiled code must be there to be found
     return ThreadpoolController()

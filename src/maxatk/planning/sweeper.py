@@ -31,9 +31,10 @@ from maxatk.planning.slices import (
 from maxatk.planning.windows import Task, Windows
 
 DEVICES = ("cpu", "gpu", "auto")
-LARGE_LAYER = 2**18  # products from which on a layer is split over threads
-LARGE_DECISIONS = 2**21  # the same where it is only decided: there are fewer numbers for each product
-LARGE_DENSE_LAYER = 2**23  # the same where they are taken several times as fast
+# Products from which on a layer is split over threads: what takes a millisecond or so.
+LARGE_LAYER = 2**22  # of values and slopes
+LARGE_REAL_LAYER = 2**20  # where bounds are swept on both sides
+LARGE_DENSE_LAYER = 2**23  # by matrix products
 
 
 class Sweeper(Protocol):
@@ -83,7 +84,7 @@ class Cores:
 
     def bounds(self, lattice: Lattice, tasks: Sequence[Task]) -> list[Floats]:
         """As in :class:`Sweeper`."""
-        with one_thread_each() if lattice.dense else nullcontext():
+        with one_thread_each if lattice.dense else nullcontext():
             return self._bounds(lattice, tasks)
 
     def _bounds(self, lattice: Lattice, tasks: Sequence[Task]) -> list[Floats]:
@@ -107,17 +108,17 @@ class Cores:
 
     def decisions(self, lattice: Lattice, tasks: Sequence[Task]) -> list[Acting]:
         """As in :class:`Sweeper`."""
-        n = len(tasks)
-        with one_thread_each() if lattice.dense else nullcontext():
-            if self._workers is None or n == 1 or lattice.work >= LARGE_DECISIONS:
-                large = lattice.work >= LARGE_DECISIONS and self._splits(lattice)
-                return [decisions_of(lattice, task, self._memory, self.split if large else in_one_go) for task in tasks]
+        n, splits = len(tasks), self._splits(lattice)
+        with one_thread_each if lattice.dense else nullcontext():
+            if self._workers is None or n == 1 or splits:
+                run = self.split if splits else in_one_go
+                return [decisions_of(lattice, task, self._memory, run) for task in tasks]
             each = self._memory / min(self._workers.threads, n)
             return self._workers.map(decisions_of, repeat(lattice, n), tasks, repeat(each, n))
 
     def _splits(self, lattice: Lattice) -> bool:
         """Whether layers are large enough to be split."""
-        large = LARGE_DENSE_LAYER if lattice.dense else LARGE_LAYER
+        large = LARGE_DENSE_LAYER if lattice.dense else LARGE_LAYER if lattice.whole else LARGE_REAL_LAYER
         return self._workers is not None and self._workers.threads > 1 and lattice.work >= large
 
     def split(self, every: Any, one: Any, windows: Windows, layout: Layout, *buffers: Any) -> None:
