@@ -7,16 +7,25 @@ Peers solve the same problem to the same answer, which is checked. Where a peer 
 is timed and the rest extrapolated, and the row says so.
 """
 
+import contextlib
+import json
 import math
 import resource
+import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import threadpoolctl
 
 import maxatk as mk
 from common import report
+from maxatk import kernels
 from maxatk.planning import CertifiedPlan, lattice
 from maxatk.planning.slices import WholeSlice
 from maxatk.planning.windows import Task
@@ -152,10 +161,12 @@ def product(S: int = 100, H: int = 20, k: int = 4) -> list[dict[str, object]]:
 def scale() -> None:
     """10^5 states, 4 actions, 3 successors, H = 50, K = 5, to 0.5."""
     mdp = mk.instances.random_sparse(10**5, 4, 50, rewards=range(11), rng=0)
-    began = time.perf_counter()
-    plan = mk.solve(mdp, 5, solver=mk.Certified(tol=0.5, threads=THREADS, max_memory=6e9))
-    spent = time.perf_counter() - began
+    with passes() as passed:
+        began = time.perf_counter()
+        plan = mk.solve(mdp, 5, solver=mk.Certified(tol=0.5, threads=THREADS, max_memory=6e9))
+        spent = time.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    acted = simulated_elsewhere(plan)
     rate, bandwidth = sweep_rate(mdp, plan)
     small = mk.instances.random_sparse(200, 4, 50, rewards=range(11), rng=0)
     in_cache, _ = sweep_rate(small, mk.solve(small, 5))
@@ -166,12 +177,57 @@ def scale() -> None:
         {"what": "slices", "value": f"{plan.stats['slices']:.0f}"},
         {"what": "seconds", "value": f"{spent:.0f}"},
         {"what": "peak GiB", "value": f"{peak:.2f}"},
+        {"what": "of these seconds: windows, places, what can be reached, means", "value": f"{sum(passed):.1f}"},
+        {"what": "200 trials of its policy, loaded from a file: seconds", "value": f"{acted['seconds']:.1f}"},
+        {"what": "their peak GiB, the problem included", "value": f"{acted['peak']:.2f}"},
         {"what": "one sweep, one thread: 10^9 multiply-adds per second", "value": f"{rate:.2f}"},
         {"what": "the same kernel on 200 states, in cache", "value": f"{in_cache:.2f}"},
         {"what": "one sweep, one thread: GB read per second", "value": f"{bandwidth:.1f}"},
         {"what": "this machine copying memory, one thread: GB read and written per second", "value": f"{copied:.1f}"},
     ]
     report("scale", "10^5 states, 4 actions, 3 successors, H=50, rewards 0..10, K=5, tol 0.5", rows)
+
+
+@contextlib.contextmanager
+def passes() -> Iterator[list[float]]:
+    """Collects the seconds of all passes that are not sweeps, on any thread."""
+    names = ("windows", "places", "reachable", "best_means", "best_means_layer", "most_ahead", "most_ahead_layer")
+    usual, spent = {name: getattr(kernels, name) for name in names}, list[float]()
+
+    def timed(kernel: Callable[..., Any], *arguments: Any) -> Any:
+        began = time.perf_counter()
+        try:
+            return kernel(*arguments)
+        finally:
+            spent.append(time.perf_counter() - began)
+
+    try:
+        for name, kernel in usual.items():
+            setattr(kernels, name, partial(timed, kernel))
+        yield spent
+    finally:
+        for name, kernel in usual.items():
+            setattr(kernels, name, kernel)
+
+
+def simulated_elsewhere(plan: CertifiedPlan) -> dict[str, float]:
+    """What 200 trials take in a process of their own, which has nothing but the plan's file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "large.plan"
+        plan.save(path, with_problem=True)
+        told = subprocess.run([sys.executable, __file__, "--act", path], check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(told.stdout)
+
+
+def act(path: str) -> None:
+    """The other process."""
+    small = mk.instances.random_sparse(20, 3, 5, rewards=range(4), rng=0)
+    mk.simulate(small, mk.solve(small, 2).policy, trials=10, rng=0)  # compile
+    plan = mk.load_plan(path)
+    began = time.perf_counter()
+    mk.simulate(plan.mdp, plan.policy, trials=200, rng=0)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(json.dumps({"seconds": time.perf_counter() - began, "peak": peak}))
 
 
 def sweep_rate(mdp: mk.MDP, plan: mk.Plan) -> tuple[float, float]:
@@ -198,7 +254,9 @@ def copy_bandwidth() -> float:
 
 def main() -> None:
     """All tables."""
-    if "--scale" in sys.argv:
+    if "--act" in sys.argv:
+        act(sys.argv[-1])
+    elif "--scale" in sys.argv:
         scale()
     else:
         rows = [*exact_lattice(200, 20), *exact_lattice(500, 30), real_rewards(), dense()]

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
-from maxatk.planning.gpu import THREADS
+import maxatk as mk
+from maxatk.planning.gpu import THREADS, Cuda
 
 COMPILER = shutil.which("g++") or shutil.which("clang++") or shutil.which("c++")
 TYPES = {"i": {4: ctypes.c_int32, 8: ctypes.c_int64}, "f": {8: ctypes.c_double}}
@@ -38,6 +40,21 @@ def library(folder: Path) -> ctypes.CDLL:
     ]
     subprocess.run([*command, str(source)], check=True)
     return ctypes.CDLL(str(target))
+
+
+def devices() -> list[Any]:
+    """Parameters for tests: this machine as a device, and a GPU, each skipped where it is not there."""
+    here = pytest.param("host", marks=pytest.mark.skipif(COMPILER is None, reason="no C++ compiler"))
+    try:
+        Cuda()
+    except mk.MissingExtraError as error:
+        return [here, pytest.param("cuda", marks=pytest.mark.skip(reason=str(error)))]
+    return [here, "cuda"]
+
+
+def device(name: str, folders: pytest.TempPathFactory) -> "Host | Cuda":
+    """The device of a parameter."""
+    return Host(folders.mktemp("shim")) if name == "host" else Cuda()
 
 
 class Host:

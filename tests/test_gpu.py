@@ -11,25 +11,16 @@ import maxatk as mk
 import shim
 from cost_oracles import earned
 from maxatk.planning.curves import identity
-from maxatk.planning.gpu import Cuda, Gpu
+from maxatk.planning.gpu import Gpu
 from maxatk.planning.lattice import RealLattice, WholeLattice
 from maxatk.planning.sweeper import Cores
 from maxatk.planning.windows import Task
 from problems import costs_of, specs, table_of
 
 
-def devices() -> list:
-    here = pytest.param("host", marks=pytest.mark.skipif(shim.COMPILER is None, reason="no C++ compiler"))
-    try:
-        Cuda()
-    except mk.MissingExtraError as error:
-        return [here, pytest.param("cuda", marks=pytest.mark.skip(reason=str(error)))]
-    return [here, "cuda"]
-
-
-@pytest.fixture(scope="module", params=devices())
+@pytest.fixture(scope="module", params=shim.devices())
 def device(request, tmp_path_factory):
-    return shim.Host(tmp_path_factory.mktemp("shim")) if request.param == "host" else Cuda()
+    return shim.device(request.param, tmp_path_factory)
 
 
 @settings(max_examples=80)
@@ -119,7 +110,7 @@ def test_memory_of_the_device_is_a_limit(device, monkeypatch):
 
 def test_without_a_gpu():
     """One line where there is none, and the cores where any will do."""
-    if not isinstance(devices()[1], str):
+    if not isinstance(shim.devices()[1], str):
         with pytest.raises(mk.MissingExtraError, match=r"^device='gpu' [^\n]*$"):
             mk.solve(mk.instances.figure1(), 2, solver=mk.Certified(device="gpu"))
     plan = mk.solve(mk.instances.figure1(), 2, solver=mk.Certified(device="auto"))

@@ -1,0 +1,92 @@
+"""Atoms carried forward in tables: the same as sorted ones, on any number of threads."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import maxatk as mk
+from maxatk import kernels
+from maxatk.base.workers import Workers
+from maxatk.evaluation import in_floats, propagation
+from oracles import policy_value
+from policies import policies
+from problems import specs, table_of
+
+
+def carried(mdp, policy, **tuned):
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in tuned.items():
+            patch.setattr(propagation, name, value)
+        return in_floats.carry(mdp, policy, 0.0, 10**6)
+
+
+@settings(max_examples=25)
+@given(spec=specs(max_horizon=3), k=st.integers(1, 2), seed=st.integers(0, 999))
+def test_tables_hold_what_sorting_puts_together(spec, k, seed):
+    """And what a policy earns in fractions lies between the bounds of both."""
+    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    for policy in policies(mdp, k, seed).values():
+        sorted_ = carried(mdp, policy, WORTH_A_TABLE=10**9)
+        tables = carried(mdp, policy, WORTH_A_TABLE=1, CELLS_PER_OUTCOME=10**9)
+        assert tables.outcomes == sorted_.outcomes
+        for one, other in zip(tables.laws, sorted_.laws, strict=True):
+            assert one.values.tolist() == other.values.tolist()
+            assert one.probs == pytest.approx(other.probs, rel=0, abs=tables.error + sorted_.error)
+        earned = policy_value(mdp, policy, k)
+        for found in (tables, sorted_):
+            low, high = found.bounds()
+            assert low <= earned <= high
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 7])
+def test_threads_change_no_bit(threads, monkeypatch):
+    mdp = mk.instances.random_sparse(30, 3, 6, rewards=range(5), rng=0)
+    policy = mk.solve(mdp, 3).policy
+    monkeypatch.setattr(propagation, "WORTH_A_TABLE", 1)
+    monkeypatch.setattr(in_floats, "Workers", lambda: Workers(threads))
+    found = in_floats.carry(mdp, policy, 1e-9, 10**6)
+    monkeypatch.setattr(in_floats, "Workers", lambda: Workers(1))
+    alone = in_floats.carry(mdp, policy, 1e-9, 10**6)
+    assert found.bounds() == alone.bounds()
+    for one, other in zip(found.laws, alone.laws, strict=True):
+        assert one.values.tolist() == other.values.tolist()
+        assert one.probs.tolist() == other.probs.tolist()
+
+
+def test_returns_that_lie_far_apart_are_sorted(monkeypatch):
+    """A table would have 2^40 cells."""
+    followed = []
+    monkeypatch.setattr(kernels, "follow_atoms", lambda *given: followed.append(given))
+    monkeypatch.setattr(propagation, "WORTH_A_TABLE", 1)
+    mdp = mk.MDP.from_table({0: {0: [(0.5, 0, 0, False), (0.5, 0, 2**40, False)]}}, horizon=2)
+    policy = mk.MarkovPolicy(np.zeros((2, 1), int), k=2)
+    low, high = in_floats.carry(mdp, policy, 0.0, 100).bounds()
+    assert not followed
+    assert low <= policy_value(mdp, policy, 2) <= high
+    assert high - low < 1
+
+
+def test_the_usual_row_is_the_one_taken_most(monkeypatch):
+    from maxatk.comparison.search import Search
+
+    mdp = mk.instances.random_sparse(12, 3, 5, rewards=range(4), rng=3)
+    search = Search(mk.solve(mdp, 2), mdp.return_range[0])
+    base, stop = search._base, np.zeros(1, np.int8)
+    random = np.random.default_rng(0)
+    first = mdp.pair_start[:-1]
+    choice = np.zeros(len(base.value), np.int64)
+    mass = np.zeros(len(base.value))
+    expected = np.full((mdp.horizon, mdp.n_states), -1)
+    low, high, place = base.layout.low, base.layout.high, base.layout.place
+    for h, s in np.argwhere(low <= high).tolist():
+        cells = slice(place[h, s] + low[h, s], place[h, s] + high[h, s] + 1)
+        choice[cells] = first[s] + random.integers(3, size=cells.stop - cells.start)
+        mass[cells] = random.random(cells.stop - cells.start) * (random.random() < 0.8)
+        if mass[cells].any():
+            expected[h, s] = first[s] + np.argmax(np.bincount(choice[cells] - first[s], mass[cells]))
+    rows = np.full((mdp.horizon, mdp.n_states), -1)
+    kernels.usual_rows(base.tables, base.layout, choice, mass, rows, stop)
+    assert rows.tolist() == expected.tolist()
+    assert (expected >= 0).any()
+    assert (expected < 0).any()
