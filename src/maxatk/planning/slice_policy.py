@@ -11,10 +11,11 @@ import numpy as np
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.returns import Amounts
-from maxatk.base.types import Floats, Ints, Number
+from maxatk.base.types import Bools, Floats, Ints, Number
 from maxatk.base.workers import Workers
+from maxatk.planning.curve_maker import TABLE_POINTS
 from maxatk.planning.curves import Curves
-from maxatk.planning.lattice import Lattice
+from maxatk.planning.lattice import Lattice, WholeLattice
 from maxatk.planning.slices import Acting
 from maxatk.planning.sweeper import sweeper_on
 from maxatk.planning.windows import Task, Windows
@@ -72,6 +73,7 @@ class SlicePolicy(CompressedPolicy):
         self._device = device
         self._slices: dict[tuple[Any, ...], Acting] = {}
         self._held = 0  # bytes of what is kept of them
+        self._lowest = math.inf  # best return that the last rollout was asked about
 
     @property
     def mdp(self) -> MDP:
@@ -165,9 +167,15 @@ class SlicePolicy(CompressedPolicy):
         where rows are equally good, rounding decides which of them a slice takes, and a table need not take the same.
         Nor need a matrix product on another machine: dense problems are always acted on at the true ones. ``-inf``
         stands for the mean.
+
+        Where one slice serves all best returns of the last rollout, its knot is the lowest of them.
         """
         if self.repeated:
             return np.full(len(M), -math.inf)
+        if i == self.k - 1 and self._only_difference_matters:
+            points = self._are_points(M)
+            lowest = min(float(M[points].min(initial=math.inf)), self._lowest)
+            return np.where(points, lowest, M)
         if self._acts_on_true_best or (self._lattice.whole and i == self.k - 1):
             return M
         curve = self._curves[i]
@@ -175,6 +183,26 @@ class SlicePolicy(CompressedPolicy):
         # The line that promises M itself has no slice of its own; any keeps that promise, and the highest is nearest.
         inner = curve.line_knot[curve.line_knot < curve.point[-1]]
         return np.where(knots >= curve.point[-1], inner[-1], knots) if len(inner) else knots
+
+    @cached_property
+    def _only_difference_matters(self) -> bool:
+        """Whether in the last rollout only ``G - M`` matters: it is paid the best return itself (planner.md, 4).
+
+        Not where returns are so far apart that most lattice points are empty.
+        """
+        last, lattice = self._curves[self.k], self._lattice
+        least, most = self.mdp.return_range
+        if not lattice.whole or lattice.abandon or self.may_stop or (most - least) / lattice.kappa > TABLE_POINTS:
+            return False
+        return last.line_slope.tolist() == [1.0] and last.line_height.tolist() == [0.0]
+
+    def _for_all(self, i: int, m: float) -> bool:
+        """Whether the slice at ``m`` is for all best returns of the last rollout from ``m`` on."""
+        return i == self.k - 1 and self._only_difference_matters and bool(self._are_points(np.array([m]))[0])
+
+    def _are_points(self, m: Floats) -> Bools:
+        """Whether returns [n] are lattice points."""
+        return self._lattice.are_points(m) if isinstance(self._lattice, WholeLattice) else np.zeros(len(m), np.bool_)
 
     @cached_property
     def _acts_on_true_best(self) -> bool:
@@ -214,7 +242,10 @@ class SlicePolicy(CompressedPolicy):
             self._swept(new)
         for j, i, m in needed:
             these = order[cuts[j] : cuts[j + 1]]
-            rows[these] = self._acting(i, m).rows(h, s[these], g[these], M[these], G[these])
+            at = g[these]
+            if self._for_all(i, m):
+                at = at + self._middle - self._lattice.points(0, M[these])
+            rows[these] = self._acting(i, m).rows(h, s[these], at, M[these], G[these])
         return rows
 
     def _unusual_row(self, i: int, h: int, s: int, M: float, G: float) -> int:
@@ -241,8 +272,13 @@ class SlicePolicy(CompressedPolicy):
         """Some slices, as :meth:`_acting` is asked for them, swept side by side and kept; the oldest go first."""
         tasks: list[Task] = []
         for i, m, start in wanted:
-            after = self._curves[i + 1]
-            if start is None:
+            after, lattice = self._curves[i + 1], self._lattice
+            if start is None and self._for_all(i, m):
+                self._lowest = min(self._lowest, m)
+                top, bottom = lattice.last_index(self.mdp.return_range[1]), lattice.index(m)
+                shifts = self._middle - top, self._middle - bottom
+                tasks.append(Task(after, (lattice.kappa * self._middle,), shifts=shifts))
+            elif start is None:
                 tasks.append(Task(after, (m,)))
             else:
                 h, s, g, phase = start
@@ -256,6 +292,11 @@ class SlicePolicy(CompressedPolicy):
             self._slices[self._key(*one)] = acting
             self._held += acting.size - (before.size if before is not None else 0)
         return swept
+
+    @property
+    def _middle(self) -> int:
+        """The best return of a slice for all of them, in lattice steps: one that keeps the numbers small."""
+        return self._lattice.drift * self.horizon
 
     @property
     def _may_hold(self) -> float:
