@@ -6,7 +6,7 @@
 
 Needs a CUDA device and CuPy beside what the package itself needs (NumPy, SciPy, Numba, rich, lazy-loader, click); the
 tests' half needs pytest and Hypothesis, and is skipped in one line without them. Intervals on the GPU must be those of
-the cores, to the bit, or within rounding where rows are dense, or the run ends with an error.
+the cores, to the bit, or the run ends with an error; where rows are dense, they must overlap.
 """
 
 import importlib.util
@@ -43,10 +43,9 @@ def sparse(S: int, H: int, real: bool) -> mk.MDP:
 
 
 def agree(one: CertifiedPlan, other: CertifiedPlan) -> None:
-    """That two plans have the same interval: to the bit, or within rounding where products are taken."""
-    apart = max(abs(one.lower - other.lower), abs(one.upper - other.upper))
-    allowed = one.stats["rounding"] if one.lattice.dense else 0.0
-    assert apart <= allowed, f"GPU and cores disagree by {apart}: {one} and {other}"
+    """That two plans have the same interval, to the bit."""
+    ours, theirs = (one.lower, one.upper), (other.lower, other.upper)
+    assert ours == theirs, f"GPU and cores disagree: {ours} and {theirs}"
 
 
 def on_the_gpu(quick: bool) -> list[dict[str, Any]]:
@@ -127,7 +126,8 @@ def dense() -> dict[str, Any]:
     plan, seconds = timed(mdp, 5, tol=tol, device="gpu")
     other, cores = timed(mdp, 5, tol=tol)
     assert plan.lattice.dense, "products were to be measured"
-    agree(plan, other)
+    # Products round otherwise, and then other knots may be chosen: both intervals are true, and need not be the same.
+    assert max(plan.lower, other.lower) <= min(plan.upper, other.upper), "GPU and cores contradict each other"
     return {
         "problem": f"dense S={S} H={H} K=5, rewards 0..10, tol {tol:g}",
         "status": str(plan.status),

@@ -24,11 +24,16 @@ class DenseRows(NamedTuple):
     tables: dict[str, Any]  # the fields in which they differ from the lattice's
 
 
+def is_sparse(mdp: MDP) -> bool:
+    """Whether rows lead to too few states for a matrix."""
+    return len(mdp.prob) < DENSE * len(mdp.cost) * mdp.n_states
+
+
 def dense_rows(mdp: MDP, jump: Ints32) -> DenseRows | None:
-    """The rows as a matrix; None where they are sparse, or rewards are not those of rows."""
+    """The rows as a matrix; None where their rewards are not their own."""
     n, S = len(mdp.cost), mdp.n_states
     of_row, sizes = jump[mdp.outcome_start[:-1]], np.diff(mdp.outcome_start)
-    if len(jump) < DENSE * n * S or not np.array_equal(np.repeat(of_row, sizes), jump):
+    if not np.array_equal(np.repeat(of_row, sizes), jump):
         return None
     chance = np.zeros((n, S + 1))
     np.add.at(chance, (np.repeat(np.arange(n), sizes), mdp.next_state), mdp.row_prob)

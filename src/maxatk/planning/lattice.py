@@ -14,7 +14,7 @@ from maxatk import kernels
 from maxatk.base import stopping
 from maxatk.base.errors import TooLargeError
 from maxatk.base.types import Bools, Floats, Ints, Ints32, Number
-from maxatk.planning.dense import DenseRows, dense_rows
+from maxatk.planning.dense import DenseRows, dense_rows, is_sparse
 from maxatk.problem.mdp import MDP
 
 MOST_POINTS = 2**22  # of a lattice that is tried as a common step
@@ -132,7 +132,9 @@ class Lattice(ABC):
     @cached_property
     def dense(self) -> DenseRows | None:
         """The rows as a matrix, where sweeps are faster with that."""
-        return dense_rows(self.mdp, self.moves.jump) if self.whole and self.work >= WORTH_A_PRODUCT else None
+        if not self.whole or is_sparse(self.mdp) or self.work < WORTH_A_PRODUCT:
+            return None
+        return dense_rows(self.mdp, self.moves.jump)
 
     @property
     def finishing(self) -> Floats | None:
