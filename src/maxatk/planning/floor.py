@@ -9,6 +9,7 @@ from maxatk.problem.mdp import MDP
 
 FEW_ATOMS = 4096  # outcomes that are followed one by one; where there are more, neighbours are put together
 MOST_BINS = 2**18  # of states and returns, for those; no more than 128 of returns
+MOST_OUTCOMES = 2**23  # that one step of all of them has, where each row is taken equally often
 ROUNDING = 2.0**-53
 
 
@@ -63,7 +64,7 @@ def _one_by_one(mdp: MDP, rows: Ints, sizes: Ints, so_far: Floats, mass: Floats)
 
 def _in_bins(mdp: MDP, rows: Ints, sizes: Ints, so_far: Floats, mass: Floats) -> tuple[Ints32, Floats, Floats, int]:
     """The same, with atoms of one state in one bin of returns merged into their mean."""
-    bins = min(max(MOST_BINS // (mdp.n_states + 1), 1), 128)
+    bins = max(min(MOST_BINS // (mdp.n_states + 1), MOST_OUTCOMES * mdp.n_layers // len(mdp.prob), 128), 1)
     low = float(so_far.min() + mdp.reward.min())
     per_bin = bins / max(float(so_far.max() + mdp.reward.max()) - low, 1e-300)
     total, moment, count = stopping.run(
