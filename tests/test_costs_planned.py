@@ -376,3 +376,14 @@ def test_words_and_numbers():
     assert "Before try 9 of 9 with -15 in hand, the policy stops." in told
     spec_free = dataclasses.replace(plan.objective, cost=F(0))
     assert not spec_free.stops(plan.mdp)
+
+
+def test_a_mean_that_rounds_above_every_return_is_no_threshold():
+    """With the most there is in hand the policy stops, however little a try costs."""
+    most = 7.549231898837366
+    table = {s: {0: [(1.0, min(s, 1), most, False)]} for s in range(3)}
+    start = [0.6483381907906139, 0.07576293454655143, 0.2758988746628347]
+    mdp = mk.MDP.from_table(table, horizon=1, start=start)
+    plan = mk.solve(mdp, 2, cost=5.86991190281244e-106)
+    assert plan.stop_at <= most
+    assert plan.curve(1, most) == (most, most)

@@ -180,3 +180,27 @@ def test_teams_hear_that_time_is_up(real, monkeypatch):
     assert stopped.status is mk.Status.TIME_LIMIT
     assert stopped.lower <= known.upper
     assert known.lower <= stopped.upper
+
+
+@pytest.mark.parametrize("large", [5_896_227_383, 136_304_589_647_819])
+def test_the_last_rollout_where_rollouts_end_early_and_far_from_the_others(large):
+    """The returns are few, but lie far from what a whole rollout would come to."""
+    table = {0: {0: [(1.0, 0, large, True)]}, 1: {0: [(1.0, 1, large + 1, False)]}}
+    mdp = mk.MDP.from_table(table, horizon=2, start=0)
+    for k in (1, 2):
+        plan = mk.solve(mdp, k)
+        assert plan.policy.action(rollout=k - 1, step=0, state=0, best=-math.inf, so_far=0) == 0
+        assert mk.evaluate(mdp, plan.policy).exact == large
+
+
+@settings(max_examples=40)
+@given(spec=specs(max_horizon=3), k=st.integers(1, 3))
+def test_one_slice_serves_the_last_rollout(spec, k):
+    """It earns what slices of their own earn, in fractions, and is swept once for all best returns."""
+    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
+    plan = mk.solve(mdp, k, solver=mk.Certified(tol=1e-9))
+    policy, apart = type(plan.policy)(plan), type(plan.policy)(plan)
+    apart.__dict__["_only_difference_matters"] = False
+    assert policy_value(mdp, policy, k) >= plan.lower
+    assert policy_value(mdp, apart, k) >= plan.lower
+    assert mk.evaluate(mdp, policy).upper >= plan.lower

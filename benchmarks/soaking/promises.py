@@ -187,6 +187,15 @@ def _interrupted(case: Case, delay: float) -> Any:
     return plan
 
 
+def _exact(x: float) -> Number:
+    """A float as a fraction, if it is finite."""
+    return Fraction(x) if math.isfinite(x) else x
+
+
+def _between(lower: float, x: Number, upper: float) -> bool:
+    return bool(_exact(lower) <= x <= _exact(upper))
+
+
 def evaluated(case: Case) -> None:
     """What ``evaluate`` says of a policy contains what it earns, and its law what the law is."""
     _follow(case)
@@ -200,10 +209,10 @@ def evaluated(case: Case) -> None:
         law, paid, tries = case.truth.followed(chosen.action, 0, case.incumbent)
         earned = sum((p * Fraction(best) for best, p in law.items()), -paid)
         for part, true in ((found.best, earned + paid), (found.cost, paid), (found.tries, tries)):
-            if part.exact != true and not (part.exact is None and Fraction(part.lower) <= true <= Fraction(part.upper)):
+            if part.exact != true and not (part.exact is None and _between(part.lower, true, part.upper)):
                 raise BrokenError(f"evaluate({name}): {float(true)!r} is not in {part}")
         exact = found.exact is not None
-        if (exact and found.exact != earned) or not (exact or Fraction(found.lower) <= earned <= Fraction(found.upper)):
+        if (exact and found.exact != earned) or not (exact or _between(found.lower, earned, found.upper)):
             raise BrokenError(f"evaluate({name}): {float(earned)!r} is not in [{found.lower!r}, {found.upper!r}]")
         for x in {float(best) for best in list(law)[:20]}:
             for at in (x, math.nextafter(x, math.inf), math.nextafter(x, -math.inf)):
@@ -266,13 +275,13 @@ def compared(case: Case) -> None:
     found = mk.compare(case.mdp, case.problem.k, solver=solver, best_so_far=case.incumbent, **case.pay)
     low, high = case.truth.value(0, case.incumbent)
     for row in found:
-        lower = Fraction(row.lower) if row.exact is None else row.exact
+        lower = _exact(row.lower) if row.exact is None else row.exact
         if row.lower > row.upper or lower > high:
             raise BrokenError(f"compare: {row.name} [{row.lower!r}, {row.upper!r}], optimum {float(high)!r}")
         if hasattr(row.policy, "action"):
             earned = case.truth.earned(row.policy.action, 0, case.incumbent)
             exact = row.exact is not None
-            if (exact and row.exact != earned) or (not exact and earned < Fraction(row.lower)):
+            if (exact and row.exact != earned) or (not exact and earned < _exact(row.lower)):
                 raise BrokenError(f"compare: {row.name} promises {row.lower!r}, earns {float(earned)!r}")
     if Fraction(found["adaptive"].upper) < low:
         raise BrokenError("compare: the adaptive row misses the optimum")

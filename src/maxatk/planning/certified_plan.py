@@ -79,7 +79,8 @@ class CertifiedPlan(Plan):
         lower, upper = self._of_rollout(i, best)
         if self.stop_at < math.inf and best > -math.inf:  # or else stop
             at_least, at_most = floats_around(best)
-            return max(lower, at_least), max(upper, at_most)
+            # Below the threshold the policy goes on, if only for what rounding leaves open: m is not what it promises.
+            return max(lower, at_least) if best >= self.stop_at else lower, max(upper, at_most)
         return lower, upper
 
     def _of_rollout(self, i: int, best: Number) -> tuple[float, float]:

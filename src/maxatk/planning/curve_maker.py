@@ -41,7 +41,8 @@ class CurveMaker:
     def __init__(self, mdp: MDP, objective: Objective, sweeper: Sweeper) -> None:
         self.mdp, self.k = mdp, objective.k
         self.least, self.most = mdp.return_range
-        self.mean = mdp.mean_optimal[1] - float(objective.cost)  # what a rollout is worth with nothing in hand
+        # What a rollout is worth with nothing in hand: never more than the most, but for rounding.
+        self.mean = min(mdp.mean_optimal[1], self.most) - float(objective.cost)
         self.priced = objective.stops(mdp)
         # For a rollout that is made, what is in hand is as good as none below the least return; or, where it may be
         # given up, below that less the most that it takes to finish.

@@ -191,8 +191,9 @@ class SlicePolicy(CompressedPolicy):
         Not where returns are so far apart that most lattice points are empty.
         """
         last, lattice = self._curves[self.k], self._lattice
-        least, most = self.mdp.return_range
-        if not lattice.whole or lattice.abandon or self.may_stop or (most - least) / lattice.kappa > TABLE_POINTS:
+        if not lattice.whole or lattice.abandon or self.may_stop:
+            return False
+        if any(abs(m / lattice.kappa - self._middle) > TABLE_POINTS for m in self.mdp.return_range):
             return False
         return last.line_slope.tolist() == [1.0] and last.line_height.tolist() == [0.0]
 
