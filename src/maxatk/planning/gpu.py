@@ -4,7 +4,7 @@ The problem, windows and layers stay on the device; only the start cells come ba
 what the cores compute, in the same order, so that bits are equal. The kernels are in ``kernels/sweep.cu``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from importlib import resources
 from typing import Any, NamedTuple, Protocol
@@ -177,7 +177,10 @@ class Gpu:
 
     def _costs(self, h: int) -> tuple[Any, ...]:
         """What kernels take of costs at a step: of rows, of finishing, and whether rollouts may be given up."""
-        return self._problem.cost, self._cheap[min(h, len(self._cheap) - 1)], np.int32(self._on.abandon)
+        return self._problem.cost, *self._finishing(h)
+
+    def _finishing(self, h: int) -> tuple[Any, ...]:
+        return self._cheap[min(h, len(self._cheap) - 1)], np.int32(self._on.abandon)
 
     @cached_property
     def _from_start(self) -> _Reach:
@@ -264,54 +267,62 @@ class Gpu:
         return range(self._on.mdp.horizon - 1, -1, -1)
 
     def _whole_bounds(self, task: Task) -> Floats:
-        frame, problem, xp = self._frame(task, 16 * len(task.ms)), self._problem, self._device.xp
-        value, slope = (xp.empty((frame.cells, len(task.ms))) for _ in range(2))
-        paid = paid_at_the_end(self._on, task, frame.final)
-        value[: len(frame.final)], slope[: len(frame.final)] = (xp.asarray(column) for column in paid)
-        idle = paid_when_idle(task)
-        on_device = [xp.asarray(column) for column in idle]
-        for h in self._layers():
-            stopping.check()
-            self._device.launch(
-                *("whole_layer", self._on.mdp.n_states, BLOCKS, np.int32(len(task.ms)), self._rows(h)),
-                *(problem.outcome_start, problem.next_state, problem.prob, *self._costs(h), problem.jump),
-                *(frame.low[h], frame.pad[h], frame.high[h], frame.place[h], frame.place[h + 1], *on_device),
-                *(value, slope),
-            )
-        value, slope = self._start(frame, task, idle, (value, slope))
-        return np.array([value, value, slope])
+        problem = self._problem
+
+        def rows(h: int) -> tuple[Any, ...]:
+            return self._rows(h), problem.outcome_start, problem.next_state, problem.prob, problem.cost, problem.jump
+
+        return self._sweep_whole(task, self._frame(task, 16 * len(task.ms)), rows, lambda h, columns: None)
 
     def _dense_bounds(self, task: Task) -> Floats:
-        """By products, as :class:`maxatk.planning.products.Rectangles` are swept on the cores."""
-        xp, B, windows = self._device.xp, len(task.ms), cells_of(self._on, task)
+        """By products, as :class:`maxatk.planning.rectangles.Rectangles` are swept on the cores."""
+        xp, S, windows = self._device.xp, self._on.mdp.n_states, cells_of(self._on, task)
         assert isinstance(windows, Rectangles)
         layout, cells = windows.two_layers()
-        check_memory(16 * B * cells + self._dense_size, self._memory)
+        check_memory(16 * len(task.ms) * cells + windows.rows.matrix.nbytes, self._memory)
         low, pad, high, place = (xp.asarray(array) for array in layout)
         frame = _Frame(low, pad, high, place, windows.final, cells, windows.end_place)
-        value, slope = (xp.zeros((cells, B)) for _ in range(2))
+        matrix, tables = self._dense
+        node = windows.rows.tables["step_layer"] * S
+        pair_start = windows.rows.tables["pair_start"]
+
+        def rows(h: int) -> tuple[Any, ...]:
+            others = (tables[name] for name in ("outcome_start", "next_state", "prob", "cost", "jump"))
+            return tables["pair_start"][int(node[h]) :], *others
+
+        def multiply(h: int, columns: tuple[Any, ...]) -> None:
+            width, start = int(windows.width[h + 1]), int(windows.start[h + 1])
+            first, end = (int(pair_start[at]) for at in (node[h], node[h] + S))
+            for column in columns if width else ():
+                there = column[start : start + S * width].reshape(S, -1)
+                here = column[windows.products : windows.products + (end - first) * width]
+                xp.matmul(matrix[first:end], there, out=here.reshape(end - first, -1))
+
+        return self._sweep_whole(task, frame, rows, multiply)
+
+    def _sweep_whole(
+        self,
+        task: Task,
+        frame: _Frame,
+        rows: Callable[[int], tuple[Any, ...]],
+        prepare: Callable[[int, tuple[Any, ...]], None],
+    ) -> Floats:
+        """Bounds at the start: the ``rows`` of each step are backed up, once the columns are prepared for it."""
+        xp = self._device.xp
+        value, slope = (xp.zeros((frame.cells, len(task.ms))) for _ in range(2))
         paid = paid_at_the_end(self._on, task, frame.final)
         value[: len(frame.final)], slope[: len(frame.final)] = (xp.asarray(column) for column in paid)
         idle = paid_when_idle(task)
         on_device = [xp.asarray(column) for column in idle]
-        matrix, rows = self._dense
-        S = self._on.mdp.n_states
         for h in self._layers():
             stopping.check()
-            node = int(rows["step_layer"][h]) * S
-            across, start = int(windows.width[h + 1]) * B, int(windows.start[h + 1])
-            if across:
-                first, end = (int(rows["pair_start"][at]) for at in (node, node + S))
-                here = slice(windows.products, windows.products + (end - first) * across // B)
-                for column in (value, slope):
-                    there = column[start : start + S * across // B].reshape(S, across)
-                    xp.matmul(matrix[first:end], there, out=column[here].reshape(end - first, across))
-            _, finishing, abandon = self._costs(h)
+            prepare(h, (value, slope))
+            pair_start, outcome_start, next_state, prob, cost, jump = rows(h)
             self._device.launch(
-                *("whole_layer", S, BLOCKS, np.int32(B), rows["pair_start"][node:], rows["outcome_start"]),
-                *(rows["next_state"], rows["prob"], rows["cost"], finishing, abandon, rows["jump"]),
-                *(frame.low[h], frame.pad[h], frame.high[h], frame.place[h], frame.place[h + 1]),
-                *(*on_device, value, slope),
+                *("whole_layer", self._on.mdp.n_states, BLOCKS, np.int32(len(task.ms)), pair_start, outcome_start),
+                *(next_state, prob, cost, *self._finishing(h), jump),
+                *(frame.low[h], frame.pad[h], frame.high[h], frame.place[h], frame.place[h + 1], *on_device),
+                *(value, slope),
             )
         value, slope = self._start(frame, task, idle, (value, slope))
         return np.array([value, value, slope])
@@ -319,15 +330,9 @@ class Gpu:
     @cached_property
     def _dense(self) -> tuple[Any, dict[str, Any]]:
         """The matrix of dense rows and their tables on the device."""
-        check_memory(self._dense_size, self._memory)
         assert self._on.dense is not None
         matrix, tables = self._on.dense
         return self._device.xp.asarray(matrix), {name: self._device.xp.asarray(x) for name, x in tables.items()}
-
-    @property
-    def _dense_size(self) -> int:
-        assert self._on.dense is not None
-        return self._on.dense.matrix.nbytes
 
     def _real_bounds(self, task: Task) -> Floats:
         ends, frame = paid_off_the_lattice(self._on, task), self._frame(task, 32)
