@@ -43,7 +43,7 @@ def rounding(whole, mdp):
 
 
 @pytest.mark.usefixtures("always")
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(
     spec=specs(max_states=5, max_actions=3, max_horizon=4, costs=True),
     share=st.floats(0, 1),
