@@ -7,7 +7,9 @@ finding, too.
 """
 
 import argparse
+import itertools
 import json
+import math
 import multiprocessing
 import os
 import sys
@@ -142,7 +144,7 @@ def _with(problem: Problem, n: int, s: int, actions: Any) -> Problem:
 
 def work(pipe: Connection, first: int, only: Sequence[str] | None) -> None:
     """Cases one after the other, each announced before it is begun."""
-    for seed in range(first, sys.maxsize):
+    for seed in itertools.count(first):
         if only is not None and family_of(seed).__name__ not in only:
             continue
         pipe.send(seed)
@@ -155,14 +157,15 @@ class Worker:
     def __init__(self, first: int, only: Sequence[str] | None) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.seed, self.heard = first, time.perf_counter()
+        self.seed, self.heard, self.ended = first, time.perf_counter(), False
         self.process = context.Process(target=work, args=(theirs, first, only), daemon=True)
         self.process.start()
         theirs.close()
 
     def lost(self) -> str | None:
         """How it was lost, if it was."""
-        if not self.process.is_alive() and not self.pipe.poll():
+        if self.ended:
+            self.process.join()
             return f"the process ended with {self.process.exitcode}"
         if time.perf_counter() - self.heard > HANGS:
             return f"no answer in {HANGS:g} s"
@@ -172,23 +175,28 @@ class Worker:
 def hunt(
     minutes: float, seed: int, jobs: int, only: Sequence[str] | None = None
 ) -> tuple[Counter[tuple[str, str]], list[bool], list[Finding]]:
-    """Run for so many minutes: what was held to the oracle by family and promise, what learning got right, findings."""
+    """Run for so many minutes: what was held to the oracle by family and promise, what learning got right, findings.
+
+    The clock starts with the first answer, when all is compiled.
+    """
     held: Counter[tuple[str, str]] = Counter()
     learned: list[bool] = []
     findings: list[Finding] = []
     workers = [Worker((seed * 1000 + n) * 10**9, only) for n in range(jobs)]
-    until = time.perf_counter() + 60 * minutes
+    until = math.inf
     while time.perf_counter() < until:
         for pipe in wait([worker.pipe for worker in workers], timeout=1.0):
             worker = next(worker for worker in workers if worker.pipe is pipe)
             try:
                 told = worker.pipe.recv()
-            except EOFError:
+            except EOFError:  # a crash
+                worker.ended = True
                 continue
             worker.heard = time.perf_counter()
             if isinstance(told, int):
                 worker.seed = told
                 continue
+            until = min(until, time.perf_counter() + 60 * minutes)
             held.update((told.family, promise) for promise in told.held)
             learned += told.learned
             for finding in told.findings:
@@ -200,6 +208,7 @@ def hunt(
                 problem = draw(worker.seed)
                 findings.append(Finding("ends", problem.family, worker.seed, how, problem.code()))
                 show(findings[-1])
+                until = min(until, time.perf_counter() + 60 * minutes)
                 worker.process.kill()
                 workers[n] = Worker(worker.seed + 1, only)
     for worker in workers:
