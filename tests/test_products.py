@@ -113,6 +113,13 @@ def test_others_do_not(mdp):
     assert mk.solve(mdp, 2, solver=mk.Certified(tol=0.5)).lattice.dense is None
 
 
+def test_nor_where_a_matrix_would_not_fit(monkeypatch):
+    mdp = mk.instances.random_dense(60, 3, 8, rewards=range(5), rng=0)
+    lattice_of = WholeLattice(mdp, 1.0)
+    monkeypatch.setattr("maxatk.base.checks.memory", lambda: 4.0 * 16 * 60 * 3 * 60)
+    assert lattice_of.dense is None
+
+
 def test_rewards_that_are_nearly_the_same_are_added_up(always):
     """Two outcomes of a row to one state, whose rewards are one lattice point but for rounding."""
     third = 0.1 + 0.2

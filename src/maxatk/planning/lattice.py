@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from maxatk import kernels
-from maxatk.base import stopping
+from maxatk.base import checks, stopping
 from maxatk.base.errors import TooLargeError
 from maxatk.base.types import Bools, Floats, Ints, Ints32, Number
 from maxatk.planning.dense import DenseRows, dense_rows, is_sparse
@@ -132,9 +132,13 @@ class Lattice(ABC):
     @cached_property
     def dense(self) -> DenseRows | None:
         """The rows as a matrix, where sweeps are faster with that."""
-        if not self.whole or is_sparse(self.mdp) or self.work < WORTH_A_PRODUCT:
+        mdp = self.mdp
+        if not self.whole or is_sparse(mdp) or self.work < WORTH_A_PRODUCT:
             return None
-        return dense_rows(self.mdp, self.moves.jump)
+        # A matrix, as it is made, and where the products of all steps lie.
+        if 16 * len(mdp.cost) * mdp.n_states + 8 * mdp.horizon * len(mdp.cost) > checks.memory() / 4:
+            return None
+        return dense_rows(mdp, self.moves.jump)
 
     @property
     def finishing(self) -> Floats | None:

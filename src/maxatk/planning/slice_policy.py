@@ -1,6 +1,7 @@
 """Acting on slices that are solved again from curves."""
 
 import math
+import threading
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -24,6 +25,7 @@ from maxatk.problem.mdp import MDP
 
 SMALL_SLICE = 2**23  # bytes of values
 HELD = 2**29  # bytes of decisions that a policy keeps
+_KEEPING = threading.Lock()  # trials on several threads share what a policy keeps
 FEW = 16  # slices that are kept for sure, so that trials on them may go side by side
 
 
@@ -284,14 +286,17 @@ class SlicePolicy(CompressedPolicy):
             else:
                 h, s, g, phase = start
                 tasks.append(Task(after, (m,), shifts=(g, g), phase=phase, start=(h, s)))
-        while self._slices and self._held + len(tasks) * self._slice_size > self._may_hold:
-            self._held -= self._slices.pop(next(iter(self._slices))).size
+        room = self._may_hold - len(tasks) * self._slice_size
+        with _KEEPING:
+            while self._slices and self._held > room:
+                self._held -= self._slices.pop(next(iter(self._slices))).size
         with Workers() as workers:
             swept = sweeper_on(self._device, None, workers).decisions(self._lattice, tasks)
-        for one, acting in zip(wanted, swept, strict=True):
-            before = self._slices.pop(self._key(*one), None)  # of another thread
-            self._slices[self._key(*one)] = acting
-            self._held += acting.size - (before.size if before is not None else 0)
+        with _KEEPING:
+            for one, acting in zip(wanted, swept, strict=True):
+                before = self._slices.pop(self._key(*one), None)  # of another thread
+                self._slices[self._key(*one)] = acting
+                self._held += acting.size - (before.size if before is not None else 0)
         return swept
 
     @property
