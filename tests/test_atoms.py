@@ -90,3 +90,24 @@ def test_the_usual_row_is_the_one_taken_most(monkeypatch):
     assert rows.tolist() == expected.tolist()
     assert (expected >= 0).any()
     assert (expected < 0).any()
+
+
+def test_a_step_by_hand():
+    """Two tags; one row that goes on or ends, one that goes on twice: what meets, with how many others, in order."""
+    outcome_start, next_state = np.array([0, 2, 4]), np.array([1, 2, 0, 1], np.int32)  # of two states, 2 is the end
+    row_prob, reward = np.array([0.5, 0.5, 0.25, 0.75]), np.array([1, 1, 0, 2])
+    rows, tag = np.array([0, 0, 1, 0]), np.array([0, 0, 0, 1])
+    value, prob = np.array([2, 2, 1, 5]), np.array([0.25, 0.125, 0.125, 0.5])
+    going = np.zeros(1, np.int8)
+    spans = kernels.spans(outcome_start, reward, rows, tag, value, going)
+    assert [span.tolist() for span in spans] == [[0, 3, 4], [1, 6], [3, 6]]
+    problem = outcome_start, next_state, row_prob, reward, 2
+    found = kernels.follow_atoms(*problem, False, rows, tag, value, prob, *spans, 0, 2, going)
+    atoms = zip(found.tag.tolist(), found.state.tolist(), found.value.tolist(), found.prob.tolist(), strict=True)
+    assert list(atoms) == [(0, 0, 1, 0.03125), (0, 1, 3, 0.28125), (1, 1, 6, 0.25)]
+    ended = zip(found.ended_tag.tolist(), found.ended_value.tolist(), found.ended_prob.tolist(), strict=True)
+    assert list(ended) == [(0, 3, 0.1875), (1, 6, 0.25)]
+    assert found.most == 3
+    last = kernels.follow_atoms(*problem, True, rows, tag, value, prob, *spans, 0, 2, going)
+    assert not len(last.prob)
+    assert last.ended_prob.sum() == 1.0

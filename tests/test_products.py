@@ -113,6 +113,17 @@ def test_others_do_not(mdp):
     assert mk.solve(mdp, 2, solver=mk.Certified(tol=0.5)).lattice.dense is None
 
 
+@pytest.mark.parametrize(("make", "true"), [(mk.instances.random_dense, True), (mk.instances.random_sparse, False)])
+def test_policies_of_dense_problems_act_at_the_true_best_return(make, true, always, monkeypatch):
+    """Products need not break ties as the bounds did, so that no tangent may be relied on, however large slices are."""
+    monkeypatch.setattr("maxatk.planning.slice_policy.SMALL_SLICE", -1)
+    monkeypatch.setattr(dense, "DENSE", 0.9)
+    mdp = make(20, 3, 6, rewards=range(5), rng=0)
+    policy = mk.solve(mdp, 3, solver=mk.Certified(tol=0.01)).policy
+    best = np.arange(10.0, 20.0)
+    assert (policy._knots(1, best).tolist() == best.tolist()) is true
+
+
 def test_nor_where_a_matrix_would_not_fit(monkeypatch):
     mdp = mk.instances.random_dense(60, 3, 8, rewards=range(5), rng=0)
     lattice_of = WholeLattice(mdp, 1.0)
