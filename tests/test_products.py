@@ -119,8 +119,9 @@ def test_policies_of_dense_problems_act_at_the_true_best_return(make, true, alwa
     monkeypatch.setattr("maxatk.planning.slice_policy.SMALL_SLICE", -1)
     monkeypatch.setattr(dense, "DENSE", 0.9)
     mdp = make(20, 3, 6, rewards=range(5), rng=0)
-    policy = mk.solve(mdp, 3, solver=mk.Certified(tol=0.01)).policy
-    best = np.arange(10.0, 20.0)
+    policy = mk.solve(mdp, 3, solver=mk.Certified(tol=1e-9)).policy
+    assert not policy.repeated
+    best = np.arange(18.0, 24.0)
     assert (policy._knots(1, best).tolist() == best.tolist()) is true
 
 
