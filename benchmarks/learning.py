@@ -75,7 +75,7 @@ def against_the_paper() -> list[dict[str, Any]]:
                 "paper's": float(paper),
                 "times fewer": float(paper / out.samples),
                 "than tight": float(tight / out.samples),
-                "true loss (simulated)": float(loss(mdp, k, out.plan.policy)),
+                "true loss (simulated)": float(loss(mdp, k, out.policy)),
                 "seconds": seconds,
             }
         )
@@ -91,7 +91,7 @@ def failures(runs: int = 200) -> list[dict[str, Any]]:
     ):
         best = mk.solve(mdp, k, solver=mk.Exact()).exact
         found = [mk.learn(mk.TabularModel(mdp), k, epsilon=epsilon, delta=DELTA, rng=seed) for seed in range(runs)]
-        losses = [float(best - Fraction(mk.evaluate(mdp, out.plan.policy).lower)) for out in found]
+        losses = [float(best - Fraction(mk.evaluate(mdp, out.policy).lower)) for out in found]
         rows.append(
             {
                 "problem": name,
@@ -99,7 +99,7 @@ def failures(runs: int = 200) -> list[dict[str, Any]]:
                 "delta": DELTA,
                 "runs": runs,
                 "failures": sum(lost > epsilon for lost in losses),
-                "bounds missed": sum(not out.stats["lower"] <= best <= out.stats["upper"] for out in found),
+                "bounds missed": sum(not out.lower <= best <= out.upper for out in found),
                 "worst loss": max(losses),
                 "samples, mean": float(np.mean([out.samples for out in found])),
                 "samples, most": max(out.samples for out in found),

@@ -188,7 +188,7 @@ def certified(quick: bool) -> None:
             mk.learn(mk.TabularModel(mdp), k, epsilon=epsilon, delta=0.1, rng=seed).samples
             for seed in range(1 if quick else 3)
         ]
-        losses = [value - mk.evaluate(mdp, out.plan.policy).lower for out in outs]
+        losses = [value - mk.evaluate(mdp, out.policy).lower for out in outs]
         rows.append(
             {
                 "problem": name,

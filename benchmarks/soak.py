@@ -51,6 +51,7 @@ class Told:
     family: str
     held: list[str]  # promises that were held to the oracle
     learned: list[bool] = field(default_factory=list)
+    covered: list[bool] = field(default_factory=list)  # whether proved intervals of logs hold
     findings: list[Finding] = field(default_factory=list)
 
 
@@ -84,6 +85,8 @@ def one_case(seed: int) -> Told:
             continue
         if isinstance(found, bool):
             told.learned.append(found)
+        if isinstance(found, tuple):
+            told.covered.append(found[1])
         told.held.append(promise.__name__)
     return told
 
@@ -174,13 +177,15 @@ class Worker:
 
 def hunt(
     minutes: float, seed: int, jobs: int, only: Sequence[str] | None = None
-) -> tuple[Counter[tuple[str, str]], list[bool], list[Finding]]:
-    """Run for so many minutes: what was held to the oracle by family and promise, what learning got right, findings.
+) -> tuple[Counter[tuple[str, str]], list[bool], list[bool], list[Finding]]:
+    """Run for so many minutes: what was held to the oracle by family and promise, what learning got right, and proved
+    intervals of logs, and findings.
 
     The clock starts with the first answer, when all is compiled.
     """
     held: Counter[tuple[str, str]] = Counter()
     learned: list[bool] = []
+    covered: list[bool] = []
     findings: list[Finding] = []
     workers = [Worker((seed * 1000 + n) * 10**9, only) for n in range(jobs)]
     until = math.inf
@@ -199,6 +204,7 @@ def hunt(
             until = min(until, time.perf_counter() + 60 * minutes)
             held.update((told.family, promise) for promise in told.held)
             learned += told.learned
+            covered += told.covered
             for finding in told.findings:
                 if all((finding.promise, finding.message[:25]) != (f.promise, f.message[:25]) for f in findings):
                     show(finding)  # one of a kind is enough to begin with
@@ -213,7 +219,7 @@ def hunt(
                 workers[n] = Worker(worker.seed + 1, only)
     for worker in workers:
         worker.process.kill()
-    return held, learned, findings
+    return held, learned, covered, findings
 
 
 def show(finding: Finding) -> None:
@@ -234,7 +240,7 @@ def main() -> int:
     unknown = set(given.only or ()) - {family.__name__ for family in FAMILIES}
     if unknown:
         parser.error(f"there is no family {', '.join(sorted(unknown))}")
-    held, learned, findings = hunt(given.minutes, given.seed, given.jobs, given.only)
+    held, learned, covered, findings = hunt(given.minutes, given.seed, given.jobs, given.only)
     promises = [promise.__name__ for promise in (*ALWAYS, *SOMETIMES)]
     rows = [
         {"family": family.__name__, **{name: held[family.__name__, name] for name in promises}} for family in FAMILIES
@@ -245,10 +251,22 @@ def main() -> int:
         print(f"{row['family']:<{width}}", *(f"{row[name]:>13}" for name in promises))
     wrong = len(learned) - sum(learned)
     refuted = len(learned) and float(stats.binom.sf(wrong - 1, len(learned), 0.5)) < 1e-6
+    missed = len(covered) - sum(covered)
+    refuted = refuted or (len(covered) and float(stats.binom.sf(missed - 1, len(covered), 0.05)) < 1e-6)
     print(f"learned: {wrong} of {len(learned)} certificates at delta 0.5 were wrong")
+    print(f"attempts: {missed} of {len(covered)} proved intervals at 95 % were wrong")
     print(f"{sum(held.values())} promises held to the oracle, {len(findings)} broken, seed {given.seed}")
     if given.keep:
-        keep(rows, {"seed": given.seed, "minutes": given.minutes, "broken": len(findings), "learned wrong": wrong})
+        keep(
+            rows,
+            {
+                "seed": given.seed,
+                "minutes": given.minutes,
+                "broken": len(findings),
+                "learned wrong": wrong,
+                "intervals wrong": missed,
+            },
+        )
     return 1 if findings or refuted else 0
 
 

@@ -95,7 +95,7 @@ def draw(folder: Path = FOLDER, say: Callable[[str], object] = print) -> None:
         say(f"{entry.name}: {time.perf_counter() - began:.1f} s")
     study = at.study(at.recorded())
     study.page(folder / f"{LOG.name}.html", title=LOG.title)
-    (folder / f"{LOG.name}.svg").write_text(restarts(study.replay))
+    (folder / f"{LOG.name}.svg").write_text(restarts(study.main))
 
 
 def picture(entry: Entry, compared: mk.Comparison) -> str:
@@ -108,10 +108,15 @@ def picture(entry: Entry, compared: mk.Comparison) -> str:
     )
 
 
-def restarts(replay: Any) -> str:
-    """Score less cost on held-out tasks: the best single arm with a cap, and sequences."""
-    alone = replay.single_score.value - replay.price * replay.single_cost.value
-    return bars(("one arm, capped", alone, SINGLE), ("a sequence", replay.net.value, ADAPT))
+def restarts(advised: Any) -> str:
+    """Score less cost on held-out tasks: what is advised, and the alternative."""
+    price = advised.plan.price
+    mine, other = (
+        score.value - price * cost.value
+        for score, cost in ((advised.score, advised.cost), (advised.other_score, advised.other_cost))
+    )
+    names = ("one arm, capped", "a sequence") if advised.plan.method == "single" else ("a sequence", "one arm, capped")
+    return bars((f"{names[0]}: advised", mine, ADAPT), (names[1], other, SINGLE))
 
 
 def bars(*rows: tuple[str, float, str]) -> str:

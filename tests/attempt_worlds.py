@@ -19,7 +19,7 @@ def ladder(tasks, attempts, rng, first=0):
             for _ in range(attempts):
                 paid = cost * rng.gamma(4, 0.25) * np.exp(0.2 * difficulty)
                 rows.append({"task": first + task, "arm": arm, "score": float(rng.random() < chance), "cost": paid})
-    return at.Log.from_records(rows)
+    return at.Log.from_records(rows, score_range=(0, 1))
 
 
 def specialists(tasks, attempts, rng, first=0):
@@ -36,7 +36,7 @@ def specialists(tasks, attempts, rng, first=0):
                 score = min(1.0, np.floor(12.5 * share) / 10)
                 paid = cost * rng.lognormal(0, 0.4)
                 rows.append({"task": first + task, "arm": arm, "score": float(score), "cost": paid})
-    return at.Log.from_records(rows)
+    return at.Log.from_records(rows, score_range=(0, 1))
 
 
 def twins(tasks, attempts, rng, first=0):
@@ -50,4 +50,4 @@ def twins(tasks, attempts, rng, first=0):
                 {"task": first + task, "arm": arm, "score": float(rng.random() < chance), "cost": rng.gamma(4, 0.25)}
                 for _ in range(attempts)
             ]
-    return at.Log.from_records(rows)
+    return at.Log.from_records(rows, score_range=(0, 1))

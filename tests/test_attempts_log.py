@@ -113,6 +113,19 @@ def test_numbers_of_every_kind():
         assert at.Log.from_records([{"task": t, "score": 1} for t in names]).tasks == ("3",)
 
 
+def test_numbers_as_tables_write_them(tmp_path):
+    texts = ["1", "+1", "-1", "01", "1.", ".5", "1.5e-3", "2E2", "-0.25"]
+    (tmp_path / "x.csv").write_text("task,score\n" + "".join(f"a, {text} \n" for text in texts))
+    assert at.read_log(tmp_path / "x.csv").score.tolist() == [float(text) for text in texts]
+
+
+def test_attempts_that_words_tell_apart(tmp_path):
+    """Names are not counted: hashes may look like numbers."""
+    words = ["1", "10", "0", "-1", "1e1", "1.5", "a", "a01", "1_0", "00b"]
+    (tmp_path / "x.csv").write_text("task,score,attempt\n" + "".join(f"a,1,{word}\n" for word in words))
+    assert len(at.read_log(tmp_path / "x.csv").score) == len(words)
+
+
 def test_truths_in_tables(tmp_path):
     (tmp_path / "x.csv").write_text("task,score\na,True\na,false\nb,TRUE\nb,1\n")
     assert at.read_log(tmp_path / "x.csv").score.tolist() == [1, 0, 1, 1]
@@ -193,6 +206,21 @@ def test_the_gate_says_what_is_wrong(rows, options, message):
         ("x.csv", "task,score,task\na,1,b\n", "two columns are named 'task'"),
         ("x.csv", "task,score\na,1\nb,x\n", "line 3: score must be a number, not 'x'"),
         ("x.csv", "task,score\na,1\n\nb,nan\n", r"line 4: score is not a number \(NaN\)"),
+        ("x.csv", "task,score\na,1\nb,-inf\n", "line 3: score must be finite"),
+        # Python's float takes all of these for numbers, and so did we.
+        ("x.csv", "task,score\na,1_0\n", "line 2: score must be a number, not '1_0'"),
+        ("x.csv", "task,score\na,\uff11\uff10\n", "line 2: score must be a number, not '\uff11\uff10'"),
+        ("x.csv", "task,score\na,\u0661\n", "line 2: score must be a number, not '\u0661'"),
+        ("x.csv", "task,score,cost\na,1,1_000\n", "line 2: cost must be a number, not '1_000'"),
+        ("x.csv", "task,score,seconds\na,1,1_000\n", "line 2: seconds must be a number, not '1_000'"),
+        ("x.json", '{"eval": {"model": "m"}, "samples": [{"id": 1, "scores": {"s": {"value": "1_0"}}}]}', "'s' gave"),
+        # Attempts that one number counts, however it is written.
+        ("x.csv", "task,score,attempt\na,1,1\na,0,1.0\n", "line 3: attempt '1.0' of .* occurs twice, first at line 2"),
+        ("x.csv", "task,score,attempt\na,1,1\nb,0,1\na,1,01\n", "line 4: attempt '01' of .* occurs twice"),
+        ("x.jsonl", '{"task": 1, "score": 1, "attempt": 1}\n{"task": 1, "score": 1, "attempt": 1.0}', "line 2: at"),
+        # The last of two entries of one name used to win without a word.
+        ("x.jsonl", '{"task": 1, "score": 1}\n{"task": 1, "score": 0, "score": 1}', "line 2: two entries .* 'score'"),
+        ("x.json", '[{"task": 1, "score": 0},\n{"task": "", "s": {"task": 2},\n "t\\u0061sk": 2}]', "line 3: .*'task'"),
         ("x.csv", "task,score\na,\n", "line 2: score is missing"),
         ("x.csv", "task,score,cost\na,1,-2\n", "line 2: cost must not be negative"),
         ("x.csv", b"\xff\xfe\x00", "it is not text in UTF-8"),

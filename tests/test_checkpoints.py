@@ -41,7 +41,8 @@ def same(a, b):
     return (
         a.counts.tolist() == b.counts.tolist()
         and (a.samples, a.epsilon, a.certificate) == (b.samples, b.epsilon, b.certificate)
-        and (a.plan.lower, a.plan.upper, a.plan.mdp) == (b.plan.lower, b.plan.upper, b.plan.mdp)
+        and (a.model_plan.lower, a.model_plan.upper, a.model_plan.mdp)
+        == (b.model_plan.lower, b.model_plan.upper, b.model_plan.mdp)
     )
 
 
@@ -191,6 +192,16 @@ def rewrite(path, **changes):
         ({"target": np.zeros(5, np.int64)}, "its arrays make no sense"),
         ({"returns": np.array([np.inf])}, "its arrays make no sense"),
         ({"returns": np.array([1])}, "returns holds <i8"),
+        # With these it went on for ever.
+        ({"target": np.full(2, 2**50)}, "its target for .* is 1125899906842624 samples, and this learner takes"),
+        ({"header": {"round": 10**12}}, "it has .* samples, and is in round 1000000000000"),
+        ({"data_count": np.array([1, 1, 1, 2**50])}, "its target does not go with what was counted"),
+        ({"trials_count": np.array([1, 1, 1, 2**50])}, "its trials took more samples than another round would have"),
+        # With these it claimed what it had not seen.
+        ({"target": np.array([-1, 64])}, "its target does not go with what was counted"),
+        ({"returns": np.array([1.5])}, "its returns are out of range"),
+        ({"returns": np.zeros(10**4)}, "it has 10000 trials, and .* samples of them"),
+        ({"returns": np.zeros(0)}, "it has 0 trials, and .* samples of them"),
     ],
 )
 def test_hostile_files_are_refused(saved, changes, message):
@@ -198,6 +209,24 @@ def test_hostile_files_are_refused(saved, changes, message):
     with pytest.raises(mk.InputError, match=message) as error:
         mk.learn(Stopping(0), **ARGUMENTS, checkpoint=saved)
     assert "\n" not in str(error.value)
+
+
+def test_a_forged_target_of_the_papers_learner_is_refused(tmp_path, eager):
+    path, arguments = tmp_path / "x.ckpt", {**ARGUMENTS, "epsilon": 0.9, "learner": mk.Uniform()}
+    with pytest.raises(KeyboardInterrupt):
+        mk.learn(Stopping(3), **arguments, checkpoint=path)
+    rewrite(path, target=np.full(2, 2**50))
+    with pytest.raises(mk.InputError, match=r"its target for .* is 1125899906842624 samples") as error:
+        mk.learn(Stopping(0), **arguments, checkpoint=path)
+    assert str(error.value).startswith(f"{path}: not a readable maxatk checkpoint: ")
+
+
+def test_a_round_that_the_budget_does_not_pay_for_is_refused(tmp_path, eager):
+    path = tmp_path / "x.ckpt"
+    with pytest.raises(KeyboardInterrupt):
+        mk.learn(Stopping(2), **ARGUMENTS, checkpoint=path)
+    with pytest.raises(mk.InputError, match=r"it is to draw 64 samples next, and the budget leaves 3$"):
+        mk.learn(Stopping(0), **ARGUMENTS, checkpoint=path, budget=67)
 
 
 def test_damaged_files_are_refused(saved):

@@ -55,7 +55,7 @@ def test_golden_markov_values_of_proposition1(k):
 @pytest.mark.parametrize("k", [10, 100, 1000])
 def test_golden_markov_values_of_proposition1_for_many_rollouts(k):
     options = enumeration.options(mk.instances.proposition1(k=k), sees_return=False)
-    value, _ = enumeration.best_selection(options, k, -math.inf)
+    value = enumeration.best_selection(options, k, -math.inf).lower
     assert float(value) == pytest.approx(golden.PROPOSITION1_MARKOV[k], rel=1e-12)
 
 
@@ -230,12 +230,15 @@ def test_a_large_problem_is_not_searched(monkeypatch):
     assert "found without a search" in compared[SINGLE].how
     assert compared[MARKOV].lower == compared[MEAN].lower
     assert compared[MARKOV].upper == compared.plan.upper
+    assert not compared[MARKOV].searched
+    assert compared.share(compared[MARKOV]) is None
 
 
 def test_rows_come_one_by_one():
     seen = []
     compared = mk.compare(mk.instances.figure1(), 2, progress=seen.append)
-    assert tuple(seen) == compared.rows
+    assert [row.name for row in seen] == [row.name for row in compared.rows]
+    assert all(mine.upper <= row.upper for mine, row in zip(compared.rows, seen, strict=True))
 
 
 def test_no_gain_to_share():

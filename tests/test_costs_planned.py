@@ -1,6 +1,7 @@
 """The certified planner, evaluation, simulation and comparison where rollouts cost something, held to brute force."""
 
 import dataclasses
+import itertools
 import math
 import pickle
 import sys
@@ -13,8 +14,8 @@ from hypothesis import strategies as st
 
 import maxatk as mk
 from cost_oracles import Follow, earned
-from maxatk.comparison.enough import stopping_words
 from maxatk.planning import slice_policy
+from maxatk.show.report import stopping_words
 from problems import problem, specs
 
 F = Fraction
@@ -213,7 +214,7 @@ def test_costs_of_any_size(cost, k):
     earned = mk.evaluate(plan.mdp, plan.policy)
     assert plan.lower <= earned.value <= plan.upper
     assert plan.enough(2.0**-9) == (10 if cost < 1e-16 else 1)
-    assert "e+" in stopping_words(plan) or cost < 1e9
+    assert stopping_words(plan).startswith("Stop as soon" if cost < 1e-16 else "Stop after the first try, whatever")
 
 
 @pytest.mark.parametrize("cost", [1e3, 1e12, 4e29, 1e299])
@@ -360,6 +361,48 @@ def test_an_interrupted_search_keeps_its_promise():
     assert plan.stop_at < math.inf
 
 
+def degenerate(cost: float, reward: float, rows: int, horizon: int) -> mk.MDP:
+    """One return, whatever is done; rows cost something."""
+    table = {0: {a: [(1, 0, reward, False)] for a in range(rows)}}
+    return mk.MDP.from_table(table, horizon=horizon, cost={0: {a: cost * (1 + a) for a in range(rows)}})
+
+
+@pytest.mark.parametrize("reward", [0.0, 0.5])
+@pytest.mark.parametrize("cost", [0.0, 1e-16, 0.25, 0.5, 3.0])
+def test_degenerate_problems_are_tight(reward, cost):
+    """All rewards alike, also all of them 0, and costs of any size: intervals are true, and no wider than rounding."""
+    for row_cost, rows, horizon, k in itertools.product((0.0, 1e-16, 0.1), (2,), (1, 2), (1, 3)):
+        mdp = degenerate(row_cost, reward, rows, horizon)
+        for abandon, best in itertools.product((False, True), (-math.inf, -2.0, F(1, 3))):
+            objective = {"cost": cost, "abandon": abandon, "best_so_far": best}
+            plan = mk.solve(mdp, k, solver=mk.Certified(threads=1), **objective)
+            exact = mk.solve(mdp, k, solver=mk.Exact(), **objective).exact
+            assert F(plan.lower) <= exact <= F(plan.upper)
+            assert plan.gap <= 1e-10 * max(reward * horizon, cost + horizon * row_cost, abs(best) if best > -9 else 0)
+
+
+def test_a_threshold_at_the_least_return_is_tight():
+    """A try earns the least return, less its costs: whatever is in hand, another is not worth making."""
+    table = {0: {0: [(1, 0, 0.3, True)], 1: [(1, 0, 0.4, True)]}}
+    mdp = mk.MDP.from_table(table, horizon=1, cost={0: {0: 3.0, 1: 0.0}})
+    plan = mk.solve(mdp, 2, cost=0.1)
+    exact = mk.solve(mdp, 2, cost=0.1, solver=mk.Exact()).exact
+    assert F(plan.lower) <= exact <= F(plan.upper)
+    assert plan.gap <= 1e-12
+
+
+@pytest.mark.parametrize("k", [1, 2, 4])
+def test_returns_far_from_the_middle_of_all(k):
+    """Rollouts that end early, a thousand million below the others: no sweep holds all best returns at once."""
+    table = {0: {0: [(0.5, 1, 1e9, True), (0.5, 1, 1e9 + 1, True)]}, 1: {0: [(1, 1, 1e9, True)]}}
+    mdp = mk.MDP.from_table(table, horizon=3)
+    for cost, best in ((0.25, -math.inf), (0.25, 1e9 + 0.5), (0, 1e9 + 0.5)):
+        plan = mk.solve(mdp, k, cost=cost, best_so_far=best, solver=mk.Certified(tol=0.01))
+        exact = mk.solve(mdp, k, cost=cost, best_so_far=best, solver=mk.Exact()).exact
+        assert F(plan.lower) <= exact <= F(plan.upper)
+        assert plan.gap <= 0.01
+
+
 def test_costs_make_fewer_slices():
     mdp = mk.instances.windy_cliff()
     slices = [mk.solve(mdp, k=5, cost=c, solver=mk.Certified(tol=1e-6)).stats["slices"] for c in (0, 0.5, 2, 8)]
@@ -370,7 +413,7 @@ def test_costs_make_fewer_slices():
 def test_words_and_numbers():
     plan = mk.solve(mk.instances.windy_cliff(), k=9, cost=0.5)
     assert stopping_words(plan) == (
-        "stop as soon as you have -17.12; on average 3.5 tries; more than 24 tries are worth less than 0.01."
+        "Stop as soon as your best is -17 or more; 3.5 tries on average; all tries beyond 24 together add at most 0.01."
     )
     told = str(mk.contrast(plan))
     assert "Before try 9 of 9 with -15 in hand, the policy stops." in told

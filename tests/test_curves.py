@@ -76,6 +76,6 @@ def test_identity():
 )
 def test_curves_from_files_are_checked(change, message):
     good = vars(identity(0.0, 1.0))
-    Curve(**good).check(0.0, 1.0)
+    Curve(**good).check(0.0, 1.0, 0.0)
     with pytest.raises(mk.InputError, match=message):
-        Curve(**{**good, **change}).check(0.0, 1.0)
+        Curve(**{**good, **change}).check(0.0, 1.0, 0.0)

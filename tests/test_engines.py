@@ -68,6 +68,32 @@ class Fake(Executor):
             future.set_result(result)
 
 
+class Wayward(Executor):
+    """Answers as no worker would: with ``None``, with something else, or with an exit."""
+
+    def __init__(self, answer) -> None:
+        self._answer, self.tasks = answer, 0
+
+    def submit(self, fn, /, *args, **kwargs):
+        self.tasks += 1
+        future = Future()
+        if isinstance(self._answer, BaseException):
+            future.set_exception(self._answer)
+        else:
+            future.set_result(self._answer)
+        return future
+
+    def put(self, packed):
+        raise ConnectionError("nobody is there")
+
+
+class NoFutures(Executor):
+    """Takes tasks, and promises nothing."""
+
+    def submit(self, fn, /, *args, **kwargs):
+        return None
+
+
 @pytest.fixture(autouse=True)
 def _forget():
     """Workers here share this process: they are to know nothing of the test before."""
@@ -205,6 +231,37 @@ def test_trials_elsewhere_are_the_same():
 def test_what_is_no_executor(use):
     with pytest.raises(mk.InputError, match=r"executor must be a concurrent\.futures\.Executor, not 3"):
         use(3)
+
+
+WAYWARD = [None, 3, np.zeros(2), SystemExit(2), RuntimeError("lost")]
+
+
+@pytest.mark.parametrize("answer", WAYWARD, ids=str)
+def test_what_no_worker_has_said_is_computed_here(answer):
+    """``None`` used to end in an error of Python's own somewhere later, and a worker's exit was the caller's."""
+    mdp = problem(False)
+    executor = Wayward(answer)
+    assert bits(mdp, 4, 0.02, executor=executor) == bits(mdp, 4, 0.02)
+    policy = mk.solve(mdp, 2).policy
+    here, there = (mk.simulate(mdp, policy, trials=50, rng=0, executor=one).returns for one in (None, executor))
+    assert (here == there).all()
+    (plan,) = mk.solve_many([(mdp, 2)], executor=executor)
+    assert plan.lower == mk.solve(mdp, 2).lower
+    assert executor.tasks
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: mk.solve(problem(False), 4, solver=mk.Certified(tol=0.02, executor=x)),
+        lambda x: list(mk.solve_many([(problem(False), 2)], executor=x)),
+        lambda x: mk.simulate(problem(False), mk.solve(problem(False), 2).policy, trials=50, executor=x),
+    ],
+    ids=["solve", "solve_many", "simulate"],
+)
+def test_an_executor_that_returns_no_futures(use):
+    with pytest.raises(mk.InputError, match=r"^executor\.submit must return a concurrent\.futures\.Future, not None$"):
+        use(NoFutures())
 
 
 def test_a_worker_keeps_few_objects():

@@ -203,6 +203,20 @@ def test_a_policy_of_its_own_for_every_rollout():
     assert mk.evaluate(mdp, mk.MixedPolicy([safe, risky], [[1, 0], [0, 1]], 2)).exact == Fraction(17, 32)
 
 
+@pytest.mark.parametrize("few", [-1, 10**6])
+@pytest.mark.parametrize("in_hand", [-5, 0.25, 7])
+def test_a_part_of_a_mixture_is_asked_with_what_it_has_in_hand(few, in_hand, monkeypatch):
+    """As it is when it acts. Evaluation used to ask it as if nothing were in hand."""
+    monkeypatch.setattr(module, "MOST_OUTCOMES", few)
+    monkeypatch.setattr(module, "FEW_OUTCOMES", few)
+    mdp = mk.instances.figure1(gamma=0.25)
+    part = mk.AdaptivePolicy(lambda i, h, s, best, so_far: int(best == in_hand), 1, 1, best_so_far=in_hand)
+    earned = mk.evaluate(mdp, mk.MixedPolicy([part], [1], 2))
+    assert earned.lower <= 7 / 16 <= earned.upper
+    assert (earned.exact is None) == (few < 0)
+    assert mk.simulate(mdp, mk.MixedPolicy([part], [1], 2), trials=2000, rng=0).returns.max() == 1
+
+
 @settings(max_examples=25)
 @given(spec=specs(), k=st.integers(1, 3), seed=st.integers(0, 99), n=st.sampled_from([1, 2, 3, 10]))
 def test_policies_that_round(spec, k, seed, n):

@@ -306,3 +306,79 @@ def test_saving_twice_replaces(tmp_path):
     mk.instances.proposition3().save(tmp_path / "x.npz")
     assert mk.load_mdp(tmp_path / "x.npz") == mk.instances.proposition3()
     assert len(list(tmp_path.iterdir())) == 1
+
+
+# Plans whose checksum is right.
+
+
+@pytest.fixture(scope="module")
+def cliff(tmp_path_factory) -> tuple[mk.MDP, bytes]:
+    """A problem whose best of 3 is between -17.561 and -17.560, no return more than -13, and its plan."""
+    mdp, path = mk.instances.windy_cliff(), tmp_path_factory.mktemp("plan") / "x.plan"
+    mk.solve(mdp, 3).save(path)
+    return mdp, path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "message"),
+    [
+        (100.0, 200.0, "its bounds are 100 and 200, and no policy earns more than -13"),
+        (-10.0, -5.0, "its bounds are -10 and -5, and no policy earns more than -13"),
+        (-20.0, 1e9, r"its bounds are -20 and 1e\+09, and no policy earns more than -13"),
+        (-500.0, -400.0, "its upper bound is -400, and some policy earns at least -19.67"),
+        (-16.0, -17.0, "its numbers make no sense"),
+    ],
+)
+def test_forged_bounds_of_a_plan(cliff, lower, upper, message, tmp_path):
+    """They used to be believed, and evaluation to answer with a lower bound above its upper one."""
+    mdp, data = cliff
+    forged = {**members(data), "header": header(data, lower=lower, upper=upper)}
+    with pytest.raises(mk.InputError, match=f"not a readable maxatk plan: {message}") as caught:
+        mk.load_plan(written(tmp_path / "x.plan", forged), mdp)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("line_height0", 5.0, "its bounds contradict each other: at .* a curve is at least .*, and at most"),
+        ("point_value0", -5.0, "its bounds contradict each other"),
+        ("point_value1", -100.0, "its bounds contradict each other"),
+    ],
+)
+def test_forged_curves_of_a_plan(cliff, name, change, message, tmp_path):
+    mdp, data = cliff
+    arrays = members(data)
+    arrays[name] = arrays[name] + change
+    with pytest.raises(mk.InputError, match=message) as caught:
+        mk.load_plan(written(tmp_path / "x.plan", arrays), mdp)
+    assert "\n" not in str(caught.value)
+
+
+def test_curves_beyond_all_returns(cliff, tmp_path):
+    mdp, data = cliff
+    arrays = members(data)
+    for name in ("line_height0", "point_value0"):
+        arrays[name] = arrays[name] + 50.0
+    with pytest.raises(mk.InputError, match="a curve is at least 37, and no return is more than -13"):
+        mk.load_plan(written(tmp_path / "x.plan", arrays), mdp)
+
+
+@pytest.mark.parametrize(
+    ("mdp", "k", "lower", "upper"),
+    [
+        (mk.instances.windy_cliff(), 3, -14.0, -13.5),  # evaluated in floats
+        (mk.instances.windy_cliff(), 3, -19.0, -18.0),
+        (mk.instances.figure1(gamma=0.25), 2, 0.7, 0.8),  # and in fractions
+    ],
+)
+def test_a_certificate_that_evaluation_contradicts_is_named(mdp, k, lower, upper, tmp_path):
+    """Nothing but an evaluation can tell; it used to answer with the empty interval between the two."""
+    mk.solve(mdp, k).save(tmp_path / "x.plan")
+    data = (tmp_path / "x.plan").read_bytes()
+    forged = {**members(data), "header": header(data, lower=lower, upper=upper)}
+    plan = mk.load_plan(written(tmp_path / "y.plan", forged), mdp)
+    said = f"the policy's certificate says that it earns between {lower:g} and {upper:g}, but it earns between"
+    with pytest.raises(mk.InputError, match=said) as caught:
+        mk.evaluate(mdp, plan.policy)
+    assert "\n" not in str(caught.value)

@@ -10,9 +10,9 @@ pytest.importorskip("altair", reason="pages need the extra page")
 import gallery
 import maxatk as mk
 from maxatk import attempts as at
+from maxatk.base.findings import Share
 from maxatk.comparison.compare import SINGLE
 from maxatk.comparison.priced import ONE_UNTIL
-from maxatk.show.verdict import NEARLY_ALL
 
 pytestmark = pytest.mark.slow  # a browser, or whole pages
 
@@ -27,10 +27,10 @@ def test_where_the_gain_is(entry):
         assert share is None
         assert plan.upper - compared.rows[0].lower < 1e-6
     elif entry.kind == gallery.TUNING:
-        assert share >= NEARLY_ALL
+        assert share >= Share.NEARLY_ALL
     else:
         assert entry.kind == gallery.PAYS
-        assert share < NEARLY_ALL
+        assert share < Share.NEARLY_ALL
         if not entry.abandon:  # where the class is not bounded
             assert compared[alone].upper < plan.lower  # no policy that does not adapt has it all
 

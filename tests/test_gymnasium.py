@@ -3,6 +3,8 @@
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.envs.toy_text.blackjack import BlackjackEnv
+from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 
 import maxatk as mk
 
@@ -203,6 +205,76 @@ def test_wrappers_that_may_change_anything_are_refused(wrap):
 def test_wrappers_that_change_nothing_are_looked_through():
     env = Silent(gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make("FrozenLake-v1")))
     assert mk.MDP.from_gymnasium(env) == mk.MDP.from_gymnasium("FrozenLake-v1")
+
+
+class Windy(FrozenLakeEnv):
+    """Steps as its class's table does not say."""
+
+    def step(self, action):
+        return super().step(0)
+
+
+class Elsewhere(FrozenLakeEnv):
+    """Resets as its class does not say."""
+
+    def reset(self, *, seed=None, options=None):
+        _, info = super().reset(seed=seed)
+        self.s = 5
+        return 5, info
+
+
+class Quiet(FrozenLakeEnv):
+    """Overrides nothing that counts."""
+
+    def render(self):
+        return None
+
+
+class Told(Windy):
+    """Says itself what it does."""
+
+    P = {0: {0: [(1.0, 0, 0.0, True)]}}  # noqa: RUF012
+    initial_state_distrib = (1.0,)
+
+    def __init__(self):
+        self.action_space = self.observation_space = gymnasium.spaces.Discrete(1)
+
+    def step(self, action):
+        return 0, 0.0, True, False, {}
+
+
+class Generous(BlackjackEnv):
+    """Pays twice as much."""
+
+    def step(self, action):
+        observation, reward, *rest = super().step(action)
+        return observation, 2 * reward, *rest
+
+
+def test_a_subclass_that_overrides_step_is_not_its_parents_table():
+    """The table of the parent used to be read, without a word."""
+    with pytest.raises(mk.InputError, match=r"^Windy: Windy overrides step of FrozenLakeEnv, whose table may know .*$"):
+        mk.MDP.from_gymnasium(Windy(), horizon=5)
+    table = Windy().unwrapped.P
+    assert mk.MDP.from_table(table, horizon=5) == mk.MDP.from_gymnasium(FrozenLakeEnv(), horizon=5)
+    with pytest.raises(mk.InputError, match=r"Elsewhere overrides reset of FrozenLakeEnv, .*; give start=$"):
+        mk.MDP.from_gymnasium(Elsewhere(), horizon=5)
+    with pytest.raises(mk.InputError, match=r"Elsewhere overrides reset of FrozenLakeEnv, .*; give start=$"):
+        mk.GymnasiumModel(Elsewhere(), horizon=5)
+    assert mk.MDP.from_gymnasium(Elsewhere(), horizon=5, start=5).start_state.tolist() == [5]
+    with pytest.raises(mk.InputError, match="Generous overrides step of BlackjackEnv"):
+        mk.MDP.from_gymnasium(Generous())
+    assert mk.MDP.from_gymnasium(Quiet(), horizon=5) == mk.MDP.from_gymnasium(FrozenLakeEnv(), horizon=5)
+    assert mk.MDP.from_gymnasium(Told(), horizon=5).n_states == 1
+
+
+@pytest.mark.parametrize("unwrapped", [False, True])
+def test_a_step_that_was_replaced_is_not_its_class_table(unwrapped):
+    env = Silent(gymnasium.make("FrozenLake-v1"))
+    one = env.unwrapped if unwrapped else env
+    one.step = lambda action: (0, 1.0, True, False, {})
+    with pytest.raises(mk.InputError, match="a step of its own" if unwrapped else "is wrapped in Silent"):
+        mk.MDP.from_gymnasium(env)
 
 
 def test_a_fickle_passenger_is_in_no_table():

@@ -170,6 +170,17 @@ def test_lower_bound_family():
     assert edge.exact_outcomes(0, 0, 0)[1].prob == Fraction(3, 2) * edge.exact_outcomes(0, 0, 1)[1].prob
 
 
+def test_lower_bound_family_at_a_usable_epsilon():
+    epsilon = Fraction(1, 100)
+    mdp = mk.instances.lower_bound(k=5, horizon=8, epsilon=epsilon, alternative=(1, 0), constants="tight")
+    p, delta = Fraction(1, 9 * 5 * 8), 17 * epsilon / (5 * 64)
+    assert mdp.exact_outcomes(0, 1, 0) == [(1 - p - delta, 1, 0), (p + delta, 2, 0)]
+    assert mdp.exact_outcomes(0, 1, 1) == [(1 - p, 1, 0), (p, 2, 0)]
+    assert mk.instances.make("lower_bound", epsilon=0.01, constants="tight").n_states == 3
+    arguments = next(d for d in mk.instances.described() if d["name"] == "lower_bound")["arguments"]
+    assert arguments["constants"] == "paper"
+
+
 def test_random_instances_are_reproducible_and_seeded():
     for make in (mk.instances.random_sparse, mk.instances.random_dense):
         assert make(rng=1) == make(rng=1)
@@ -195,8 +206,13 @@ def test_random_instances_are_reproducible_and_seeded():
         (lambda: mk.instances.lower_bound(horizon=6), "horizon must be a multiple of 4, not 6"),
         (
             lambda: mk.instances.lower_bound(epsilon=1),
-            "epsilon must be above 0 and at most H/(192*8192) = 2.54e-06, not 1",
+            "epsilon must be above 0 and at most H/1572864 = 2.54e-06, not 1",
         ),
+        (
+            lambda: mk.instances.lower_bound(epsilon=0.014, constants="tight"),
+            "epsilon must be above 0 and at most H/306 = 0.0131, not 0.014",
+        ),
+        (lambda: mk.instances.lower_bound(constants="printed"), "constants must be one of paper, tight, not 'printed'"),
         (
             lambda: mk.instances.lower_bound(alternative=(2, 0)),
             "alternative state must be between 0 and 1, not 2",

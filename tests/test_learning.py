@@ -110,8 +110,8 @@ def test_the_guarantee(name):
         if mdp.homogeneous:
             at = [(0, s, a) for s in range(mdp.n_states) for a in mdp.actions(0, s)]
             assert out.counts.tolist() == [model.drawn[row] for row in at]
-        earned = policy_value(mdp, out.plan.policy, k)
-        right = best - earned <= out.epsilon and out.stats["lower"] <= earned and best <= out.stats["upper"]
+        earned = policy_value(mdp, out.policy, k)
+        right = best - earned <= out.epsilon and out.lower <= earned and best <= out.upper
         failures += not right
     assert failures <= 3  # more would come up with a chance below 0.02, were they 0.05 each
 
@@ -165,6 +165,16 @@ def test_an_account_of_risk_is_never_overdrawn():
     assert 1 - sum(map(series, range(1, 50))) == Fraction(1, 50)
 
 
+def test_a_series_of_claims_takes_all_and_no_time():
+    """The number of claims so far may come from a forged checkpoint: each was paid for anew, one by one."""
+    risk = Risk(Fraction(1, 3))
+    late = risk.nth(10**12)
+    assert late.amount == Fraction(1, 3) * series(10**12)
+    assert risk.nth(10**12) is late
+    assert sum(risk.nth(n).amount for n in range(1, 100)) < risk.amount
+    assert risk.left == 0
+
+
 @pytest.mark.parametrize("continued", [False, True])
 def test_all_claims_of_a_run_are_paid_for(continued, monkeypatch, tmp_path):
     """Every bound of every round takes its risk from one account, whose shares add up to less than delta."""
@@ -186,12 +196,17 @@ def test_all_claims_of_a_run_are_paid_for(continued, monkeypatch, tmp_path):
     assert whole.amount == Fraction(delta)
     above, below = whole._shares.values()
     assert above.amount + below.amount == whole.amount
-    assert taken(below) == {f"round {n}": below.amount * series(n) for n in range(1, rounds + 1)}
+    (trials,) = below._shares.values()
+    assert trials.amount == below.amount  # all of it is for the rounds, one by one
+    asked = {f"claim {n}": below.amount * series(n) for n in range(1, rounds + 1)}
+    assert taken(trials).items() <= asked.items()
+    assert continued or taken(trials) == asked
+    assert f"claim {rounds}" in taken(trials)
     assert taken(above) == {"lattice of step 1/2": above.amount * Fraction(1, 2) * Fraction(1, 6) / 2}
-    tried = [(share, claims) for share, claims in logs if share in below._shares.values()]
+    tried = [(share, claims) for share, claims in logs if share in trials._shares.values()]
     assert len(tried) >= 1
     assert {claims for _, claims in tried} == {97}  # as many as there are stakes
-    assert {share for share, _ in logs} <= {*above._shares.values(), *below._shares.values()}
+    assert {share for share, _ in logs} <= {*above._shares.values(), *trials._shares.values()}
 
 
 def _interrupt():
@@ -452,16 +467,23 @@ def test_certified_planning_fits_the_same_sample_sizes():
             assert error_bound(**sizes, m=paper, outcomes=S) <= 0.5 * epsilon
 
 
-def test_the_lower_bound_formula():
-    sizes = {"n_states": 3, "n_actions": 2, "horizon": 4, "k": 2, "epsilon": 1e-6, "delta": 0.05}
-    c0, c1 = 1 / 96, 8192
-    expected = c0 / (16 * c1**2) * 2 * 3 * 2 * 4**3 / 1e-12 * math.log(20)
-    assert mk.least_samples(**sizes) == pytest.approx(expected)
-    assert mk.least_samples(**{**sizes, "k": 20}) == pytest.approx(10 * expected)
-    assert mk.least_samples(**sizes) < mk.sample_size(**sizes).total
-
-
 # Uniform sampling.
+
+
+def test_the_papers_algorithm_and_the_default():
+    """The paper's m and grid come with its constants and planner; the default of Uniform has neither."""
+    mdp, sizes = mk.instances.figure1(), {"n_states": 1, "n_actions": 2, "horizon": 1, "k": 2, "outcomes": 2}
+    runs = {
+        learner: mk.learn(mk.TabularModel(mdp), 2, epsilon=1, delta=0.1, learner=learner, rng=0)
+        for learner in (mk.Uniform(), mk.Uniform(constants="paper", planner="midpoint"))
+    }
+    default, paper = runs.values()
+    size = mk.sample_size(**sizes, epsilon=1, delta=0.1, constants="paper")
+    assert paper.samples == size.total
+    assert paper.model_plan.kappa == Fraction(1, size.cells) <= Fraction(1, 9)
+    assert default.samples < size.total
+    assert not hasattr(default.model_plan, "kappa")
+    assert 'Uniform(constants="paper", planner="midpoint")' in mk.Uniform.__doc__
 
 
 def test_uniform_learning():
@@ -475,15 +497,15 @@ def test_uniform_learning():
     assert out.counts.tolist() == [size.per_pair] * 2
     assert out.epsilon == epsilon
     assert str(size.per_pair) in out.certificate
-    assert loss(mdp, k, out.plan.policy) <= 0.05  # far better than promised
+    assert loss(mdp, k, out.policy) <= 0.05  # far better than promised
     midpoint = mk.learn(mk.TabularModel(mdp), k, epsilon=epsilon, delta=0.1, learner=mk.Uniform(planner="midpoint"))
-    assert midpoint.plan.cells == size.cells
+    assert midpoint.model_plan.cells == size.cells
     assert midpoint.counts.tolist() == out.counts.tolist()
     paper = mk.learn(
         mk.TabularModel(mdp), k, epsilon=epsilon, delta=0.1, learner=mk.Uniform(constants="paper"), budget=10**6
     )
     assert paper.samples > 10 * out.samples
-    assert paper.plan.stats["tol"] < epsilon
+    assert paper.model_plan.stats["tol"] < epsilon
 
 
 def test_uniform_learning_scales_with_the_rewards():
@@ -493,7 +515,7 @@ def test_uniform_learning_scales_with_the_rewards():
         mdp = small(1).with_rewards(small(1).reward * scale + shift)
         out = mk.learn(mk.TabularModel(mdp), 1, epsilon=1.5 * scale, delta=0.2, learner=mk.Uniform())
         counts.append(out.counts.tolist())
-        assert out.plan.gap <= 1.5 * scale
+        assert out.model_plan.gap <= 1.5 * scale
     assert counts[0] == counts[1] == counts[2]
     ending = mk.instances.figure1().with_rewards(mk.instances.figure1().reward + 9)  # 0 comes after an end
     wide = mk.learn(mk.TabularModel(ending), 1, epsilon=8, delta=0.2, learner=mk.Uniform())
@@ -531,7 +553,7 @@ def test_no_budget_is_exceeded(budget):
     out = mk.learn(model, 2, epsilon=0.01, delta=0.1, budget=budget)
     assert out.samples == out.counts.sum() == sum(model.drawn.values())
     assert budget - 2 < out.samples <= budget  # less than a trial is left
-    assert loss(mdp, 2, out.plan.policy) <= out.epsilon
+    assert loss(mdp, 2, out.policy) <= out.epsilon
     assert 0.01 < out.epsilon <= 1 + 1e-12
     assert out.epsilon < 0.6 or budget < 1000
 
@@ -548,7 +570,7 @@ def test_progress():
     out = mk.learn(mk.TabularModel(small(1)), 2, epsilon=0.4, delta=0.1, progress=told.append)
     assert [at.samples for at in told] == sorted(at.samples for at in told)
     assert told[-1].samples == out.samples
-    assert (told[-1].lower, told[-1].upper) == (out.stats["lower"], out.stats["upper"])
+    assert (told[-1].lower, told[-1].upper) == (out.lower, out.upper)
     assert "samples: policy at least" in str(told[-1])
     mk.learn(mk.TabularModel(small(1)), 1, epsilon=1, delta=0.1, progress=True)
 
@@ -558,7 +580,7 @@ def test_rewards_seen_off_any_lattice():
     mdp = mk.instances.random_sparse(2, 2, 2, successors=2, rng=7)
     out = mk.learn(mk.TabularModel(mdp), 2, epsilon=0.5, delta=0.1)
     assert out.epsilon <= 0.5
-    assert loss(mdp, 2, out.plan.policy) <= out.epsilon
+    assert loss(mdp, 2, out.policy) <= out.epsilon
 
 
 def test_what_no_samples_can_prove_is_refused():
@@ -571,7 +593,7 @@ def test_what_no_samples_can_prove_is_refused():
 def test_a_problem_without_a_choice_or_a_chance():
     sure = mk.MDP.from_arrays([[[1.0]]], [[2.0]], horizon=3)
     out = mk.learn(mk.TabularModel(sure), 2, epsilon=1e-6, delta=0.1)
-    assert out.stats["lower"] <= 6 <= out.stats["upper"]
+    assert out.lower <= 6 <= out.upper
     nothing = mk.MDP.from_arrays([[[1.0]]], [[0.0]], horizon=2)
     assert mk.learn(mk.TabularModel(nothing), 1, epsilon=1e-9, delta=0.1).epsilon <= 1e-9
 
@@ -609,7 +631,7 @@ def test_the_greatest_reward_off_the_lattice(seed, k):
     random = np.random.default_rng(seed)
     low, high = -random.random(), random.random()
     out = mk.learn(Sure([high, random.uniform(low, high)], (low, high)), k, epsilon=0.3, delta=0.1, budget=20_000)
-    assert out.stats["upper"] >= high
+    assert out.upper >= high
 
 
 @pytest.mark.parametrize("best", [0.9, 0.988375, 0.991375])
@@ -626,7 +648,7 @@ def test_rewards_far_from_0(offset, best):
             return np.zeros(n, int), offset + (np.full(n, best) if action else other)
 
     out = mk.learn(Far(), 1, epsilon=0.01, delta=0.1, rng=0)
-    assert out.stats["upper"] >= offset + best
+    assert out.upper >= offset + best
     assert out.epsilon <= 0.01
 
 

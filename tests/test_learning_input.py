@@ -186,14 +186,14 @@ def test_sizes_with_other_options():
         mk.sample_size(**SIZES, homogeneous=1)
     with pytest.raises(mk.InputError, match="outcomes must be at least 1, not 0"):
         mk.sample_size(**SIZES, outcomes=0)
-    for change in ({"horizon": 6}, {"n_states": 1}, {"n_actions": 1}, {"delta": 0.1}, {"epsilon": Fraction(1, 1000)}):
-        with pytest.raises(mk.InputError, match="Theorem 3 takes horizon a multiple of 4"):
+    for change in ({"horizon": 6}, {"n_states": 1}, {"n_actions": 1}, {"epsilon": Fraction(4, 305)}):
+        with pytest.raises(mk.InputError, match=r"the lower bound takes horizon a multiple of 4, .* horizon/306"):
             mk.least_samples(**{**SIZES, **change})
 
 
 def test_a_model_of_ones_own():
     """No more than what the interface asks for: known to learn, with plain integers and floats as rewards."""
     out = mk.learn(Plain(), 2, epsilon=0.2, delta=0.1)
-    assert out.stats["lower"] <= 1 <= out.stats["upper"] <= out.stats["lower"] + 0.2
+    assert out.lower <= 1 <= out.upper <= out.lower + 0.2
     whole = answer(rewards=lambda n: np.ones(n, int))
-    assert mk.learn(whole, 1, epsilon=0.5, delta=0.1).stats["upper"] >= 2
+    assert mk.learn(whole, 1, epsilon=0.5, delta=0.1).upper >= 2

@@ -166,7 +166,8 @@ def test_claims_are_paid_from_delta():
         assert run.tested == 0.0 <= run.bounds[1]
     delta, half = Fraction(0.1), Fraction(1, 2)
     below = run.ledger.risk.share("policies from below", half)
-    for account in (below.share("trials played", half), below.share("policies tested", half)):
+    tested = below.share("policies tested", half)
+    for account in (below.share("trials played", half), tested.share("a series of claims", Fraction(1))):
         assert account.amount == delta / 4
         assert 0 < account.left < account.amount / 6
     assert run.ledger.risk.share("the optimum from above", half).amount == delta / 2

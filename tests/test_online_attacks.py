@@ -1,5 +1,6 @@
 """What hostile users, environments and files do to learning by playing: one clear line, and no bound that is untrue."""
 
+import json
 import math
 
 import gymnasium
@@ -204,6 +205,10 @@ NUMBERS = [
     ("kappa", -1.0),
     ("steps", None),
     ("rounds", 3),
+    ("tests", 10**30),
+    ("steps", 1),
+    ("planned_at", 10**6),
+    ("lasted", 10**6),
 ]
 ARRAYS = [
     ("rewards", 1e308),
@@ -213,6 +218,11 @@ ARRAYS = [
     ("starts", 2**62),
     ("data_row", 99),
     ("data_count", 0),
+    ("data_count", 2**52),
+    ("starts", 10**6),
+    ("seen", 2**52),
+    ("tested_count", 10**6),
+    ("tested_starts", 10**6),
     ("belief_next_state", 5),
     ("belief_jump", 2**40),
     ("belief_prob", math.nan),
@@ -232,6 +242,44 @@ def test_forged_checkpoints_are_refused(members, name, value):
     archive.write(path, "checkpoint", ledger_module.VERSION, header, arrays)
     with pytest.raises(mk.InputError, match="not a readable maxatk checkpoint"):
         mk.Online("posterior").begin(**SMALL, checkpoint=path)
+
+
+def test_a_run_that_would_never_look_at_its_bounds_is_refused(tmp_path):
+    """Without a budget it played for ever."""
+    path, mdp = tmp_path / "a.run", mk.instances.figure1()
+    arguments = {"k": 2, "epsilon": 0.3, "delta": 0.1, "learner": mk.Online("tuned"), "checkpoint": path}
+    mk.learn(mk.TabularEpisodes(mdp), **arguments)
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files if name not in ("checksum", "header")}
+        header = json.loads(file["header"].tobytes())
+    version = header.pop("version")
+    trials = len(arrays["returns"])
+    del header["format"]
+    archive.write(path, "checkpoint", version, {**header, "next_check": 10**9}, arrays)
+    said = f"not a readable maxatk checkpoint: it has {trials} trials, and looks at its bounds after 1000000000 of them"
+    with pytest.raises(mk.InputError, match=said):
+        mk.learn(mk.TabularEpisodes(mdp), **arguments)
+
+
+@pytest.mark.parametrize("tests", [10**4, 2**53])
+def test_many_tests_are_paid_for_in_no_time(members, tests):
+    """Whoever forges their number: each was paid for anew, at a cost that grew with their square."""
+    path, header, arrays = members
+    archive.write(path, "checkpoint", ledger_module.VERSION, {**header, "tests": tests}, arrays)
+    run = mk.Online("posterior").begin(**SMALL, checkpoint=path)
+    assert run.tested == run.ledger.setting.least
+
+
+def test_rewards_are_rounded_in_no_time():
+    """However often each was counted."""
+    run = mk.Online().begin(k=2, n_states=1, n_actions=1, horizon=2, reward_range=(0, 1), rng=0)
+    run.ledger.data.count(0, 1, 0.137, 10**15)
+    run.ledger.rewards |= {0.137, 0.9731}
+    points = run.ledger.points()
+    assert points.rounds
+    _, _, reward, n = run.ledger.data.columns()
+    assert n.sum() == 10**15
+    assert (reward * n).sum() / 10**15 == pytest.approx(0.137, abs=1e-6)
 
 
 def test_what_was_not_forged_is_read(members):

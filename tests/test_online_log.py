@@ -45,7 +45,7 @@ def test_a_log_bounds_the_optimum(behave, support):
             assert out.lower <= mk.evaluate(mdp, out.policy).value + 1e-9
             assert out.lower <= best.upper
             assert best.lower <= out.upper + 1e-12
-            assert out.rollouts == 200
+            assert out.stats["rollouts"] == 200
             assert out.counts.sum() == sum(map(len, log))
 
 

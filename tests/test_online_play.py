@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import maxatk as mk
 from maxatk.learning import ledger as ledger_module
 from maxatk.learning.episodes import CheckedEpisodes
 from maxatk.learning.online.points import points_for
+from maxatk.planning.slice_policy import SlicePolicy
 from online_runs import EXPLORE, begun, optimum, per_step, played
 
 # The closed loop.
@@ -21,8 +23,8 @@ def test_a_policy_is_learned_and_proved(explore):
     out = mk.learn(mk.TabularEpisodes(mdp), k, epsilon=0.15, delta=0.1, learner=mk.Online(explore), rng=1)
     best = float(optimum(mdp, k))
     assert out.epsilon <= 0.15
-    assert out.stats["lower"] <= mk.evaluate(mdp, out.plan.policy).lower <= best <= out.stats["upper"]
-    assert out.stats["upper"] - out.stats["lower"] == pytest.approx(out.epsilon)
+    assert out.lower <= mk.evaluate(mdp, out.policy).lower <= best <= out.upper
+    assert out.upper - out.lower == pytest.approx(out.epsilon)
     assert out.samples == out.counts.sum() == out.stats["trials"] * 2
     assert "steps in" in out.certificate
     assert str(out.samples) in out.certificate
@@ -34,7 +36,7 @@ def test_a_budget_is_kept_to(budget):
     out = mk.learn(mk.TabularEpisodes(mdp), 2, epsilon=1e-3, delta=0.1, learner=mk.Online(), budget=budget)
     assert budget - 6 < out.samples <= budget
     assert out.epsilon >= 1e-3
-    assert out.stats["lower"] <= 21 / 16 <= out.stats["upper"]
+    assert out.lower <= 21 / 16 <= out.upper
 
 
 def test_progress_is_told():
@@ -145,6 +147,25 @@ def test_a_trial_plays_the_plan(explore):
                 state, reward, done = run.ledger.source.step(action)
                 trial.observe(reward, done, mdp.n_states if done else state)
     assert asked > 100
+
+
+def test_a_policy_that_is_tested_is_asked_with_exact_sums(monkeypatch):
+    """As evaluation asks it; what the trial shows are floats."""
+    asked = []
+    action = SlicePolicy.action
+    monkeypatch.setattr(SlicePolicy, "action", lambda self, **at: asked.append(at) or action(self, **at))
+    run = mk.Online().begin(k=2, n_states=1, n_actions=2, horizon=4, reward_range=(0, 0.1), rng=0)
+    for begin in (run.trial, run.test):
+        trial = begin()
+        while not trial.finished:
+            trial.act(0)
+            trial.observe(0.1, next_state=0)
+            assert type(trial.best) is type(trial.so_far) is float
+        if begin == run.trial:
+            run.begin_test()
+            asked.clear()
+    assert [at["so_far"] for at in asked[:4]] == [n * Fraction(0.1) for n in range(4)]
+    assert run.ledger.returns == [float(4 * Fraction(0.1))] * 2
 
 
 def test_a_saved_run_goes_on(tmp_path):
@@ -333,7 +354,7 @@ def test_frozen_lake_without_a_table():
     arguments = {"k": 2, "epsilon": 0.1, "delta": 0.1, "learner": mk.Online("tuned"), "budget": 3000, "rng": 0}
     out = mk.learn(episodes, **arguments)
     table = mk.MDP.from_gymnasium("FrozenLake-v1", horizon=8, is_slippery=False)
-    assert mk.evaluate(table, out.plan.policy).value == 1.0
+    assert mk.evaluate(table, out.policy).value == 1.0
     assert mk.learn(episodes, **arguments).counts.tolist() == out.counts.tolist()  # seeds are drawn from rng
     with pytest.raises(mk.InputError, match="the states of CartPole-v1 are not numbered"):
         mk.gym.Episodes("CartPole-v1")

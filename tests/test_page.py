@@ -145,7 +145,7 @@ def test_a_page_is_one_file(tmp_path):
 
 def test_a_page_opens_with_a_verdict_and_three_tries(cliff, cliff_page):
     text = cliff_page.read_text()
-    assert 'Repeating the policy with the best mean: <b class="mean">−' in text
+    assert 'Repeating a policy with the best mean: <b class="mean">−' in text
     assert 'Planning for the best of 3: at least <b class="plan">−' in text
     assert text.index('class="verdict"') < text.index('class="boards"') < text.index('id="says"')
     titles = re.findall(r"<figcaption>(The .*?)</figcaption>", text)
@@ -161,7 +161,7 @@ def test_where_nothing_is_gained_no_chart_says_otherwise(tmp_path):
     mdp = mk.MDP.from_table({0: {0: [(0.5, 0, 1, True), (0.5, 0, 0, True)], 1: [(1.0, 0, 0, True)]}}, horizon=1)
     mk.solve(mdp, 3).page(tmp_path / "x.html")
     text = (tmp_path / "x.html").read_text()
-    assert "Adapting gains nothing here (a try succeeds or fails: its return is 0 or 1): repeat the policy" in text
+    assert "Adapting gains next to nothing here (a try succeeds or fails: its return is 0 or 1): at most" in text
     assert 'id="comparison"' not in text
     assert 'id="classes"' in text
 

@@ -19,7 +19,18 @@ import golden
 import maxatk as mk
 from maxatk import paper
 from maxatk.cli import main
-from maxatk.paper import claim, drawing, proposition1, proposition2, runner, theorem1, theorem2
+from maxatk.paper import (
+    claim,
+    drawing,
+    errata_learning,
+    errata_planning,
+    proposition1,
+    proposition2,
+    runner,
+    theorem1,
+    theorem2,
+    theorem3,
+)
 from maxatk.paper.claim import Verdict
 
 STORED = Path(__file__).with_name("paper_quick.json")
@@ -150,12 +161,20 @@ def test_nothing_else_imports_it():
         ({"paper": 1, "holds": True, "tight": False}, Verdict.TIGHTENED),
         ({"holds": True}, Verdict.ADDED),
         ({"paper": 1, "holds": True, "as_printed": False}, Verdict.CORRECTED),
+        ({"paper": 1, "holds": True, "remark": True}, Verdict.REMARK),
         ({"paper": 1, "holds": False}, Verdict.FAILS),
+        ({"paper": 1, "holds": False, "remark": True}, Verdict.FAILS),
         ({"holds": False}, Verdict.FAILS),
     ],
 )
 def test_verdicts_follow_from_facts(facts, verdict):
     assert claim.check("what", ours=2, **facts).verdict is verdict
+
+
+def test_verdicts_in_words():
+    verdicts = [Verdict.REMARK, Verdict.HOLDS, Verdict.REMARK]
+    assert claim.counted(verdicts) == "1 holds, 2 remarks"
+    assert claim.counted(verdicts[:2]) == "1 holds, 1 remark"
 
 
 def test_verdicts_follow_from_numbers():
@@ -166,6 +185,51 @@ def test_verdicts_follow_from_numbers():
         is Verdict.CORRECTED
     )
     assert claim.equal("what", ours=3, right=3).verdict is Verdict.ADDED
+
+
+REMARKS = {
+    "mean_rewards", "start_of_best", "proposition1_range", "grid_of_midpoints", "ties_of_the_grid",
+    "theorem2_threshold", "theorem2_counting", "last_step", "high_probability_lemma",
+}  # fmt: skip
+BEYOND = {  # more is true, or nothing was printed
+    "theorem1_constant": Verdict.TIGHTENED, "theorem4_constants": Verdict.TIGHTENED,
+    "proposition3_missing": Verdict.ADDED, "one_policy": Verdict.ADDED,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", [*errata_planning.LINES, *errata_learning.LINES], ids=lambda line: line.__name__)
+def test_what_is_unfair_to_call_corrected_is_a_remark(line):
+    expected = Verdict.REMARK if line.__name__ in REMARKS else BEYOND.get(line.__name__, Verdict.CORRECTED)
+    assert line().verdict is expected
+
+
+@pytest.mark.slow
+def test_remarks_outside_the_errata():
+    effort = paper.Effort(quick=True)
+    verdicts = {c.what: c.verdict for name in ("proposition1", "theorem2") for c in paper.CLAIMS[name](effort).checks}
+    assert verdicts["the ratio at K = 2 and μ = 1/2"] is Verdict.REMARK
+    assert verdicts["the rule “a⁻ is within η of a⁺” with η = β"] is Verdict.REMARK
+    assert Verdict.CORRECTED not in verdicts.values()
+
+
+def test_the_printed_constant_of_theorem_3_holds():
+    """And the factor that the proof leaves is two, but for 1 - p: the printed constant is no slip."""
+    found = theorem3.constants_compared()
+    assert 2 * (1 - 1 / (96 * 4)) * (1 - 1e-9) <= found["own_constants"] < 2.001
+    assert 4.8e6 < found["better_constants"] < 5e6
+    cases = [theorem3.step_two(1, 4, None, constants) for constants in ("paper", "tight")]
+    verdicts = [c.verdict for c in theorem3._constant_checks(cases, found)]
+    assert verdicts == [Verdict.TIGHTENED, Verdict.ADDED, Verdict.ADDED]
+    assert theorem3.per_miss("tight") == Fraction(35, 72)
+    assert cases[1]["epsilon"] == Fraction(4, 306)
+    assert cases[1]["least_ratio"] >= 1 < cases[1]["least_of_half"]
+
+
+def test_a_constant_that_is_too_large_would_fail():
+    """The check of the constant fails if less than the printed bound were proved."""
+    cases = [theorem3.step_two(1, 4, None, "tight")]
+    checks = theorem3._constant_checks(cases, {"cases": 1, "own_constants": 0.99, "better_constants": 1e6})
+    assert [c.verdict for c in checks[:2]] == [Verdict.FAILS, Verdict.FAILS]
 
 
 @pytest.mark.slow
@@ -216,6 +280,9 @@ def test_subset_sums_by_hand():
     assert not theorem2.solvable([3, 5, 7], 9)
     gap, beta = theorem2.gap([4, 4], 9)
     assert gap == -beta
+    # X = 4Z + 4Z' + 12Z'': P[X = 8] = 1/8, read off three values of one action; C = 9 + 5 + 8 - 1 = 21.
+    low, middle, high = (theorem2.value_of_plus([4, 4], 8, off) for off in (-1, 0, 1))
+    assert 21 * (low - 2 * middle + high) == Fraction(1, 8)
 
 
 def test_an_exponent_and_a_confidence_bound():
@@ -228,6 +295,13 @@ def test_one_claim_alone(tmp_path, capsys):
     assert main(["paper", "--quick", "--only", "proposition3", "--out", str(tmp_path / "here")]) == 0
     assert "proposition3" in capsys.readouterr().out
     assert list(json.loads((tmp_path / "here" / "results.json").read_text())["claims"]) == ["proposition3"]
+
+
+def test_the_help_says_what_the_time_depends_on(capsys):
+    with pytest.raises(SystemExit):
+        main(["paper", "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "about a minute on two idle cores, longer the first time, when loops are compiled" in shown
 
 
 def test_a_failed_check_is_an_error(tmp_path, capsys, monkeypatch):

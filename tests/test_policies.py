@@ -50,7 +50,55 @@ def test_returns_do_not_drift():
     for _ in range(999):
         trial.act(0)
         trial.observe(0.1)
-    assert trial.so_far == 999 * Fraction(0.1)
+    assert trial.exact_so_far == 999 * Fraction(0.1)
+    assert trial.so_far == float(999 * Fraction(0.1))
+    assert trial.so_far != sum([0.1] * 999)  # which drifts
+
+
+@pytest.mark.parametrize("in_hand", [-math.inf, 0.25, 1])
+@pytest.mark.parametrize("kind", ["compressed", "history", "mixed"])
+def test_a_trial_shows_floats_and_asks_in_fractions(kind, in_hand):
+    """After float rewards it used to show fractions such as 3602879701896397/36028797018963968."""
+    one = Recorder(k=1, horizon=2)
+    several = Recorder(k=3, horizon=2, best_so_far=in_hand)
+    seen = mk.HistoryPolicy(lambda history: several.action(**asked(history)), 3, 2, in_hand)
+    policy = {"compressed": several, "history": seen, "mixed": mk.MixedPolicy([one], [1], 3, in_hand)}[kind]
+    trial = policy.begin()
+    assert type(trial.best) is float
+    for reward in (0.1, 2, 0.1, np.float32(0.3)):
+        trial.act(0)
+        trial.observe(reward)
+        assert type(trial.best) is type(trial.so_far) is float
+    assert trial.best == max(in_hand, float(Fraction(0.1) + 2))
+    recorder = one if kind == "mixed" else several
+    assert all(type(so_far) is Fraction for *_, so_far in recorder.asked)
+    assert recorder.asked[3][4] == Fraction(0.1)
+    trial.act(0)
+    trial.observe(Fraction(1, 3))
+    assert trial.so_far == Fraction(1, 3)
+    assert type(trial.best) is Fraction
+
+
+def asked(history):
+    """What a policy that remembers M and G would be asked."""
+    return {name: getattr(history, name) for name in ("rollout", "step", "state", "best", "so_far")}
+
+
+def test_a_fraction_in_hand_stays_one():
+    trial = Recorder(k=1, horizon=1, best_so_far=Fraction(1, 3)).begin()
+    assert trial.best == Fraction(1, 3)
+    trial.act(0)
+    trial.observe(0.1)
+    assert trial.best == Fraction(1, 3)
+
+
+def test_a_return_beyond_all_floats_can_be_read():
+    trial = Recorder(k=1, horizon=3).begin()
+    for reward in (-1.7e308, -1.7e308):
+        trial.act(0)
+        trial.observe(reward)
+    assert trial.so_far == -math.inf
+    assert trial.exact_so_far == 2 * Fraction(-1.7e308)
 
 
 def test_an_incumbent_is_the_first_best():

@@ -2,6 +2,8 @@
 
 import importlib
 import math
+import subprocess
+import sys
 from fractions import Fraction
 
 import gymnasium
@@ -92,6 +94,53 @@ def test_mixed_and_history_policies():
     assert (mk.simulate(mdp, policy, trials=3000, rng=0).returns == runs.returns).all()
 
 
+@pytest.mark.parametrize("kind", ["history", "adaptive", "stops"])
+@pytest.mark.parametrize("unit", [Fraction(1, 3), Fraction(1, 3) + Fraction(1, 10**40)])
+def test_a_policy_is_asked_in_the_numbers_of_evaluation(kind, unit):
+    """In fractions, whether or not 64 bits hold them.
+
+    Simulation used to ask at the sums of the floats next to thirds, where tests of equality fail: 1.12 against 1.65.
+    """
+    safe, risky = [(0.5, 0, unit, False), (0.5, 0, 2 * unit, False)], [(0.5, 0, 0, False), (0.5, 0, 5 * unit, False)]
+    mdp = mk.MDP.from_table({0: {0: safe, 1: risky}}, horizon=2)
+    asked = set()
+
+    def choose(rollout, step, state, best, so_far):
+        asked.add((rollout, step, state, best, so_far))
+        return int(so_far == unit or best == 3 * unit)
+
+    class Stops(mk.AdaptivePolicy):
+        def stops(self, *, rollout, best):
+            asked.add((rollout, best))
+            return best == 2 * unit
+
+    def seen(past):
+        return choose(past.rollout, past.step, past.state, past.best, past.so_far)
+
+    policy = {
+        "history": mk.HistoryPolicy(seen, 2, 2),
+        "adaptive": mk.AdaptivePolicy(choose, 2, 2),
+        "stops": Stops(choose, 2, 2),
+    }[kind]
+    value = mk.evaluate(mdp, policy).exact
+    questions = set(asked)
+    asked.clear()
+    runs = mk.simulate(mdp, policy, trials=3000, rng=1)
+    assert asked == questions
+    assert {type(x) for question in asked for x in question if x != -math.inf} <= {int, Fraction}
+    low, high = runs.interval(0.9997)
+    assert low <= value <= high
+
+
+def test_returns_in_an_environment_are_summed_exactly():
+    """As in a table; floats that are added up one by one drift."""
+    table = {0: {0: [(1, 0, 0.1, False)]}}
+    mdp = mk.MDP.from_table(table, horizon=10)
+    policy = mk.MarkovPolicy(np.zeros((10, 1), int), k=1)
+    in_table, in_environment = (mk.simulate(x, policy, trials=1).returns for x in (mdp, mk.gym.TabularEnv(mdp)))
+    assert in_table[0, 0] == in_environment[0, 0] == float(10 * Fraction(0.1))
+
+
 def test_environments():
     """The same trials, however many; that a plan earns its value there is tests/test_gymnasium.py's."""
     env = gymnasium.make("FrozenLake-v1", is_slippery=True, max_episode_steps=20)
@@ -108,6 +157,41 @@ def test_any_environment():
     runs = mk.simulate(env, policy, trials=3, rng=0)
     assert runs.returns.shape == (3, 2)
     assert runs.returns.max() <= 30
+
+
+INTERRUPTED = """
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
+import maxatk as mk
+
+kind, asked = sys.argv[1], []
+
+def choose(*_):
+    asked.append(0)
+    number = len(asked)
+    time.sleep(0.05)
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGINT)
+    return 0
+
+mdp = mk.instances.random_sparse(60, 2, 6, rewards=range(9), rng=0)
+policy = mk.HistoryPolicy(choose, 2, 6) if kind == "history" else mk.AdaptivePolicy(choose, 2, 6)
+problem = mk.gym.TabularEnv(mdp) if kind == "environment" else mdp
+threads = 2 if kind == "threads" else 1
+try:
+    mk.simulate(problem, policy, trials=70_000, rng=0, threads=threads)
+except KeyboardInterrupt:
+    print("interrupted after", len(asked))
+"""
+
+
+@pytest.mark.parametrize("kind", ["adaptive", "threads", "history", "environment"])
+def test_ctrl_c_is_heard_between_two_questions(kind):
+    """On several threads it used to be heard when blocks of 32,768 trials were over: after a minute here."""
+    run = subprocess.run([sys.executable, "-c", INTERRUPTED, kind], capture_output=True, text=True, timeout=120)
+    assert run.stdout.startswith("interrupted after ")
+    assert int(run.stdout.split()[-1]) <= 3 + 8  # other threads may ask while the signal travels
+    assert run.stderr == ""
 
 
 def test_progress_and_single_trials(monkeypatch):

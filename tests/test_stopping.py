@@ -156,7 +156,8 @@ def test_workers_keep_order_and_pass_errors_on():
             kernels.best_means,
             lambda m, t, into: (
                 *(m.step_layer, m.pair_start, m.outcome_start, m.row_prob, m.next_state, m.reward, m.cost, 0.0),
-                *(into[:2, : m.n_states + 1], np.zeros((m.horizon, m.n_states), np.int32)),
+                *(into[:2, : m.n_states + 1], into[2:4, : m.n_states + 1]),
+                np.zeros((m.horizon, m.n_states), np.int32),
             ),
         ),
         (

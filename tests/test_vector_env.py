@@ -1,5 +1,6 @@
 """Trials of a table side by side: held to a plain loop over the same random numbers, and to the wrapper."""
 
+import inspect
 import math
 
 import gymnasium
@@ -136,6 +137,16 @@ def test_seeds_and_the_interface():
 
     assert np.array_equal(run(1), run(1))
     assert not np.array_equal(run(1), run(2))
+
+
+def test_one_seed_is_for_all_trials():
+    """A list of seeds used to be allowed by the type, and refused as no integer."""
+    envs = mk.gym.TabularVectorEnv(mk.instances.windy_cliff(), 3, 2)
+    assert inspect.signature(envs.reset).parameters["seed"].annotation == int | None
+    with pytest.raises(mk.InputError, match=r"^seed must be one number for all trials, not the list \[1, 2\]$"):
+        envs.reset(seed=[1, 2])
+    with pytest.raises(mk.InputError, match="step: no trials have begun"):
+        envs.step([0, 0])
 
 
 def test_features_in_place_of_one_hot_states():

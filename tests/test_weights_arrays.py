@@ -2,6 +2,8 @@
 
 import importlib.util
 import itertools
+import math
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,22 @@ def test_groups_are_along_the_last_axis():
         assert np.array_equal(off[i, j], at.off_policy_weights(rewards[i, j], ratios[i, j], 2))
     assert at.weights(np.empty((0, 4)), 2).shape == (0, 4)
     assert at.off_policy_weights(np.empty((0, 4)), np.empty((0, 4)), 2).shape == (0, 4)
+
+
+@pytest.mark.parametrize("baseline", ["none", "others", "marginal"])
+def test_a_large_group_takes_little_memory(baseline: str, monkeypatch: pytest.MonkeyPatch):
+    """A table of n rows of k numbers used to be held, and another one: 80 GB for n = 100,000 and k = 50,000."""
+    n, k = 5000, 1000
+    rng = np.random.default_rng(0)
+    rewards, ratios = rng.normal(size=n), rng.lognormal(0, 0.01, n)
+    tracemalloc.start()
+    weights = at.off_policy_weights(rewards, ratios, k, baseline)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert n * k > off_policy.CELLS
+    assert peak < (2 * math.isqrt(n) + 30) * k * 8 + 1000 * n
+    monkeypatch.setattr(off_policy, "CELLS", n * k)  # all rows at once
+    assert np.array_equal(weights, at.off_policy_weights(rewards, ratios, k, baseline))
 
 
 def test_many_groups_off_policy_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch):

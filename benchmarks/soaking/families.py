@@ -227,9 +227,32 @@ def costs_of_real(random: Random) -> Problem:
     return _priced(random, _problem(random, _real, starts=random.random() < 0.5, horizon=2, k=4))
 
 
+def jackpots(random: Random) -> Problem:
+    """A safe arm, and one that hardly ever pays, but much: on a common step, and off it."""
+    whole = random.random() < 0.6
+    size = float(10 ** random.uniform(2, 6))
+    jackpot = round(size) if whole else size * float(random.uniform(1, 2))
+    chance = float(random.uniform(0.05, 2)) / size
+    often = float(random.uniform(0.05, 0.9))
+    arms = {
+        0: [(often, 0, 1, True), (1 - often, 0, 0, True)],
+        1: [(chance, 0, jackpot, True), (1 - chance, 0, 0, True)],
+    }
+    if random.random() < 0.3:
+        arms[2] = [(1.0, 0, 0.5 * often if not whole else 0, True)]
+    return Problem([{0: arms}], 1, [1.0], int(random.integers(2, 11)), -math.inf)
+
+
+def costs_alone(random: Random) -> Problem:
+    """All rewards 0, or all the same: only costs differ, and tries may be given up."""
+    reward = [0, 0, 0.5, -3, Fraction(1, 3)][int(random.integers(5))]
+    problem = _priced(random, _problem(random, lambda r: reward, states=2, horizon=3, k=4))
+    return replace(problem, abandon=bool(random.random() < 0.7))
+
+
 FAMILIES = (
     *(lattice, real, heavy, scales, large_integers, per_step, early_ends, starts),
-    *(incumbents, many_rollouts, one_return, fractions, costs, costs_of_real),
+    *(incumbents, many_rollouts, one_return, fractions, costs, costs_of_real, jackpots, costs_alone),
 )
 
 

@@ -3,10 +3,11 @@
 import itertools
 import math
 import os
+import re
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -18,6 +19,9 @@ from typing import Any
 import numpy as np
 
 import maxatk as mk
+from maxatk import attempts as at
+from maxatk.comparison.enough import stop_of
+from maxatk.show.verdict import sentences
 from soaking.oracle import Number, Problem, TooLargeError, Truth
 
 MOST_ROLLOUTS = 40  # of policies that are followed exactly
@@ -50,7 +54,7 @@ class Case:
         self.pay: dict[str, Any] = {"cost": problem.price, "abandon": problem.abandon} if problem.priced else {}
         self.incumbent = problem.incumbent
         least, most = self.mdp.return_range
-        share = [None, 1e-6, 1e-2, 0.3][int(self.random.integers(4))]
+        share = [None, None, 1e-6, 1e-2, 0.3, 3.0][int(self.random.integers(6))]
         self.tol = None if share is None else share * (most - least)
 
     def solve(self, **options: Any) -> Any:
@@ -167,6 +171,7 @@ def stopped(case: Case) -> None:
         if plan is None:
             return
     _inside(case, plan, 0, case.incumbent, f"stopped ({plan.status})")
+    _holds_gain(case, plan)
     if case.problem.k <= MOST_ROLLOUTS:
         _at_least(case.truth.earned(plan.policy.action, 0, case.incumbent), plan.lower, f"policy, {plan.status}")
 
@@ -215,11 +220,11 @@ def evaluated(case: Case) -> None:
         if (exact and found.exact != earned) or not (exact or _between(found.lower, earned, found.upper)):
             raise BrokenError(f"evaluate({name}): {float(earned)!r} is not in [{found.lower!r}, {found.upper!r}]")
         for x in {float(best) for best in list(law)[:20]}:
-            for at in (x, math.nextafter(x, math.inf), math.nextafter(x, -math.inf)):
-                below = sum((p for best, p in law.items() if best <= at), Fraction(0))
-                lower, upper = found.cdf(at)
+            for near in (x, math.nextafter(x, math.inf), math.nextafter(x, -math.inf)):
+                below = sum((p for best, p in law.items() if best <= near), Fraction(0))
+                lower, upper = found.cdf(near)
                 if not Fraction(lower) <= below <= Fraction(upper):
-                    raise BrokenError(f"cdf({at!r}) of {name}: {float(below)!r} is not in [{lower!r}, {upper!r}]")
+                    raise BrokenError(f"cdf({near!r}) of {name}: {float(below)!r} is not in [{lower!r}, {upper!r}]")
 
 
 def _policies(case: Case) -> dict[str, Any]:
@@ -285,17 +290,229 @@ def compared(case: Case) -> None:
                 raise BrokenError(f"compare: {row.name} promises {row.lower!r}, earns {float(earned)!r}")
     if Fraction(found["adaptive"].upper) < low:
         raise BrokenError("compare: the adaptive row misses the optimum")
+    if found.rows[-1].name != "adaptive":
+        raise BrokenError("compare: the last row is not that of all policies")
     best = {row.name: row for row in found}
-    if case.problem.priced:
+    pairs = [(row.name, "adaptive") for row in found]
+    if not case.problem.priced:
+        pairs += [
+            ("mean-optimal, repeated", "one policy, sampled k times"),
+            ("mean-optimal, repeated", "Markov, per rollout"),
+            ("Markov, per rollout", "without M"),
+            ("Markov, per rollout", "without G"),
+            ("one policy, sampled k times", "without M"),
+        ]
+    for small, large in pairs:
+        if best[small].lower > best[large].lower or best[small].upper > best[large].upper:
+            raise BrokenError(f"compare: {small} is not nested in {large}")
+    _holds_gain(case, found.plan, found.gain)
+    _holds_shares(case, found)
+
+
+def _holds_shares(case: Case, found: Any) -> None:
+    """A share is told of classes that were searched, and no more than the policy of the row has."""
+    _, high = case.truth.value(0, case.incumbent)
+    for row in found:
+        share = found.share(row)
+        if share is not None and not row.searched:
+            raise BrokenError(f"compare: {row.name} was not searched, and has a share of {share!r}")
+        if share and hasattr(row.policy, "action") and row.name != "adaptive":
+            mine, rival = (case.truth.earned(one.policy.action, 0, case.incumbent) for one in (row, found.rows[0]))
+            if high > rival and Fraction(share) * (1 - Fraction(1, 10**9)) > (mine - rival) / (high - rival):
+                raise BrokenError(f"compare: {row.name} has not {share!r} of the gain")
+
+
+def _rival(case: Case, k: int) -> Fraction:
+    """What the mean-optimal policy earns that does not adapt: all tries, or where they cost something the best number.
+
+    Which of several with the same mean it is, is the library's choice; that it has the best mean is checked.
+    """
+    actions = case.mdp.mean_optimal_actions
+    once = replace(case.problem, k=1, incumbent=-math.inf, abandon=False)
+
+    def choose(rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
+        return int(actions[step][state])
+
+    alone = Truth(once)
+    law, paid, _ = alone.followed(choose, 0, -math.inf)
+    mean = sum((p * Fraction(r) for r, p in law.items()), -paid)
+    best = alone.value(0, -math.inf)[1]
+    if mean < best - Fraction(1, 10**12) * max(abs(best), *(abs(r) for r in case.truth.returns)):
+        raise BrokenError(f"the mean-optimal policy has a mean of {float(mean)!r}, not {float(best)!r}")
+    start = None if case.incumbent == -math.inf else Fraction(case.incumbent)
+    values = sorted(law)
+    below = list(itertools.accumulate(law[r] for r in values))
+
+    def of(n: int) -> Fraction:
+        if n == 0:
+            assert start is not None
+            return start
+        risen = [Fraction(r) if start is None else max(Fraction(r), start) for r in values]
+        short = sum(((b - a) * p**n for a, b, p in zip(risen, risen[1:], below, strict=False)), Fraction(0))
+        return risen[-1] - short - n * paid
+
+    if not case.problem.priced:
+        return of(k)
+    return max(of(n) for n in range(0 if start is not None else 1, k + 1))
+
+
+def _holds_gain(case: Case, plan: Any, gain: Any = None) -> tuple[Fraction, Fraction]:
+    """The true gain lies between the bounds of the finding, and what it says of its statement is true."""
+    if case.problem.k > MOST_ROLLOUTS:
+        raise TooLargeError
+    gain = plan.gain if gain is None else gain
+    low, high = case.truth.value(0, case.incumbent)
+    rival = _rival(case, case.problem.k)
+    if _exact(gain.lower) > high - rival or _exact(gain.upper) < low - rival:
+        raise BrokenError(f"gain {float(high - rival)!r} is not in [{gain.lower!r}, {gain.upper!r}]")
+    if gain.outcome == "proved" and high <= rival:
+        raise BrokenError("a gain is proved where there is none")
+    if gain.outcome == "disproved":
+        one = Truth(replace(case.problem, k=1)).value(0, case.incumbent)[0]
+        added = max(low - one, Fraction(0)) if case.problem.k > 1 else Fraction(0)
+        if low - rival > Fraction(2, 1000) * added + 8 * Fraction(plan.certificate.rounding):
+            raise BrokenError(f"a gain of {float(low - rival)!r} is called next to nothing, tries add {float(added)!r}")
+    return low - rival, high - rival
+
+
+def gained(case: Case) -> None:
+    """What adapting gains is as the finding says, and the sentences made of it are true."""
+    low, high = _holds_gain(case, case.plan)
+    said = " ".join(sentences(case.plan))
+    for pattern, (least, most) in SAID.items():
+        found = re.search(pattern, said)
+        if found is not None and not (least(found) <= high and low <= most(found)):
+            raise BrokenError(f"said {found[0]!r}, but the gain is {float(high)!r}")
+
+
+NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]\d+)?)"
+Bound = Callable[[re.Match[str]], Fraction]
+
+
+def _nothing(found: re.Match[str]) -> Fraction:
+    return Fraction(0)
+
+
+def _first(found: re.Match[str]) -> Fraction:
+    return Fraction(found[1])
+
+
+def _second(found: re.Match[str]) -> Fraction:
+    return Fraction(found[2])
+
+
+SAID: dict[str, tuple[Bound, Bound]] = {  # sentences, with the least and the most that they say of the gain
+    f"a gain of {NUMBER} to {NUMBER}": (_first, _second),
+    f"a gain of {NUMBER}[.]( |$)": (_first, _first),
+    f"next to nothing here.*?: at most {NUMBER}": (_nothing, _first),
+    f"between 0 and {NUMBER}": (_nothing, _first),
+    "gains nothing here": (_nothing, _nothing),
+}
+
+
+def told_when_to_stop(case: Case) -> None:
+    """The threshold lies between the bounds of the finding, and so does the mean number of tries."""
+    found = stop_of(case.plan)
+    if found is None:
         return
-    for small, large in (
-        ("mean-optimal, repeated", "one policy, sampled k times"),
-        ("Markov, per rollout", "without M"),
-        ("Markov, per rollout", "without G"),
-        ("one policy, sampled k times", "without M"),
-    ):
-        if best[small].lower > best[large].upper + 1e-15 * abs(best[large].upper):
-            raise BrokenError(f"compare: {small} earns more than {large} can")
+    last = Truth(replace(case.problem, k=1, incumbent=-math.inf))
+    slack = Fraction(1, 10**12) * max(1, *(abs(r) for r in case.truth.returns))
+    if math.isfinite(found.lower) and last.value(0, Fraction(found.lower) - slack)[1] <= Fraction(found.lower) - slack:
+        raise BrokenError(
+            f"stop: no try is worth its cost below {found.lower!r}, which the threshold is said to exceed"
+        )
+    if math.isfinite(found.upper) and last.value(0, Fraction(found.upper) + slack)[0] > Fraction(found.upper) + slack:
+        raise BrokenError(f"stop: a try is worth its cost above {found.upper!r}, the most that the threshold may be")
+    _follow(case)
+    tries = case.truth.followed(case.plan.policy.action, 0, case.incumbent)[2]
+    if not _between(found.tries_lower, tries, found.tries_upper):
+        raise BrokenError(f"stop: {float(tries)!r} tries are not in [{found.tries_lower!r}, {found.tries_upper!r}]")
+    for best in case.truth.returns:
+        stops = case.plan.policy.stops(rollout=case.problem.k - 1, best=best)
+        near = abs(best - Fraction(found.at)) <= Fraction(1, 10**9) * max(1, abs(best))
+        if found.on_step and not near and stops != (best > Fraction(found.at)):
+            raise BrokenError(f"stop: at {float(best)!r} the policy says {stops}, the finding {found.at!r}")
+
+
+def attempted(case: Case) -> tuple[str, bool]:
+    """A log drawn from known laws: what is said of the advised plan is its own, and proved intervals hold."""
+    random = case.random
+    arms = int(random.integers(1, 4))
+    tasks, attempts = int(random.integers(6, 40)), int(random.integers(2, 5))
+    skill = random.beta(0.5, 0.7, (tasks, arms))
+    price = float(10 ** random.uniform(-2, 0.5))
+    grades = [(0.0, 1.0), (0.0, 0.5, 1.0), (0.0, 3.0)][int(random.integers(3))]
+    records = [
+        {
+            "task": t,
+            "arm": f"arm {a}",
+            "score": grades[min(int(random.random() < skill[t, a]) * int(random.integers(1, 3)), len(grades) - 1)],
+            "cost": 1.0 + a,
+        }
+        for t in range(tasks)
+        for a in range(arms)
+        for _ in range(attempts)
+    ]
+    log = at.Log.from_records(records, score_range=(0, grades[-1]), cost_limit=float(arms))
+    chances = _chances(skill, grades)
+    study = at.study(log, price=price, rng=int(random.integers(1000)))
+    for one in study.advised:
+        held = {task for task in log.tasks if task not in one.plan.seen}
+        score, cost = _replayed(records, held, one.plan.arms, one.plan.stop_at, one.plan.nothing)
+        told = one.finding
+        if abs(told.score.value - score) > 1e-9 or abs(told.cost.value - cost) > 1e-9:
+            raise BrokenError(f"attempts: {told.plan} has {score!r} for {cost!r}, not {told.score} for {told.cost}")
+    proved = log.max_at_k(1, arm="arm 0", proved=True)
+    return "interval", bool(proved.lower <= float(chances[:, 0].mean()) <= proved.upper)
+
+
+def _chances(skill: Any, grades: Sequence[float]) -> Any:
+    """The mean score of every task and arm: what passes gets one of two grades, each as often."""
+    top = (grades[1] + grades[min(2, len(grades) - 1)]) / 2
+    return skill * top
+
+
+def _replayed(
+    records: list[dict[str, Any]], tasks: set[str], arms: Sequence[str], stop_at: float, nothing: float
+) -> tuple[float, float]:
+    """The mean best score and cost of a sequence on some tasks, by brute force over the orders of attempts."""
+    scores: list[Fraction] = []
+    costs: list[Fraction] = []
+    for task in sorted(tasks):
+        mine: dict[str, list[tuple[float, float]]] = {}
+        for row in records:
+            if str(row["task"]) == task:
+                mine.setdefault(row["arm"], []).append((row["score"], row["cost"]))
+        score, cost = _walked(mine, tuple(arms), stop_at, nothing)
+        scores.append(score)
+        costs.append(cost)
+    return float(sum(scores) / len(scores)), float(sum(costs) / len(costs))
+
+
+def _walked(
+    left: dict[str, list[tuple[float, float]]], arms: tuple[str, ...], stop_at: float, best: float
+) -> tuple[Fraction, Fraction]:
+    """What one task brings on average, any of the attempts that are left being the next with the same chance."""
+    known: dict[Any, tuple[Fraction, Fraction]] = {}
+
+    def after(at_arm: int, best: float, rest: tuple[tuple[str, tuple[tuple[float, float], ...]], ...]) -> Any:
+        key = at_arm, best, rest
+        if key not in known:
+            if at_arm == len(arms):
+                known[key] = Fraction(best), Fraction(0)
+            else:
+                here = dict(rest)
+                some = here[arms[at_arm]]
+                score = cost = Fraction(0)
+                for n, (value, paid) in enumerate(some):
+                    new = value if at_arm == 0 else max(best, value)
+                    others = tuple(sorted({**here, arms[at_arm]: (*some[:n], *some[n + 1 :])}.items()))
+                    then = (Fraction(new), Fraction(0)) if value >= stop_at else after(at_arm + 1, new, others)
+                    score, cost = score + then[0] / len(some), cost + (Fraction(paid) + then[1]) / len(some)
+                known[key] = score, cost
+        return known[key]
+
+    return after(0, best, tuple(sorted((arm, tuple(sorted(some))) for arm, some in left.items())))
 
 
 def learned(case: Case) -> bool | None:
@@ -320,10 +537,8 @@ def learned(case: Case) -> bool | None:
     except mk.MaxAtKError:
         return None
     low, high = case.truth.value(0, -math.inf)
-    earned = case.truth.earned(out.plan.policy.action, 0, -math.inf)
-    return (
-        Fraction(out.stats["upper"]) >= low and earned >= Fraction(out.stats["lower"]) and high - earned <= out.epsilon
-    )
+    earned = case.truth.earned(out.policy.action, 0, -math.inf)
+    return Fraction(out.upper) >= low and earned >= Fraction(out.lower) and high - earned <= out.epsilon
 
 
 def _follow(case: Case) -> None:
@@ -367,8 +582,11 @@ def enough(case: Case) -> None:
         raise BrokenError(f"{n} tries are not enough: ten more are worth {float(gained)!r}, not {tol!r}")
 
 
-ALWAYS = (interval, policy, lines, stops)
-SOMETIMES = (saved, threads, stopped, evaluated, simulated, acts_anywhere, compared, learned, enough)
+ALWAYS = (interval, policy, lines, stops, gained)
+SOMETIMES = (
+    *(saved, threads, stopped, evaluated, simulated, acts_anywhere, compared, learned, enough, told_when_to_stop),
+    attempted,
+)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from maxatk.paper.claim import Verdict, counted
 from maxatk.paper.report import prose
 
 from .cache import FOLDER, ROOT, digest
@@ -27,9 +28,8 @@ def folder() -> Path:
 def summary() -> str:
     """How many checks there are, by verdict."""
     claims = _claims()
-    verdicts = [check["verdict"] for claim in claims.values() for check in claim["checks"]]
-    counts = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts))
-    return f"{len(verdicts)} checks of {len(claims)} claims: {counts}."
+    verdicts = [Verdict(check["verdict"]) for claim in claims.values() for check in claim["checks"]]
+    return f"{len(verdicts)} checks of {len(claims)} claims: {counted(verdicts)}."
 
 
 def markdown() -> str:

@@ -19,7 +19,6 @@ from .evaluation import simulate as simulate
 from .gym import BestOfK as BestOfK
 from .learning import Adaptive as Adaptive
 from .learning import Episodes as Episodes
-from .learning import FromLog as FromLog
 from .learning import GymnasiumModel as GymnasiumModel
 from .learning import Learned as Learned
 from .learning import LearningProgress as LearningProgress
@@ -34,6 +33,7 @@ from .learning import Uniform as Uniform
 from .learning import learn as learn
 from .learning import learn_from as learn_from
 from .learning import least_samples as least_samples
+from .learning import load_plan as load_plan
 from .learning import sample_size as sample_size
 from .planning import Certified as Certified
 from .planning import Exact as Exact
@@ -41,7 +41,6 @@ from .planning import Midpoint as Midpoint
 from .planning import Plan as Plan
 from .planning import Progress as Progress
 from .planning import Status as Status
-from .planning import load_plan as load_plan
 from .planning import solve as solve
 from .planning import solve_many as solve_many
 from .policies import ABANDON as ABANDON

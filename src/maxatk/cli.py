@@ -25,6 +25,7 @@ from maxatk.planning import CertifiedPlan
 from maxatk.problem import find as problems
 from maxatk.show import report, verdict
 from maxatk.show.console import Console as _Console
+from maxatk.show.console import write_plainly
 from maxatk.show.page import prepare
 
 T = TypeVar("T")
@@ -40,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return shell_complete(commands, {}, "maxatk", "_MAXATK_COMPLETE", instruction)
     if getattr(sys, "stdout", None) is None:
         return _complain("cannot write: standard output is closed", 1)
+    for stream in (sys.stdout, sys.stderr):
+        write_plainly(stream)
     try:
         given = sys.argv[1:] if arguments is None else list(arguments)
         with commands.make_context("maxatk", given) as context:
@@ -274,21 +277,19 @@ def solve(
             return 0
         with stopping.half() if compare or explain or page else nullcontext():
             plan = _plan(title, settings, k, tol, (best_so_far, cost, abandon), save, as_json)
-        data = report.plan_data(plan) if as_json else {}
         comparison = words = None
         if explain:
             words = _in_time("no explanation", lambda: mk.contrast(plan))
-            data["tries"] = report.contrast_data(words) if words else None
         if not as_json:
-            told = _in_time("", lambda: verdict.sentences(plan, words)) or []
-            _Console().print(report.certified_plan(plan, title, told))
+            _Console().print(report.certified_plan(plan, title, _verdict(plan, words)))
             if words:
                 _Console().print("", report.contrast(words), sep="\n")
         if compare:
             comparison = _in_time("no comparison", lambda: _compared(plan, as_json))
-            data["comparison"] = report.comparison_data(comparison) if comparison else None
         if as_json:
-            print(json.dumps(data))
+            explained = {"tries": report.contrast_data(words) if words else None} if explain else {}
+            compared = {"comparison": report.comparison_data(comparison) if comparison else None} if compare else {}
+            print(json.dumps({**report.plan_data(plan, comparison), **explained, **compared}))
         if page is not None:
             shown = comparison or on_page
             _in_time("no page", lambda: _page(plan, page, title, shown, open_page, as_json))
@@ -312,7 +313,7 @@ def compare(
             plan = _plan(title, settings, k, tol, (best_so_far, cost, abandon), save, as_json)
         found = _compared(plan, as_json, title)
         if as_json:
-            print(json.dumps({**report.plan_data(plan), "comparison": report.comparison_data(found)}))
+            print(json.dumps({**report.plan_data(plan, found), "comparison": report.comparison_data(found)}))
         return _code(plan, save)
 
 
@@ -331,12 +332,13 @@ def run(
     plan_file: Path, problem: str | None, settings: dict[str, Any],
     trials: int | None, seed: int, as_json: bool,
 ) -> int:  # fmt: skip
-    """Run a saved plan, and check its certificate.
+    """Run a saved plan or a learned policy, and check its certificate.
 
-    It is run in the problem that was saved with it, or in the one named, which must be the same. With the id of a
-    Gymnasium environment it is run in that, step by step.
+    A plan is run in the problem that was saved with it, or in the one named, which must be the same; a learned policy
+    in the one named. With the id of a Gymnasium environment it is run in that, step by step.
     """
     arena: Any = None
+    mdp: mk.MDP | None = None
     if problem is None:
         plan = mk.load_plan(plan_file)
     elif problems.is_environment(problem):
@@ -344,9 +346,12 @@ def run(
         plan = mk.load_plan(plan_file, mdp)
         arena = problems.find_environment(problem, **{**settings, "horizon": mdp.horizon})
     else:
-        plan = mk.load_plan(plan_file, mk.find_problem(problem, **settings))
+        mdp = mk.find_problem(problem, **settings)
+        plan = mk.load_plan(plan_file, mdp)
+    if mdp is None and isinstance(plan, mk.Learned):
+        raise mk.InputError(f"{plan_file} holds a learned policy: name the problem that it is to be run in")
     n = trials if trials is not None else TRIALS if arena is None else TRIALS_IN_ENVIRONMENT
-    where = plan.mdp if arena is None else arena
+    where = arena if arena is not None else plan.mdp if isinstance(plan, CertifiedPlan) else mdp
     found = mk.simulate(where, plan.policy, trials=n, rng=seed, progress=not as_json)
     _show(as_json, lambda: report.simulation_data(plan, found), lambda: report.simulation(plan, found))
     return 0
@@ -363,7 +368,7 @@ def run(
 @click.option("-k", type=int, default=2, show_default=True, metavar="K", help="The number of rollouts.")
 @click.option("--epsilon", type=float, required=True, metavar="E", help="The loss allowed, in units of the return.")
 @click.option("--delta", type=float, default=0.05, show_default=True, metavar="D", help="The probability of failure.")
-@click.option("--uniform", is_flag=True, help="Learn as the paper does: all samples at once, as many as it says.")
+@click.option("--uniform", is_flag=True, help="Draw all samples at once, as many of each row as Theorem 4 needs.")
 @click.option("--online", is_flag=True, help="Learn by playing alone: states cannot be set, and rollouts run forward.")
 @click.option(
     "--explore",
@@ -379,7 +384,7 @@ def run(
 @click.option("--budget", type=int, metavar="N", help="The number of samples at most.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of the random numbers.")
 @click.option("--checkpoint", type=Path, metavar="FILE", help="Keep the run here, and go on from here.")
-@click.option("--save", type=Path, metavar="PLAN", help="Write the plan and the problem as learned to a file.")
+@click.option("--save", type=Path, metavar="PLAN", help="Write the policy, with what is certain of it, to a file.")
 @_json
 def learn(
     problem: str | None, settings: dict[str, Any], k: int, epsilon: float,
@@ -421,8 +426,7 @@ def learn(
             raise
         return _complain(f"interrupted: {kept} holds the run, and the same command goes on", 130)
     if save is not None:
-        assert isinstance(found.plan, CertifiedPlan)  # all learners plan so
-        found.plan.save(save, with_problem=True)
+        found.save(save)
         if kept is not None and kept != checkpoint:
             kept.unlink(missing_ok=True)
     _show(as_json, lambda: report.learned_data(found), lambda: report.learned(found, title))
@@ -440,7 +444,11 @@ def _episodes(title: str, settings: dict[str, Any], known: dict[str, Any]) -> An
 
 
 @commands.command(epilog=_examples("paper --quick", "paper --out results --only theorem1"))
-@click.option("--quick", is_flag=True, help="Smaller versions, in half a minute.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Smaller versions: about a minute on two idle cores, longer the first time, when loops are compiled.",
+)
 @click.option(
     "--out", type=Path, default=Path("maxatk-paper"), show_default=True, metavar="DIR", help="Where results go."
 )
@@ -512,6 +520,14 @@ def _in_time(missing: str, work: Callable[[], T]) -> T | None:
         return None
 
 
+def _verdict(plan: CertifiedPlan, contrast: mk.Contrast | None) -> list[str]:
+    """The verdict, by what is known when the time is up; none after Ctrl-C."""
+    try:
+        return verdict.sentences(plan, contrast)
+    except StoppedError:
+        return []
+
+
 def _check_outputs(title: str, **outputs: Path | None) -> None:
     """Refuse, before any work, to write where nothing can be written, over the problem, or one thing over another."""
     taken = {Path(title).resolve(): "the problem"} if os.path.isfile(title) else {}  # noqa: PTH113 (never raises)
@@ -525,25 +541,20 @@ def _check_outputs(title: str, **outputs: Path | None) -> None:
 
 
 def _compared(plan: CertifiedPlan, quiet: bool, title: str | None = None) -> mk.Comparison:
-    """Classes of policies beside a plan's; unless it is to be quiet, each row is shown as it comes."""
+    """Classes of policies beside a plan's; unless it is to be quiet, a table of them."""
     console = _Console()
-    rows: list[Row] = []
+    if not quiet:
+        console.print(f"{title}: {plan.mdp!r}\n" if title else "\nWhat simpler policies earn:\n")
+        _passing("evaluating a policy with the best mean; Ctrl-C keeps what is known")
 
     def show(row: Row) -> None:
-        rows.append(row)
         if not quiet:
-            _passing("")
-            so_far = mk.Comparison(plan.mdp, plan, tuple(rows))
-            narrow = console.width < report.COMPARISON_WIDTH
-            console.print(report.comparison_rows(so_far, [row], heading=len(rows) == 1, narrow=narrow))
-            _passing("searching on; Ctrl-C keeps what is known")
+            _passing(f"{row.name}: at least {row.lower:.6g}; searching on, Ctrl-C keeps what is known")
 
-    if not quiet:
-        console.print(f"{title}: {plan.mdp!r}\n" if title else "\nWhat simpler policies earn, as it is found:\n")
-        _passing("evaluating the policy with the best mean")
     found = mk.compare(plan.mdp, plan.k, plan=plan, progress=show)
     if not quiet:
         _passing("")
+        console.print(report.comparison_rows(found, found.rows, narrow=console.width < report.COMPARISON_WIDTH))
         console.print(f"\n{report.COMPARISON_NOTE}")
     return found
 

@@ -16,11 +16,11 @@ from .estimates.pairing import differences as differences
 from .logs.log import Log as Log
 from .logs.readers import read_log as read_log
 from .logs.recording import recorded as recorded
+from .sequences.advice import Advised as Advised
 from .sequences.desk import Ask as Ask
 from .sequences.desk import Desk as Desk
 from .sequences.desk import TaskState as TaskState
 from .sequences.desk import load_desk as load_desk
-from .sequences.equal import Saving as Saving
 from .sequences.files import load_sequence as load_sequence
 from .sequences.offers import Frontier as Frontier
 from .sequences.offers import Offer as Offer

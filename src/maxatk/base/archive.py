@@ -15,7 +15,7 @@ import stat
 import struct
 import tokenize
 import zipfile
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -140,7 +140,7 @@ def checksum(members: Mapping[str, Any]) -> str:
 class Archive:
     """An open archive."""
 
-    def __init__(self, archive: zipfile.ZipFile, size: int, kind: str, versions: tuple[int, ...]) -> None:
+    def __init__(self, archive: zipfile.ZipFile, size: int, versions: Mapping[str, Sequence[int]]) -> None:
         self._archive = archive
         # Stored members that fit in the file together cannot swell when read.
         self._members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
@@ -152,10 +152,12 @@ class Archive:
             raise InputError("its members claim more bytes than the file has")
         self._arrays = {"header": self._read("header")}
         header = json.loads(self.text("header"))
-        if not is_dict(header) or header.get("format") != f"maxatk {kind}":
-            raise InputError(f"its header is not that of a maxatk {kind}")
-        if header.get("version") not in versions:
-            known = " and ".join(map(str, versions))
+        kind = str(header.get("format")).removeprefix("maxatk ") if is_dict(header) else ""
+        if not is_dict(header) or header.get("format") != f"maxatk {kind}" or kind not in versions:
+            raise InputError(f"its header is not that of a maxatk {next(iter(versions))}")
+        self.kind = kind  # what the file says it is
+        if header.get("version") not in versions[kind]:
+            known = " and ".join(map(str, versions[kind]))
             raise InputError(f"it has format version {shown(header.get('version'))}, and this maxatk reads {known}")
         self.header: dict[str, Any] = dict(header)
         self._arrays |= {name: self._read(name) for name in self._members}
@@ -195,16 +197,19 @@ class Archive:
         return np.frombuffer(data, dtype)
 
 
-def read(path: str | os.PathLike[str], kind: str, version: int | tuple[int, ...], reader: Callable[[Archive], T]) -> T:
-    """What ``reader`` makes of the file; whatever is wrong with it comes out as one line."""
+def read(path: str | os.PathLike[str], versions: Mapping[str, Sequence[int]], reader: Callable[[Archive], T]) -> T:
+    """What ``reader`` makes of the file; whatever is wrong with it comes out as one line.
+
+    ``versions`` has the kinds of files that will do, with the versions of each that can be read; the first names them.
+    """
+    kind = next(iter(versions))
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"a maxatk {kind} is read from a path, not from {shown(path)}")
-    versions = version if isinstance(version, tuple) else (version,)
     try:
         if not stat.S_ISREG(Path(path).stat().st_mode):
             raise InputError(f"{path}: cannot be read: it is not a file")
         with zipfile.ZipFile(path) as archive:
-            return reader(Archive(archive, Path(path).stat().st_size, kind, versions))
+            return reader(Archive(archive, Path(path).stat().st_size, versions))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
     except _UNREADABLE as error:

@@ -112,6 +112,14 @@ def finest_part(values: Floats) -> Fraction:
     return Fraction(2) ** min(int(lowest.min(initial=0)), 0)
 
 
+def nearest_float(value: Number) -> float:
+    """The float nearest to ``value``; an infinity where it is beyond all of them."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 def floats_around(value: Number) -> tuple[float, float]:
     """The greatest float that is at most ``value`` and the least that is at least ``value``."""
     nearest = float(value)

@@ -1,8 +1,9 @@
 """What adaptivity is worth: the best that each class of policies can do, side by side."""
 
 import io
+import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -13,12 +14,14 @@ from rich.console import Console
 from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, TooLargeError
+from maxatk.base.findings import Finding, Gain, Share
 from maxatk.base.returns import floats_around
 from maxatk.base.stopping import Reason, StoppedError
 from maxatk.base.types import Number
-from maxatk.comparison.enumeration import Option, best_by_best, best_selection, options
-from maxatk.comparison.priced import MEAN_FIXED, PricedClasses
-from maxatk.comparison.rows import Row
+from maxatk.comparison import findings
+from maxatk.comparison.enumeration import Best, Option, best_by_best, best_selection, options
+from maxatk.comparison.priced import PRICED_CLASSES, PRICED_SMALLER, PricedClasses
+from maxatk.comparison.rows import ADAPTIVE, MEAN, Row, nested
 from maxatk.comparison.search import Candidate, Search
 from maxatk.evaluation.evaluate import Evaluation, evaluate
 from maxatk.planning.certified import Certified
@@ -28,14 +31,8 @@ from maxatk.policies import MarkovPolicy, NoBestPolicy, NoReturnPolicy, Policy
 from maxatk.problem.mdp import MDP
 from maxatk.show.progress import reporter
 
-CLASSES = MEAN, SINGLE, MARKOV, NO_BEST, NO_RETURN, ADAPTIVE = (
-    "mean-optimal, repeated",
-    "one policy, sampled k times",
-    "Markov, per rollout",
-    "without M",
-    "without G",
-    "adaptive",
-)
+SINGLE, MARKOV, NO_BEST, NO_RETURN = "one policy, sampled k times", "Markov, per rollout", "without M", "without G"
+CLASSES = MEAN, SINGLE, MARKOV, NO_BEST, NO_RETURN  # all but that of all policies
 SMALLER = {  # the classes that lie in each
     MEAN: (),
     SINGLE: (MEAN,),
@@ -50,7 +47,10 @@ DEPTH = 16  # how far below the mean returns are told apart, in distances from t
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Classes of policies side by side, from the smallest to the largest; ``str()`` of it is a table."""
+    """Classes of policies side by side, from the smallest to the largest; ``str()`` of it is a table.
+
+    No class earns more than one that contains it. The last row is that of all policies, the adaptive ones.
+    """
 
     mdp: MDP  # the problem
     plan: CertifiedPlan = field(repr=False)  # the adaptive optimum
@@ -66,16 +66,26 @@ class Comparison:
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
 
-    def share(self, row: Row) -> float | None:
-        """How much of the gain of adaptive policies over the mean-optimal one repeated this class is sure to get.
+    @cached_property
+    def gain(self) -> Gain:
+        """What the optimum gains over the first row: as :attr:`maxatk.Plan.gain`, by all that the rows know."""
+        return findings.compared_gain(self)
 
-        None where there is no gain to speak of.
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """All that the rows prove: the gain, and the share of it that each class has where that is known."""
+        return findings.findings(self)
+
+    def share(self, row: Row) -> float | None:
+        """How much of the gain of adaptive policies over the first row this class is sure to have.
+
+        None where that is not known: the class was not searched, there is no gain that is sure, or the optimum is not
+        known to within a tenth of the gain.
         """
-        first = self.rows[0]
-        base = first.evaluation.upper if first.name == MEAN_FIXED and first.evaluation else first.upper
-        if self.plan.lower - base <= self.plan.gap + base - first.lower:
-            return None
-        return 1.0 if row.name == ADAPTIVE else min(max((row.lower - base) / (self.plan.upper - base), 0.0), 1.0)
+        if row.name == self.rows[0].name or row.name == ADAPTIVE:
+            known = self.gain.lower > 0
+            return float(row.name == ADAPTIVE) if known else None
+        return next((one.lower for one in self.findings if isinstance(one, Share) and one.name == row.name), None)
 
     def __str__(self) -> str:
         from maxatk.show import report
@@ -101,6 +111,7 @@ def compare(
     cost: Number = 0,
     abandon: bool = False,
     plan: CertifiedPlan | None = None,
+    time_limit: float | None = None,
     beside: Mapping[str, Policy] | None = None,
     progress: bool | Callable[[Row], None] = False,
 ) -> Comparison:
@@ -121,12 +132,14 @@ def compare(
         mdp: the problem.
         k: the number of rollouts.
         solver: how the adaptive optimum is planned; ``Certified()`` by default. Its tolerance counts for the second
-            row, too; its time limit for the whole comparison, of which planning takes half at most.
+            row, too; its time limit, where ``time_limit`` is not given, for the whole comparison.
         best_so_far: a return that is already in hand.
         cost: what each rollout costs beside its rows.
         abandon: whether a rollout may be given up at any step.
         plan: the adaptive optimum, if it is planned already, in place of the four before.
-        beside: policies of your own by name, such as a network's: each has a row, after those of the classes.
+        time_limit: seconds for the whole comparison, of which planning takes half at most; rows that are not searched
+            by then say so.
+        beside: policies of your own by name, such as a network's: each has a row, before the last.
         progress: a function that is given each row as it comes, or True for lines on standard error.
 
     >>> import maxatk as mk
@@ -152,7 +165,9 @@ def compare(
     if checks.rollouts(k) > MOST_ROLLOUTS:
         raise TooLargeError(f"compare takes at most {MOST_ROLLOUTS} rollouts: policies of their own for {k} do not fit")
     rows: list[Row] = []
-    limit = solver.time_limit if solver is not None else None
+    limit = solver.time_limit if time_limit is None and solver is not None else time_limit
+    if limit is not None and checks.exact_number(limit, "time_limit") < 0:
+        raise InputError(f"time_limit must not be negative, but is {shown(limit)}")
     with (
         stopping.scope(limit) as scope,
         reporter(progress, "planning", lambda row: f"{row.name}: {row.lower:.6g}") as report,
@@ -161,13 +176,29 @@ def compare(
             with stopping.half():
                 solver = solver or Certified()
                 plan = solve(mdp, k, solver=solver, best_so_far=best_so_far, cost=cost, abandon=abandon)
-        classes = PricedClasses(plan) if plan.objective.stops(mdp) else _Classes(plan)
-        for row in classes.rows():
+        classes = PricedClasses(plan) if plan.costly else _Classes(plan)
+        own = _own_rows(plan, beside or {})
+        for row in itertools.chain(classes.rows(), own):
             rows.append(row)
             if report:
                 report(row)
-        rows += _own_rows(plan, beside or {}, [row.name for row in rows])
-        return Comparison(mdp, plan, tuple(rows), scope.reason)
+        rows.append(_adaptive(plan, rows))
+        if report:
+            report(rows[-1])
+        return Comparison(mdp, plan, tuple(nested(rows, SMALLER | PRICED_SMALLER)), scope.reason)
+
+
+def _adaptive(plan: CertifiedPlan, others: Sequence[Row]) -> Row:
+    """The row of all policies: the plan's, or the best of the others if that is surer to earn more."""
+    try:
+        earned: Evaluation | None = evaluate(plan.mdp, plan.policy)
+    except (TooLargeError, StoppedError):
+        earned = None
+    lower = plan.lower if earned is None else max(earned.ends[0], plan.lower)
+    best = max(others, key=lambda row: row.lower)
+    if best.lower > lower:
+        return replace(best, name=ADAPTIVE, upper=plan.upper, exact=None, how=f"certified planner; {best.name}")
+    return Row(ADAPTIVE, lower, plan.upper, None, "certified planner", plan.policy, earned)
 
 
 class _Classes:
@@ -191,11 +222,14 @@ class _Classes:
     # Ways to the best policy of a class, in the order in which they are tried.
 
     def _planned(self, name: str) -> Row | None:
-        """The smallest class and the largest have planners of their own."""
-        if name == MEAN:
-            policy = MarkovPolicy(self._mdp.mean_optimal_actions, k=self._k, best_so_far=self._best_so_far)
-            return self._row(MEAN, policy, "backward induction", fixed=True)
-        return self._row(ADAPTIVE, self._plan.policy, "certified planner") if name == ADAPTIVE else None
+        """The smallest class is one policy."""
+        if name != MEAN:
+            return None
+        policy = MarkovPolicy(self._mdp.mean_optimal_actions, k=self._k, best_so_far=self._best_so_far)
+        earned = self._evaluation(policy)
+        if earned is None:
+            return self._known(MEAN, "backward induction")
+        return Row(MEAN, *earned.ends, earned.exact, "backward induction", policy, earned)
 
     def _enumerated(self, name: str) -> Row | None:
         """On small problems all policies of a class are tried, in fractions; None where they are too many."""
@@ -203,20 +237,20 @@ class _Classes:
         if name == SINGLE or not self._markov_options:
             return None
         if name == NO_RETURN:
-            return self._exactly(name, *self._by_best(self._markov_options))
+            return self._by_best(self._markov_options)
         options_of = self._markov_options if name == MARKOV else options(self._mdp, sees_return=True)
         selected = best_selection(options_of, self._k, self._best_so_far) if options_of else None
         if selected is None:
             return None
-        value, picked = selected
+        picked = selected.chosen
         if name == MARKOV:
             tables = [_table(self._mdp, option) for option in picked]
-            return self._exactly(name, value, MarkovPolicy(tables, best_so_far=self._best_so_far))
+            return self._tried(name, selected, MarkovPolicy(tables, best_so_far=self._best_so_far))
 
         def choose(rollout: int, step: int, state: int, so_far: Number) -> int:
             return picked[rollout].decisions.get((step, state, so_far), self._mdp.actions(step, state)[0])
 
-        return self._exactly(name, value, NoBestPolicy(choose, self._k, self._mdp.horizon, self._best_so_far))
+        return self._tried(name, selected, NoBestPolicy(choose, self._k, self._mdp.horizon, self._best_so_far))
 
     def _searched(self, name: str) -> Row:
         """On larger problems good policies of a class are searched for, unless they are too large for that, too."""
@@ -237,16 +271,14 @@ class _Classes:
     def _known(self, name: str, how: str) -> Row:
         """What is known of a class without a search: its best member so far, and that no class beats the adaptive."""
         plan = self._plan
-        if name == ADAPTIVE:
-            return Row(name, plan.lower, plan.upper, None, "certified planner", plan.policy, None)
         smaller = [self._rows[other] for other in SMALLER[name] if other in self._rows]
         if not smaller:  # repeated, the policy that maximises the mean earns the mean at least
             rows, mean = self._mdp.mean_optimal
             policy = MarkovPolicy(self._mdp.action[rows], k=self._k, best_so_far=self._best_so_far)
             lower = max(mean - plan.certificate.rounding, floats_around(self._best_so_far)[0])
-            return Row(name, lower, plan.upper, None, how, policy, None)
+            return Row(name, lower, plan.upper, None, how, policy, None, searched=False)
         best = max(smaller, key=lambda row: row.lower)
-        return replace(best, name=name, upper=plan.upper, exact=None, how=how)
+        return replace(best, name=name, upper=plan.upper, exact=None, how=how, searched=False)
 
     # What several classes use.
 
@@ -272,40 +304,41 @@ class _Classes:
             self._chosen = search.markov(first)
         return self._chosen
 
-    def _by_best(self, markov_options: list[Option]) -> tuple[Fraction, Policy]:
-        """The best policy without G: its value, and a Markov policy for each rollout and best return."""
-        value, picked = best_by_best(markov_options, self._k, self._best_so_far)
+    def _by_best(self, markov_options: list[Option]) -> Row:
+        """The best policy without G: a Markov policy for each rollout and best return."""
+        best = best_by_best(markov_options, self._k, self._best_so_far)
+        picked = best.chosen
 
         def choose(rollout: int, step: int, state: int, best: Number) -> int:
             decisions = picked[rollout][best].decisions if best in picked[rollout] else {}
             return decisions.get((step, state), self._mdp.actions(step, state)[0])
 
-        return value, NoReturnPolicy(choose, self._k, self._mdp.horizon, self._best_so_far)
+        return self._tried(NO_RETURN, best, NoReturnPolicy(choose, self._k, self._mdp.horizon, self._best_so_far))
 
     # Rows.
 
-    def _row(
-        self, name: str, policy: Policy, how: str, *better: Row, fixed: bool = False, upper: float = math.inf
-    ) -> Row:
+    def _row(self, name: str, policy: Policy, how: str, *smaller: Row, upper: float = math.inf) -> Row:
         """A row whose policy is this one, or that of a row of a smaller class if it is surer to earn more.
 
-        ``fixed``: the class is this policy alone. ``upper``: what is known of the class beside that it is no better
-        than adaptive policies are.
+        ``upper``: what is known of the class beside that it is no better than adaptive policies are.
         """
-        earned, plan = self._evaluation(policy), self._plan
-        lower, most = _bounds(earned) if earned else (-math.inf, math.inf)
-        if fixed and earned:
-            return Row(name, lower, most, earned.exact, how, policy, earned)
-        if name == ADAPTIVE:
-            lower = max(lower, plan.lower)
-        for row in better:
-            if row.lower > lower:
-                lower, policy, earned = row.lower, row.policy, row.evaluation
-        return Row(name, lower, min(upper, plan.upper), None, how, policy, earned)
+        earned = self._evaluation(policy)
+        row = Row(
+            *(name, -math.inf if earned is None else earned.ends[0], min(upper, self._plan.upper), None, how),
+            *(policy, earned),
+        )
+        best = max(smaller, key=lambda other: other.lower, default=row)
+        if best.lower <= row.lower:
+            return row
+        return replace(row, lower=best.lower, policy=best.policy, evaluation=best.evaluation)
 
-    def _exactly(self, name: str, value: Fraction, policy: Policy) -> Row:
-        """A row of a class that was enumerated."""
-        return Row(name, *floats_around(value), value, "enumeration", policy, self._evaluation(policy))
+    def _tried(self, name: str, best: Best[Any], policy: Policy) -> Row:
+        """A row of a class whose policies were all tried."""
+        earned = self._evaluation(policy)
+        if isinstance(best.upper, Fraction):
+            return Row(name, *floats_around(best.upper), best.upper, "enumeration", policy, earned)
+        lower = -math.inf if earned is None else earned.ends[0]
+        return Row(name, lower, float(best.upper), None, "enumeration, in floats", policy, earned)
 
     def _evaluation(self, policy: Policy) -> Evaluation | None:
         """What a policy earns; None where that cannot be said."""
@@ -315,18 +348,15 @@ class _Classes:
             return None
 
 
-def _own_rows(plan: CertifiedPlan, policies: Mapping[str, Policy], taken: list[str]) -> Iterator[Row]:
+def _own_rows(plan: CertifiedPlan, policies: Mapping[str, Policy]) -> Iterator[Row]:
     """Rows of a caller's policies: what each earns, and nothing about a class."""
     for name, policy in policies.items():
-        if name in taken:
+        if name in (*CLASSES, *PRICED_CLASSES, ADAPTIVE):
             raise InputError(f"beside: the name {name} is that of a class")
         earned = evaluate(plan.mdp, policy, plan.k, cost=plan.objective.cost)
-        yield Row(name, *_bounds(earned), earned.exact, "your own", policy, earned)
-
-
-def _bounds(earned: Evaluation) -> tuple[float, float]:
-    """Bounds on what a policy earns; of an exact value, which may lie between two floats, these."""
-    return (earned.lower, earned.upper) if earned.exact is None else floats_around(earned.exact)
+        if policy.best_so_far != plan.best_so_far:
+            raise InputError(f"beside: {name} starts from another best_so_far than the plan")
+        yield Row(name, *earned.ends, earned.exact, "your own", policy, earned)
 
 
 def _table(mdp: MDP, option: Option) -> list[list[int]]:

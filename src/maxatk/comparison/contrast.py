@@ -13,11 +13,13 @@ from maxatk.evaluation.law import Law
 from maxatk.evaluation.typical import best_after, single_rollout
 from maxatk.planning.plan import Plan
 from maxatk.problem.mdp import MDP
+from maxatk.show.bounds import about
 from maxatk.show.grid import action_name, places
 
 SELDOM = 0.02  # visits per rollout below which a state counts as not visited
 SAME = 1e-6  # of the range of returns: below that, returns of two tries count as the same
 WORTH = 0.01  # of what the best return would gain: what a rollout must still be able to gain for a visit to count
+MUCH = 0.01  # the chance of courses that were not followed, from which on it is told
 DIFFERENT = 0.5  # how much of its visits to a state must go to other actions for a policy to count as acting otherwise
 
 
@@ -30,19 +32,47 @@ class Difference(NamedTuple):
     then: int  # the action on the other
 
 
+class Spread(NamedTuple):
+    """What a rollout returns, as far as its likeliest courses say: with all others at their least, or at their most."""
+
+    beats: float  # the probability that its return is larger than the best one
+    mean: float  # of its own return
+    low: float  # which its return falls short of one time in ten
+    high: float  # which its return exceeds one time in ten
+
+
 @dataclass(frozen=True, eq=False)
 class Try:
     """One rollout of a policy, with a best return in hand: what it returns itself, and what it does where."""
 
     rollout: int  # its number, from 0
     best: float  # in hand; -inf where there is none
-    beats: float  # the probability that its return is larger than that
-    mean: float  # of its own return
-    low: float  # which its return falls short of one time in ten
-    high: float  # which its return exceeds one time in ten
+    least: Spread  # what it returns, at least
+    most: Spread  # and at most
     visits: Floats = field(repr=False)  # [S, A] how often each action is taken while there is something left to win
     given_up: float = 0.0  # the probability that it is given up; the numbers above are of what is not
+    left_out: float = 0.0  # the probability of courses that were not followed, and whose actions do not count
     stops: bool = False  # whether the policy stops instead of making it
+
+    @property
+    def beats(self) -> float:
+        """The probability that its return is larger than the best one: the middle of what is known."""
+        return (self.least.beats + self.most.beats) / 2
+
+    @property
+    def mean(self) -> float:
+        """Of its own return, likewise."""
+        return (self.least.mean + self.most.mean) / 2
+
+    @property
+    def low(self) -> float:
+        """Which its return falls short of one time in ten, likewise."""
+        return (self.least.low + self.most.low) / 2
+
+    @property
+    def high(self) -> float:
+        """Which its return exceeds one time in ten, likewise."""
+        return (self.least.high + self.most.high) / 2
 
     def differences(self, other: "Try") -> list[Difference]:
         """Where ``other`` mostly acts differently from this try, the states that both visit most first."""
@@ -121,16 +151,23 @@ class Contrast:
     def _sentence(self, one: Try) -> str:
         least, most = self.mdp.return_range
         nothing = 1e-9 * (most - least)  # what no reward amounts to
-        mean, low, high = (f"{x if abs(x) > nothing else 0:.4g}" for x in (one.mean, one.low, one.high))
+
+        def told(name: str, digits: int = 4, times: float = 1.0) -> str:
+            ends: list[float] = [times * getattr(side, name) for side in (one.least, one.most)]
+            lower, upper = (x if abs(x) > nothing else 0.0 for x in ends)
+            return about(lower, upper, digits)
+
+        mean, low, high = (told(name) for name in ("mean", "low", "high"))
         hand, beats = "nothing", ""
         if one.stops:
             return f"Before try {one.rollout + 1} of {self.k} with {one.best:.4g} in hand, the policy stops."
         if one.best > -math.inf:
-            hand, beats = f"{one.best:.4g}", f"beats that in {100 * one.beats:.3g} % of all cases; it "
+            hand, beats = f"{one.best:.4g}", f"beats that in {told('beats', 3, 100.0)} % of all cases; it "
         return (
             f"On try {one.rollout + 1} of {self.k} with {hand} in hand, the policy {beats}returns {mean} on average, "
             f"and {low} to {high} in four cases of five."
             + (f" It is given up in {100 * one.given_up:.3g} % of all cases." if one.given_up > 1e-9 else "")
+            + (f" ({100 * one.left_out:.2g} % of all cases were not followed.)" if one.left_out > MUCH else "")
         )
 
     def __str__(self) -> str:
@@ -168,19 +205,30 @@ in four cases of five.
 def _try(plan: Plan, rollout: int, best: float) -> Try:
     if plan.policy.stops(rollout=rollout, best=best):
         nothing = np.zeros((plan.mdp.n_states, plan.mdp.n_actions))
-        return Try(rollout, best, 0.0, math.nan, math.nan, math.nan, nothing, stops=True)
-    law, visits = single_rollout(
+        unknown = Spread(0.0, math.nan, math.nan, math.nan)
+        return Try(rollout, best, unknown, unknown, nothing, stops=True)
+    laws, visits, left_out = single_rollout(
         plan.mdp, plan.policy, rollout, best, worth_counting=worth_winning(plan, rollout, best)
     )
-    given_up = law.cdf(-math.inf)
-    if given_up > 0:
-        if given_up > 1 - 1e-9:
-            return Try(rollout, best, 0.0, best, best, best, visits, given_up=1.0)
-        law = Law(law.values[1:], law.probs[1:] / (1 - given_up))
+    given_up = laws.low.cdf(-math.inf)
+    if given_up > 1 - 1e-9:
+        nothing_made = Spread(0.0, best, best, best)
+        return Try(rollout, best, nothing_made, nothing_made, visits, given_up=1.0)
+    least, most = (_spread(plan, _finished(law), best, given_up) for law in laws)
+    return Try(rollout, best, least, most, visits, given_up, left_out)
+
+
+def _finished(law: Law) -> Law:
+    """The law of a return, without rollouts that are given up."""
+    if law.values[0] > -math.inf:
+        return law
+    return Law(law.values[1:], law.probs[1:] / (1 - float(law.probs[0])))
+
+
+def _spread(plan: Plan, law: Law, best: float, given_up: float) -> Spread:
     least, most = plan.mdp.return_range
     beats = 1 - law.cdf(best + 1e-9 * (most - least)) if best > -math.inf else 1.0
-    beats *= 1 - given_up
-    return Try(rollout, best, beats, law.mean, law.quantile(0.1), law.quantile(0.9), visits, given_up)
+    return Spread(beats * (1 - given_up), law.mean, law.quantile(0.1), law.quantile(0.9))
 
 
 def worth_winning(plan: Plan, rollout: int, best: float) -> float:

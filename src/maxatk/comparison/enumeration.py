@@ -1,4 +1,4 @@
-"""The best policies of small classes on small problems, in fractions, by trying them all.
+"""The best policies of small classes on small problems, by trying them all: in fractions, unless these grow too long.
 
 What a policy of one rollout earns is a law of returns. Laws are enumerated, and those that no one who is paid a convex
 nondecreasing function of the return would prefer are left out; that is what a rollout is paid, whatever the others do.
@@ -8,18 +8,19 @@ import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from maxatk.base import stopping
-from maxatk.base.types import Number
+from maxatk.base.types import Floats, Number
 from maxatk.problem.mdp import MDP, ExactOutcome
 
 MOST_LAWS = 1_000  # of policies of one rollout
 MOST_OUTCOMES = 100_000  # followed to find them
 MOST_SELECTIONS = 200_000
-MOST_DIGITS = 200_000  # of the fractions of all laws, in bits, after all rollouts
+MOST_DIGITS = 2e9  # bits that arithmetic in fractions may work on; beyond, floats do
+ROUNDING = 2.0**-53
 
 Atoms: TypeAlias = dict[tuple[int, Fraction], Fraction]  # (state, G) -> probability
 
@@ -31,9 +32,16 @@ class Option:
     law: dict[Fraction, Fraction]
     decisions: dict[Any, int]  # (step, state) or (step, state, G) -> action
 
-    def paid(self, worth: dict[Number, Fraction], best: Number) -> Fraction:
-        """What is paid on average, ``worth`` at the larger of ``best`` and the return."""
-        return sum((p * worth[max(best, value)] for value, p in self.law.items()), Fraction(0))
+
+T = TypeVar("T")
+
+
+class Best(NamedTuple, Generic[T]):
+    """The best that a class can do, between two bounds that are equal where it is known exactly; and what does it."""
+
+    lower: Number
+    upper: Number
+    chosen: T
 
 
 def options(mdp: MDP, sees_return: bool) -> list[Option] | None:
@@ -91,7 +99,7 @@ def _undominated(every: list[Option]) -> list[Option]:
     return [option for _, option in kept]
 
 
-def best_selection(every: list[Option], k: int, best_so_far: Number) -> tuple[Fraction, list[Option]] | None:
+def best_selection(every: list[Option], k: int, best_so_far: Number) -> Best[list[Option]] | None:
     """The best choice of an option for each of ``k`` independent rollouts; None if there are too many choices."""
     n = len(every)
     if math.comb(n + k - 1, k) > MOST_SELECTIONS:
@@ -107,11 +115,17 @@ def best_selection(every: list[Option], k: int, best_so_far: Number) -> tuple[Fr
     # first, then in fractions for all choices that rounding could have confused with the best.
     scores = np.zeros(len(counts))
     for first in range(0, len(counts), 4096):
+        stopping.check()
         some = counts[first : first + 4096]
         product = np.exp(some @ logs)  # [choices, values - 1]
         scores[first : first + 4096] = -(product * in_hand) @ gaps
     spread = float(values[-1] - values[0])
-    top = counts[scores >= scores.max() - 1e-9 * spread]
+    noise = 1e-9 * spread
+    top = counts[scores >= scores.max() - noise]
+    if _digits(every, k) * len(values) * len(top) > MOST_DIGITS:
+        chosen, size = counts[scores.argmax()].tolist(), max(abs(float(v)) for v in values)
+        value, error = float(values[-1]) + float(scores.max()), noise + 4 * ROUNDING * size
+        return Best(value - error, value + error, _taken(every, chosen))
 
     def value_of(count: list[int]) -> Fraction:
         stopping.check()
@@ -123,7 +137,16 @@ def best_selection(every: list[Option], k: int, best_so_far: Number) -> tuple[Fr
         return total
 
     value, chosen = max(((value_of(count), count) for count in top.tolist()), key=lambda pair: pair[0])
-    return value, [option for option, c in zip(every, chosen, strict=True) for _ in range(c)]
+    return Best(value, value, _taken(every, chosen))
+
+
+def _taken(every: list[Option], counts: list[int]) -> list[Option]:
+    return [option for option, c in zip(every, counts, strict=True) for _ in range(c)]
+
+
+def _digits(every: list[Option], k: int) -> float:
+    """The bits of a probability after ``k`` rollouts."""
+    return k * max(float(p.denominator.bit_length()) for option in every for p in option.law.values())
 
 
 def _compositions(total: int, parts: int) -> Any:
@@ -132,15 +155,45 @@ def _compositions(total: int, parts: int) -> Any:
         yield [b - a - 1 for a, b in itertools.pairwise((-1, *bars, total + parts - 1))]
 
 
-def best_by_best(every: list[Option], k: int, best_so_far: Number) -> tuple[Fraction, list[dict[Number, Option]]]:
-    """The best choice of an option for each rollout and each best return so far: its value and the choices."""
-    returns = {value for option in every for value in option.law}
-    bests = sorted({best_so_far} | {max(best_so_far, value) for value in returns})
-    worth: dict[Number, Fraction] = {m: Fraction(m) for m in bests if m != -math.inf}
+def best_by_best(every: list[Option], k: int, best_so_far: Number) -> Best[list[dict[Number, Option]]]:
+    """The best choice of an option for each rollout and each best return so far."""
+    bests = sorted({best_so_far} | {max(best_so_far, value) for option in every for value in option.law})
+    finite: list[Any] = [Fraction(m) for m in bests if m != -math.inf]
+    none = [Fraction(0)] * (len(bests) - len(finite))  # no return is -inf
+    laws = [[*none, *(option.law.get(m, Fraction(0)) for m in finite)] for option in every]
+    exact = k * _digits(every, k) * len(every) * len(bests) <= MOST_DIGITS
+    if not exact:
+        finite = [float(m) for m in finite]
+    pay = _paid if exact else _paid_in_floats
+    worth: Any = [finite[0], *finite] if none else finite  # what no return at all is worth does not matter
     choices: list[dict[Number, Option]] = []
     for _ in range(k):
         stopping.check()
-        chosen = {m: max(every, key=lambda option, m=m: option.paid(worth, m)) for m in bests}
-        worth = {m: option.paid(worth, m) for m, option in chosen.items()}
-        choices.insert(0, chosen)
-    return worth[best_so_far], choices
+        paid = [pay(law, worth) for law in laws]
+        picked = [max(range(len(every)), key=lambda j, at=at: paid[j][at]) for at in range(len(bests))]
+        worth = [paid[j][at] for at, j in enumerate(picked)]
+        choices.insert(0, {m: every[j] for m, j in zip(bests, picked, strict=True)})
+    if exact:
+        return Best(worth[0], worth[0], choices)
+    error = k * (len(bests) + 8) * ROUNDING * 4 * max(abs(x) for x in finite)
+    return Best(worth[0] - error, worth[0] + error, choices)
+
+
+def _paid(law: list[Fraction], worth: list[Fraction]) -> list[Fraction]:
+    """What is paid on average at each best return [n]: ``worth`` [n] at the larger of it and the return.
+
+    The law [n] has the chance of each best return; what is missing in it are returns below them all.
+    """
+    paid: list[Fraction] = []
+    above, up_to = Fraction(0), Fraction(1)  # what is paid for returns above the best one; the chance of the others
+    for p, amount in zip(reversed(law), reversed(worth), strict=True):
+        paid.append(above + up_to * amount)
+        above, up_to = above + p * amount, up_to - p
+    return paid[::-1]
+
+
+def _paid_in_floats(law: list[Fraction], worth: Any) -> Floats:
+    """The same in floats."""
+    prob, amount = np.array([float(p) for p in law]), np.asarray(worth, np.float64)
+    above = np.cumsum(prob[::-1])[::-1] - prob
+    return np.cumsum((prob * amount)[::-1])[::-1] - prob * amount + (1.0 - above) * amount

@@ -10,10 +10,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
 from maxatk.base.errors import TooLargeError
+from maxatk.base.intervals import up
 from maxatk.base.returns import NONE, Amounts, Scale, floats_around
 from maxatk.base.stopping import StoppedError
 from maxatk.base.types import Floats, Number
@@ -21,16 +23,17 @@ from maxatk.comparison.rows import Row
 from maxatk.evaluation.evaluate import Evaluation, evaluate
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.curves import Curves, identity
+from maxatk.planning.plan import Plan
 from maxatk.planning.slice_policy import SlicePolicy
 from maxatk.policies import CompressedPolicy, MarkovPolicy, Policy, Rule
 from maxatk.problem.mdp import MDP
 
-MEAN_FIXED, ONE_FIXED, ONE_UNTIL, ADAPTIVE = PRICED_CLASSES = (
+MEAN_FIXED, ONE_FIXED, ONE_UNTIL = PRICED_CLASSES = (
     "mean-optimal, fixed number",
     "one policy, fixed number",
     "one policy, until enough",
-    "adaptive",
 )
+PRICED_SMALLER = {ONE_FIXED: (MEAN_FIXED,), ONE_UNTIL: (MEAN_FIXED, ONE_FIXED)}  # the classes that each does as well as
 CANDIDATES = 8  # best returns for which policies are tried
 
 
@@ -45,7 +48,7 @@ class Candidate:
 
     def worth(self, n: int, best: float) -> float:
         """What ``n`` rollouts are worth with ``best`` in hand."""
-        return _expected_best(self.value, self.prob, n, best) - n * self.cost
+        return _expected_best(self.value, self.prob, n, best) - n * self.cost if n else best
 
     def enough(self) -> float:
         """``z``: with more in hand the policy is not worth its cost."""
@@ -72,75 +75,103 @@ def _expected_best(value: Floats, prob: Floats, n: int, best: float) -> float:
 class PricedClasses:
     """The classes of policies, one after the other."""
 
-    def __init__(self, plan: CertifiedPlan) -> None:
+    def __init__(self, plan: Plan) -> None:
         self._plan, self._mdp = plan, plan.mdp
         self._in_hand = float(plan.best_so_far)
 
     def rows(self) -> Iterator[Row]:
-        """All rows, from the smallest class to the largest. Where the search is stopped the rest is what is known."""
+        """All rows but the last, from the smallest class to the largest.
+
+        Where the search is stopped the rest is what is known.
+        """
         last: Row | None = None
-        candidates: list[Candidate] = []
         for name in PRICED_CLASSES:
             try:
-                if not candidates:
-                    candidates = [self._candidate(MarkovPolicy(self._mdp.mean_optimal_actions, k=1))]
-                if name == ONE_FIXED:
-                    candidates += self._candidates()
-                row = self._row(name, candidates, last)
+                row = self._row(name, last)
             except (StoppedError, TooLargeError) as stop:
                 row = self._known(name, f"not searched: {stop}", last)
             last = row
             yield row
 
-    def _row(self, name: str, candidates: list[Candidate], smaller: Row | None) -> Row:
+    def _row(self, name: str, smaller: Row | None) -> Row:
         k, best = self._plan.k, self._in_hand
-        if name == ADAPTIVE:
-            return self._evaluated(name, self._plan.policy, "certified planner", None)
         if name == ONE_UNTIL:
-            chosen = max(candidates, key=lambda candidate: candidate.worth_until(k, best))
+            chosen = max(self._candidates, key=lambda candidate: candidate.worth_until(k, best))
             policy = self._repeated(chosen.policy, k, chosen.enough())
             return self._evaluated(name, policy, f"until {chosen.enough():.6g} is in hand", smaller)
-        number, chosen = max(
-            ((_best_number(candidate, k, best), candidate) for candidate in candidates),
+        candidates = [self._mean] if name == MEAN_FIXED else self._candidates
+        n, chosen = max(
+            ((self._best_number(candidate), candidate) for candidate in candidates),
             key=lambda pair: pair[1].worth(pair[0], best),
         )
-        if best > -math.inf and chosen.worth(number, best) <= best:  # none is worth making
-            policy = self._repeated(chosen.policy, 1, best)
-            return self._evaluated(name, policy, "no try", smaller)
-        policy = self._repeated(chosen.policy, number, math.inf)
-        return self._evaluated(name, policy, f"{number} {'try' if number == 1 else 'tries'}", smaller)
+        row = self._evaluated(name, self._fixed(chosen.policy, n), _tries(n), smaller, n)
+        return replace(row, upper=min(row.upper, self._most(chosen.policy, n))) if name == MEAN_FIXED else row
 
-    def _evaluated(self, name: str, policy: Policy, how: str, smaller: Row | None) -> Row:
+    @property
+    def _fewest(self) -> int:
+        """With nothing yet a try must be made."""
+        return 0 if self._in_hand > -math.inf else 1
+
+    def _best_number(self, candidate: Candidate) -> int:
+        """How many rollouts of a policy are best: what one more adds falls with their number."""
+        n, best = self._fewest, self._in_hand
+        worth = candidate.worth(n, best)
+        while n < self._plan.k and (more := candidate.worth(n + 1, best)) > worth:
+            n, worth = n + 1, more
+        return n
+
+    def _most(self, one: CompressedPolicy, n: int) -> float:
+        """What no number of rollouts of one policy exceeds, where ``n`` seem to be the best.
+
+        What they earn is concave in their number: beyond each neighbour of ``n`` it rises by no more a rollout than
+        from ``n`` to the neighbour.
+        """
+        fewest, k = self._fewest, self._plan.k
+        lower, most = self._ends(one, n)
+        for neighbour, beyond in ((n + 1, k - n - 1), (n - 1, n - 1 - fewest)):
+            if fewest <= neighbour <= k:
+                _, upper = self._ends(one, neighbour)
+                most = max(most, up(upper + up(beyond * max(up(upper - lower), 0.0))))
+        return most
+
+    def _ends(self, one: CompressedPolicy, n: int) -> tuple[float, float]:
+        if n == 0:
+            return floats_around(self._plan.best_so_far)
+        return evaluate(self._mdp, self._fixed(one, n), cost=self._plan.objective.cost).ends
+
+    def _evaluated(self, name: str, policy: Policy, how: str, smaller: Row | None, tries: int | None = None) -> Row:
         plan = self._plan
         try:
             earned: Evaluation | None = evaluate(self._mdp, policy, cost=plan.objective.cost)
         except TooLargeError:
             earned = None
-        lower = -math.inf if earned is None else _lower(earned)
-        if name == ADAPTIVE:
-            lower = max(lower, plan.lower)
-        if smaller is not None and smaller.lower > lower:
-            lower, policy, earned, how = smaller.lower, smaller.policy, smaller.evaluation, smaller.how
-        return Row(name, lower, plan.upper, None, how, policy, earned)
+        row = Row(name, -math.inf if earned is None else earned.ends[0], plan.upper, None, how, policy, earned, tries)
+        if smaller is not None and smaller.lower > row.lower:
+            return replace(smaller, name=name, upper=plan.upper, exact=None)
+        return row
 
     def _known(self, name: str, how: str, smaller: Row | None) -> Row:
         """What is known without a search: what is in hand, or one try that maximises the mean less costs."""
         plan = self._plan
-        if name == ADAPTIVE:
-            return Row(name, plan.lower, plan.upper, None, "certified planner", plan.policy, None)
         if smaller is not None:
-            return Row(name, smaller.lower, plan.upper, None, how, smaller.policy, smaller.evaluation)
+            return replace(smaller, name=name, upper=plan.upper, exact=None, how=how, tries=None, searched=False)
         rows, mean = self._mdp.mean_optimal
-        lower = mean - float(plan.objective.cost) - plan.certificate.rounding
-        policy = self._repeated(MarkovPolicy(self._mdp.action[rows], k=1), 1, math.inf)
-        if lower < self._in_hand:
-            lower, policy = self._in_hand, self._repeated(MarkovPolicy(self._mdp.action[rows], k=1), 1, self._in_hand)
-        return Row(name, lower, plan.upper, None, how, policy, None)
+        rounding = plan.certificate.rounding if isinstance(plan, CertifiedPlan) else math.inf
+        lower = mean - float(plan.objective.cost) - rounding
+        one = MarkovPolicy(self._mdp.action[rows], k=1)
+        n, lower = (0, self._in_hand) if lower < self._in_hand else (1, lower)
+        return Row(name, lower, plan.upper, None, how, self._fixed(one, n), None, searched=False)
 
     # Policies of one rollout.
 
+    @cached_property
+    def _mean(self) -> Candidate:
+        return self._candidate(MarkovPolicy(self._mdp.mean_optimal_actions, k=1))
+
+    @cached_property
     def _candidates(self) -> list[Candidate]:
-        """Those of the last rollout for some best returns, the threshold among them."""
+        """That of the best mean, and those of the last rollout for some best returns, the threshold among them."""
+        assert isinstance(self._plan, CertifiedPlan)  # as for all comparisons
         lattice, (_, most) = replace(self._plan.lattice, abandon=False), self._mdp.return_range
         curves = Curves(1, (identity(lattice.floor, most),))
         # From what a try is worth with nothing in hand to what ends the search.
@@ -148,10 +179,16 @@ class PricedClasses:
         top = min(self._plan.stop_at, most)
         places: list[float] = np.linspace(max(mean, lattice.floor), top, CANDIDATES).tolist() if top > mean else []
         policies = [SlicePolicy(lattice, curves, start=m, best_so_far=m) for m in places]
-        return [self._candidate(FixedBest(policy, m)) for policy, m in zip(policies, places, strict=True)]
+        return [
+            self._mean, *(self._candidate(FixedBest(policy, m)) for policy, m in zip(policies, places, strict=True))
+        ]  # fmt: skip
 
     def _candidate(self, policy: CompressedPolicy) -> Candidate:
         return candidate_of(self._mdp, policy, self._plan.objective.cost)
+
+    def _fixed(self, one: CompressedPolicy, n: int) -> CompressedPolicy:
+        """A policy of one rollout, made ``n`` times; none of it where ``n`` is 0."""
+        return self._repeated(one, n, math.inf) if n else self._repeated(one, 1, self._in_hand)
 
     def _repeated(self, policy: CompressedPolicy, k: int, stop_at: float) -> CompressedPolicy:
         """A policy of one rollout, made ``k`` times, or until so much is in hand."""
@@ -164,16 +201,8 @@ def candidate_of(mdp: MDP, policy: CompressedPolicy, cost: Number) -> Candidate:
     return Candidate(policy, earned.law.values, earned.law.probs, earned.cost.value)
 
 
-def _best_number(candidate: Candidate, k: int, best: float) -> int:
-    """How many rollouts of a policy are best: what one more adds falls with their number."""
-    n, worth = 1, candidate.worth(1, best)
-    while n < k and (more := candidate.worth(n + 1, best)) > worth:
-        n, worth = n + 1, more
-    return n
-
-
-def _lower(earned: Evaluation) -> float:
-    return earned.lower if earned.exact is None else floats_around(earned.exact)[0]
+def _tries(n: int) -> str:
+    return "no try" if n == 0 else "1 try" if n == 1 else f"{n} tries"
 
 
 class FixedBest(CompressedPolicy):

@@ -15,6 +15,7 @@ from importlib.metadata import version
 from typing import Any, NamedTuple, TypeVar
 
 from maxatk.base import stopping
+from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.stopping import HEARING, Reason
 
@@ -30,6 +31,12 @@ class Unknown(NamedTuple):
     """What a worker answers that does not have the object."""
 
 
+class Answered(NamedTuple):
+    """What a worker answers otherwise: whatever else an executor hands back, no worker has said it."""
+
+    result: Any
+
+
 def versions() -> str:
     """What must be alike for equal bits."""
     return f"maxatk {version('maxatk')} with Numba {version('numba')} and NumPy {version('numpy')}"
@@ -39,7 +46,9 @@ _known: dict[str, Any] = {}  # on a worker: objects by their digest
 _lock = threading.Lock()
 
 
-def answer(function: Callable[..., T], key: str, packed: bytes | None, caller: str, item: Sequence[Any]) -> T | Unknown:
+def answer(
+    function: Callable[..., Any], key: str, packed: bytes | None, caller: str, item: Sequence[Any]
+) -> Answered | Unknown:
     """On a worker: ``function`` of the object and the item."""
     if versions() != caller:
         raise InputError(f"a worker has {versions()}, but the caller has {caller}: results might differ")
@@ -51,7 +60,18 @@ def answer(function: Callable[..., T], key: str, packed: bytes | None, caller: s
             while len(_known) > KEPT:
                 del _known[next(iter(_known))]
         known = _known[key]
-    return function(known, *item)
+    return Answered(function(known, *item))
+
+
+def submitted(executor: Executor, task: Callable[..., Any], *arguments: Any) -> Future[Any] | None:
+    """A task that is under way; None where the executor is broken or shut down, and takes no more of them."""
+    try:
+        future: Any = executor.submit(task, *arguments)
+    except (Exception, SystemExit):
+        return None
+    if not isinstance(future, Future):
+        raise InputError(f"executor.submit must return a concurrent.futures.Future, not {shown(future)}")
+    return future  # pyright: ignore[reportUnknownVariableType]
 
 
 class Crew:
@@ -69,9 +89,16 @@ class Crew:
         except Exception as error:  # whatever a foreign object raises
             raise InputError(f"this cannot be sent to workers: {str(error).splitlines()[0]}") from None
         self._key, self._data = hashlib.sha256(data).hexdigest(), data
-        put: Any = getattr(executor, "put", None)
-        self._there: Any = put(data) if put is not None else data if len(data) <= RIDES_ALONG else None
+        self._there: Any = self._put() if hasattr(executor, "put") else data if len(data) <= RIDES_ALONG else None
         self._failures = 0
+
+    def _put(self) -> Any:
+        """What stands for the object in tasks, where the executor has a place for it."""
+        executor: Any = self._executor
+        try:
+            return executor.put(self._data)
+        except Exception:  # it is sent to those who ask for it
+            return None
 
     def map(
         self,
@@ -95,8 +122,10 @@ class Crew:
                     answer = self._result(future)
                     if isinstance(answer, Unknown):
                         self._submit(pending, number, function, items[number], self._data)
-                    elif not isinstance(answer, _Lost):
-                        answers[number], self._failures = answer, 0
+                    elif isinstance(answer, Answered):
+                        answers[number], self._failures = answer.result, 0
+                    else:
+                        self._failures += 1
                 if time.monotonic() - heard > PATIENCE or self._failures >= FAILURES:
                     self._failures = FAILURES
                     break
@@ -113,22 +142,20 @@ class Crew:
     def _submit(self, pending: dict[Future[Any], int], number: int, function: Any, item: Any, packed: Any) -> None:
         if self._failures >= FAILURES:
             return
-        try:
-            pending[self._executor.submit(answer, function, self._key, packed, versions(), item)] = number
-        except Exception:  # an executor that is broken or shut down takes no more tasks
+        future = submitted(self._executor, answer, function, self._key, packed, versions(), item)
+        if future is None:
             self._failures = FAILURES
+        else:
+            pending[future] = number
 
     def _result(self, future: Future[Any]) -> Any:
+        """What a task has come to; None where nobody says."""
         try:
             return future.result()
         except InputError:
             raise
         except BrokenExecutor:
             self._failures = FAILURES
-        except Exception:  # a lost worker has as many names as there are engines; what is wrong in itself fails at home
-            self._failures += 1
-        return _Lost()
-
-
-class _Lost:
-    """No answer."""
+            return None
+        except (Exception, SystemExit):  # a lost worker has as many names as there are engines
+            return None  # what is wrong in itself fails at home

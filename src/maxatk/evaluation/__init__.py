@@ -1,6 +1,7 @@
 """What policies earn: without sampling, and by simulation."""
 
-from maxatk.evaluation.evaluate import Evaluation, Interval, evaluate
+from maxatk.base.intervals import Interval
+from maxatk.evaluation.evaluate import Evaluation, evaluate
 from maxatk.evaluation.law import Law
 from maxatk.evaluation.simulate import Simulation, simulate
 

@@ -10,7 +10,6 @@ neither. And by Jensen's inequality
 Both errors are of second order in the width of the bins.
 """
 
-import math
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -84,7 +83,7 @@ class InBins(Walk):
 
     def run(self, policy: CompressedPolicy, i: int | None) -> Atoms:
         """The distribution of the best return after all rollouts, or of the return of one."""
-        bests = self.first(-math.inf if i is not None else policy.best_so_far)
+        bests = self.first(policy.best_so_far) if i is None else self.alone(policy.best_so_far)
         for j in range(policy.k) if i is None else [i]:
             if not len(bests.prob):  # nothing is left to follow
                 break

@@ -7,36 +7,27 @@ from fractions import Fraction
 from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, TooLargeError
+from maxatk.base.intervals import Interval, down, up
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
 from maxatk.evaluation.in_floats import Carried, carry
 from maxatk.evaluation.in_fractions import MOST_HISTORIES, MOST_OUTCOMES, Exactly, TooManyError, exactly
 from maxatk.evaluation.law import ExactLaw, Law, in_floats
 from maxatk.evaluation.propagation import ROUNDING
+from maxatk.evaluation.units import Units, counted
 from maxatk.policies import HistoryPolicy, Policy, check_policy
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective, try_cost
 
 FEW_OUTCOMES = 3_000  # that are followed in fractions even if floats had to leave some out
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A number between two bounds; where it is known exactly both are the float nearest to it."""
-
-    lower: float  # it is at least this
-    upper: float  # and at most this
-    exact: Fraction | None = field(default=None, repr=False)  # the number itself, where it is known
-
-    @property
-    def value(self) -> float:
-        """The middle of the interval."""
-        return (self.lower + self.upper) / 2
-
-    @classmethod
-    def of(cls, exact: Fraction) -> "Interval":
-        """A number that is known."""
-        return cls(float(exact), float(exact), exact)
+TOO_MANY_HISTORIES = (
+    f"more than {MOST_HISTORIES} outcomes can follow a policy that remembers everything; "
+    "mk.simulate still estimates its value"
+)
+TOO_MANY_DIGITS = (
+    "the returns that this policy sees have more digits than 64 bits hold, and its histories are too many for "
+    "fractions; with rewards rounded to 12 digits it can be evaluated, and mk.simulate estimates its value"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +54,11 @@ class Evaluation:
         """The middle of the interval."""
         return (self.lower + self.upper) / 2
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Floats that enclose the value, also where it is known exactly and lies between two floats."""
+        return (self.lower, self.upper) if self.exact is None else floats_around(self.exact)
+
     def cdf(self, x: float) -> tuple[float, float]:
         """Bounds on the probability of a best return of at most ``x``."""
         number = checks.exact_number(x, "x")
@@ -70,7 +66,7 @@ class Evaluation:
             return floats_around(sum((p for value, p in self.exact_law.items() if value <= number), Fraction(0)))
         below, above = floats_around(number)
         if self.shift:
-            below, above = _down(below - self.shift), _up(above + self.shift)
+            below, above = down(below - self.shift), up(above + self.shift)
         lower, upper = self.law_at_most.cdf(below), self.law.cdf(above)
         return max(lower - self.error, 0.0), min(upper + self.error, 1.0)
 
@@ -137,36 +133,32 @@ def _evaluate(mdp: MDP, policy: Policy, price: Fraction, tol: float | None, max_
         return _exact(Exactly({policy.best_so_far: Fraction(1)}, Fraction(policy.k), Fraction(0)), price)
     width = most - max(least, float(policy.best_so_far))
     share = (1e-9 * (most - least) if tol is None else tol) / (policy.k * mdp.horizon)
-    carried = carry(mdp, policy, share, max_atoms, float(price)) if policy.parts else None
-    few = FEW_OUTCOMES if carried is not None and carried.left_out else MOST_OUTCOMES
+    carried = carry(mdp, policy, share, max_atoms, float(price)) if _in_64_bits(mdp, policy) else None
+    few = FEW_OUTCOMES if carried is None or carried.left_out else MOST_OUTCOMES
     if carried is None or carried.outcomes <= few:
         try:
             # Those that floats left out are followed, too, if they are not many.
             known = exactly(mdp, policy, 4 * few, price=price)
         except TooManyError:
             if carried is None:
-                raise TooLargeError(
-                    f"more than {MOST_HISTORIES} outcomes can follow a policy that remembers everything; "
-                    "mk.simulate still estimates its value"
-                ) from None
+                raise TooLargeError(TOO_MANY_DIGITS if policy.parts else TOO_MANY_HISTORIES) from None
         else:
-            return _exact(known, price)
+            found = _exact(known, price)
+            _check_certificate(policy, mdp, price, found.lower, found.upper)
+            return found
     assert carried is not None
     best, tries, paid = _parts(carried, policy, price, priced)
     if policy.best_so_far < most:  # no return is more, and what is in hand is less
         best = replace(best, upper=min(best.upper, most))
     lower, upper = best.lower, best.upper
     if priced:
-        lower, upper = _down(lower - paid.upper), _up(upper - paid.lower)
-    certified = policy.certificate(mdp) if price == policy.cost else None
+        lower, upper = down(lower - paid.upper), up(upper - paid.lower)
+    certified = _check_certificate(policy, mdp, price, lower, upper)
     if certified is not None:
         lower, upper = max(lower, certified[0]), min(upper, certified[1])
         best, paid = _of_net(lower, upper, best, paid) if priced else (Interval(lower, upper), paid)
     if math.isinf(upper - lower):
-        raise TooLargeError(
-            "the returns that this policy sees have more digits than 64 bits hold, and its histories are too many for "
-            "fractions; with rewards rounded to 12 digits it can be evaluated, and mk.simulate estimates its value"
-        )
+        raise TooLargeError(TOO_MANY_DIGITS)
     if upper - lower >= 0.9 * width > 1e-9 * max(abs(least), abs(most)):
         raise TooLargeError(
             f"{max_atoms} histories (state, M, G) at a time say nothing of this policy's value; "
@@ -180,20 +172,39 @@ def _evaluate(mdp: MDP, policy: Policy, price: Fraction, tol: float | None, max_
     )
 
 
+def _check_certificate(
+    policy: Policy, mdp: MDP, price: Fraction, lower: float, upper: float
+) -> tuple[float, float] | None:
+    """The bounds that a policy comes with, for this problem and price; an error where evaluation contradicts them."""
+    certified = policy.certificate(mdp) if price == policy.cost else None
+    if certified is not None and (certified[0] > upper or certified[1] < lower):
+        raise InputError(
+            f"the policy's certificate says that it earns between {certified[0]:.10g} and {certified[1]:.10g}, but it "
+            f"earns between {lower:.10g} and {upper:.10g}: the plan is not what a solver made"
+        )
+    return certified
+
+
+def _in_64_bits(mdp: MDP, policy: Policy) -> bool:
+    """Whether floats can say something of a policy: it is never asked at returns other than those that it sees."""
+    exact = counted(policy, [Units.of(mdp, part) for part in policy.parts])
+    return exact or (bool(policy.parts) and policy.certificate(mdp) is not None)
+
+
 def _parts(carried: Carried, policy: Policy, price: Fraction, priced: bool) -> tuple[Interval, Interval, Interval]:
     """What floats say of the best return, of the number of rollouts, and of what they cost."""
     (fewest, most), (least_rows, most_rows) = carried.paid()
     k = float(policy.k)
     tries = Interval(min(max(fewest, 0.0), k), min(most, k)) if policy.may_stop else Interval(k, k, Fraction(policy.k))
     low, high = floats_around(price)
-    paid = Interval(max(_down(tries.lower * low + least_rows), 0.0), _up(_up(tries.upper * high) + most_rows))
+    paid = Interval(max(down(tries.lower * low + least_rows), 0.0), up(up(tries.upper * high) + most_rows))
     return Interval(*carried.bounds()), tries, paid if priced else Interval.of(Fraction(0))
 
 
 def _of_net(lower: float, upper: float, best: Interval, paid: Interval) -> tuple[Interval, Interval]:
     """The best return and what is paid for it, from what a certificate says of their difference."""
-    best = Interval(max(best.lower, _down(lower + paid.lower)), min(best.upper, _up(upper + paid.upper)))
-    return best, Interval(max(paid.lower, _down(best.lower - upper)), min(paid.upper, _up(best.upper - lower)))
+    best = Interval(max(best.lower, down(lower + paid.lower)), min(best.upper, up(upper + paid.upper)))
+    return best, Interval(max(paid.lower, down(best.lower - upper)), min(paid.upper, up(best.upper - lower)))
 
 
 def _exact(known: Exactly, price: Fraction) -> Evaluation:
@@ -208,14 +219,6 @@ def _exact(known: Exactly, price: Fraction) -> Evaluation:
         cost=Interval.of(paid),
         tries=Interval.of(known.tries),
     )
-
-
-def _down(x: float) -> float:
-    return math.nextafter(x, -math.inf)
-
-
-def _up(x: float) -> float:
-    return math.nextafter(x, math.inf)
 
 
 def _tolerance(tol: float) -> float:

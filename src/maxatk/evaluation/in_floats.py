@@ -98,7 +98,7 @@ def _carry_by(
         price = max(price, 1e-3 * (most - least) or 1.0)
     walk = Propagation(mdp, units, tol, max_atoms, price, workers)
     walk.may_overflow = not in_bins
-    bests = walk.first(policy.best_so_far if i is None else -math.inf)
+    bests = walk.first(policy.best_so_far) if i is None else walk.alone(policy.best_so_far)
     over = [bests.at(slice(0, 0))]  # of trials that have stopped
     for j in range(policy.k) if i is None else [i]:
         if i is None and policy.may_stop:

@@ -146,8 +146,11 @@ class _Walk:
         return ended, paid
 
     def returns(self, policy: CompressedPolicy, i: int) -> Exactly:
-        """What one rollout comes to under a policy that ignores the best return; -inf where it is given up."""
-        ended, paid = self.rollout(policy, i, -math.inf, -math.inf)
+        """What one rollout comes to by itself, where the policy has in hand what it began with.
+
+        -inf where the rollout is given up.
+        """
+        ended, paid = self.rollout(policy, i, -math.inf, policy.best_so_far)
         return Exactly(_true(ended), Fraction(1), paid)
 
     def histories(self, policy: HistoryPolicy) -> Exactly:

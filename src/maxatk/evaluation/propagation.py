@@ -12,7 +12,7 @@ distribution functions).
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -204,6 +204,10 @@ class Walk(ABC):
         """A best return that is known, or ``-inf``."""
         true, memory = (np.array([scale.units(best)]) for scale in (self.units.true, self.units.memory))
         return Atoms((), true, memory if self.units.rounds else true, np.ones(1))
+
+    def alone(self, best: Number) -> Atoms:
+        """For the return of one rollout by itself: nothing is in hand, and the policy is told that ``best`` is."""
+        return replace(self.first(best), value=np.full(1, NONE if self._reward.dtype.kind == "i" else -math.inf))
 
     def rollout(self, policy: CompressedPolicy, i: int, bests: Atoms, later: int) -> Atoms:
         """The distribution of the best return after rollout ``i``; ``later`` says how many others follow."""

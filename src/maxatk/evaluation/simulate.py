@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,12 +16,12 @@ from maxatk import kernels
 from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
-from maxatk.base.returns import NONE, Amounts
+from maxatk.base.returns import NONE, Amounts, nearest_float
 from maxatk.base.types import Floats, Ints, Number
 from maxatk.base.workers import Workers
 from maxatk.engines.crew import Crew
 from maxatk.evaluation.propagation import rows_taken
-from maxatk.evaluation.units import Units
+from maxatk.evaluation.units import Units, counted
 from maxatk.policies import ABANDON, CompressedPolicy, Policy, Rule, check_policy
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import try_cost
@@ -139,7 +140,7 @@ def simulate(
     began = time.perf_counter()
     sheet = _Sheet.of(trials, policy.k)
     steps = 0
-    with reporter(progress, "simulating", _line) as report:
+    with stopping.scope(), reporter(progress, "simulating", _line) as report:
         for done, taken in _blocks(problem, policy, generator, workers, executor, sheet, _reader(problem, state_of)):
             steps += taken
             if report:
@@ -204,7 +205,7 @@ def _blocks(
         for span, stream in jobs:
             yield min(span.stop, len(returns)), walk(stream, sheet.at(span))
         return
-    with stopping.scope(), Workers(workers) as pool:
+    with Workers(workers) as pool:
         for first in range(0, len(jobs), 4 * workers):
             some = jobs[first : first + 4 * workers]
             taken = pool.map(walk, [stream for _, stream in some], [sheet.at(span) for span, _ in some])
@@ -222,7 +223,7 @@ def _one_by_one(mdp: MDP, policy: Policy, stream: np.random.Generator, sheet: _S
             steps += 1
             sheet.rows[n] += float(mdp.exact_cost_of(step.step, step.state, step.action)) if mdp.has_costs else 0.0
             if step.over:
-                row[step.rollout] = float(step.so_far) + step.reward
+                row[step.rollout] = float(step.so_far + step.reward)
     return steps
 
 
@@ -254,12 +255,8 @@ class _Walk:
 
     @property
     def in_bulk(self) -> bool:
-        """Whether all that the policy remembers can be counted in 64 bits, as nearly as it must know it."""
-        counted = all(
-            part.may_round(units.true.unit) or (units.whole_memory and (units.whole or not self._policy.may_stop))
-            for units, part in zip(self._units, self._policy.parts, strict=True)
-        )
-        return bool(self._units) and counted
+        """Whether many trials can be run at once, and the policy still be asked with what it must know."""
+        return counted(self._policy, self._units)
 
     @staticmethod
     def _one_count(units: Units) -> bool:
@@ -339,6 +336,7 @@ class _Walk:
         mdp, steps = self._mdp, 0
         reward: Any = units.reward if units.whole else mdp.reward
         for h in range(mdp.horizon):
+            stopping.check()
             here = state[going]
             action = rule(h, tag[going], here, Amounts(remembered[going], units.memory))
             given_up = action == ABANDON
@@ -368,32 +366,34 @@ class Taken(NamedTuple):
     step: int
     state: int
     best: Number  # M
-    so_far: Number  # G, before the reward
+    so_far: Fraction  # G, before the reward
     remembered: tuple[Number, Number]  # both, as the policy knows them
     action: int
-    reward: float
+    reward: Fraction
     over: bool  # whether this step ended the rollout
 
 
 def trial_in_table(mdp: MDP, policy: Policy, stream: np.random.Generator) -> Iterator[Taken]:
-    """One trial, step by step."""
+    """One trial, step by step, in the exact numbers that evaluation asks the policy with."""
     trial = policy.begin_from(stream)
     for i in range(policy.k):
         if trial.finished:  # it has stopped
             return
         state = int(stream.choice(mdp.start_state, p=mdp.reset_prob))
         while trial.rollout == i:
-            h, best, so_far, remembered = trial.step, trial.best, trial.so_far, trial.remembered
+            stopping.check()
+            h, best, so_far, remembered = trial.step, trial.exact_best, trial.exact_so_far, trial.remembered
             action = trial.act(state)
             if action == ABANDON:
                 trial.observe(0, True)
-                yield Taken(i, h, state, best, so_far, remembered, action, 0.0, True)
+                yield Taken(i, h, state, best, so_far, remembered, action, Fraction(0), True)
                 break
             outcomes = mdp.outcomes(h, state, action)
-            drawn = outcomes[int(stream.choice(len(outcomes), p=[o.prob for o in outcomes]))]
-            trial.observe(drawn.reward, drawn.next_state is None)
-            yield Taken(i, h, state, best, so_far, remembered, action, drawn.reward, trial.rollout > i)
-            state = -1 if drawn.next_state is None else drawn.next_state
+            drawn = int(stream.choice(len(outcomes), p=[o.prob for o in outcomes]))
+            after, reward = outcomes[drawn].next_state, mdp.exact_rewards_of(h, state, action)[drawn]
+            trial.observe(reward, after is None)
+            yield Taken(i, h, state, best, so_far, remembered, action, reward, trial.rollout > i)
+            state = -1 if after is None else after
 
 
 def _reader(problem: Any, state_of: Any) -> Callable[[Any], Any] | None:
@@ -433,22 +433,23 @@ def _in_environment(
         trial = policy.begin_from(generator)
         steps = 0
         while not trial.finished:
-            i, total = trial.rollout, 0.0
+            i, total = trial.rollout, Fraction(0)
             observation, _ = env.reset(seed=seed)
             seed = None
             while trial.rollout == i:
+                stopping.check()
                 action = trial.act(state_of(observation))
                 if action == ABANDON:
                     trial.observe(0, True)
-                    total = -math.inf
                     break
                 if not env.action_space.contains(action):
                     raise InputError(f"the policy's action {shown(action)} is none of {env.action_space}")
                 observation, reward, terminated, truncated, info = env.step(action)
                 sheet.rows[n] += float(try_cost(info.get("cost", 0.0), 'info["cost"]')) if priced else 0.0
                 trial.observe(reward, bool(terminated or truncated))
-                total += float(reward)
+                total += checks.exact_number(reward, "reward")
                 steps += 1
-            row[i] = total
+            else:  # it was not given up
+                row[i] = nearest_float(total)
             sheet.tries[n] = i + 1
         yield n + 1, steps

@@ -1,7 +1,6 @@
 """What a policy typically does, for figures and contrasts: the likeliest histories, and no bound is claimed."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from maxatk.base import checks
 from maxatk.base.returns import Amounts
 from maxatk.base.types import Floats, Ints, Number
 from maxatk.evaluation.law import Law
-from maxatk.evaluation.propagation import Atoms, Propagation
+from maxatk.evaluation.propagation import Atoms, Laws, Propagation
 from maxatk.evaluation.units import Units
 from maxatk.policies import CompressedPolicy, check_policy
 from maxatk.problem.mdp import MDP
@@ -19,16 +18,15 @@ FEW_ATOMS = 20_000  # that are followed
 
 def single_rollout(
     mdp: MDP, policy: CompressedPolicy, rollout: int, best: Number, worth_counting: Number = -math.inf
-) -> tuple[Law, Floats]:
+) -> tuple[Laws, Floats, float]:
     """The law of the return of one rollout, with ``best`` in hand, and how often it takes each action where [S, A].
 
-    What is too unlikely to be followed is counted at its least return. Actions count while the return may still exceed
-    ``worth_counting``.
+    What is too unlikely to be followed is counted at its least return, and at its greatest; its chance comes last.
+    Actions count while the return may still exceed ``worth_counting``.
     """
     walk = _Typical(mdp, policy, best, worth_counting)
-    nothing = np.array([walk.units.true.units(-math.inf)])  # only the policy knows what is in hand
-    own = replace(walk.first(best), value=nothing)
-    return walk.laws(walk.rollout(policy, rollout, own, later=0)).low, walk.visits
+    followed = walk.rollout(policy, rollout, walk.alone(best), later=0)
+    return walk.laws(followed), walk.visits, max(1.0 - float(followed.prob.sum()), 0.0)
 
 
 def best_after(mdp: MDP, policy: CompressedPolicy, rollouts: int) -> Law:

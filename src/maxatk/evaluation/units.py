@@ -1,7 +1,7 @@
 """Rewards as whole numbers of a unit, for exact sums: the true ones, and those that a policy remembers."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -10,7 +10,7 @@ import numpy as np
 
 from maxatk.base.returns import Scale, common_scale, finest_part
 from maxatk.base.types import Ints, Number
-from maxatk.policies import CompressedPolicy
+from maxatk.policies import CompressedPolicy, Policy
 from maxatk.problem.mdp import MDP
 
 
@@ -45,6 +45,17 @@ class Units:
     def rounds(self) -> bool:
         """Whether the policy remembers other rewards than the true ones."""
         return self.remembered is not self.reward
+
+
+def counted(policy: Policy, units: Sequence[Units]) -> bool:
+    """Whether all that a policy remembers can be counted in 64 bits, as nearly as it must know it.
+
+    ``units`` are those of its parts; a policy without parts remembers more than numbers.
+    """
+    return bool(units) and all(
+        part.may_round(own.true.unit) or (own.whole_memory and (own.whole or not policy.may_stop))
+        for part, own in zip(policy.parts, units, strict=True)
+    )
 
 
 class InHand(NamedTuple):

@@ -86,10 +86,10 @@ class TabularVectorEnv(VectorEnv[Any, Any, Any]):
         self._plain = tuple(self._table), tuple(self.encoder.view), tuple(self._trials)
         self._open, self._stream = False, np.random.default_rng()
 
-    def reset(
-        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Begin all trials; one ``seed`` for all of them, ``options`` there are none."""
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin all trials; one ``seed`` for all of them, which draw from one stream; ``options`` there are none."""
+        if checks.is_list(seed):
+            raise InputError(f"seed must be one number for all trials, not the list {checks.shown(seed)}")
         if seed is not None or not self._open:
             self._stream = np.random.default_rng(None if seed is None else checks.integer(seed, "seed"))
             self._np_random = self._stream  # where Gymnasium looks for it

@@ -1,12 +1,15 @@
 """The one place that speaks to the compiler."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba  # pyright: ignore[reportMissingTypeStubs]
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_loops: list[Any] = []  # all that may be compiled
 
 
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
@@ -16,4 +19,16 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
     on the slices of knots must break ties as the bounds did that promise what it earns.
     """
     jit: Any = numba.njit(cache=True, nogil=True, error_model="numpy")  # pyright: ignore
-    return cast(Callable[P, T], jit(function))
+    _loops.append(jit(function))
+    return cast(Callable[P, T], _loops[-1])
+
+
+def kept() -> tuple[Path, int]:
+    """Where compiled loops are kept on disk, and how many are there."""
+    folder = Path(_loops[0]._cache.cache_path)
+    return folder, sum(1 for _ in folder.glob("*.nbc")) if folder.is_dir() else 0
+
+
+def at_work(what: str) -> str:
+    """What is being done, and on the first run why nothing is heard of it at first."""
+    return what if kept()[1] else f"{what}: compiling for some seconds, on this first run alone"

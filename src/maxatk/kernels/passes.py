@@ -65,17 +65,33 @@ def best_means(
     cost: Any,
     noise: float,
     values: Any,
+    errors: Any,
     rows: Any,
     stop: Any,
 ) -> None:
     """Fill ``rows`` [H, S] with those that maximise the mean return of one rollout, less its costs.
 
     ``values`` [2, S + 1], of zeros, get what is earned from step h on in entry ``h % 2``; the end is worth 0.
+    ``errors``, alike, get what may be wrong in that if each number is off by a share ``noise`` of its size.
     """
     H, S = rows.shape
     for h in range(H - 1, -1, -1):
         best_means_layer(
-            h, 0, S, step_layer, pair_start, outcome_start, prob, next_state, reward, cost, noise, values, rows, stop
+            h,
+            0,
+            S,
+            step_layer,
+            pair_start,
+            outcome_start,
+            prob,
+            next_state,
+            reward,
+            cost,
+            noise,
+            values,
+            errors,
+            rows,
+            stop,
         )
 
 
@@ -93,12 +109,14 @@ def best_means_layer(
     cost: Any,
     noise: float,
     values: Any,
+    errors: Any,
     rows: Any,
     stop: Any,
 ) -> None:
-    """Some states of one layer. Of rows whose means differ by no more than ``noise`` the first is taken."""
+    """Some states of one layer. Of rows whose means differ by no more than their errors the first is taken."""
     node = step_layer[h] * rows.shape[1]
     here, after = values[h % 2], values[(h + 1) % 2]
+    error_here, error_after = errors[h % 2], errors[(h + 1) % 2]
     most_actions = 1
     for s in range(first_state, end_state):
         most_actions = max(most_actions, pair_start[node + s + 1] - pair_start[node + s])
@@ -107,18 +125,23 @@ def best_means_layer(
         if stop[0] != 0:
             return
         first, end = pair_start[node + s], pair_start[node + s + 1]
-        best = -np.inf
+        best, error = -np.inf, 0.0
         for row in range(first, end):
-            mean = 0.0 - cost[row]
+            mean, size, carried = 0.0 - cost[row], cost[row], 0.0
             for o in range(outcome_start[row], outcome_start[row + 1]):
-                mean += prob[o] * (reward[o] + after[next_state[o]])
+                ahead = after[next_state[o]]
+                mean += prob[o] * (reward[o] + ahead)
+                size += prob[o] * (abs(reward[o]) + abs(ahead))
+                carried += prob[o] * error_after[next_state[o]]
             means[row - first] = mean
             best = max(best, mean)
+            error = max(error, noise * size + carried)
         row = first
-        while means[row - first] < best - noise:
+        while means[row - first] < best - error:
             row += 1
         rows[h, s] = row
         here[s] = means[row - first]
+        error_here[s] = error
 
 
 @compiled

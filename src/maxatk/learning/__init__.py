@@ -2,17 +2,18 @@
 
 from maxatk.learning.adaptive import Adaptive
 from maxatk.learning.episodes import Episodes, TabularEpisodes
-from maxatk.learning.learn import Learned, Learner, learn
+from maxatk.learning.files import load_plan
+from maxatk.learning.learn import Learner, learn
+from maxatk.learning.learned import Learned
 from maxatk.learning.ledger import LearningProgress
 from maxatk.learning.models import GymnasiumModel, Model, TabularModel
-from maxatk.learning.online import FromLog, Online, OnlineRun, OnlineTrial, learn_from
+from maxatk.learning.online import Online, OnlineRun, OnlineTrial, learn_from
 from maxatk.learning.sample_size import SampleSize, least_samples, sample_size
 from maxatk.learning.uniform import Uniform
 
 __all__ = [
     "Adaptive",
     "Episodes",
-    "FromLog",
     "GymnasiumModel",
     "Learned",
     "Learner",
@@ -28,5 +29,6 @@ __all__ = [
     "learn",
     "learn_from",
     "least_samples",
+    "load_plan",
     "sample_size",
 ]

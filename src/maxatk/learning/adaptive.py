@@ -16,14 +16,13 @@ import numpy as np
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.types import Bools, Ints
 from maxatk.learning.betting import betting_bound
-from maxatk.learning.learn import Learned
+from maxatk.learning.learned import Learned
 from maxatk.learning.models import CheckedModel
 from maxatk.learning.optimism import upper_bound
-from maxatk.learning.risk import Risk, series
+from maxatk.learning.risk import Risk
 from maxatk.learning.rows import RowLedger
 from maxatk.learning.trials import TryOut
 from maxatk.planning import Certified, CertifiedPlan
-from maxatk.show.bounds import at_least, at_most, decimals_of
 
 FIRST = 64  # samples of each row before the first plan
 GROWTH = 3  # times the samples of a row, at most, from one round to the next
@@ -56,6 +55,7 @@ class Adaptive:
         )
         if ledger.budget is not None and ledger.budget < model.n_rows:
             raise InputError(f"budget {ledger.budget} is less than one sample for each of {model.n_rows} rows")
+        self._check(ledger)
         if ledger.round == 0:
             room = math.inf if ledger.budget is None else ledger.budget * MODEL_SHARE / model.n_rows
             first = max(int(min(FIRST, room)), 1)
@@ -71,11 +71,18 @@ class Adaptive:
                 )
             ledger.report(model.return_range[0], upper)
             more = self._more(ledger, (upper - plan.lower) / epsilon, matter)
-            lower = self._try_out(ledger, plan, upper, epsilon, _round_risk(below, ledger.round), more)
+            lower = self._try_out(ledger, plan, upper, epsilon, below.nth(ledger.round), more)
             ledger.report(lower, upper)
             if upper - lower <= epsilon or more is None:
-                return self._learned(ledger, plan, lower, upper, delta)
+                return self._learned(ledger, plan, lower, upper, epsilon, delta)
             ledger.next_round(ledger.data.counts + more)
+
+    def _check(self, ledger: RowLedger) -> None:
+        """Refuse a checkpoint that no run of this learner can have left: it might have to go on for ever."""
+        most = GROWTH * max(int(ledger.data.counts.max()), FIRST)  # of a row, in the round at hand
+        ledger.check_target(most)
+        if ledger.trials.samples > most * ledger.model.n_rows and ledger.budget is None:
+            ledger.refuse("its trials took more samples than another round would have")
 
     def _more(self, ledger: RowLedger, ratio: float, matter: Bools) -> Ints | None:
         """How many samples of each row [N] another round would draw; None where the budget has no room for one.
@@ -131,29 +138,23 @@ class Adaptive:
             ledger.returns = np.append(ledger.returns, more_returns)
             ledger.settle()
 
-    def _learned(self, ledger: RowLedger, plan: CertifiedPlan, lower: float, upper: float, delta: float) -> Learned:
-        gap, decimals = max(upper - lower, 0.0), decimals_of(lower, upper)
-        words = (
-            f"With probability at least {1 - delta:g} over the samples, the policy earns at least "
-            f"{at_least(lower, decimals)} and no policy earns more than {at_most(upper, decimals)}: it loses at most "
-            f"{at_most(gap, decimals)}. ({ledger.samples} samples of "
-            f"{ledger.model.n_rows} rows, {len(ledger.returns)} trials of the policy among them.)"
+    def _learned(
+        self, ledger: RowLedger, plan: CertifiedPlan, lower: float, upper: float, epsilon: float, delta: float
+    ) -> Learned:
+        trials = len(ledger.returns)
+        return Learned(
+            policy=plan.policy,
+            lower=lower,
+            upper=max(upper, lower),
+            epsilon=max(upper - lower, 0.0),
+            delta=delta,
+            samples=ledger.samples,
+            target=epsilon,
+            counts=ledger.data.counts + ledger.trials.counts,
+            basis=f"{ledger.samples} samples of {ledger.model.n_rows} rows, {trials} trials of the policy among them",
+            stats={"rounds": ledger.round, "trials": trials, "seconds": ledger.seconds},
+            model_plan=plan,
         )
-        stats = {
-            "lower": lower,
-            "upper": upper,
-            "rounds": ledger.round,
-            "trials": len(ledger.returns),
-            "seconds": ledger.seconds,
-        }
-        return Learned(plan, gap, delta, ledger.samples, ledger.data.counts + ledger.trials.counts, words, stats)
-
-
-def _round_risk(below: Risk, rounds: int) -> Risk:
-    """What the trials of the last of so many rounds may fail with; those of a run that was continued have theirs."""
-    for n in range(1, rounds):
-        below.share(f"round {n}", series(n))
-    return below.share(f"round {rounds}", series(rounds))
 
 
 def trials_bound(returns: Any, least: float, most: float, log: float) -> float:

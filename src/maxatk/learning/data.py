@@ -131,7 +131,7 @@ class Data:
         if row.min() < 0 or row.max() >= model.n_rows or next_state.min() < 0 or next_state.max() > model.n_states:
             raise InputError("it counts outcomes of rows or states that do not exist")
         low, high = model.least_reward - slack, model.most_reward + slack
-        if not ((reward >= low) & (reward <= high)).all() or n.min() < 1 or n.max() > 2**53:
+        if not ((reward >= low) & (reward <= high)).all() or n.min() < 1 or n.sum(dtype=np.float64) > 2**53:
             raise InputError("its rewards or counts make no sense")
         places: list[int] = row.tolist()
         for r, t, x, c in zip(places, next_state.tolist(), reward.tolist(), n.tolist(), strict=True):

@@ -86,6 +86,11 @@ class TabularEpisodes:
         self._rows: dict[tuple[int, int, int], tuple[Floats, list[tuple[int, float, bool]]]] = {}
         self._rng, self._step, self._state = np.random.default_rng(0), 0, 0
 
+    @property
+    def fingerprint(self) -> str:
+        """Which table it is: learners look at it no further, but what was learned says where."""
+        return self._mdp.fingerprint
+
     def actions(self, step: int, state: int) -> list[int]:
         """The actions that ``state`` offers at ``step``."""
         return self._mdp.actions(step, state)

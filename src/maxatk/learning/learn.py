@@ -1,7 +1,6 @@
-"""The one entry to learning: generative model + learner -> plan, with its guarantee."""
+"""The one entry to learning: generative model + learner -> a policy, with its guarantee."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Protocol
 
@@ -10,31 +9,16 @@ import numpy as np
 from maxatk.base import archive, checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, TooLargeError
-from maxatk.base.types import Ints, Number
+from maxatk.base.types import Number
+from maxatk.kernels.compiled import at_work
 from maxatk.learning.episodes import Episodes
+from maxatk.learning.learned import Learned
 from maxatk.learning.ledger import LearningProgress, LearningReporter
 from maxatk.learning.models import Model
 from maxatk.learning.sample_size import probability
-from maxatk.planning import Plan
 from maxatk.show.progress import reporter
 
 MOST_ROLLOUTS = 10_000
-
-
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """What was learned: a plan for the empirical problem, and what is certain of its policy in the true one.
-
-    With probability at least ``1 - delta`` over the samples, ``plan.policy`` loses at most ``epsilon`` to the optimum.
-    """
-
-    plan: Plan  # its own bounds are those of the empirical problem
-    epsilon: float  # in units of the return; more than was asked for where the budget ran out
-    delta: float  # the probability that the guarantee fails
-    samples: int  # all that were drawn
-    counts: Ints  # [N] by row: in order of step (where they differ), state and action
-    certificate: str  # the guarantee in words
-    stats: Mapping[str, float]  # plain numbers: bounds, rounds, seconds, ...
 
 
 class Learner(Protocol):
@@ -77,8 +61,8 @@ def learn(
         k: the number of rollouts, at least 1.
         epsilon: the loss allowed, in units of the return.
         delta: the probability of failure allowed.
-        learner: how to learn; :class:`maxatk.Adaptive` by default, or the paper's :class:`maxatk.Uniform`; from
-            episodes, :class:`maxatk.Online`.
+        learner: how to learn; :class:`maxatk.Adaptive` by default, or :class:`maxatk.Uniform`; from episodes,
+            :class:`maxatk.Online`.
         budget: how many samples may be drawn at most: steps, where they are steps.
         rng: a seed, or a generator, which is passed on to the model.
         checkpoint: a file that the run is saved to as it goes on, about every second; if it exists, the run that it
@@ -88,8 +72,10 @@ def learn(
     >>> import maxatk as mk
     >>> model = mk.TabularModel(mk.instances.figure1(gamma=0.25))
     >>> out = mk.learn(model, k=2, epsilon=0.1, delta=0.05, rng=0)
-    >>> out.epsilon <= 0.1, out.plan.policy.action(rollout=1, step=0, state=0, best=0.5, so_far=0)
+    >>> out.epsilon <= 0.1, out.policy.action(rollout=1, step=0, state=0, best=0.5, so_far=0)
     (True, 1)
+    >>> out.lower < 0.5625 < out.upper                          # the optimum
+    True
     """
     from maxatk.learning.adaptive import Adaptive
 
@@ -116,7 +102,7 @@ def learn(
         rng = np.random.default_rng(checks.integer(rng, "rng"))
     settings = {"k": k, "epsilon": error, "delta": risk, "learner": learner.settings()}
 
-    with reporter(progress, "learning (kernels are compiled on the first run)", LearningProgress.__str__) as report:
+    with reporter(progress, at_work("learning"), LearningProgress.__str__) as report:
         ledger = learner.ledger(
             *(model, k, rng), delta=risk, budget=budget, checkpoint=checkpoint, settings=settings, reporter=report
         )
@@ -126,4 +112,5 @@ def learn(
             ledger.save()
             raise
         ledger.save()
-        return learned
+        fingerprint = getattr(model, "fingerprint", None)
+        return replace(learned, source=fingerprint) if isinstance(fingerprint, str) else learned

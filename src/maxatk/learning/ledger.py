@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -146,7 +146,11 @@ class Ledger(ABC):
     def open(self) -> None:
         """Go on where the checkpoint left off, if there is one."""
         if self._checkpoint is not None and Path(self._checkpoint).exists():
-            archive.read(self._checkpoint, "checkpoint", VERSION, self._read)
+            archive.read(self._checkpoint, {"checkpoint": (VERSION,)}, self._read)
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Refuse the checkpoint, whose members are all right one by one."""
+        raise InputError(f"{self._checkpoint}: not a readable maxatk checkpoint: {reason}")
 
     def _read(self, file: Archive) -> None:
         header = file.header

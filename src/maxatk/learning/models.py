@@ -85,6 +85,11 @@ class TabularModel:
         self._mdp = mdp
         self._rows: dict[tuple[int, int, int], tuple[Floats, Ints, Floats]] = {}  # as they are first asked for
 
+    @property
+    def fingerprint(self) -> str:
+        """Which table it is: learners look at it no further, but what was learned says where."""
+        return self._mdp.fingerprint
+
     def actions(self, step: int, state: int) -> list[int]:
         """The actions that ``state`` offers at ``step``."""
         return self._mdp.actions(step, state)

@@ -44,6 +44,13 @@ class Risk:
         self._shares[claim] = Risk(amount)
         return self._shares[claim]
 
+    def nth(self, n: int) -> "Risk":
+        """The ``n``-th share, ``n = 1, 2, ...``, of a series of claims that has all of the amount, however many come.
+
+        It does not matter how many were made before: a run that is continued pays for none of them again.
+        """
+        return self.share("a series of claims", Fraction(1)).share(f"claim {n}", series(n))
+
     def log(self, claims: int = 1) -> float:
         """``ln(1/delta')`` if ``delta'`` is what each of so many claims gets of the amount, rounded up."""
         inverse = claims / self.amount

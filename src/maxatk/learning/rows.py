@@ -83,3 +83,24 @@ class RowLedger(Ledger):
         self.returns, self.target = file.array("returns", "<f8"), file.array("target", "<i8")
         if len(self.target) != self.model.n_rows or not np.isfinite(self.returns).all():
             raise InputError("its arrays make no sense")
+        least, most = self.model.return_range
+        slack = 2.0**-40 * max(abs(least), abs(most))
+        if not ((self.returns >= least - slack) & (self.returns <= most + slack)).all():
+            raise InputError("its returns are out of range")
+        if len(self.returns) > self.trials.samples or bool(len(self.returns)) != bool(self.trials.samples):
+            raise InputError(f"it has {len(self.returns)} trials, and {self.trials.samples} samples of them")
+        if self.round > self.samples + 1:  # every round draws something
+            raise InputError(f"it has {self.samples} samples, and is in round {self.round}")
+        beyond = np.maximum(self.data.counts - self.target, 0).sum(dtype=np.float64)
+        if self.target.min() < 0 or beyond > self.target.sum(dtype=np.float64):  # but for trials, rows stop there
+            raise InputError("its target does not go with what was counted")
+
+    def check_target(self, most: int) -> None:
+        """Refuse a checkpoint in which a row is to have more samples than ``most``, or than the budget has left."""
+        row = int(self.target.argmax())
+        if self.target[row] > most:
+            name, asked = self.model.name(row), int(self.target[row])
+            self.refuse(f"its target for {name} is {asked} samples, and this learner takes {most} at most")
+        wanted = np.maximum(self.target - self.data.counts, 0).sum(dtype=np.float64)
+        if self.left is not None and wanted > self.left:
+            self.refuse(f"it is to draw {wanted:.0f} samples next, and the budget leaves {self.left}")

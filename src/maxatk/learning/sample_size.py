@@ -8,7 +8,9 @@ from typing import Any
 from maxatk.base import checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
+from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
+from maxatk.problem.instances import HARD_CONSTANTS
 
 CONSTANTS = ("paper", "tight")
 
@@ -87,9 +89,16 @@ def sample_size(
 def least_samples(*, n_states: int, n_actions: int, horizon: int, k: int, epsilon: Number, delta: Number) -> float:
     """What every (epsilon, delta)-correct algorithm needs, in expectation, on some problem of this size (Theorem 3).
 
-    ``c0/(16 c1²) K S A H³/epsilon² ln(1/delta)``, ``c0 = 1/96``, ``c1 = 8192``. The paper prints 8 for 16, but its
-    good event must ask for three quarters of the mass, since two actions can have half each. The theorem takes ``H`` a
-    multiple of 4, ``S, A >= 2``, ``delta <= 1/16`` and ``epsilon <= H/(192 * 8192)``.
+    ``(S - 1)((A - 1) ln(1/delta) - A ln 2) / kl(p, p + Delta)``, rounded down, with ``p = 1/(9KH)`` and
+    ``Delta = 17 epsilon/(KH²)``. That is what the proof of Theorem 3 shows with ``c0 = 1/9`` and ``c1 = 17`` in place
+    of its 1/96 and 8192 (docs/theory/learning.md, 5). For ``delta <= 1/16`` it is at least
+    ``(1 - p)/10404 · K S A H³/epsilon² ln(1/delta)``, millions of times the bound that the paper prints,
+    ``c0/(8 c1²) K S A H³/epsilon² ln(1/delta)``, which holds as well. The base of
+    ``mk.instances.lower_bound(..., constants="tight")`` is such a problem.
+
+    Correct means, as in the paper: with probability ``1 - delta`` the policy loses at most ``epsilon`` from every start
+    state. For one start state ask for ``n_states=2``. ``H`` must be a multiple of 4, ``S`` and ``A`` at least 2,
+    ``epsilon`` at most ``H/306``. For large ``delta`` the formula is not positive, and the bound is 0.
 
     Args:
         n_states: ``S``.
@@ -100,20 +109,23 @@ def least_samples(*, n_states: int, n_actions: int, horizon: int, k: int, epsilo
         delta: the probability of failure allowed.
 
     >>> import maxatk as mk
-    >>> f"{mk.least_samples(n_states=3, n_actions=2, horizon=4, k=2, epsilon=1e-6, delta=0.05):.0f}"
-    '22320'
+    >>> int(mk.least_samples(n_states=10, n_actions=4, horizon=20, k=8, epsilon=0.05, delta=0.05))
+    1373080
     """
     S, A, H, K = _sizes(n_states, n_actions, horizon, k)
     error, risk = _epsilon(epsilon, H), probability(delta, "delta")
-    if H % 4 or S < 2 or A < 2 or risk > Fraction(1, 16) or error > Fraction(H, 192 * 8192):
+    c0, c1 = HARD_CONSTANTS["tight"]
+    most = c0 * H / (2 * c1)
+    if H % 4 or S < 2 or A < 2 or error > most:
         raise InputError(
-            "Theorem 3 takes horizon a multiple of 4, n_states and n_actions at least 2, delta at most 1/16 and "
-            f"epsilon at most horizon/(192*8192) = {H / (192 * 8192):.3g}"
+            "the lower bound takes horizon a multiple of 4, n_states and n_actions at least 2 and epsilon at most "
+            f"horizon/{2 * c1 / c0} = {float(most):.3g}"
         )
-    constant = Fraction(1, 96) / (16 * 8192**2)
-    log = math.log(risk.denominator) - math.log(risk.numerator)
+    told_apart = (A - 1) * -_log(risk) - A * _log(Fraction(2))  # rounded down
+    if told_apart <= 0:
+        return 0.0
     try:
-        return float(constant * K * S * A * H**3 / error**2 * Fraction(log))
+        return floats_around((S - 1) * told_apart / _divergence(c0 / (K * H), c1 * error / (K * H**2)))[0]
     except OverflowError:
         raise InputError("the number of samples is beyond the range of floats") from None
 
@@ -165,6 +177,22 @@ def _log(x: Fraction) -> Fraction:
     """The logarithm of a number of any size, rounded up."""
     value = math.log(x.numerator) - math.log(x.denominator)
     return Fraction(value + 4 * math.ulp(math.log(x.numerator) + math.log(x.denominator)))
+
+
+def _divergence(p: Fraction, gap: Fraction) -> Fraction:
+    """``kl(p, p + gap)`` of two coins, for ``gap <= p/2``, rounded up by less than one part in 2^60.
+
+    ``p (x - ln(1 + x)) + (1 - p) (-ln(1 - y) - y)`` with ``x = gap/p`` and ``y = gap/(1 - p)``: both terms are
+    positive, so that nothing cancels, however small the gap.
+    """
+    x, y = gap / p, gap / (1 - p)
+    last = 2
+    while x ** (last - 1) > Fraction(1, 2**62):
+        last += 2
+    # The first series alternates: cut off after an even power, it is too large. The second is cut off with its rest.
+    first = sum((Fraction((-1) ** n, n) * x**n for n in range(2, last + 1)), Fraction(0))
+    second = sum((y**n / n for n in range(2, last + 1)), y ** (last + 1) / ((last + 1) * (1 - y)))
+    return p * first + (1 - p) * second
 
 
 def _log_histories(S: int, A: int, H: int, K: int, cells: int, delta: Fraction, starts: int) -> Fraction:

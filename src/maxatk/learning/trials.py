@@ -79,7 +79,7 @@ class TryOut:
         if moment is None:
             trial = copy.copy(self._acting[decision])
             trial.observe(reward, next_state == self._model.n_states)
-            same = (trial.rollout, trial.step, trial.best, trial.so_far, trial.remembered)
+            same = (trial.rollout, trial.step, trial.exact_best, trial.exact_so_far, trial.remembered)
             moment = self._moments.setdefault(same, len(self._trials))
             if moment == len(self._trials):
                 self._trials.append(trial)

@@ -1,4 +1,4 @@
-"""The paper's learner (Theorem 4): sample every row equally often, and plan on the empirical problem."""
+"""Uniform sampling (Theorem 4): sample every row equally often, and plan on the empirical problem."""
 
 import math
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import numpy as np
 
 from maxatk.base import checks
 from maxatk.base.errors import InputError
-from maxatk.learning.learn import Learned
+from maxatk.learning.learned import Learned
 from maxatk.learning.models import CheckedModel
 from maxatk.learning.rows import RowLedger
 from maxatk.learning.sample_size import CONSTANTS, SampleSize, error_bound, sample_size
@@ -27,10 +27,21 @@ FIRST = 64  # samples of each row before the rest, so that a wrong support is no
 class Uniform:
     """Sample every row as often as Theorem 4 asks for, and plan on what was found.
 
+    The paper's algorithm is ``Uniform(constants="paper", planner="midpoint")``. The default has the same guarantee with
+    fewer samples, and another planner.
+
     Args:
         constants: those of :func:`maxatk.sample_size`: ``"tight"``, or the ``"paper"``'s own.
         planner: ``"certified"``, within what the guarantee leaves for planning (docs/theory/learning.md, 1), or the
             paper's own, ``"midpoint"``, which takes rewards in [0, 1].
+
+    >>> import maxatk as mk
+    >>> model = mk.TabularModel(mk.instances.figure1())
+    >>> mk.learn(model, 2, epsilon=1, delta=0.1, learner=mk.Uniform(), rng=0).samples
+    2124
+    >>> paper = mk.Uniform(constants="paper", planner="midpoint")
+    >>> mk.learn(model, 2, epsilon=1, delta=0.1, learner=paper, rng=0).samples
+    44608
     """
 
     constants: str = "tight"
@@ -66,6 +77,7 @@ class Uniform:
             )
         if total >= 2**62:
             raise InputError(f"{size.per_pair} samples for each of {model.n_rows} rows are needed: no run ends so late")
+        ledger.check_target(size.per_pair)
         for i, target in enumerate((min(FIRST, size.per_pair), size.per_pair)):
             if ledger.round == i:
                 ledger.next_round(np.full(model.n_rows, target))
@@ -77,19 +89,36 @@ class Uniform:
                     f"{model.support}, which the number of samples was based on; the model's attribute `support` may "
                     "say that there are more"
                 )
-        plan: Plan
+        plan, apart = self._planned(ledger, k, epsilon, delta, size)
+        least, most = model.return_range
+        basis = (
+            f"Theorem 4 with {self.constants} constants: {size.per_pair} samples for each of {model.n_rows} rows, "
+            f"{total} in all; {self.planner} planner"
+        )
+        return Learned(
+            policy=plan.policy,
+            lower=max(plan.lower - apart - epsilon / 3, least),
+            upper=min(plan.upper + apart, most),
+            epsilon=epsilon,
+            delta=delta,
+            samples=ledger.samples,
+            target=epsilon,
+            counts=ledger.data.counts,
+            basis=basis,
+            stats={"per_row": size.per_pair, "seconds": ledger.seconds},
+            model_plan=plan,
+        )
+
+    def _planned(self, ledger: RowLedger, k: int, epsilon: float, delta: float, size: SampleSize) -> tuple[Plan, float]:
+        """A plan for the counted problem, and how far its optimum may be from the true one (learning.md, 1)."""
+        model = ledger.model
+        width = _reward_width(model)
         if self.planner == "midpoint":
             plan = ledger.plan(Midpoint(kappa=Fraction(1, size.cells)), k)
-        else:
-            left = epsilon / width - self._error(model, k, delta, size.per_pair)
-            plan = ledger.plan(Certified(tol=width * left / 1.5), k)
-        words = (
-            f"With probability at least {1 - delta:g} over the samples, the policy loses at most {epsilon:g} to the "
-            f"optimum. (Theorem 4 with {self.constants} constants: {size.per_pair} samples for each of {model.n_rows} "
-            f"rows, {total} in all; {self.planner} planner.)"
-        )
-        stats = {"per_row": size.per_pair, "seconds": ledger.seconds}
-        return Learned(plan, epsilon, delta, ledger.samples, ledger.data.counts, words, stats)
+            return plan, epsilon / 4 + model.horizon / size.cells  # 4C is less than three quarters of epsilon
+        error = self._error(model, k, delta, size.per_pair)
+        plan = ledger.plan(Certified(tol=width * (epsilon / width - error) / 1.5), k)
+        return plan, width * error / 3
 
     def _size(self, model: CheckedModel, k: int, epsilon: float, delta: float) -> SampleSize:
         """What the theorem asks for, with rewards scaled to [0, 1]; more where planning would be left too little."""

@@ -22,6 +22,7 @@ class Verdict(StrEnum):
     TIGHTENED = "tightened"  # as printed, and more is true
     ADDED = "added"  # the paper leaves it open; our number holds
     CORRECTED = "corrected"  # not as printed; our correction holds
+    REMARK = "remark"  # no number contradicts what is printed; there is something to know about it
     FAILS = "fails"  # neither
 
 
@@ -36,7 +37,14 @@ class Check:
 
 
 def check(
-    what: str, *, paper: object = None, ours: object, holds: bool, as_printed: bool = True, tight: bool = True
+    what: str,
+    *,
+    paper: object = None,
+    ours: object,
+    holds: bool,
+    as_printed: bool = True,
+    tight: bool = True,
+    remark: bool = False,
 ) -> Check:
     """A check whose verdict follows from facts.
 
@@ -47,9 +55,12 @@ def check(
         holds: whether our statement holds.
         as_printed: whether the printed one does.
         tight: whether the printed one says all there is, rather than a weaker thing than ours.
+        remark: whether ours says something about the printed one that neither corrects nor tightens it.
     """
     if not holds:
         verdict = Verdict.FAILS
+    elif remark:
+        verdict = Verdict.REMARK
     elif paper is None:
         verdict = Verdict.ADDED
     elif not as_printed:
@@ -121,8 +132,14 @@ class Effort:
 
 def tally(checks: Iterable[Check]) -> str:
     """How many checks have each verdict, in words."""
-    counts = Counter(c.verdict for c in checks)
-    return ", ".join(f"{counts[v]} {v}" for v in Verdict if counts[v])
+    return counted(c.verdict for c in checks)
+
+
+def counted(verdicts: Iterable[Verdict]) -> str:
+    """How often each verdict occurs, in words."""
+    counts = Counter(verdicts)
+    several = {v: "remarks" if v is Verdict.REMARK and counts[v] > 1 else v for v in counts}
+    return ", ".join(f"{counts[v]} {several[v]}" for v in Verdict if counts[v])
 
 
 def text(value: object) -> str:

@@ -27,6 +27,7 @@ MEANING = {
     Verdict.TIGHTENED: "what the paper prints holds, and more does",
     Verdict.ADDED: "the paper leaves it open; the number is ours",
     Verdict.CORRECTED: "the numbers contradict what the paper prints and agree with the correction",
+    Verdict.REMARK: "no number contradicts what the paper prints; the line says what to know when you use it",
     Verdict.FAILS: "the numbers contradict what we expect",
 }
 

@@ -77,7 +77,8 @@ def reproduce(
 
     Args:
         out: the folder, made if need be.
-        quick: whether to compute less: about half a minute on two cores, instead of about ten minutes.
+        quick: whether to compute less: about a minute on two idle cores, half a minute more on the first run, which
+            compiles the planner's loops, instead of ten to fifteen minutes.
         only: the names of the claims to compute; all of them by default.
         progress: a function that is told what is being computed, or True for a line on the terminal.
     """

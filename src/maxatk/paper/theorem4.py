@@ -40,7 +40,7 @@ def repeated(effort: Effort) -> list[dict[str, Any]]:
             effort.tell(f"{problem}, {name}: run {seed - SEED + 1} of {runs}")
             out = mk.learn(mk.TabularModel(mdp), k, epsilon=epsilon, delta=DELTA, learner=learner, rng=seed)
             samples.append(out.samples)
-            losses.append(float(optimum(mdp, k) - value(mdp, out.plan.policy)))
+            losses.append(float(optimum(mdp, k) - value(mdp, out.policy)))
         failures = sum(x > epsilon for x in losses)
         rows.append(
             {

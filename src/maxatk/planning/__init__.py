@@ -1,7 +1,7 @@
 """Planning: a problem and a solver in, a plan out. One file per solver."""
 
 from maxatk.planning.certified import Certified
-from maxatk.planning.certified_plan import CertifiedPlan, load_plan
+from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.exact import Exact, ExactPlan
 from maxatk.planning.many import solve_many
 from maxatk.planning.midpoint import Midpoint
@@ -18,7 +18,6 @@ __all__ = [
     "Progress",
     "Solver",
     "Status",
-    "load_plan",
     "solve",
     "solve_many",
 ]

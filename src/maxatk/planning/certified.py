@@ -43,6 +43,10 @@ from maxatk.problem.objective import Objective
 
 EXACT_POINTS = 50_000  # a lattice of at most so many points is swept exactly, whatever the tolerance
 COARSE_POINTS = 128  # of the first lattice for rewards without a common step
+# The default tolerance (docs/theory/planner.md, 11).
+RELATIVE_TOL = 1e-3  # of what the tries after the first add
+FLOOR_TOL = 1e-6  # of the value, or of the range of returns if that is less
+MOST_WORK = 3e11  # multiply-adds: a few minutes on two cores
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,10 @@ class Certified:
     """Plan to a certified interval.
 
     Args:
-        tol: the width to reach, in units of the return; by default a thousandth of the difference between the largest
-            possible return and the value of a single rollout.
+        tol: the gap to reach, in units of the return. By default a thousandth of what the rollouts after the first
+            add to the value, but no less than a millionth of the value or of the range of returns, whichever is less;
+            and the search ends after 3 * 10**11 multiply-adds, a few minutes on two cores, with the status "work
+            limit". That count does not depend on the machine, so results do not either.
         time_limit: seconds after which the best interval so far is returned.
         max_memory: bytes that the tables of slices may take together; by default half of the memory that there is.
         threads: how many threads sweep; by default one per core. Results do not depend on it.
@@ -125,7 +131,9 @@ class _Search:
         self._maker = maker = CurveMaker(mdp, objective, sweeper)
         self.least, self.most, self.mean, self.incumbent = maker.least, maker.most, maker.mean, maker.incumbent
         self._priced, self._gives_up = maker.priced, objective.gives_up(mdp)
-        self.tol = 1e-3 * max(self.most - self.mean, 0.0) if tol is None else float(tol)
+        self._asked = None if tol is None else float(tol)
+        maker.most_work = MOST_WORK if tol is None else math.inf
+        self._one_rollout = math.inf  # no policy earns more with a single rollout, as far as is known
         # What is known: the best pass, the least upper bound, and what repeating the mean-optimal policy earns.
         lattice = self._first_lattice()
         mean = self.mean - self.rounding(lattice)
@@ -146,13 +154,23 @@ class _Search:
         """The floats around the return in hand."""
         return (-math.inf, -math.inf) if self.best_so_far == -math.inf else floats_around(Fraction(self.best_so_far))
 
+    @property
+    def tol(self) -> float:
+        """The gap to reach: what was asked for, or by default relative to what rollouts after the first add."""
+        if self._asked is not None:
+            return self._asked
+        lower, upper = self._lower, max(self._upper, self._lower)
+        added = RELATIVE_TOL * (lower - self._one_rollout)
+        size = min(max(abs(lower), abs(upper)), self.most - self.least)
+        return max(added, FLOOR_TOL * size, 2 * self.rounding(self._best.lattice))
+
     # What comes back, and when.
 
     def run(self) -> CertifiedPlan:
         """Search until the interval is narrow or something ends it: the one place that decides what comes back."""
         status = None
         try:
-            self._search()
+            status = self._search()
         except StoppedError as stop:
             status = Status(stop.reason)
         except (TooLargeError, MemoryError):
@@ -164,10 +182,10 @@ class _Search:
 
     def _plan(self, status: Status | None) -> CertifiedPlan:
         best, lower = self._best, self._lower
-        rounding = self.rounding(best.lattice)
+        rounding, tol = self.rounding(best.lattice), self.tol
         upper = max(self._upper, lower)
-        if status is None or upper - lower <= self.tol:
-            status = Status.WITHIN_TOL if upper - lower <= self.tol else Status.ROUNDING
+        if status is None or upper - lower <= tol:
+            status = Status.WITHIN_TOL if upper - lower <= tol else Status.ROUNDING
         return CertifiedPlan(
             mdp=self.mdp,
             objective=self.objective,
@@ -179,7 +197,7 @@ class _Search:
                 "lattice_step": best.lattice.kappa,
                 "exact_lattice": float(best.lattice.whole),
                 "knots": sum(len(curve.line_slope) for curve in best.curves.tail[:-1]),
-                "tol": self.tol,
+                "tol": tol,
                 "rounding": rounding,
                 "seconds": self.seconds,
             },
@@ -187,7 +205,7 @@ class _Search:
             curves=best.curves,
             start=best.start,
             device=self._device,
-            certificate=Certificate(self.tol, rounding, best.gap, self._repeats, best.stop_at),
+            certificate=Certificate(tol, rounding, best.gap, self._repeats, best.stop_at),
         )
 
     @property
@@ -233,6 +251,10 @@ class _Search:
 
     @cached_property
     def _step(self) -> Fraction | None:
+        """The step that all rewards are multiples of; where they are all 0, one of the size of the costs."""
+        if self._priced and not self.mdp.reward.any():
+            dearest = float(self.objective.cost) + self.mdp.horizon * float(self.mdp.cost.max())
+            return Fraction(2.0 ** math.ceil(math.log2(dearest)))
         return common_step(self.mdp)
 
     @property
@@ -241,52 +263,72 @@ class _Search:
         size = float(np.abs(self.mdp.reward).max())
         return max(1e-9 * (self.most - self.least), size * self.mdp.horizon / (kernels.WIDEST // 2))
 
-    def _search(self) -> None:
+    def _search(self) -> Status | None:
         """Passes over finer and finer lattices, until the interval is narrow enough, or as narrow as can be."""
         lattice = self._best.lattice
         if self._priced:
             if self.mean <= lattice.floor:  # one rollout at most: whatever it returns, another is not worth its costs
                 self._keep(self._until_the_mean(lattice, self.mean))
-                return
+                return None
+            if self.k == 1 and self._in_hand == -math.inf:  # all that counts is the mean
+                self._upper = min(self._upper, self.mean + self.rounding(lattice))
+            self._one_rollout = self._value_of_one(lattice)
             self._pass(lattice)  # at least one, to know when to stop
         else:
             if self.incumbent >= self.most:  # nothing can be improved
-                return
+                return None
             if self.k == 1 and self.incumbent <= self.least:  # all that counts is the mean
                 self._upper = min(self._upper, self.mean + self.rounding(lattice))
-                return
+                return None
             self._repeated = max(self._repeated, repeated_mean(self.mdp, self.k, self.best_so_far))
+            self._one_rollout = self._value_of_one(lattice)
             self._tell(self.k)
-        passed = self._priced
-        while self._width > self.tol:
-            if not passed:
+            if self._asked is None or self._width > self.tol:  # by default curves are known, too
                 self._pass(lattice)
-            passed = False
-            if lattice.whole or lattice.kappa <= self._finest:
-                return
-            # Where time may run out, what is half done is lost: smaller strides.
-            least = 1 / 4 if stopping.current().timed else 1 / 16
-            stride = min(max((0.7 * self.tol / max(self._width, 1e-300)) ** 0.6, least), 1 / 2)
-            kappa = max(lattice.kappa * stride, self._finest)
-            if self._step is not None and kappa <= self._step:
-                lattice = self._whole_lattice(self._step)
-            else:
-                lattice = self._real_lattice(kappa)
+        done = 0.0  # the work before the last pass
+        while self._width > self.tol and not lattice.whole and lattice.kappa > self._finest:
+            finer = self._finer(lattice)
+            # As many slices as in the last pass, each of so many times the cells.
+            work, done = (self._maker.work - done) * lattice.kappa / finer.kappa, self._maker.work
+            if done + work > self._maker.most_work:
+                return Status.WORK_LIMIT
+            lattice = finer
+            self._pass(lattice)
+        return None
+
+    def _finer(self, lattice: Lattice) -> Lattice:
+        """The next lattice: by as much finer as the gap is to be narrower, if that can be guessed."""
+        # Where time may run out, what is half done is lost: smaller strides.
+        least = 1 / 4 if stopping.current().timed else 1 / 16
+        stride = min(max((0.7 * self.tol / max(self._width, 1e-300)) ** 0.6, least), 1 / 2)
+        kappa = max(lattice.kappa * stride, self._finest)
+        if self._step is not None and kappa <= self._step:
+            return self._whole_lattice(self._step)
+        return self._real_lattice(kappa)
 
     @property
     def _width(self) -> float:
         return self._upper - self._lower
 
+    def _value_of_one(self, lattice: Lattice) -> float:
+        """No policy earns more than this with a single rollout: what the default tolerance is relative to."""
+        if self._asked is not None or self.k == 1:
+            return math.inf
+        if self.incumbent <= self.least and not self._priced:
+            return self.mean + self._maker.rounding(lattice)
+        start = min(max(self._in_hand, lattice.floor), self.most)
+        _, upper = self._maker.worth(lattice, self._no_curves(lattice)[self.k], 0.0, start)
+        return max(upper + self._maker.rounding(lattice), self._floats_of_best[1])
+
     def _pass(self, lattice: Lattice) -> None:
         """All curves from the last to the first, on one lattice. Each is finished before the next one is begun."""
         curves = self._no_curves(lattice)
         gap = 0.0  # the largest between the bounds of the curve at hand
-        tol = max(self.tol - 2 * self.rounding(lattice), 0.0)
         stop = Stop(math.inf, self.most)
         if self._priced and self.k == 1:  # for the threshold alone
-            *_, stop = self._maker.last_curve(lattice, curves[1], lattice.share(tol, 0.0, 0, 1))
+            *_, stop = self._maker.last_curve(lattice, curves[1], lattice.share(self._tol_on(lattice), 0.0, 0, 1))
         for i in range(self.k - 1, 0, -1):
-            after, share = curves[i + 1], lattice.share(tol, gap, i, self.k)
+            after, share = curves[i + 1], lattice.share(self._tol_on(lattice), gap, i, self.k)
             if i == self.k - 1:
                 curve, gap, stop = self._maker.last_curve(lattice, after, share)
             else:
@@ -301,6 +343,10 @@ class _Search:
         start, lower, upper = self._first_rollout(lattice, curves[1], gap, stop)
         self._keep(self._passed(lattice, curves, start, gap, stop, lower, upper))
         self._tell(0)
+
+    def _tol_on(self, lattice: Lattice) -> float:
+        """What rounding leaves of the tolerance."""
+        return max(self.tol - 2 * self.rounding(lattice), 0.0)
 
     def _passed(
         self, lattice: Lattice, curves: Curves, start: float, gap: float, stop: Stop, lower: float, upper: float

@@ -18,17 +18,18 @@ from maxatk.base.errors import InputError
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
 from maxatk.base.workers import Workers
+from maxatk.planning.curve_maker import CurveMaker
 from maxatk.planning.curves import Curve, Curves
 from maxatk.planning.lattice import Lattice, RealLattice, WholeLattice
 from maxatk.planning.plan import Plan, Status
 from maxatk.planning.slice_policy import SlicePolicy
-from maxatk.planning.sweeper import solve_slices, sweeper_on
+from maxatk.planning.sweeper import Cores, solve_slices, sweeper_on
 from maxatk.problem import formats
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
 from maxatk.problem.rows import exact_text
 
-VERSION, WITH_COSTS = 2, 3
+VERSIONS = VERSION, WITH_COSTS = 2, 3
 PROBLEM = "problem_"  # what the members of a problem within a plan are named with
 
 
@@ -71,7 +72,10 @@ class CertifiedPlan(Plan):
         return self.certificate.stop_at
 
     def curve(self, i: int, m: Number) -> tuple[float, float]:
-        """Bounds on ``U_i(m)``; for ``i = 0`` a slice is solved."""
+        """Bounds on ``U_i(m)``; for ``i = 0`` a slice is solved, or a plan of its own where ``m`` lies between returns.
+
+        Those of ``i = 0`` are as narrow as the plan's; those of later rollouts are so at best returns that are returns.
+        """
         i = checks.integer(i, "i", most=self.k)
         best = checks.incumbent(m, "m")
         if i == self.k or best >= self.mdp.return_range[1]:  # nothing can be improved
@@ -82,6 +86,12 @@ class CertifiedPlan(Plan):
             # Below the threshold the policy goes on, if only for what rounding leaves open: m is not what it promises.
             return max(lower, at_least) if best >= self.stop_at else lower, max(upper, at_most)
         return lower, upper
+
+    def value_of_tries(self, n: int) -> tuple[float, float]:
+        """Bounds on the optimum of ``n`` rollouts; one of them may always maximise the mean."""
+        lower, upper = super().value_of_tries(n)
+        mean = self.mdp.mean_optimal[1] - float(self.objective.cost) - self.certificate.rounding
+        return max(lower, min(mean, upper)), upper
 
     def _of_rollout(self, i: int, best: Number) -> tuple[float, float]:
         """Bounds on what rollout ``i`` is worth, and those after it, with ``best`` in hand."""
@@ -104,7 +114,21 @@ class CertifiedPlan(Plan):
             bounds = solve_slices(sweeper_on(self.device, None, workers), self.lattice, after, gap, [start])
         lower, upper = float(bounds.lower[0]), float(bounds.upper[0])
         same = best == self.best_so_far or (max(best, self.best_so_far) <= least and self.stop_at == math.inf)
-        return self._as_planned(best, same, lower - rounding, min(upper + rounding, most))
+        lower, upper = self._as_planned(best, same, lower - rounding, min(upper + rounding, most))
+        if upper - lower > max(self.certificate.tol, self.gap) and self.lattice.whole:
+            return self._planned_for(best, lower, upper)
+        return lower, upper
+
+    def _planned_for(self, best: Number, lower: float, upper: float) -> tuple[float, float]:
+        """Bounds on ``U_0`` by a plan for this very best return.
+
+        Between lattice points this plan's curves may be far apart: nobody comes there but with ``best`` itself.
+        """
+        from maxatk.planning.certified import Certified
+
+        objective = dataclasses.replace(self.objective, best_so_far=best)
+        plan = Certified(tol=self.certificate.tol, device=self.device).solve(self.mdp, objective)
+        return max(lower, plan.lower), min(upper, plan.upper)
 
     def _as_planned(self, m: Number, same: bool, lower: float, upper: float) -> tuple[float, float]:
         """Bounds on ``U_0(m)`` cut down to what the plan's own say: the curve rises, by no more than ``m`` does."""
@@ -126,16 +150,11 @@ class CertifiedPlan(Plan):
             with_problem: whether the file holds the problem, too, so that it can be read without it.
         """
         checks.boolean(with_problem, "with_problem")
-        tail = self.curves.tail
-        arrays = {f"{name}{i}": getattr(curve, name) for i, curve in enumerate(tail) for name in Curve.arrays()}
-        arrays["floor"] = np.array([curve.floor for curve in tail])
-        header = {"problem": self.mdp.fingerprint, **self._numbers()}
-        if with_problem:
-            header["problem_header"], problem = formats.problem_members(self.mdp, PROBLEM)
-            arrays |= problem
-        archive.write(path, "plan", WITH_COSTS if self.objective.stops(self.mdp) else VERSION, header, arrays)
+        header, arrays = plan_members(self, with_problem)
+        archive.write(path, "plan", WITH_COSTS if self.costly else VERSION, header, arrays)
 
-    def _numbers(self) -> dict[str, Any]:
+    def numbers(self) -> dict[str, Any]:
+        """All but arrays, for a file."""
         best = self.best_so_far
         return {
             "k": self.k,
@@ -157,78 +176,89 @@ class CertifiedPlan(Plan):
         return {"cost": exact_text((self.objective.cost,)), "abandon": self.objective.abandon}
 
 
-def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPlan:
-    """Read a plan that :meth:`CertifiedPlan.save` wrote for this very problem, however that was built.
+def plan_members(plan: CertifiedPlan, with_problem: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A plan as the header and the arrays of a file."""
+    tail = plan.curves.tail
+    arrays = {f"{name}{i}": getattr(curve, name) for i, curve in enumerate(tail) for name in Curve.arrays()}
+    arrays["floor"] = np.array([curve.floor for curve in tail])
+    header = {"problem": plan.mdp.fingerprint, **plan.numbers()}
+    if with_problem:
+        header["problem_header"], problem = formats.problem_members(plan.mdp, PROBLEM)
+        arrays |= problem
+    return header, arrays
 
-    Args:
-        path: the file.
-        mdp: the problem; by default the one that the file holds, if it was saved with it.
 
-    >>> import os, tempfile, maxatk as mk
-    >>> mdp = mk.instances.windy_cliff()
-    >>> plan = mk.solve(mdp, k=2)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     plan.save(os.path.join(folder, "x.plan"))
-    ...     mk.load_plan(os.path.join(folder, "x.plan"), mdp).lower == plan.lower
-    True
+def read_plan(file: Archive, numbers: Mapping[str, Any], given: MDP | None) -> CertifiedPlan:
+    """What :func:`plan_members` made of a plan, for the problem that is given or that the file holds."""
+    mdp = _held_problem(file, numbers) if given is None else given
+    if numbers.get("problem") != mdp.fingerprint:
+        raise InputError("it was made for another problem")
+    k = checks.rollouts(numbers.get("k"))
+    floor = file.array("floor", "<f8")
+    if not 1 <= len(floor) <= k + 1:
+        raise InputError(f"it has {len(floor)} curves, but {k} rollouts")
+    kappa, lower, upper = (_number(numbers, name) for name in ("kappa", "lower", "upper"))
+    widest = max(*map(abs, mdp.return_range), mdp.return_range[1] - mdp.return_range[0])
+    if not widest <= 2**52 * kappa or lower > upper:
+        raise InputError("its numbers make no sense")
+    objective = _objective(k, numbers)
+    kind = WholeLattice if _bool(numbers, "exact") else RealLattice
+    lattice = kind(mdp, kappa, float(objective.cost), objective.gives_up(mdp))
+    # Bounds of curves may be flat up to somewhat less than the curves are, where rollouts may be given up.
+    least, most = lattice.floor - (lattice.largest if lattice.abandon else 0.0), mdp.return_range[1]
+    start = -math.inf if numbers.get("start") is None else _number(numbers, "start")
+    if not (least <= start <= most or (start == -math.inf and objective.stops(mdp))):
+        raise InputError("its numbers make no sense")
+    tail = tuple(
+        Curve(float(floor[i]), **{name: file.array(f"{name}{i}", "<f8") for name in Curve.arrays()})
+        for i in range(len(floor))
+    )
+    maker = CurveMaker(mdp, objective, Cores(0))
+    slack = 4 * k * maker.rounding(lattice)
+    for curve in tail:
+        curve.check(least - kappa, most, slack)
+    _check_bounds(lower, upper, maker, Curves(k, tail)[1], slack)
+    certificate, stats = numbers.get("certificate"), numbers.get("stats")
+    if not checks.is_dict(certificate) or not checks.is_dict(stats):
+        raise InputError("it has no certificate")
+    stop_at = _number(certificate, "stop_at") if objective.stops(mdp) else math.inf
+    if math.isfinite(stop_at) and not abs(stop_at) <= 2 * lattice.largest:
+        raise InputError("it stops where no return is")
+    rounding, gap = _number(certificate, "rounding"), _number(certificate, "gap_after_first")
+    if rounding < 0 or gap < -slack:
+        raise InputError("its certificate allows for less than no error")
+    return CertifiedPlan(
+        mdp=mdp,
+        objective=objective,
+        lower=lower,
+        upper=upper,
+        status=Status(numbers.get("status")),
+        stats={str(name): float(value) for name, value in stats.items()},
+        lattice=lattice,
+        curves=Curves(k, tail),
+        start=start,
+        certificate=Certificate(
+            tol=_number(certificate, "tol"),
+            rounding=rounding,
+            gap_after_first=gap,
+            repeats_mean=_bool(certificate, "repeats_mean"),
+            stop_at=stop_at,
+        ),
+    )
+
+
+def _check_bounds(lower: float, upper: float, maker: CurveMaker, after: Curve, slack: float) -> None:
+    """Refuse bounds, read from a file, that are none: beyond all that a policy can earn, or below what one is sure to.
+
+    ``after`` is the curve after the first rollout: more rollouts never lower the value.
     """
-    given = mdp
-    if given is not None and not isinstance(given, MDP):
-        raise InputError(f"mdp must be a maxatk.MDP, not {checks.shown(given)}")
-
-    def plan(file: Archive) -> CertifiedPlan:
-        numbers = file.header
-        mdp = _held_problem(file) if given is None else given
-        if numbers.get("problem") != mdp.fingerprint:
-            raise InputError("it was made for another problem")
-        k = checks.rollouts(numbers.get("k"))
-        floor = file.array("floor", "<f8")
-        if not 1 <= len(floor) <= k + 1:
-            raise InputError(f"it has {len(floor)} curves, but {k} rollouts")
-        kappa, lower, upper = (_number(numbers, name) for name in ("kappa", "lower", "upper"))
-        widest = max(*map(abs, mdp.return_range), mdp.return_range[1] - mdp.return_range[0])
-        if not widest <= 2**52 * kappa or lower > upper:
-            raise InputError("its numbers make no sense")
-        objective = _objective(k, numbers)
-        kind = WholeLattice if _bool(numbers, "exact") else RealLattice
-        lattice = kind(mdp, kappa, float(objective.cost), objective.gives_up(mdp))
-        # Bounds of curves may be flat up to somewhat less than the curves are, where rollouts may be given up.
-        least, most = lattice.floor - (lattice.largest if lattice.abandon else 0.0), mdp.return_range[1]
-        start = -math.inf if numbers.get("start") is None else _number(numbers, "start")
-        if not (least <= start <= most or (start == -math.inf and objective.stops(mdp))):
-            raise InputError("its numbers make no sense")
-        tail = tuple(
-            Curve(float(floor[i]), **{name: file.array(f"{name}{i}", "<f8") for name in Curve.arrays()})
-            for i in range(len(floor))
-        )
-        for curve in tail:
-            curve.check(least - kappa, most)
-        certificate, stats = numbers.get("certificate"), numbers.get("stats")
-        if not checks.is_dict(certificate) or not checks.is_dict(stats):
-            raise InputError("it has no certificate")
-        stop_at = _number(certificate, "stop_at") if objective.stops(mdp) else math.inf
-        if math.isfinite(stop_at) and not abs(stop_at) <= 2 * lattice.largest:
-            raise InputError("it stops where no return is")
-        return CertifiedPlan(
-            mdp=mdp,
-            objective=objective,
-            lower=lower,
-            upper=upper,
-            status=Status(numbers.get("status")),
-            stats={str(name): float(value) for name, value in stats.items()},
-            lattice=lattice,
-            curves=Curves(k, tail),
-            start=start,
-            certificate=Certificate(
-                tol=_number(certificate, "tol"),
-                rounding=_number(certificate, "rounding"),
-                gap_after_first=_number(certificate, "gap_after_first"),
-                repeats_mean=_bool(certificate, "repeats_mean"),
-                stop_at=stop_at,
-            ),
-        )
-
-    return archive.read(path, "plan", (VERSION, WITH_COSTS), plan)
+    in_hand, (_, above) = float(maker.best_so_far), floats_around(maker.best_so_far)
+    most = max(maker.most, above)
+    sure = max(maker.mean, in_hand, float(after.lower(in_hand if maker.priced else maker.incumbent)))
+    if upper > most + slack:
+        raise InputError(f"its bounds are {lower:g} and {upper:g}, and no policy earns more than {most:g}")
+    if upper < sure - slack:
+        raise InputError(f"its upper bound is {upper:g}, and some policy earns at least {sure:g}")
 
 
 def _objective(k: int, numbers: Mapping[str, Any]) -> Objective:
@@ -250,8 +280,8 @@ def _bool(numbers: Mapping[str, Any], name: str) -> bool:
     return value
 
 
-def _held_problem(file: Archive) -> MDP:
-    header = file.header.get("problem_header")
+def _held_problem(file: Archive, numbers: Mapping[str, Any]) -> MDP:
+    header = numbers.get("problem_header")
     if not checks.is_dict(header):
         raise InputError("it was saved without its problem, which must be given")
     rows, arguments = formats.read_problem(file, header, PROBLEM)

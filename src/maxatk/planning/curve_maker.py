@@ -10,7 +10,8 @@ from functools import partial
 
 import numpy as np
 
-from maxatk.planning.curves import Bounds, Curve, build, from_knots, lowered
+from maxatk import kernels
+from maxatk.planning.curves import Bounds, Curve, at_least, build, from_knots, lowered
 from maxatk.planning.lattice import Lattice
 from maxatk.planning.sweeper import Sweeper, last_rollout, solve_slices
 from maxatk.problem.mdp import MDP
@@ -29,6 +30,15 @@ class Stop:
     top: float  # from here on every curve is m itself
 
 
+def table_fits(lattice: Lattice, bottom: int, top: int) -> bool:
+    """Whether one sweep may hold the last curve at lattice points ``bottom .. top``.
+
+    Not where most of them would be empty, nor where no index reaches them from the middle of all returns.
+    """
+    middle = lattice.drift * lattice.mdp.horizon
+    return top - bottom <= TABLE_POINTS and max(abs(middle - bottom), abs(middle - top)) < kernels.WIDEST
+
+
 class CurveMaker:
     """Makes the curves of one objective, on any lattice.
 
@@ -39,7 +49,7 @@ class CurveMaker:
     """
 
     def __init__(self, mdp: MDP, objective: Objective, sweeper: Sweeper) -> None:
-        self.mdp, self.k = mdp, objective.k
+        self.mdp, self.k, self.best_so_far = mdp, objective.k, objective.best_so_far
         self.least, self.most = mdp.return_range
         # What a rollout is worth with nothing in hand: never more than the most, but for rounding.
         self.mean = min(mdp.mean_optimal[1], self.most) - float(objective.cost)
@@ -49,19 +59,25 @@ class CurveMaker:
         finishing = float(mdp.least_costs[0].max()) if objective.gives_up(mdp) and mdp.has_costs else 0.0
         self.incumbent = max(float(objective.best_so_far), self.least - finishing)
         self.slices = 0  # solved so far
+        self.work = 0.0  # multiply-adds that they took, as if no window were cut by ``m``
+        self.most_work = math.inf  # from which on curves get no more knots than they begin with
         self._sweeper = sweeper
         self._most_outcomes = int(np.diff(mdp.outcome_start).max())
 
     def worth(self, lattice: Lattice, after: Curve, gap: float, m: float) -> tuple[float, float]:
         """Bounds on what a rollout is worth with ``m`` in hand, from below and from above."""
-        self.slices += 1
+        self._count(lattice, 1)
         bounds = solve_slices(self._sweeper, lattice, after, gap, [m])
         return float(bounds.lower[0]), float(bounds.upper[0])
+
+    def _count(self, lattice: Lattice, slices: int) -> None:
+        self.slices += slices
+        self.work += slices * self.mdp.horizon * lattice.work
 
     def rounding(self, lattice: Lattice) -> float:
         """What floating point may add up to in one rollout (docs/theory/planner.md, 10)."""
         H = self.mdp.horizon
-        size = lattice.largest + abs(self.incumbent) + lattice.blur
+        size = lattice.largest + abs(self.incumbent) + lattice.blur + (abs(lattice.floor) if lattice.abandon else 0.0)
         return (H * (4 * self._most_outcomes + 16) + 32) * 2.0**-53 * size + H * lattice.error
 
     def floor(self, lattice: Lattice, after: Curve, stop: Stop) -> float:
@@ -83,7 +99,7 @@ class CurveMaker:
         inner = after.line_knot[(after.line_knot > floor) & (after.line_knot < stop.top)]
         useful = inner[:: max(len(inner) // FIRST_KNOTS, 1)].tolist()
         knots = [floor, *self._incumbent_above(floor, stop.top), *useful]
-        by_slices = partial(self._by_slices, lattice, after, gap)
+        by_slices = partial(self._by_slices, lattice, after, gap, floor)
         curve, gap = build(by_slices, knots, stop.top, partial(self._enough, lattice, share), lattice.knot_step)
         return self._that_stops(curve, gap, stop.at)
 
@@ -94,20 +110,32 @@ class CurveMaker:
         curve, by = lowered(curve, stop_at)
         return curve, gap + by
 
-    def _by_slices(self, lattice: Lattice, after: Curve, gap: float, knots: Sequence[float]) -> Bounds:
+    def _by_slices(
+        self, lattice: Lattice, after: Curve, gap: float, floor: float, knots: Sequence[float]
+    ) -> Bounds:  # fmt: skip
         """Bounds of a curve at some knots, by a slice for each."""
-        self.slices += len(knots)
-        return self._or_stopping(knots, solve_slices(self._sweeper, lattice, after, gap, knots))
+        self._count(lattice, len(knots))
+        return self._or_stopping(floor, knots, solve_slices(self._sweeper, lattice, after, gap, knots))
 
-    def _or_stopping(self, knots: Sequence[float], bounds: Bounds) -> Bounds:
-        """Bounds on what a rollout is worth, or ``m`` where it need not be made; that is a line of every curve."""
-        return bounds._replace(upper=np.maximum(bounds.upper, knots)) if self.priced else bounds
+    def _or_stopping(self, floor: float, knots: Sequence[float], bounds: Bounds) -> Bounds:
+        """Bounds on what a rollout is worth, or ``m`` where it need not be made; that is a line of every curve.
+
+        The floor stays as it is: from there on down a curve is flat.
+        """
+        if not self.priced:
+            return bounds
+        m = np.asarray(knots)
+        stops = (bounds.lower < m) & (m > floor)
+        lower, slope = np.where(stops, m, bounds.lower), np.where(stops, 1.0, bounds.slope)
+        return Bounds(np.maximum(bounds.upper, m), lower, slope)
 
     def _enough(self, lattice: Lattice, share: float, gap: float) -> float:
         """How exact knots are to make a curve, if they themselves are uncertain by ``gap`` at most.
 
         Knots far more exact than the lattice would be wasted on it; all curves together lose an eighth.
         """
+        if self.work > self.most_work:
+            return math.inf
         noise = 2.0**-48 * (lattice.largest + abs(self.incumbent))  # no knot is worth less than this
         return max(share, noise, gap / (8 * self.k))
 
@@ -118,14 +146,14 @@ class CurveMaker:
         lowest point of the table (docs/theory/planner.md, 4). It says when to stop, too.
         """
         enough = partial(self._enough, lattice, share)
-        by_slices = partial(self._by_slices, lattice, after, 0.0)
+        by_slices = partial(self._by_slices, lattice, after, 0.0, lattice.floor)
         end, top = lattice.index(lattice.floor), lattice.last_index(self.most)
         bottom = max(end, lattice.index(self.mean - 2 * (self.most - self.mean)))
         while True:
-            if top - bottom > TABLE_POINTS:  # most of the points would be empty
+            if not table_fits(lattice, bottom, top):
                 knots = [lattice.floor, *self._incumbent_above(lattice.floor, self.most)]
                 return self._stopping(lattice, by_slices, by_slices, knots, self.most, enough, lattice.knot_step)
-            self.slices += 1
+            self._count(lattice, 1)
             table = last_rollout(self._sweeper, lattice, bottom, top, after)
             if bottom == end or table.upper[0] - self.mean <= share / 2:
                 break
@@ -134,10 +162,12 @@ class CurveMaker:
         points = lattice.kappa * np.arange(bottom, top + 1)
         not_worth_it = points[table.upper <= points] if self.priced else points[:0]
         most = min(float(not_worth_it[0]) if len(not_worth_it) else self.most, self.most)
+        if floor >= most and len(not_worth_it):  # no best return makes another rollout worth its costs
+            return at_least(self.mean, most, self.most), most - self.mean, Stop(min(self.mean, most), most)
         if floor >= most:  # the largest return is as good as certain
             none = np.zeros(0)
             flat = from_knots(self.most, self.most, none, none, none, none, self.mean)
-            return flat, self.most - self.mean, Stop(self.mean if self.priced else math.inf, self.most)
+            return flat, self.most - self.mean, Stop(math.inf, self.most)
         incumbent = self._incumbent_above(floor, most)
 
         def look_up(m: float) -> tuple[float, float, float]:
@@ -148,7 +178,7 @@ class CurveMaker:
             return table.upper[at], table.lower[at], table.slope[at]
 
         def from_table(knots: Sequence[float]) -> Bounds:
-            return self._or_stopping(knots, Bounds(*np.array([look_up(m) for m in knots]).T))
+            return self._or_stopping(floor, knots, Bounds(*np.array([look_up(m) for m in knots]).T))
 
         knots = [floor, *incumbent]
         return self._stopping(lattice, from_table, by_slices, knots, most, enough, lattice.kappa)

@@ -40,8 +40,11 @@ class Curve:
         """The names of the fields that are arrays."""
         return [field.name for field in dataclasses.fields(cls) if field.name != "floor"]
 
-    def check(self, least: float, most: float) -> None:
-        """Refuse arrays, read from a file, that make no curve of a problem with returns in ``[least, most]``."""
+    def check(self, least: float, most: float, slack: float) -> None:
+        """Refuse arrays, read from a file, that make no curve of a problem with returns in ``[least, most]``.
+
+        ``slack`` is what rounding may have done to its bounds.
+        """
         lines = len(self.line_slope)
         sizes = [len(self.line_end) + 1, len(self.line_height), len(self.line_knot)]
         if lines < 1 or sizes != [lines] * 3 or len(self.point) < 1 or len(self.point) != len(self.point_value):
@@ -59,6 +62,15 @@ class Curve:
             raise InputError("a curve rises faster than what is in hand")
         if not ((self.line_knot == -math.inf) | ((self.line_knot >= least) & (self.line_knot <= most))).all():
             raise InputError("a curve has knots where no return is")
+        # Both bounds are straight between these.
+        turns = np.clip(np.concatenate([self.point, self.line_end, [least, most]]), least, most)
+        lower, upper = self.lower(turns), self.upper(turns)
+        if (lower > upper + slack).any():
+            place = int(np.argmax(lower - upper))
+            said = f"{lower[place]:g}, and at most {upper[place]:g}"
+            raise InputError(f"its bounds contradict each other: at {turns[place]:g} a curve is at least {said}")
+        if (lower > most + slack).any():
+            raise InputError(f"a curve is at least {float(lower.max()):g}, and no return is more than {most:g}")
 
     def lower(self, m: Any) -> Any:
         """The lower bound at ``m``, a number or an array."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from maxatk.base import checks
 from maxatk.base.errors import InputError, MaxAtKError
-from maxatk.engines.crew import versions
+from maxatk.engines.crew import submitted, versions
 from maxatk.planning.certified import Certified
 from maxatk.planning.plan import Plan, Solver
 from maxatk.planning.solve import solve
@@ -51,7 +51,7 @@ def _plans(problems: Iterator[tuple[MDP, int]], solver: Solver[Any], executor: E
     under_way: deque[tuple[MDP, int, Future[Any] | None]] = deque()
     try:
         for mdp, k in problems:
-            under_way.append((mdp, k, _submitted(executor, mdp, k, alone)))
+            under_way.append((mdp, k, submitted(executor, _solved, versions(), mdp, k, alone)))
             if len(under_way) >= AHEAD:
                 yield _plan(*under_way.popleft(), solver)
         while under_way:
@@ -60,13 +60,6 @@ def _plans(problems: Iterator[tuple[MDP, int]], solver: Solver[Any], executor: E
         for _, _, future in under_way:
             if future is not None:
                 future.cancel()
-
-
-def _submitted(executor: Executor, mdp: MDP, k: int, solver: Solver[Any]) -> Future[Any] | None:
-    try:
-        return executor.submit(_solved, versions(), mdp, k, solver)
-    except Exception:  # an executor that is broken or shut down takes no more tasks
-        return None
 
 
 def _solved(caller: str, mdp: MDP, k: int, solver: Solver[Any]) -> Plan:
@@ -79,9 +72,11 @@ def _solved(caller: str, mdp: MDP, k: int, solver: Solver[Any]) -> Plan:
 def _plan(mdp: MDP, k: int, future: Future[Any] | None, solver: Solver[Any]) -> Plan:
     if future is not None:
         try:
-            return future.result()
+            plan = future.result()
         except MaxAtKError:
             raise
-        except Exception:  # a lost worker has as many names as there are engines
-            pass
+        except (Exception, SystemExit):  # a lost worker has as many names as there are engines
+            plan = None
+        if isinstance(plan, Plan):  # or else no worker has planned anything
+            return plan
     return solve(mdp, k, solver=solver)

@@ -1,15 +1,19 @@
-"""The paper's own algorithm (Theorem 1): round every reward to a midpoint of a grid, and plan the rounded problem.
+"""The planner of Theorem 1: round every reward to a midpoint of a grid, and plan the rounded problem.
 
-With ``n`` cells of width ``kappa = 1/n`` over the range [0, 1], a reward in cell ``j`` becomes ``(j + 1/2)/n``. The
-optimal value of the rounded problem is within ``kappa H/2`` of the true one, and its policy, remembering rounded
-rewards, earns the true optimum but for ``kappa H`` (the paper states twice that).
+``ceil(1/kappa)`` cells of width ``kappa`` cover the rewards, which lie in [0, 1]; a reward in cell ``j``, counted from
+0, becomes ``kappa (j + 1/2)``, so it moves by at most ``kappa/2``. That holds for every ``kappa > 0``. Unless
+``1/kappa`` is whole, the last cell reaches beyond 1 and its midpoint may too, which does no harm. The optimal value of
+the rounded problem is within ``kappa H/2`` of the true one, and its policy, remembering rounded rewards, earns the true
+optimum but for ``kappa H`` (the paper states twice that).
 """
 
 import math
+import sys
 import time
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
+from numbers import Rational
 
 import numpy as np
 
@@ -24,78 +28,104 @@ from maxatk.policies import RoundingPolicy
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
 
+FINEST = Fraction(1, 2**50)  # a finer grid has midpoints that floats do not hold
+
 
 @dataclass(frozen=True)
 class Midpoint:
-    """Plan by rounding rewards in [0, 1] to the midpoints of a grid of step ``kappa``, which must be ``1/n``.
+    """Plan by rounding rewards in [0, 1] to the midpoints of a grid of step ``kappa`` (Theorem 1).
 
-    A reward on the border of two cells goes to the upper one, but for 1, which has none above it.
+    The value is within ``kappa H/2`` of the optimum, and the policy loses at most ``kappa H``. A reward on the border
+    of two cells goes to the upper one; 1 goes to the last cell.
 
     Args:
-        kappa: the step of the grid.
+        kappa: the step of the grid: any number above 0 (at least 2^-50). A float within 1e-12 of ``1/n`` means
+            ``1/n``; a fraction means itself.
 
     >>> import maxatk as mk
-    >>> plan = mk.solve(mk.instances.figure1(gamma=0.25), k=2, solver=mk.Midpoint(kappa=1/50))
+    >>> mdp = mk.instances.figure1(gamma=0.25)
+    >>> plan = mk.solve(mdp, k=2, solver=mk.Midpoint(kappa=1/50))
     >>> plan.lower <= 9/16 <= plan.upper
     True
+    >>> mk.Midpoint(kappa=0.3).cells
+    4
     """
 
     kappa: Number
 
     def __post_init__(self) -> None:
         exact = checks.exact_number(self.kappa, "kappa")
-        if exact < 2**-50 or abs(exact * round(1 / exact) - 1) > 1e-12:
-            raise InputError(f"kappa must be 1/n for a whole number n up to 2^50, not {checks.shown(self.kappa)}")
+        if exact < FINEST:
+            least = "at least 2^-50" if exact > 0 else "above 0"
+            raise InputError(f"kappa must be {least}, not {checks.shown(self.kappa)}")
+
+    @property
+    def step(self) -> Fraction:
+        """``kappa`` as a fraction."""
+        exact = checks.exact_number(self.kappa, "kappa")
+        if isinstance(self.kappa, Rational) or abs(exact * round(1 / exact) - 1) > 1e-12:
+            return exact
+        return Fraction(1, round(1 / exact))
 
     @property
     def cells(self) -> int:
-        """``n``."""
-        return round(1 / checks.exact_number(self.kappa, "kappa"))
+        """How many cells of width ``kappa`` cover [0, 1]: ``ceil(1/kappa)``."""
+        return math.ceil(1 / self.step)
 
     def solve(self, mdp: MDP, objective: Objective, progress: Reporter | None = None) -> "MidpointPlan":
         """Plan ``mdp`` for ``objective``; ``progress`` is as :func:`maxatk.solve` hands it."""
         began = time.perf_counter()
         if objective.stops(mdp):
             raise InputError("Midpoint knows of no costs, as its theorem does not: mk.Certified() and mk.Exact() do")
-        n = self.cells
+        kappa, H = self.step, mdp.horizon
+        if kappa * H > sys.float_info.max / 2:
+            raise InputError(f"kappa = {float(kappa):g} is too large for a horizon of {H}: floats do not hold kappa H")
         rewards = mdp.exact_reward or [Fraction(r) for r in mdp.reward.tolist()]
         for r in rewards:
             if not 0 <= r <= 1:
                 raise InputError(f"Midpoint needs rewards in [0, 1], as the paper does, but one is {float(r):g}")
-        # In units of kappa/2 the midpoints are odd integers, which floats hold exactly.
-        odd = np.array([2 * cell(r, n) + 1 for r in rewards], np.float64)
+        # In units of kappa/2 the midpoints are odd integers, which floats hold exactly, whatever kappa is.
+        odd = np.array([2 * cell(r, kappa) + 1 for r in rewards], np.float64)
         best = objective.best_so_far
-        if float(best) * 2 * n == math.inf:
-            raise InputError(f"best_so_far = {float(best):g} is too large for a grid of {n} cells")
-        scaled = replace(objective, best_so_far=best if best == -math.inf else float(best) * 2 * n)
+        scaled = replace(objective, best_so_far=_in_half_steps(best, kappa))
         rounded = Certified(tol=0.0).solve(mdp.with_rewards(odd), scaled, progress)
-        value = (rounded.lower + rounded.upper) / (4 * n)
-        slack = rounded.gap / (4 * n) + mdp.horizon / (2 * n)  # what was left open, and kappa H/2
+        lower, upper = (kappa / 2 * Fraction(bound) for bound in (rounded.lower, rounded.upper))
         # Planned to the end, it is as good as was asked for: the grid is the tolerance.
         whole = rounded.status in (Status.WITHIN_TOL, Status.ROUNDING)
         return MidpointPlan(
             mdp=mdp,
             objective=objective,
-            lower=value - slack * (1 + 2.0**-40),
-            upper=min(value + slack * (1 + 2.0**-40), max(mdp.return_range[1], floats_around(best)[1])),
+            lower=floats_around(lower - kappa * H / 2)[0],
+            upper=min(floats_around(upper + kappa * H / 2)[1], max(mdp.return_range[1], floats_around(best)[1])),
             status=Status.WITHIN_TOL if whole else rounded.status,
-            stats={**rounded.stats, "lattice_step": 1 / n, "seconds": time.perf_counter() - began},
-            value=value,
-            cells=n,
+            stats={**rounded.stats, "lattice_step": float(kappa), "seconds": time.perf_counter() - began},
+            value=float((lower + upper) / 2),
+            kappa=kappa,
+            cells=self.cells,
             rounded=rounded,
         )
 
 
-def cell(reward: Fraction, n: int) -> int:
-    """The cell of a reward: the one above it where it lies on a border."""
-    return min(math.floor(reward * n), n - 1)
+def cell(reward: Fraction, kappa: Fraction) -> int:
+    """The cell of a reward, counted from 0: the one above it where it lies on a border."""
+    return min(math.floor(reward / kappa), math.ceil(1 / kappa) - 1)
 
 
-def _midpoint(n: int, reward: Fraction) -> Fraction:
-    """What the paper's policy remembers of a reward, with ``n`` cells."""
+def _midpoint(kappa: Fraction, reward: Fraction) -> Fraction:
+    """What the paper's policy remembers of a reward."""
     if not 0 <= reward <= 1:
         raise InputError(f"reward must be in [0, 1], not {checks.shown(float(reward))}")
-    return Fraction(2 * cell(reward, n) + 1, 2 * n)
+    return kappa * Fraction(2 * cell(reward, kappa) + 1, 2)
+
+
+def _in_half_steps(best: Number, kappa: Fraction) -> Number:
+    """A return in hand in units of ``kappa/2``."""
+    if best == -math.inf:
+        return best
+    scaled = 2 * Fraction(best) / kappa
+    if scaled > sys.float_info.max:
+        raise InputError(f"best_so_far = {float(best):g} is too large for a grid of step {float(kappa):g}")
+    return scaled if scaled >= -sys.float_info.max else -math.inf  # returns are not negative: it is no use either way
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,20 +133,22 @@ class MidpointPlan(Plan):
     """The plan of the rounded problem; ``value`` is its optimum, at most ``kappa H/2`` off the true one."""
 
     value: float  # the optimum of the rounded problem
-    cells: int  # n, the number of cells of the grid
+    kappa: Fraction  # the step of the grid
+    cells: int  # the number of its cells, ceil(1/kappa)
     rounded: CertifiedPlan = field(repr=False)  # the plan of the rounded problem, in units of kappa/2
 
     @property
     def policy(self) -> RoundingPolicy:
         """The paper's table policy: the optimal one of the rounded problem, which remembers rounded rewards."""
-        return RoundingPolicy(self.rounded.policy, partial(_midpoint, self.cells), scale=Fraction(2 * self.cells))
+        return RoundingPolicy(self.rounded.policy, partial(_midpoint, self.kappa), scale=2 / self.kappa)
 
     def curve(self, i: int, m: Number) -> tuple[float, float]:
         """``U_i(m)`` of the rounded problem, more or less ``kappa H/2``."""
         i = checks.integer(i, "i", most=self.k)
-        best = float(checks.incumbent(m, "m"))
+        best = checks.incumbent(m, "m")
         if i == self.k or best >= self.mdp.horizon:  # no return is more
-            return best, best
-        half = self.mdp.horizon / (2 * self.cells)
-        lower, upper = (u / (2 * self.cells) for u in self.rounded.curve(i, best * 2 * self.cells))
-        return lower - half, upper + half
+            return floats_around(best)
+        bounds = self.rounded.curve(i, _in_half_steps(best, self.kappa))
+        lower, upper = (self.kappa / 2 * Fraction(bound) for bound in bounds)
+        off = self.kappa * self.mdp.horizon / 2
+        return floats_around(lower - off)[0], floats_around(upper + off)[1]

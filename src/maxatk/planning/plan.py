@@ -1,14 +1,18 @@
 """What planning returns: bounds around the optimum, how they came about, and a policy."""
 
+import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
-from maxatk.base.errors import InputError
+from maxatk.base import checks
+from maxatk.base.errors import InputError, TooLargeError
+from maxatk.base.findings import Gain
 from maxatk.base.types import Number
 from maxatk.policies import CompressedPolicy
 from maxatk.problem.mdp import MDP
@@ -18,6 +22,9 @@ if TYPE_CHECKING:
     from maxatk.comparison.compare import Comparison
 
 
+MOST_TRIES = 1_000_000  # that are listed
+
+
 class Status(StrEnum):
     """How a solver ended."""
 
@@ -25,6 +32,7 @@ class Status(StrEnum):
     WITHIN_TOL = "within tol"  # the interval is as narrow as was asked for
     ROUNDING = "rounding"  # as narrow as floating point allows, but not as was asked for
     TIME_LIMIT = "time limit"  # the best interval within the time that was granted
+    WORK_LIMIT = "work limit"  # the best interval within the work that the default tolerance grants
     MEMORY_LIMIT = "memory limit"  # the best interval within the memory that was granted
     INTERRUPTED = "interrupted"  # the best interval before Ctrl-C
 
@@ -80,9 +88,53 @@ class Plan(ABC):
         return enough(self, tol)
 
     @property
+    def costly(self) -> bool:
+        """Whether anything costs anything, so that the plan may stop before all tries are made."""
+        return self.objective.stops(self.mdp)
+
+    @cached_property
+    def gain(self) -> Gain:
+        """What the optimum gains over repeating a policy with the best mean: ``lower`` and ``upper``, never below 0.
+
+        Where tries cost something the rival makes the number of tries that is best if it is fixed beforehand. What the
+        rival earns is computed on the first access, in a bounded time.
+
+        >>> import maxatk as mk
+        >>> gain = mk.solve(mk.instances.windy_cliff(), k=5).gain
+        >>> print(f"{gain.lower:.2f} to {gain.upper:.2f}: {gain.outcome}")
+        4.72 to 4.73: proved
+        """
+        from maxatk.comparison.findings import gain_of
+
+        return gain_of(self)
+
+    @property
     def gap(self) -> float:
         """``upper - lower``."""
         return self.upper - self.lower
+
+    def value_of_tries(self, n: int) -> tuple[float, float]:
+        """Bounds on the optimum of ``n`` rollouts, 1 to ``k``, with the same best return before them."""
+        n = checks.integer(n, "n", least=1, most=self.k)
+        return self.curve(self.k - n, self.best_so_far) if n < self.k else (self.lower, self.upper)
+
+    def values_by_tries(self) -> list[tuple[float, float]]:
+        """Bounds on the optimum of 1, 2, ... and ``k`` rollouts, with the same best return before them.
+
+        >>> import maxatk as mk
+        >>> for lower, upper in mk.solve(mk.instances.figure1(gamma=0.25), k=3).values_by_tries():
+        ...     print(f"{lower:.4f} to {upper:.4f}")
+        0.3750 to 0.3750
+        0.5625 to 0.5625
+        0.6797 to 0.6797
+        """
+        if self.k > MOST_TRIES:
+            raise TooLargeError(f"values_by_tries lists at most {MOST_TRIES} numbers of tries, not {self.k}")
+        values = [self.value_of_tries(n) for n in range(1, self.k + 1)]
+        # One more rollout never lowers the optimum.
+        lower = itertools.accumulate((low for low, _ in values), max)
+        upper = list(itertools.accumulate((high for _, high in reversed(values)), min))[::-1]
+        return list(zip(lower, upper, strict=True))
 
     @property
     @abstractmethod

@@ -14,7 +14,7 @@ from maxatk.base.errors import InputError
 from maxatk.base.returns import Amounts
 from maxatk.base.types import Bools, Floats, Ints, Number
 from maxatk.base.workers import Workers
-from maxatk.planning.curve_maker import TABLE_POINTS
+from maxatk.planning.curve_maker import TABLE_POINTS, table_fits
 from maxatk.planning.curves import Curves
 from maxatk.planning.lattice import Lattice, WholeLattice
 from maxatk.planning.slices import Acting
@@ -35,6 +35,7 @@ class _Tags(NamedTuple):
     beyond: Floats  # how far they lie beyond all returns: there only the difference to the return so far matters
     best: Floats  # the rest
     knot: Floats  # the best return of the slice to act on; -inf to maximise the mean
+    shift: Floats  # what is added to M and G to find them in that slice
     rollout: Ints  # which to act as
 
 
@@ -143,7 +144,7 @@ class SlicePolicy(CompressedPolicy):
             # No more than M is promised, and only stopping keeps that. But below the threshold the last rollout is
             # worth more than M, and is a promise that any rollout can keep (docs/theory/costs.md, 5).
             rollout[self._curves[i].knots(M) >= self._curves[i].point[-1]] = self.k - 1
-        beyond, best, knots = np.empty(len(M)), np.empty(len(M)), np.empty(len(M))
+        beyond, best, knots, shift = np.empty(len(M)), np.empty(len(M)), np.empty(len(M)), np.zeros(len(M))
         for j in np.unique(rollout).tolist():
             these = rollout == j
             raised = np.maximum(M[these], self._as_good_as_none(j))
@@ -152,7 +153,38 @@ class SlicePolicy(CompressedPolicy):
             knots[these] = self._knots(j, best[these])
         if self._lattice.abandon:  # what is worth nothing must not be what a rollout is given up for
             knots[(rollout == self.k - 1) & (self._lattice.worthless >= M)] = -math.inf
-        return _Tags(beyond, best, knots, rollout)
+        if not self._lattice.whole:
+            swept = (rollout == self.k - 1) & self._in_table(knots)
+            shift[swept] = self._lattice.kappa * self._middle - knots[swept]
+            knots[swept] = min(float(knots[swept].min(initial=math.inf)), self._lowest)
+        return _Tags(beyond, best, knots, shift, rollout)
+
+    def _in_table(self, knots: Floats) -> Bools:
+        """Which knots [n] of the last curve were bounded by one sweep for all of them, off a whole lattice.
+
+        Where rows are equally good, rounding decides which of them a sweep takes: a line of the curve is a promise of
+        the very sweep that it was taken from.
+        """
+        lattice, curve = self._lattice, self._curves[self.k - 1]
+        none = np.zeros(len(knots), np.bool_)
+        if self.repeated or not self._pays_itself or not _multiples(np.array([curve.floor]), lattice.kappa)[0]:
+            return none
+        if not table_fits(lattice, lattice.index(curve.floor), lattice.last_index(self.mdp.return_range[1])):
+            return none
+        return _multiples(knots, lattice.kappa) & (knots >= curve.floor) & (knots != self._incumbent)
+
+    @cached_property
+    def _incumbent(self) -> float:
+        """The knot of every curve that stands for the best return before the first rollout."""
+        lattice, mdp = self._lattice, self.mdp
+        finishing = float(mdp.least_costs[0].max()) if lattice.abandon and mdp.has_costs else 0.0
+        return max(float(self.best_so_far), mdp.return_range[0] - finishing)
+
+    @cached_property
+    def _pays_itself(self) -> bool:
+        """Whether the last rollout is paid the best return itself, as plans have it."""
+        last = self._curves[self.k]
+        return last.line_slope.tolist() == [1.0] and last.line_height.tolist() == [0.0]
 
     def _as_good_as_none(self, i: int) -> float:
         """Up to here a best return is as good as none: below every return, or where the next curve is flat."""
@@ -192,16 +224,20 @@ class SlicePolicy(CompressedPolicy):
 
         Not where returns are so far apart that most lattice points are empty.
         """
-        last, lattice = self._curves[self.k], self._lattice
+        lattice = self._lattice
         if not lattice.whole or lattice.abandon or self.may_stop:
             return False
         if any(abs(m / lattice.kappa - self._middle) > TABLE_POINTS for m in self.mdp.return_range):
             return False
-        return last.line_slope.tolist() == [1.0] and last.line_height.tolist() == [0.0]
+        return self._pays_itself
 
     def _for_all(self, i: int, m: float) -> bool:
         """Whether the slice at ``m`` is for all best returns of the last rollout from ``m`` on."""
-        return i == self.k - 1 and self._only_difference_matters and bool(self._are_points(np.array([m]))[0])
+        if i < self.k - 1:
+            return False
+        at = np.array([m])
+        on = self._are_points(at) if self._only_difference_matters else self._in_table(at)
+        return (self._only_difference_matters or not self._lattice.whole) and bool(on[0])
 
     def _are_points(self, m: Floats) -> Bools:
         """Whether returns [n] are lattice points."""
@@ -245,10 +281,10 @@ class SlicePolicy(CompressedPolicy):
             self._swept(new)
         for j, i, m in needed:
             these = order[cuts[j] : cuts[j + 1]]
-            at = g[these]
-            if self._for_all(i, m):
+            at, shift = g[these], tags.shift[tag[these]]
+            if self._for_all(i, m) and self._lattice.whole:
                 at = at + self._middle - self._lattice.points(0, M[these])
-            rows[these] = self._acting(i, m).rows(h, s[these], at, M[these], G[these])
+            rows[these] = self._acting(i, m).rows(h, s[these], at, M[these] + shift, G[these] + shift)
         return rows
 
     def _unusual_row(self, i: int, h: int, s: int, M: float, G: float) -> int:
@@ -312,3 +348,8 @@ class SlicePolicy(CompressedPolicy):
     def _slice_size(self) -> int:
         """About so many bytes are kept of a slice, at most."""
         return self._cells * (1 if self._lattice.whole else 25)
+
+
+def _multiples(amounts: Floats, step: float) -> Bools:
+    """Which amounts [n] are multiples of a step, to the bit."""
+    return np.isfinite(amounts) & (amounts == step * np.rint(amounts / step))

@@ -6,6 +6,7 @@ from typing import Any, TypeVar, overload
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number
+from maxatk.kernels.compiled import at_work
 from maxatk.planning.certified import Certified
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan, Progress, Reporter, Solver
@@ -83,7 +84,7 @@ def solve(
         solver = Certified()
     if isinstance(solver, type) or not hasattr(solver, "solve"):
         raise InputError(f"solver must be a solver such as mk.Exact(), not {shown(solver)}")
-    with reporter(progress, "planning (kernels are compiled on the first run)", _line) as report:
+    with reporter(progress, at_work("planning"), _line) as report:
         return solver.solve(mdp, objective, report)
 
 

@@ -4,14 +4,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from numbers import Real
+from numbers import Integral, Rational, Real
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from maxatk.base import checks
+from maxatk.base import checks, stopping
 from maxatk.base.errors import InputError
-from maxatk.base.returns import Amounts
+from maxatk.base.returns import Amounts, nearest_float
 from maxatk.base.types import Bools, Ints, Number
 
 ABANDON = -1
@@ -59,8 +59,12 @@ class Policy(ABC):
         if not self.may_stop:
             return np.zeros(len(best.units), np.bool_)
         some, places = np.unique(best.units, return_inverse=True)
-        answers = [self.stops(rollout=rollout, best=best.scale.number(x)) for x in some.tolist()]
-        return np.array(answers, np.bool_)[places.ravel()]
+
+        def stops(x: int) -> bool:
+            stopping.check()
+            return self.stops(rollout=rollout, best=best.scale.number(x))
+
+        return np.array([stops(x) for x in some.tolist()], np.bool_)[places.ravel()]
 
     @abstractmethod
     def begin(self) -> "Trial":
@@ -94,14 +98,16 @@ class Policy(ABC):
 class Trial(ABC):
     """One trial of ``k`` rollouts under a policy: ask with :meth:`act`, tell with :meth:`observe`, in turn.
 
-    Returns are summed exactly, so that nothing drifts from what was observed.
+    Rewards are summed exactly, so that nothing drifts from what was observed, and the policy is asked with these sums,
+    as :func:`maxatk.evaluate` asks it. What a caller reads, :attr:`best` and :attr:`so_far`, is in the caller's own
+    numbers: floats, or fractions once a reward was given as one.
 
     >>> import maxatk as mk
     >>> trial = mk.solve(mk.instances.figure1(gamma=0.25), k=2).policy.begin()
     >>> trial.act(state=0)
     0
     >>> trial.observe(reward=0.5, done=True)
-    >>> trial.rollout, float(trial.best)
+    >>> trial.rollout, trial.best
     (1, 0.5)
     """
 
@@ -111,8 +117,22 @@ class Trial(ABC):
         self._taken: tuple[Any, int] | None = None  # state and action whose outcome was not observed yet
         self.rollout = 0  # the number of rollouts that are over
         self.step = 0  # the number of steps of this rollout that are over
-        self.best = policy.best_so_far  # the best return of the earlier rollouts, M
-        self.so_far = Fraction(0)  # the return of this rollout so far, G
+        self.exact_best = policy.best_so_far  # M itself, ``-inf`` where there is none: what the policy is asked with
+        self.exact_so_far = Fraction(0)  # G itself
+        self._in_floats = _is_float(policy.best_so_far)  # whether no fraction was given yet
+
+    @property
+    def best(self) -> Number:
+        """The best return of the earlier rollouts, M: the nearest float, or a fraction where fractions were given."""
+        return self._readable(self.exact_best)
+
+    @property
+    def so_far(self) -> Number:
+        """The return of this rollout so far, G: the nearest float, or a fraction where fractions were given."""
+        return self._readable(self.exact_so_far)
+
+    def _readable(self, amount: Number) -> Number:
+        return nearest_float(amount) if self._in_floats else amount
 
     @property
     def finished(self) -> bool:
@@ -120,13 +140,13 @@ class Trial(ABC):
         if self.rollout == self._k:
             return True
         if self._stopped is None:
-            self._stopped = self._stops(rollout=self.rollout, best=self.best)
+            self._stopped = self._stops(rollout=self.rollout, best=self.exact_best)
         return self._stopped
 
     @property
     def remembered(self) -> tuple[Number, Number]:
         """M and G as the policy remembers them: the true ones, but for policies that round."""
-        return self.best, self.so_far
+        return self.exact_best, self.exact_so_far
 
     def act(self, state: Any) -> int:
         """The action to take in ``state``, where the trial stands; ``ABANDON`` if the rollout is to be given up."""
@@ -155,11 +175,12 @@ class Trial(ABC):
         over = bool(done) or given_up or self.step + 1 == self._horizon
         self._remember(*self._taken, amount, over)
         self._taken = None
-        self.so_far += amount
+        self._in_floats &= not isinstance(reward, Rational) or isinstance(reward, Integral)
+        self.exact_so_far += amount
         self.step += 1
         if over:
-            self.best = self.best if given_up else max(self.best, self.so_far)
-            self.rollout, self.step, self.so_far, self._stopped = self.rollout + 1, 0, Fraction(0), None
+            self.exact_best = self.exact_best if given_up else max(self.exact_best, self.exact_so_far)
+            self.rollout, self.step, self.exact_so_far, self._stopped = self.rollout + 1, 0, Fraction(0), None
 
     @abstractmethod
     def _choose(self, state: Any) -> int:
@@ -199,8 +220,9 @@ class CompressedPolicy(Policy):
             rollout: the number of rollouts that are over.
             step: the number of steps of this rollout that are over.
             state: the present state.
-            best: the best return of the earlier rollouts, ``M``; ``-inf`` where there is none.
-            so_far: the return of this rollout so far, ``G``.
+            best: the best return of the earlier rollouts, ``M``; ``-inf`` where there is none. Evaluation, simulation
+                and trials ask with the exact sum of rewards, a fraction.
+            so_far: the return of this rollout so far, ``G``; a fraction likewise.
         """
 
     def remembered(self, reward: Fraction) -> Fraction:
@@ -228,20 +250,18 @@ class CompressedPolicy(Policy):
     def rule(self, rollout: int, best: Amounts) -> Rule:
         """What the policy does in ``rollout``, for trials whose best return is one of ``best``."""
 
+        def ask(step: int, state: int, tag: int, so_far: Number) -> int:
+            stopping.check()  # a policy that people write may take its time over each question
+            answer = self.action(rollout=rollout, step=step, state=state, best=best[tag], so_far=so_far)
+            return checks.integer(answer, "the policy's action", least=ABANDON, most=2**31)
+
         def act(step: int, tag: Ints, state: Ints, so_far: Amounts) -> Ints:
             # One question for all trials that agree in everything.
             alike, first, places = np.unique(
                 np.stack([tag, state, so_far.units]), axis=1, return_index=True, return_inverse=True
             )
-            answers = [
-                checks.integer(
-                    self.action(rollout=rollout, step=step, state=s, best=best[t], so_far=so_far[i]),
-                    "the policy's action",
-                    least=ABANDON,
-                    most=2**31,
-                )
-                for (t, s, _), i in zip(alike.T.tolist(), first.tolist(), strict=True)
-            ]
+            questions = zip(alike.T.tolist(), first.tolist(), strict=True)
+            answers = [ask(step, s, t, so_far[i]) for (t, s, _), i in questions]
             return np.array(answers, np.int64)[places.ravel()]
 
         return act
@@ -290,6 +310,11 @@ class CompressedTrial(Trial):
         if over:
             kept = self._best if action == ABANDON else max(self._best, self._so_far)
             self._best, self._so_far = kept, Fraction(0)
+
+
+def _is_float(amount: Number) -> bool:
+    """Whether a float says exactly this: what is in hand is kept as a fraction, whatever it was given as."""
+    return amount == nearest_float(amount)
 
 
 def checked_function(choose: Any) -> Any:

@@ -22,6 +22,8 @@ from maxatk.problem.mdp import MDP
 from maxatk.show.grid import cell_names
 
 SAFE, RISKY = 0, 1
+# Of Theorem 3: c0 and c1. Its proof takes c1 > 8 / ((3/4 - 3 c0/2)(1 - 3 c0/2)): docs/theory/learning.md, 5.
+HARD_CONSTANTS = {"paper": (Fraction(1, 96), 8192), "tight": (Fraction(1, 9), 17)}
 _TWO_ACTIONS = ("safe", "risky")
 
 
@@ -68,7 +70,7 @@ def described() -> list[dict[str, Any]]:
             "summary": re.sub(r":func:|`", "", (inspect.getdoc(function) or "").splitlines()[0]),
             "arguments": {
                 argument.name: argument.default
-                if isinstance(argument.default, int | float | None)
+                if isinstance(argument.default, int | float | str | None)
                 else str(argument.default)
                 if isinstance(argument.default, Fraction)
                 else list(argument.default)
@@ -232,14 +234,20 @@ def lower_bound(
     epsilon: Number = Fraction(1, 2**20),
     alternative: tuple[int, int] | None = None,
     start: int = 0,
+    constants: str = "paper",
 ) -> MDP:
     """Theorem 3's family of hard instances for learning: the base, or the ``alternative`` (state, action).
 
     ``n_states - 1`` states from which every action reaches the goal, the last state, with probability
-    ``p = 1/(96 k H)``; in the alternative one action of one state does with ``p + Delta``, where
-    ``Delta = 8192 epsilon/(k H**2)``. The goal pays 1 per step and keeps the agent; elsewhere nothing is paid (the
-    paper prints 1 there). As in the proof, ``H`` is a multiple of 4 and ``epsilon <= H/(192 * 8192)``, which
-    ``Delta <= p/2`` takes (the paper's range is twice that).
+    ``p = c0/(k H)``; in the alternative one action of one state does with ``p + Delta``, where
+    ``Delta = c1 epsilon/(k H**2)``. The goal pays 1 per step and keeps the agent; elsewhere nothing is paid (the
+    paper prints 1 there). A policy within ``epsilon`` of the optimum takes the better action in more than half of the
+    steps that make up the first quarters of its rollouts, so a learner must find out which one it is. The proof takes
+    ``H`` a multiple of 4 and ``Delta <= p/2``, that is ``epsilon <= c0 H/(2 c1)``.
+
+    * ``"paper"``: ``c0 = 1/96``, ``c1 = 8192``, hence ``epsilon <= H/(192 * 8192)`` (the paper's range is twice that).
+    * ``"tight"``: ``c0 = 1/9``, ``c1 = 17``, hence ``epsilon <= H/306``: the family behind ``mk.least_samples``, proved
+      in docs/theory/learning.md, 5.
 
     Args:
         n_states: ``S``, the goal included.
@@ -249,18 +257,26 @@ def lower_bound(
         epsilon: the loss that a learner is allowed.
         alternative: the state and the action that is better than all others; None for the base.
         start: the state that rollouts start in.
+        constants: ``"paper"`` or ``"tight"``.
+
+    >>> import maxatk as mk
+    >>> mdp = mk.instances.lower_bound(horizon=8, k=3, epsilon=0.02, alternative=(0, 1), constants="tight")
+    >>> [f"{float(row[1].prob):.5f}" for row in (mdp.exact_outcomes(0, 0, 0), mdp.exact_outcomes(0, 0, 1))]
+    ['0.00463', '0.00640']
     """
     S = checks.integer(n_states, "n_states", least=2)
     A = checks.integer(n_actions, "n_actions", least=2)
     H, K = checks.horizon(horizon), checks.integer(k, "k", least=1)
     if H % 4:
         raise InputError(f"horizon must be a multiple of 4, not {H}")
-    error = checks.exact_number(epsilon, "epsilon")
-    if not 0 < error <= Fraction(H, 192 * 8192):
+    checks.one_of(constants, list(HARD_CONSTANTS), "constants")
+    c0, c1 = HARD_CONSTANTS[constants]
+    error, most = checks.exact_number(epsilon, "epsilon"), c0 * H / (2 * c1)
+    if not 0 < error <= most:
         raise InputError(
-            f"epsilon must be above 0 and at most H/(192*8192) = {H / (192 * 8192):.3g}, not {shown(epsilon)}"
+            f"epsilon must be above 0 and at most H/{2 * c1 / c0} = {float(most):.3g}, not {shown(epsilon)}"
         )
-    p, delta = Fraction(1, 96 * K * H), 8192 * error / (K * H * H)
+    p, delta = c0 / (K * H), c1 * error / (K * H * H)
     goal = S - 1
     better = None
     if alternative is not None:

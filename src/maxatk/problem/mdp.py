@@ -262,9 +262,11 @@ class MDP:
             make_arguments: what ``gymnasium.make`` is to be given beside the id.
 
         Needs the extra ``maxatk[gym]``. The table is that of the unwrapped environment, so wrappers that may change
-        what is observed, done or rewarded are refused. States that the environment lays out on a grid are named by
-        their cells. Environments without a table are asked for one where they can be: those with a ``model(state,
-        action)`` as gym-classics has, Blackjack, MiniGrid. Their states are those of :func:`maxatk.gym.explore`.
+        what is observed, done or rewarded are refused, and so are subclasses that override ``step``, or ``reset``
+        without ``start``: give their table to :meth:`from_table` if it is right. States that the environment lays out
+        on a grid are named by their cells. Environments without a table are asked for one where they can be: those with
+        a ``model(state, action)`` as gym-classics has, Blackjack, MiniGrid. Their states are those of
+        :func:`maxatk.gym.explore`.
 
         >>> import maxatk as mk
         >>> mk.MDP.from_gymnasium("FrozenLake-v1", is_slippery=True)
@@ -400,10 +402,21 @@ class MDP:
         """
         span = self._outcomes_of(step, state, action)
         prob = self.exact_prob[span] if self.exact_prob else _normalised(self.prob[span])
-        reward = self.exact_reward[span] if self.exact_reward else map(Fraction, self.reward[span].tolist())
+        reward = self.exact_rewards_of(step, state, action)
         return [
             ExactOutcome(p, self._target(s), r) for p, s, r in zip(prob, self.next_state[span], reward, strict=True)
         ]
+
+    def exact_rewards_of(self, step: int, state: int, action: int) -> Sequence[Fraction]:
+        """What each of :meth:`outcomes` pays, exactly: fractions as given, floats at their exact binary values.
+
+        Args:
+            step: the step, from 0.
+            state: the state.
+            action: an action that it offers.
+        """
+        span = self._outcomes_of(step, state, action)
+        return self.exact_reward[span] if self.exact_reward else [Fraction(r) for r in self.reward[span].tolist()]
 
     def exact_cost_of(self, step: int, state: int, action: int) -> Fraction:
         """What taking ``action`` in ``state`` at ``step`` costs on average."""
@@ -466,18 +479,17 @@ class MDP:
 
     def _mean_optimal(self, noise: float) -> tuple[Ints32, float]:
         rows = np.empty((self.horizon, self.n_states), np.int32)
-        values = np.zeros((2, self.n_states + 1))
+        values, errors = np.zeros((2, self.n_states + 1)), np.zeros((2, self.n_states + 1))
         self._pass_back(
             *(kernels.best_means, kernels.best_means_layer, self.step_layer, self.pair_start, self.outcome_start),
-            *(self.row_prob, self.next_state, self.reward, self.cost, noise, values, rows),
+            *(self.row_prob, self.next_state, self.reward, self.cost, noise, values, errors, rows),
         )
         return rows, float(values[0, self.start_state] @ self.reset_prob)
 
     @cached_property
     def mean_optimal_actions(self) -> Ints:
         """The actions ``[H, S]`` that maximise the mean of one rollout; of equals, but for rounding, the first."""
-        size = float(np.abs(self.reward).max()) + float(self.cost.max())
-        rows, _ = self._mean_optimal(2.0**-45 * self.horizon * size)
+        rows, _ = self._mean_optimal(2.0**-45)
         return self.action[rows].astype(np.int64)
 
     @cached_property

@@ -25,3 +25,61 @@ def decimals_of(*sizes: float, digits: int = 6) -> int:
     """How many decimals give the largest of some numbers so many digits; none for large ones, at most 300."""
     largest = max((abs(x) for x in sizes if math.isfinite(x)), default=0.0)
     return min(max(digits - 1 - math.floor(math.log10(largest)), 0), 300) if largest else 0
+
+
+def small(x: float) -> str:
+    """An upper bound to two digits, rounded up; with an exponent where it is far from 1."""
+    if x <= 0 or not math.isfinite(x):
+        return f"{x:g}"
+    place = math.floor(math.log10(x)) - 1
+    digits = math.ceil(Fraction(x) / Fraction(10) ** place)
+    rounded = digits * Fraction(10) ** place
+    return f"{float(rounded):.2g}" if 1e-4 <= x < 1e4 else f"{float(rounded):.1e}"
+
+
+def known(lower: float, upper: float, decimals: int) -> str:
+    """A number that lies between two bounds: in decimals where both bounds round to the same, else between two."""
+    low, high = f"{lower:.{decimals}f}", f"{upper:.{decimals}f}"
+    return low if low == high else f"between {at_least(lower, decimals)} and {at_most(upper, decimals)}"
+
+
+def agreed(lower: float, upper: float, digits: int) -> str:
+    """A number to as many digits, ``digits`` at most, as both of its bounds round to; empty for fewer than two."""
+    for some in range(digits, 1, -1):
+        low, high = (f"{x:.{some}g}" for x in (lower, upper))
+        if low == high:
+            return low
+    return ""
+
+
+def about(lower: float, upper: float, digits: int) -> str:
+    """A number to so many digits where both of its bounds round to it, or to two at least; else from one to another."""
+    return agreed(lower, upper, digits) or f"{lower:.{digits}g} to {upper:.{digits}g}"
+
+
+def span(lower: float, upper: float, digits: int = 3) -> str:
+    """From one bound to the other, in so many digits of the greater one, rounded outward."""
+    decimals = min(decimals_of(upper, digits=digits), 12)
+    low, high = at_least(lower, decimals), at_most(upper, decimals)
+    return low if low == high else f"{low} to {high}"
+
+
+def digits(lower: float, value: float, upper: float) -> int:
+    """As many decimals as show the gap between two bounds to two digits."""
+    gap = upper - lower
+    size = gap if math.isfinite(gap) and gap > 0 else abs(value)
+    return min(max(1 - math.floor(math.log10(size)), 0), 12) if size > 0 and math.isfinite(size) else 2
+
+
+def ends(lower: float, value: float, upper: float) -> tuple[str, str, str]:
+    """The lower bound, the value and the upper bound in decimals; the bounds are rounded outward."""
+    places = digits(lower, value, upper)
+    return at_least(lower, places), f"{value:.{places}f}", at_most(upper, places)
+
+
+def short(x: float) -> str:
+    """A number to three digits, without an exponent where it is not needed."""
+    if not math.isfinite(x) or x == 0:
+        return f"{x:g}" if x else "0"
+    places = max(2 - math.floor(math.log10(abs(x))), 0)
+    return f"{x:.3g}" if places > 6 else f"{x:.{places}f}"

@@ -14,18 +14,21 @@ from rich.text import Text
 
 from maxatk.base.checks import name_of
 from maxatk.base.errors import InputError
+from maxatk.base.findings import Loss, Share
 from maxatk.base.types import Number
 from maxatk.comparison.compare import SINGLE, Comparison
 from maxatk.comparison.contrast import SELDOM, Contrast
-from maxatk.comparison.enough import KNOWN, stopping_words
+from maxatk.comparison.enough import stop_of
 from maxatk.comparison.rows import Row
 from maxatk.evaluation.simulate import Simulation
-from maxatk.learning.learn import Learned
+from maxatk.learning.learned import Learned
 from maxatk.planning import CertifiedPlan, ExactPlan, Plan
 from maxatk.planning.exact import Decision
 from maxatk.policies import ABANDON
 from maxatk.problem.mdp import MDP
-from maxatk.show.bounds import at_least, at_most, decimals_of
+from maxatk.show import verdict as verdicts
+from maxatk.show import words
+from maxatk.show.bounds import agreed, at_least, at_most, decimals_of, span
 from maxatk.show.fitting import FittingTable
 from maxatk.show.grid import CellGrid, action_name, find_grid
 from maxatk.show.views import Panel, panels
@@ -49,8 +52,8 @@ def decimals(plan: Plan) -> int:
 
 def tries(plan: Plan) -> Iterator[tuple[int, float, float]]:
     """How much so many rollouts are worth, at least and at most: the first ten, and all of them."""
-    for left in sorted({*range(1, min(plan.k, 10) + 1), plan.k}):
-        yield left, *(plan.curve(plan.k - left, plan.best_so_far) if left < plan.k else (plan.lower, plan.upper))
+    for n in sorted({*range(1, min(plan.k, 10) + 1), plan.k}):
+        yield n, *plan.value_of_tries(n)
 
 
 def certified_plan(plan: CertifiedPlan, title: str, verdict: Sequence[str] = ()) -> RenderableType:
@@ -60,10 +63,9 @@ def certified_plan(plan: CertifiedPlan, title: str, verdict: Sequence[str] = ())
         table.add_column(heading, justify="right", no_wrap=heading != "worth more than one fewer by")
     before = None
     for left, lower, upper in tries(plan):
-        middle = (lower + upper) / 2
-        gain = "" if before is None or before[0] != left - 1 else f"{middle - before[1]:.4g}"
+        gain = "" if before is None or before[0] != left - 1 else _added(before[1:], (lower, upper))
         table.add_row(str(left), at_least(lower, decimals(plan)), at_most(upper, decimals(plan)), gain)
-        before = (left, middle)
+        before = (left, lower, upper)
     stats = plan.stats
     lowest, highest = interval(plan)
     return Group(
@@ -82,6 +84,18 @@ def certified_plan(plan: CertifiedPlan, title: str, verdict: Sequence[str] = ())
         f"{' (exact)' if stats['exact_lattice'] else ''}, {stats['seconds']:.2f} s. "
         "The plan's policy earns at least the lower number; no policy earns more than the upper.",
     )
+
+
+def _added(fewer: tuple[float, float], more: tuple[float, float]) -> str:
+    """What one more try adds, as far as the bounds of both know: a number, or at most so much."""
+    low, high = max(more[0] - fewer[1], 0.0), max(more[1] - fewer[0], 0.0)
+    return agreed(low, high, digits=4) or span(low, high, digits=2)
+
+
+def stopping_words(plan: Plan) -> str:
+    """When to stop, in words; empty where nothing costs anything."""
+    stop = stop_of(plan)
+    return words.stop(stop) if stop else ""
 
 
 def goal(plan: Plan) -> str:
@@ -149,7 +163,7 @@ def comparison(compared: Comparison) -> RenderableType:
     """Classes of policies side by side."""
     return Group(
         Text.assemble((goal(compared.plan), "bold"), f": {compared.mdp!r}\n"),
-        comparison_rows(compared, compared.rows, heading=True),
+        comparison_rows(compared, compared.rows),
         f"\n{COMPARISON_NOTE}",
     )
 
@@ -208,56 +222,67 @@ COMPARISON_NOTE = "A policy of the class earns the first number; no policy of th
 COMPARISON_WIDTH = 80  # of a terminal, below which the last column is left out and names wrap
 
 
-def comparison_rows(
-    compared: Comparison, rows: Sequence[Row], heading: bool = False, narrow: bool = False
-) -> Table:  # fmt: skip
-    """Some rows of a comparison, in columns that are the same for all of them; those before must be in ``compared``."""
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=heading)
+def comparison_rows(compared: Comparison, rows: Sequence[Row], narrow: bool = False) -> Table:
+    """Some rows of a comparison as a table."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
     spread = max(compared.plan.upper - compared.rows[0].lower, 1e-9 * abs(compared.plan.upper), 1e-300)
     digits = min(max(4 - math.floor(math.log10(spread)), 0), 12)
     number = max(len(at_least(x, digits)) for x in (compared.rows[0].lower, compared.plan.upper, -10.0))
     priced = compared.plan.stop_at < math.inf
     table.add_column("policy", width=(13 if priced else 15) if narrow else len(SINGLE), no_wrap=not narrow)
     for name in ("earns", "at most", "gain" if narrow else "of the gain"):
-        width = max(number, len(name)) if "gain" not in name else 7 if narrow else len(name)
+        width = max(number, len(name)) if "gain" not in name else 8 if narrow else len(name)
         table.add_column(name, justify="right", min_width=width, no_wrap=True)
     if priced:
         table.add_column("tries", justify="right", min_width=len("tries"), no_wrap=True)
     if not narrow:
         table.add_column("obtained by")
     for row in rows:
-        share = compared.share(row)
         lower, upper = (row.lower, row.upper) if row.exact is None else (row.exact, row.exact)
         how = row.how if row.exact is None else f"{row.how}: {_number(row.exact)}"
         table.add_row(
             row.name,
             at_least(lower, digits),
             at_most(upper, digits),
-            "no gain" if share is None else f"{100 * share:.1f} %",
+            share_of(compared, row),
             *([tries_of(row)] if priced else []),
             *([] if narrow else [how]),
         )
     return table
 
 
+def share_of(compared: Comparison, row: Row) -> str:
+    """The share of the gain that a class has, rounded so that it is true; a dash where it is not known."""
+    share = compared.share(row)
+    if share is None:
+        return "-"
+    found = next((one for one in compared.findings if isinstance(one, Share) and one.name == row.name), None)
+    low, high = (share, share) if found is None else (found.lower, found.upper)
+    rounded = {f"{100 * x:.1f} %" for x in (low, high)}
+    if len(rounded) == 1 and (low == 1 or low < 0.999):  # 100 % means all of it
+        return rounded.pop()
+    return f"≥ {math.floor(1000 * low) / 10:.1f} %"
+
+
 def tries_of(row: Row) -> str:
     """How many tries the policy of a row makes on average, where that is known."""
-    tries = None if row.evaluation is None else row.evaluation.tries
-    return f"{tries.value:.3g}" if tries is not None and tries.upper - tries.lower <= KNOWN * tries.upper else ""
+    return "" if row.evaluation is None else agreed(*row.evaluation.tries.ends, digits=3)
 
 
-def simulation(plan: CertifiedPlan, runs: Simulation, level: float = 0.95) -> RenderableType:
-    """What a plan's policy earned in trials, beside what it is certain to earn."""
+def simulation(plan: CertifiedPlan | Learned, runs: Simulation, level: float = 0.95) -> RenderableType:
+    """What a policy earned in trials, beside what is certain of it."""
     low, high = runs.interval(level)
-    lowest, highest = interval(plan)
+    learned = isinstance(plan, Learned)
+    what = f"best of {plan.k}" if learned else goal(plan)
+    sure = plan.certificate if learned else f"certified for this policy: {' to '.join(interval(plan))}"
     return Group(
         Text.assemble(
-            f"{goal(plan)} in {_count(len(runs.best), 'trial')}: ",
+            f"{what} in {_count(len(runs.best), 'trial')}: ",
             (f"{runs.mean:.6g}", "bold green"),
             f" on average, {100 * level:g} % interval {low:.6g} to {high:.6g}",
         ),
-        *([_paid(runs)] if plan.stop_at < math.inf else []),
-        f"certified for this policy: {lowest} to {highest}, "
+        *([_paid(runs)] if not learned and plan.costly else []),
+        sure,
         f"{_verdict(plan, runs, level)}; {_count(runs.steps, 'step')} in {runs.seconds:.1f} s",
     )
 
@@ -267,23 +292,21 @@ def _paid(runs: Simulation) -> str:
     return f"best return {best:.6g} for {cost:.6g}, in {tries:.3g} tries on average"
 
 
-def _verdict(plan: CertifiedPlan, runs: Simulation, level: float) -> str:
+def _verdict(plan: CertifiedPlan | Learned, runs: Simulation, level: float) -> str:
+    """Whether the interval of the trials and that of the policy have a number in common."""
     low, high = runs.interval(level)
     if high < plan.lower or low > plan.upper:
-        return f"which lies {'above' if high < plan.lower else 'below'} the interval of the trials"
-    return "which agrees with the trials"
+        return f"That lies {'above' if high < plan.lower else 'below'} the interval of the trials"
+    return "The trials agree with that"
 
 
 def learned(result: Learned, title: str) -> RenderableType:
-    """What was learned, and how surely."""
-    loss = at_most(result.epsilon, decimals_of(result.epsilon, digits=4))
+    """What was learned, and how surely: whether the target was met comes first."""
+    met = [words.loss(one) for one in result.findings if isinstance(one, Loss)]
     return Group(
-        Text.assemble(
-            (title, "bold"), f": best of {result.plan.k}, learned from {_count(result.samples, 'sample')}; within ",
-            (loss, "bold green"), f" of the optimum, with probability {1 - result.delta:g}",
-        ),
+        Text.assemble((title, "bold"), f": best of {result.k}, from {_count(result.samples, 'sample')}. ", *met),
         result.certificate,
-    )  # fmt: skip
+    )
 
 
 def instances(described: Sequence[Mapping[str, Any]]) -> RenderableType:
@@ -303,8 +326,8 @@ def _count(n: int, noun: str) -> str:
 # The same as plain data, for JSON.
 
 
-def plan_data(plan: Plan) -> dict[str, Any]:
-    """A plan's numbers."""
+def plan_data(plan: Plan, comparison: Comparison | None = None) -> dict[str, Any]:
+    """A plan's numbers, and what is proved of it, by a comparison with simpler policies if there is one."""
     return {
         "problem": problem_data(plan.mdp),
         "k": plan.k,
@@ -315,6 +338,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "status": str(plan.status),
         **({"exact": _as_text(plan.exact)} if isinstance(plan, ExactPlan) else {}),
         **stopping_data(plan),
+        "findings": [one.data() for one in verdicts.findings(plan, comparison)],
         "stats": {name: _finite(value) for name, value in plan.stats.items()},
     }
 
@@ -377,7 +401,7 @@ def contrast_data(contrast: Contrast) -> list[dict[str, Any]]:
     ]
 
 
-def simulation_data(plan: CertifiedPlan, runs: Simulation, level: float = 0.95) -> dict[str, Any]:
+def simulation_data(plan: CertifiedPlan | Learned, runs: Simulation, level: float = 0.95) -> dict[str, Any]:
     """What trials came to, beside the plan's certificate."""
     return {
         "k": plan.k,
@@ -386,22 +410,31 @@ def simulation_data(plan: CertifiedPlan, runs: Simulation, level: float = 0.95) 
         "level": level,
         "interval": [_finite(end) for end in runs.interval(level)],
         "certificate": [plan.lower, plan.upper],
-        **({} if plan.stop_at == math.inf else {"best": float(runs.best.mean()), "cost": float(runs.cost.mean())}),
-        **({} if plan.stop_at == math.inf else {"tries": float(runs.tries.mean())}),
+        **(_costs_data(runs) if isinstance(plan, CertifiedPlan) and plan.costly else {}),
+        **({"delta": plan.delta} if isinstance(plan, Learned) else {}),
         "steps": runs.steps,
         "seconds": runs.seconds,
     }
 
 
+def _costs_data(runs: Simulation) -> dict[str, float]:
+    best, cost, tries = (float(x.mean()) for x in (runs.best, runs.cost, runs.tries))
+    return {"best": best, "cost": cost, "tries": tries}
+
+
 def learned_data(result: Learned) -> dict[str, Any]:
     """What was learned."""
     return {
-        "k": result.plan.k,
+        "k": result.k,
+        "lower": result.lower,
+        "upper": result.upper,
         "epsilon": result.epsilon,
+        "target": result.target,
         "delta": result.delta,
         "samples": result.samples,
         "certificate": result.certificate,
-        "plan": plan_data(result.plan),
+        "findings": [one.data() for one in result.findings],
+        "model_plan": None if result.model_plan is None else plan_data(result.model_plan),
         "stats": {name: _finite(value) for name, value in result.stats.items()},
     }
 

@@ -2,13 +2,11 @@
 
 import platform
 import re
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, metadata, version
-from importlib.resources import files
-from pathlib import Path
-from typing import Any
 
 import maxatk as mk
+from maxatk import kernels as kernels  # all loops, so that it is known where they are kept
+from maxatk.kernels.compiled import kept
 
 REQUIREMENT = re.compile(r"([\w.-]+)(?:.*extra == ['\"]([\w-]+)['\"])?")  # a package, and the extra that wants it
 
@@ -55,8 +53,5 @@ def _version(package: str) -> str | None:
 
 def _compiled() -> str:
     """Where Numba keeps the loops, and how many of them are there."""
-    kernels = import_module("maxatk.kernels.slices")
-    caches: list[Any] = [loop._cache for loop in vars(kernels).values() if hasattr(loop, "_cache")]
-    folder = Path(caches[0].cache_path if caches else str(files("maxatk.kernels")))
-    count = sum(1 for _ in folder.glob("*.nbc")) if folder.is_dir() else 0
+    folder, count = kept()
     return f"compiled loops: {count} in {folder}"

@@ -2,10 +2,11 @@
 
 Three intervals, all for the mean over the tasks from which those of the log were drawn:
 
-- *t*: Student's, from 50 tasks on and only where the values are not too skewed for so few tasks.
+- *t*: Student's, from 50 tasks on and only where the values are not too skewed for so few tasks. Its level is nominal.
 - *betting*: proved for every number of tasks and every law, given a range that no value can leave.
-- *betting, on the range seen*: the same where no range is known, with the least and the greatest value seen for it.
-  That is no proof, but it covers where *t* does not.
+- *betting, on the range seen*: the same where no range is given, with the least and the greatest value seen in its
+  place. It has no level: with few tasks and heavy tails it covers far less often than it was asked to, and nothing in
+  the log can tell.
 
 Where choices are cross-validated the parts of the tasks are not independent of each other: see :func:`crossed`.
 docs/theory/attempts.md has the proofs, and docs/benchmarks.md how often each covers what it should.
@@ -21,14 +22,12 @@ from scipy.special import stdtrit
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints
-from maxatk.show.bounds import at_least, at_most
+from maxatk.show.bounds import ends
 
 Range: TypeAlias = tuple[float, float]
 
 FEWEST_FOR_T = 50  # tasks
 MOST_SKEW = 0.2  # times the square root of the number of tasks
-# What folds that chose for each other add to the deviation of a gain: measured, not proved (docs/benchmarks.md).
-TIED_FOLDS = 1.3
 # Gamblers guess the deviation of values in [0, 1], and share the wealth like this; see `_above`.
 _GUESSES: Floats = np.array([0.45, 0.2, 0.08, 0.02])
 _SHARES: Floats = np.array([0.45, 0.3, 0.15, 0.1])
@@ -50,7 +49,7 @@ class Estimate:
     lower: float  # the interval is for the mean over the tasks that they were drawn from
     upper: float  # its other end
     tasks: int  # how many there were
-    level: float  # how often such an interval is right, at least nominally
+    level: float | None  # how often such an interval is right, at least nominally; None where nobody can say
     how: str  # "t", "betting" (proved), "betting, on the range seen" or "betting, over folds"
 
     @property
@@ -59,8 +58,8 @@ class Estimate:
         return self.how == BETTING
 
     def __str__(self) -> str:
-        places = digits(self)
-        return f"{self.value:.{places}f} [{at_least(self.lower, places)}, {at_most(self.upper, places)}]"
+        low, value, high = ends(self.lower, self.value, self.upper)
+        return f"{value} [{low}, {high}]" + ("" if self.level is not None else " (no level)")
 
 
 def mean(values: Floats, span: Range | None, level: float, *, proved: bool = False, known: bool = True) -> Estimate:
@@ -81,7 +80,9 @@ def mean(values: Floats, span: Range | None, level: float, *, proved: bool = Fal
             low, high = -math.inf, math.inf
         return Estimate(value, max(value - reach, low), min(value + reach, high), n, level, T)
     lower, upper = betting(values, (low, high), level)
-    return Estimate(value, lower, upper, n, level, BETTING if span is not None and known else ON_RANGE_SEEN)
+    if span is not None and known:
+        return Estimate(value, lower, upper, n, level, BETTING)
+    return Estimate(value, lower, upper, n, None, ON_RANGE_SEEN)
 
 
 def crossed(
@@ -92,8 +93,9 @@ def crossed(
 
     Given what was chosen for it, the tasks of a part are independent; the parts are not, for each had a say in what the
     others were tried with. A proved interval therefore has one of each part, which hold together. The usual one is
-    Student's t as if there were no such tie, which does for the value of a choice. What a choice gains over another one
-    (``compared``) varies more than that, and its interval is made wider.
+    Student's t as if there were no such tie, which does for the value of a choice. For what a choice gains over another
+    one (``compared``) it does not: there the errors of the parts count as if they all went the same way, so that the
+    deviation of their mean is at most the mean of their deviations (Cauchy and Schwarz).
     """
     n, parts = len(values), int(part.max()) + 1
     if proved and known and span is not None:
@@ -105,7 +107,7 @@ def crossed(
         return replace(estimate, how=OVER_FOLDS)
     if not compared or estimate.how != T:
         return estimate
-    reach = TIED_FOLDS * _reach(values, level)
+    reach = math.sqrt(parts) * _reach(values, level)
     low, high = span if span is not None and known else (-math.inf, math.inf)
     return replace(estimate, lower=max(estimate.value - reach, low), upper=min(estimate.value + reach, high))
 
@@ -192,10 +194,3 @@ def checked_level(level: float) -> float:
     if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
         raise InputError(f"level must lie between 0 and 1, not {checks.shown(level)}")
     return float(level)
-
-
-def digits(estimate: Estimate) -> int:
-    """As many decimals as show the width of the interval to two digits."""
-    width = estimate.upper - estimate.lower
-    size = width if math.isfinite(width) and width > 0 else abs(estimate.value)
-    return min(max(1 - math.floor(math.log10(size)), 0), 12) if size > 0 and math.isfinite(size) else 2

@@ -17,8 +17,9 @@ from maxatk.attempts.estimates.curves import per_task, threshold
 from maxatk.attempts.estimates.intervals import Estimate, Range, checked_level, provable
 from maxatk.attempts.sequences import walk
 from maxatk.attempts.study.tables import as_text, ends, plain_table
-from maxatk.base import checks
+from maxatk.base import checks, findings
 from maxatk.base.errors import InputError
+from maxatk.base.findings import Outcome
 
 if TYPE_CHECKING:
     from maxatk.attempts.logs.log import Log
@@ -36,22 +37,17 @@ class Difference(Estimate):
     tasks_needed: int | None  # with which a difference of this size would be found four times in five; None for none
 
     @property
+    def finding(self) -> findings.Difference:
+        """What it proves."""
+        names = ("lower", "upper", "value", "first", "second", "of", "tasks", "level", "k", "ratio", "tasks_needed")
+        return findings.Difference(method=self.how, **{name: getattr(self, name) for name in names})
+
+    @property
     def verdict(self) -> str:
         """What it means, in words."""
-        low, value, high = ends(self)
-        of = {"score": f"in the best of {self.k}" if self.k > 1 else "in one attempt"}.get(self.of, "an attempt")
-        up, down = {"score": ("is better", "is worse"), "cost": ("costs more", "costs less")}.get(
-            self.of, ("takes longer", "takes less time")
-        )
-        times = "" if self.ratio is None else f" ({self.ratio[0]:.2f} to {self.ratio[1]:.2f} times as much)"
-        if self.lower > 0:
-            return f"{self.first} {up} than {self.second} {of}: by {low} to {high}{times}"
-        if self.upper < 0:
-            low, _, high = ends(Estimate(-self.value, -self.upper, -self.lower, self.tasks, self.level, self.how))
-            return f"{self.first} {down} than {self.second} {of}: by {low} to {high}{times}"
-        needed = self.tasks_needed
-        enough = "" if needed is None else f"; a difference of {value} would take about {needed} tasks"
-        return f"no difference between {self.first} and {self.second} {of} can be told: {low} to {high}{times}{enough}"
+        from maxatk.show import words
+
+        return words.difference(self.finding)
 
     def __str__(self) -> str:
         return self.verdict
@@ -97,7 +93,7 @@ class Differences(Sequence[Difference]):
         )
         for d in self.rows if every else self.of_the_best:
             low, value, high = ends(d)
-            told = "better" if d.lower > 0 else "worse" if d.upper < 0 else "cannot be told"
+            told = {Outcome.PROVED: "better", Outcome.DISPROVED: "worse"}.get(d.finding.outcome, "cannot be told")
             shown.add_row(d.first, d.second, value, f"{low} to {high}", told)
         return shown
 
@@ -214,6 +210,8 @@ def _pair(
 
 def _needed(apart: Any, estimate: Estimate, power: float = 0.8) -> int | None:
     if len(apart) < 2 or estimate.value == 0:
+        return None
+    if estimate.level is None:
         return None
     times = float(ndtri((1 + estimate.level) / 2) + ndtri(power))
     needed = (times * float(np.std(apart, ddof=1)) / estimate.value) ** 2

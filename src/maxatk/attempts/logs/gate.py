@@ -5,6 +5,7 @@ point a :class:`maxatk.attempts.Log` is frozen, and nothing asks again.
 """
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -20,6 +21,8 @@ from maxatk.base.types import Floats, Ints
 
 LARGEST = 1e100  # in size, of scores and costs: their squares are still numbers
 ONLY_ARM = "attempt"  # what the arm is called where a log names none
+DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE)
+WHOLE = re.compile(r"\+?0*([0-9]+)(\.0*)?")
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ def checked(columns: Columns, score_range: Range | None, cost_limit: Any, unscor
         "score": _frozen(score[order]),
         "cost": _frozen(cost[order]),
         "seconds": None if seconds is None else _frozen(seconds[order]),
-        "score_range": _score_range(score_range, score, where),
+        "score_range": _score_range(score_range, columns.score, score, where),
         "cost_limits": (1.0,) * len(arms) if in_units else _cost_limits(cost_limit, cost, arm, arms, where),
         "cost_limited": in_units or cost_limit is not None,
         "in_units": in_units,
@@ -96,6 +99,11 @@ def _names(values: list[Any], what: str, where: Callable[[int], str]) -> tuple[l
 
 def _is_numpy(value: Any) -> bool:
     return isinstance(value, np.generic)
+
+
+def decimal(text: str) -> float | None:
+    """The number that a text writes in plain digits; None for other text, though Python reads ``1_0`` as one, too."""
+    return float(text) if DECIMAL.fullmatch(text) else None
 
 
 def _number(value: Any, what: str, place: str) -> float:
@@ -145,7 +153,7 @@ def _amounts(values: list[Any], what: str, where: Callable[[int], str]) -> Float
 
 def _refuse_twice(attempt: list[Any], task: list[str], arm: list[str], where: Callable[[int], str]) -> None:
     seen: dict[tuple[str, str, str], int] = {}
-    for place, key in enumerate(zip(task, arm, map(str, attempt), strict=True)):
+    for place, key in enumerate(zip(task, arm, map(_attempt, attempt), strict=True)):
         if (first := seen.setdefault(key, place)) != place:
             raise InputError(
                 f"{where(place)}: attempt {checks.shown(attempt[place])} of arm {checks.shown(key[1])} at task "
@@ -153,9 +161,17 @@ def _refuse_twice(attempt: list[Any], task: list[str], arm: list[str], where: Ca
             )
 
 
-def _score_range(given: Any, score: Floats, where: Callable[[int], str]) -> Range | None:
+def _attempt(value: Any) -> str:
+    """What tells an attempt from others: a word, or a whole number, however that is written."""
+    text = str(value)
+    whole = WHOLE.fullmatch(text)
+    return whole[1] if whole else text
+
+
+def _score_range(given: Any, values: list[Any], score: Floats, where: Callable[[int], str]) -> Range | None:
+    """What no score can leave: as given, or known since all scores are true or false. Numbers seen do not tell."""
     if given is None:
-        return (0.0, 1.0) if score.min() >= 0 and score.max() <= 1 else None
+        return (0.0, 1.0) if all(isinstance(value, bool | np.bool_) for value in values) else None
     if not checks.is_list(given) or len(given) != 2:
         raise InputError(
             f"score_range must be two numbers, the least and the greatest score, not {checks.shown(given)}"

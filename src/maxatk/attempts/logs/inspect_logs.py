@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from maxatk.attempts.logs.gate import decimal
 from maxatk.base import checks
 from maxatk.base.errors import InputError, MissingExtraError
 
@@ -89,12 +90,12 @@ def _value(value: Any, scorer: Any, place: int) -> Any:
     if isinstance(value, str):
         if value in GRADES:
             return GRADES[value]
-        try:
-            return float(value)
-        except ValueError:
+        number = decimal(value.strip())
+        if number is None:
             raise InputError(
                 f"sample {place + 1}: scorer {checks.shown(scorer)} gave {checks.shown(value)}, not a number"
-            ) from None
+            )
+        return number
     return value
 
 

@@ -50,7 +50,7 @@ class Log:
     score: Floats  # [N] its score
     cost: Floats  # [N] what it cost, NaN where that is not known
     seconds: Floats | None  # [N] how long it took, where that was logged
-    score_range: Range | None  # what no score can leave
+    score_range: Range | None  # what no score can leave, if that was given
     cost_limits: tuple[
         float, ...
     ]  # what no attempt of each arm can cost more than, if that was given; else the most seen
@@ -82,7 +82,7 @@ class Log:
             cost: which is the cost; "cost" if there is one. Without one every attempt costs 1.
             seconds: which says how long it took; "seconds" if there is one.
             attempt: which numbers the attempts, so that one that occurs twice is refused; "attempt" if there is one.
-            score_range: what no score can leave, which proofs need; (0, 1) where all scores lie in it.
+            score_range: what no score can leave, which proofs need; 0 and 1 for scores that are true or false.
             cost_limit: what no attempt can cost more than, for all arms or by arm, if there is such a limit.
             unscored: what an attempt without a score counts as; without it such an attempt is refused.
 
@@ -147,6 +147,12 @@ class Log:
     def top(self) -> float:
         """The greatest score."""
         return float(self.score.max())
+
+    @property
+    def usual_range(self) -> Range:
+        """Between what scores are taken to lie where nothing is to be proved: the range given, 0 to 1, or that seen."""
+        low, high = float(self.score.min()), float(self.score.max())
+        return self.score_range or ((0.0, 1.0) if low >= 0 and high <= 1 else (low, high))
 
     def arm_number(self, arm: str | None) -> int:
         """The number of an ``arm``; None will do where there is one arm only."""

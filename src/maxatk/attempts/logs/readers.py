@@ -12,18 +12,20 @@ import itertools
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from maxatk.attempts.logs import inspect_logs, lm_eval_logs
-from maxatk.attempts.logs.gate import Columns, checked
+from maxatk.attempts.logs.gate import Columns, checked, decimal
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 
 if TYPE_CHECKING:
     from maxatk.attempts.logs.log import Log
 
+JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}:]')  # words, and where objects and the values of names begin
 LARGEST_FILE = 2**31  # bytes; more than a hundred million attempts would not fit in memory as Python's values anyway
 
 
@@ -83,7 +85,7 @@ def read_log(
         cost: which is the cost; "cost" if there is one (tokens, in a log of Inspect). Without one an attempt costs 1.
         seconds: which says how long it took; "seconds" if there is one.
         attempt: which numbers the attempts, so that one that occurs twice is refused; "attempt" if there is one.
-        score_range: what no score can leave, which proofs need; (0, 1) where all scores lie in it.
+        score_range: what no score can leave, which proofs need; 0 and 1 for scores that are true or false.
         cost_limit: what no attempt can cost more than, for all arms or by arm, if there is such a limit.
         unscored: what an attempt without a score counts as; without it such an attempt is refused.
 
@@ -240,19 +242,53 @@ def _cell(cell: str) -> Any:
     """A number or a truth as a table writes it; None for an empty cell; other text as it is, for the gate to refuse."""
     if not cell:
         return None
-    try:
-        return float(cell)
-    except ValueError:
-        return {"true": 1.0, "false": 0.0}.get(cell.lower(), cell)
+    number = decimal(cell)
+    return {"true": 1.0, "false": 0.0}.get(cell.lower(), cell) if number is None else number
 
 
 def parsed(text: str, place: str) -> Any:
     """JSON, or one line about why it is none."""
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_once)
+    except _TwiceError as error:
+        line = place or f"line {_line_of_second(text)}: "
+        raise InputError(f"{line}two entries of one JSON object are named {checks.shown(error.args[0])}") from None
     except (ValueError, RecursionError) as error:
         reason = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
         raise InputError(f"{place}not JSON: {reason}") from None
+
+
+class _TwiceError(Exception):
+    """A JSON object has two entries of one name."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The entries of a JSON object, where each name occurs once: Python would take the last."""
+    entries: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in entries:
+            raise _TwiceError(name)
+        entries[name] = value
+    return entries
+
+
+def _line_of_second(text: str) -> int:
+    """The line of the first name in JSON that its object has had before."""
+    named: list[set[str]] = []  # of the objects that are open
+    word = ""
+    for token in JSON_TOKEN.finditer(text):
+        mark = token[0]
+        if mark == "{":
+            named.append(set())
+        elif mark == "}":
+            named.pop()
+        elif mark != ":":
+            word = json.loads(mark)
+        elif word in named[-1]:
+            return text.count("\n", 0, token.start()) + 1
+        else:
+            named[-1].add(word)
+    raise AssertionError("no name occurs twice")
 
 
 def records(given: Iterable[Any], names: Names, lines: Sequence[int] | None = None) -> Columns:

@@ -19,4 +19,4 @@ def recorded() -> Log:
     Log(120 tasks, 5 arms, 6000 attempts)
     """
     with as_file(files("maxatk.attempts.logs") / NAME) as path:
-        return read_log(path)
+        return read_log(path, score_range=(0, 1))

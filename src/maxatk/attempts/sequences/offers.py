@@ -17,13 +17,12 @@ from rich.table import Table
 from maxatk.attempts.estimates import intervals
 from maxatk.attempts.estimates.curves import threshold
 from maxatk.attempts.estimates.intervals import Estimate, Range, checked_level
-from maxatk.attempts.sequences import equal, paths, walk
-from maxatk.attempts.sequences.equal import Saving
+from maxatk.attempts.sequences import paths, walk
 from maxatk.attempts.sequences.paths import Path
 from maxatk.attempts.sequences.sequence import FOLDS, Goal
 from maxatk.attempts.sequences.walk import Outcome
 from maxatk.attempts.study.tables import Side, as_text, ends, plain_table, short, spelled
-from maxatk.base import checks
+from maxatk.base import checks, findings
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints
 
@@ -40,7 +39,8 @@ class Offer:
     """A way to spend attempts, and what it earns and costs per task."""
 
     family: str  # "one arm", "pair", "portfolio" or "sequence"
-    name: str  # in words
+    name: str  # in words: one arm with a cap, or what is chosen at a price
+    example: str  # what is chosen on all tasks; numbers are of what was chosen without the task that they are about
     price: float | None  # of a unit of cost, for which it was chosen; None for one arm with a cap, which is not chosen
     score: Estimate  # the best score of a task
     cost: Estimate  # what a task costs
@@ -58,10 +58,8 @@ class Frontier:
 
     offers: tuple[Offer, ...]  # all of them, by cost
     gain: Estimate  # what sequences earn more than the best capped arm, score less cost, on average over the prices
-    savings: tuple[Saving, ...]  # what sequences cost at the score of the best capped arm, price by price
-    best_arm: str  # the capped arm that is chosen at the middle price
     prices: tuple[float, ...]  # at which the best was chosen
-    fair: int  # at how many of them the log has attempts enough of the best arm: gain and savings are about these
+    fair: int  # at how many of them the log has attempts enough of the best arm: the gain is about these
 
     @property
     def efficient(self) -> list[Offer]:
@@ -69,20 +67,25 @@ class Frontier:
         return [offer for offer in self.offers if offer.dominated_by is None]
 
     @property
+    def finding(self) -> findings.Difference | None:
+        """Whether choosing a sequence is better than choosing one arm with a cap; None where the log cannot say."""
+        if not self.fair:
+            return None
+        gain = self.gain
+        return findings.Difference(
+            lower=gain.lower, upper=gain.upper, value=gain.value, first="choosing a sequence",
+            second="choosing one arm with a cap", of="net", tasks=gain.tasks, level=gain.level, method=gain.how,
+        )  # fmt: skip
+
+    @property
     def verdict(self) -> str:
         """Whether anything is better than one arm with a cap, in words."""
-        low, _, high = ends(self.gain)
-        if not self.fair:
+        from maxatk.show import words
+
+        if self.finding is None:
             return "The log has too few attempts of each arm to say whether one arm alone would do as well."
-        if self.gain.lower > 0:
-            return (
-                f"Sequences are better than one arm with a cap: by {low} to {high} a task, score less cost, on average "
-                f"over {self.fair} prices at which the log has attempts enough of one arm."
-            )
-        return (
-            f"One arm with a cap is as good as anything here ({self.best_arm}, say): sequences gain between {low} and "
-            f"{high} a task, score less cost."
-        )
+        said = words.difference(self.finding)
+        return f"{said[0].upper()}{said[1:]}, on average over {self.fair} prices."
 
     def table(self, every: bool = False) -> Table:
         """The offers that no other dominates, as a table for the terminal.
@@ -93,24 +96,15 @@ class Frontier:
         timed = any(offer.seconds is not None for offer in self.offers)
         shown = plain_table(
             ("what", "left"), ("score", "right"), ("interval", "left"), ("cost", "right"), ("interval", "left"),
-            *_TIMED[: int(timed)], ("solved", "right"), ("cost per solved", "right"),
+            *_TIMED[: int(timed)], ("solved", "right"), ("cost per solved", "right"), ("on all tasks", "left"),
         )  # fmt: skip
         for offer in self.offers if every else self.efficient:
             score, cost = ends(offer.score), ends(offer.cost)
             shown.add_row(
-                _clipped(offer.name), score[1], f"{score[0]} to {score[2]}", cost[1], f"{cost[0]} to {cost[2]}",
+                offer.name, score[1], f"{score[0]} to {score[2]}", cost[1], f"{cost[0]} to {cost[2]}",
                 *([short(offer.seconds.value) if offer.seconds else ""] if timed else []),
-                f"{100 * offer.solved:.0f} %", short(offer.cost_per_solved),
+                f"{100 * offer.solved:.0f} %", short(offer.cost_per_solved), _clipped(offer.example),
             )  # fmt: skip
-        return shown
-
-    def savings_table(self) -> Table:
-        """What sequences cost at the score of the best capped arm, as a table for the terminal."""
-        shown = plain_table(
-            ("score", "right"), ("one arm costs", "right"), ("a sequence, times as much", "right"), ("interval", "left")
-        )
-        for one in self.savings:
-            shown.add_row(short(one.score), short(one.cost), f"{one.ratio:.2f}", f"{one.lower:.2f} to {one.upper:.2f}")
         return shown
 
     def __str__(self) -> str:
@@ -146,15 +140,15 @@ def frontier(
 
     >>> from maxatk import attempts as at
     >>> offers = at.frontier(at.recorded().select(arms=["L-BFGS-B", "DE"]), most=2)
-    >>> [offer.name for offer in offers.efficient][:3]
-    ['L-BFGS-B', 'L-BFGS-B × 2', 'portfolio: L-BFGS-B, DE']
+    >>> [(offer.name, offer.example) for offer in offers.efficient][:3]
+    [('L-BFGS-B', ''), ('L-BFGS-B × 2', ''), ('portfolio at price 1.86', 'L-BFGS-B, DE')]
     """
     walk.costed(log)
     if len(log.tasks) < 2:
         raise InputError("a frontier takes at least two tasks: what is chosen on one must be tried on another")
     top = log.top if stop_at is None else float(checks.exact_number(stop_at, "stop_at"))
     limit = walk.caps(log, None if most is None else checks.integer(most, "most", least=1))
-    nothing = log.score_range[0] if log.score_range is not None else float(log.score.min())
+    nothing = log.usual_range[0]
     bar, level = threshold(log, passed), checked_level(level)
     prices = _prices(log, top, nothing)
     pairs = log.folds(folds, rng)
@@ -165,15 +159,9 @@ def frontier(
     fair = [not row.cut for row in rows if row.family == SINGLE]  # prices at which the log does not cut one arm short
     pick = np.flatnonzero(fair) if any(fair) else np.arange(len(prices))
     apart = (setting.nets(rows, SEQUENCE) - setting.nets(rows, SINGLE))[pick].mean(axis=0)
-    mine, (scores, costs) = (setting.curve(rows, family) for family in (SEQUENCE, SINGLE))
-    middle = [row for row in rows if row.family == SINGLE][int(pick[len(pick) // 2])]
     return Frontier(
         offers=tuple(offers),
         gain=intervals.crossed(apart, part, None, level, compared=True, proved=log.heavy_costs),
-        savings=tuple(
-            equal.savings(mine, (scores[pick], costs[pick]), [prices[i] for i in pick], level=level, rng=rng)
-        ),
-        best_arm=middle.name,
         prices=tuple(prices),
         fair=len(pick) if any(fair) else 0,
     )
@@ -202,8 +190,8 @@ class _Row:
 
     @property
     def title(self) -> str:
-        """Its name, and its family where it was chosen."""
-        return self.name if self.price is None else f"{self.family}: {self.name}"
+        """Its name; where it was chosen, what of and at which price."""
+        return self.name if self.price is None else f"{self.family} at price {short(self.price)}"
 
 
 @dataclass(frozen=True)
@@ -261,7 +249,8 @@ class _Setting:
         by = int(np.flatnonzero(above)[score[above].argmax()])
         more = intervals.mean(scores[by] - scores[place], None, self.level)
         less = intervals.mean(costs[place] - costs[by], None, self.level)
-        return rows[by].title, more.lower >= 0 and less.lower >= 0
+        known = more.level is not None and less.level is not None
+        return rows[by].title, known and more.lower >= 0 and less.lower >= 0
 
     def _offer(self, row: _Row, dominated_by: str | None, surely: bool) -> Offer:
         out, solved = row.out, float(row.out.solved.mean())
@@ -269,6 +258,7 @@ class _Setting:
         return Offer(
             family=row.family,
             name=row.title,
+            example="" if row.price is None else row.name,
             price=row.price,
             score=self._score(row),
             cost=intervals.mean(out.cost, None, self.level, proved=self.log.heavy_costs),
@@ -298,11 +288,6 @@ class _Setting:
     def nets(self, rows: Sequence[_Row], family: str) -> Floats:
         """Score less cost at its price, of the choices of a family [prices, T]."""
         return np.stack([r.out.score - (r.price or 0.0) * r.out.cost for r in rows if r.family == family])
-
-    def curve(self, rows: Sequence[_Row], family: str) -> tuple[Floats, Floats]:
-        """Scores and costs of the choices of a family [prices, T] each."""
-        mine = [row.out for row in rows if row.family == family]
-        return np.stack([out.score for out in mine]), np.stack([out.cost for out in mine])
 
 
 def _families(log: Log, top: float, nothing: float, limit: Ints) -> dict[str, list[Path]]:

@@ -93,13 +93,16 @@ class SequencePlan:
         """The mean cost on the tasks that it was built from."""
         return math.fsum(step.reached * step.cost for step in self.steps)
 
-    def replay(self, log: Log, level: float = 0.95, *, proved: bool = True, passed: float | None = None) -> Replay:
+    def replay(
+        self, log: Log, level: float = 0.95, *, proved: bool | None = None, passed: float | None = None
+    ) -> Replay:
         """What the sequence earns on tasks that it was not built from, beside the best single capped arm.
 
         Args:
             log: attempts at those tasks; none of them may have been used to build the sequence.
             level: of the intervals.
-            proved: ask for intervals that hold for every law and number of tasks, rather than Student's from 50 on.
+            proved: ask for intervals that hold for every law and number of tasks, which need a ``score_range`` and a
+                ``cost_limit`` of the log; by default each is proved where what it needs was given.
             passed: the score from which on a task counts as solved; the greatest of the log unless given.
         """
         from maxatk.attempts.sequences import replay
@@ -148,11 +151,16 @@ class SequencePlan:
         return shown
 
     @property
+    def spelled(self) -> str:
+        """The arms in order, repetitions counted."""
+        return spelled(self.arms, ", then ")
+
+    @property
     def words(self) -> str:
         """The sequence in words."""
         if not self.steps:
             return f"Try nothing: at {short(self.price)} per unit of cost no attempt pays."
-        return f"{spelled(self.arms, ', then ')}; stop as soon as one scores at least {short(self.stop_at)}."
+        return f"{self.spelled}; stop as soon as one scores at least {short(self.stop_at)}."
 
     def __str__(self) -> str:
         about = (

@@ -20,10 +20,12 @@ from maxatk.attempts.estimates import intervals
 from maxatk.attempts.estimates.curves import threshold
 from maxatk.attempts.estimates.intervals import Estimate, Range, checked_level
 from maxatk.attempts.sequences import walk
-from maxatk.attempts.sequences.plans import AttemptsWarning, Capped, SequencePlan
+from maxatk.attempts.sequences.plans import AttemptsWarning, SequencePlan
 from maxatk.attempts.sequences.sequence import Goal, Settings, planned
 from maxatk.attempts.sequences.walk import Outcome
 from maxatk.attempts.study.tables import as_text, ends, plain_table, short
+from maxatk.base import findings
+from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints
 
 if TYPE_CHECKING:
@@ -38,7 +40,6 @@ class Replay:
     cost: Estimate  # what a task costs
     net: Estimate  # score less price times cost
     gain: Estimate  # net, less that of the best single capped arm on the same tasks
-    usual_gain: Estimate  # the same with the interval that one uses where nothing need be proved
     score_gain: Estimate  # score, less that of the single arm
     seconds: Estimate | None  # how long a task takes, attempts one after the other, where that was logged
     attempts: float  # how many are made per task, on average
@@ -48,7 +49,7 @@ class Replay:
     single_cost: Estimate  # what a task costs with it
     single: str  # which arm that is, and its cap
     cut: bool  # whether that cap is the log's: one more attempt of it might pay, but there are none to judge by
-    price: float  # of a unit of cost, in score
+    price: float  # of a unit of cost, in score; for folds with a budget, the mean of what each fold's other tasks say
     exhausted: int  # tasks with too few attempts in the log: intervals allow for all that could have happened there
     same: bool  # whether the sequence is the single arm itself
 
@@ -58,30 +59,23 @@ class Replay:
         return self.score.tasks
 
     @property
+    def finding(self) -> findings.Difference:
+        """Whether the sequence is better than the single arm, score less price times cost."""
+        gain = self.gain
+        return findings.Difference(
+            lower=gain.lower, upper=gain.upper, value=gain.value, first="the sequence", second=self.single, of="net",
+            tasks=gain.tasks, level=gain.level, method=gain.how,
+        )  # fmt: skip
+
+    @property
     def verdict(self) -> str:
         """What it means, in words."""
+        from maxatk.show import words
+
         if self.same:
             return f"the sequence is {self.single} itself"
-        low, _, high = ends(self.gain)
-        if self.gain.lower <= 0 <= self.gain.upper:
-            if self.usual_gain.lower <= 0 <= self.usual_gain.upper:
-                can_tell = f"as far as {self.tasks} tasks can tell"
-                return f"no better than {self.single}, {can_tell}: the gain is between {low} and {high}"
-            said = self._how_much(self.usual_gain, f" by {self.usual_gain.how}")
-            return f"{said}; proved is only that the gain lies between {low} and {high}"
-        return self._how_much(self.gain)
-
-    def _how_much(self, gain: Estimate, by: str = "") -> str:
-        """Better or worse, and by how much."""
-        better, (low, _, high) = gain.lower > 0, ends(_positive(gain))
-        times = (
-            f"; it costs {short(self.cost.value / self.single_cost.value)} times as much"
-            if self.single_cost.value
-            else ""
-        )
-        cut = "; mind that the log has no more attempts of that arm, and more might pay" if self.cut and better else ""
-        which = "better" if better else "worse"
-        return f"{which} than {self.single}{by}: by {low} to {high} a task, score less cost at its price{times}{cut}"
+        cut = "; mind that the log has no more attempts of that arm, and more might pay" if self.cut else ""
+        return words.difference(self.finding) + cut
 
     def table(self) -> Table:
         """The numbers as a table for the terminal."""
@@ -98,9 +92,8 @@ class Replay:
         return shown
 
     def __str__(self) -> str:
-        notes = [
-            f"{self.tasks} held-out tasks, {100 * self.gain.level:g} % intervals by {self.gain.how}: {self.verdict}."
-        ]
+        level = "intervals without a level" if self.gain.level is None else f"{100 * self.gain.level:g} % intervals"
+        notes = [f"{self.tasks} held-out tasks, {level} by {self.gain.how}: {self.verdict}."]
         if self.exhausted:
             notes.append(
                 f"{self.exhausted} of them have too few attempts in the log: values are of the sequence cut there."
@@ -108,21 +101,15 @@ class Replay:
         return as_text(self.table(), "", *notes)
 
 
-def _positive(estimate: Estimate) -> Estimate:
-    """An estimate of how much, whichever way."""
-    if estimate.value >= 0:
-        return estimate
-    return replace(estimate, value=-estimate.value, lower=-estimate.upper, upper=-estimate.lower)
-
-
 def _shown(estimate: Estimate) -> tuple[str, str]:
     low, value, high = ends(estimate)
     return value, f"{low} to {high}"
 
 
-def replay(plan: SequencePlan, log: Log, level: float, proved: bool, passed: float | None) -> Replay:
+def replay(plan: SequencePlan, log: Log, level: float, proved: bool | None, passed: float | None) -> Replay:
     """See :meth:`SequencePlan.replay`."""
     bar = threshold(log, passed)
+    _check_provable(log, proved)
     if both := sum(task in plan.seen for task in log.tasks):
         warnings.warn(
             f"{both} of the {len(log.tasks)} tasks have the names of tasks that the sequence was built from: if they "
@@ -133,8 +120,9 @@ def replay(plan: SequencePlan, log: Log, level: float, proved: bool, passed: flo
     mine = walk.follow(log, plan.arms, plan.stop_at, plan.nothing, bar)
     other = walk.follow(log, plan.single.arms, plan.single.stop_at, plan.nothing, bar)
     same = plan.arms == plan.single.arms and (plan.stop_at == plan.single.stop_at or not plan.arms)
+    prices = np.full(len(log.tasks), plan.price)
     return summary(
-        log, mine, other, [plan], plan.price, plan.single, same, checked_level(level), proved, None,
+        log, mine, other, [plan], prices, str(plan.single), same, checked_level(level), proved, None,
     )  # fmt: skip
 
 
@@ -177,37 +165,53 @@ def cross_replay(
     >>> from maxatk import attempts as at
     >>> replayed = at.cross_replay(at.recorded(), price=2.0, method="greedy")
     >>> print(replayed.gain, replayed.single)
-    0.025 [-0.002, 0.053] annealing × 2
+    0.025 [-0.022, 0.073] the best single arm, chosen fold by fold
     """
     goal = Goal.of(price, budget, reach)
     bar, n = threshold(log, passed), len(log.tasks)
-    settings = Settings.of(log, goal, stop_at, most, nothing)
-    whole = planned(log, settings, method, rng)
+    _check_provable(log, proved)
+    whole = planned(log, Settings.of(log, goal, stop_at, most, nothing), method, rng)
     # Parts of a log have fewer tasks than the log: they are built from as if they had as many.
     method = "portfolio" if method == "auto" and whole.method == "portfolio" else method
     place = {task: number for number, task in enumerate(log.tasks)}
-    mine, other = walk.Gathered(n), walk.Gathered(n)
+    mine, other, prices = walk.Gathered(n), walk.Gathered(n), np.empty(n)
     plans: list[SequencePlan] = []
     pairs = log.folds(folds, rng)
     for rest, held_out in pairs:
-        # The method is chosen anew on the rest: the choice is part of what is judged.
-        plan = planned(rest, settings, method, rng, fewest=0)
+        # The method is chosen anew on the rest: the choice is part of what is judged. So is the price that follows
+        # from a budget, and what a task without an attempt counts as: no held-out task has a say in them.
+        plan = planned(rest, Settings.of(rest, goal, stop_at, most, nothing), method, rng, fewest=0)
         rows = np.array([place[task] for task in held_out.tasks])
         mine.put(rows, walk.follow(held_out, plan.arms, plan.stop_at, plan.nothing, bar))
         other.put(rows, walk.follow(held_out, plan.single.arms, plan.single.stop_at, plan.nothing, bar))
+        prices[rows] = plan.price
         plans.append(plan)
     same = all(plan.arms == plan.single.arms and plan.stop_at == plan.single.stop_at for plan in plans)
     return summary(
-        log, mine.outcome(), other.outcome(), plans, whole.price, whole.single, same, checked_level(level), proved,
+        log, mine.outcome(), other.outcome(), plans, prices, _named(plans), same, checked_level(level), proved,
         walk.parts(log, [held_out for _, held_out in pairs]),
     )  # fmt: skip
 
 
+def _check_provable(log: Log, proved: bool | None) -> None:
+    if proved and (log.score_range is None or not log.cost_limited):
+        raise InputError("proved intervals need a score_range and a cost_limit of the log, which nobody can guess")
+
+
+def _named(plans: Sequence[SequencePlan]) -> str:
+    """The single arm of some plans by name, where it is the same one."""
+    names = {str(plan.single) for plan in plans}
+    return names.pop() if len(names) == 1 else "the best single arm, chosen fold by fold"
+
+
 def summary(
-    log: Log, mine: Outcome, other: Outcome, plans: Sequence[SequencePlan], price: float, single: Capped, same: bool,
-    level: float, proved: bool, part: Ints | None,
+    log: Log, mine: Outcome, other: Outcome, plans: Sequence[SequencePlan], prices: Floats, single: str,
+    same: bool, level: float, proved: bool | None, part: Ints | None,
 ) -> Replay:  # fmt: skip
-    """Outcomes by task as a :class:`Replay`; each task was tried with one of some plans, that of its part."""
+    """Outcomes by task as a :class:`Replay`; each task was tried with one of some plans, that of its part.
+
+    ``prices`` [T] are what a unit of cost is worth at each task.
+    """
     a = _Limits(log, mine, plans, [plan.arms for plan in plans])
     b = _Limits(log, other, plans, [plan.single.arms for plan in plans])
 
@@ -216,12 +220,9 @@ def summary(
             return intervals.mean(values, span, level, proved=bet, known=known)
         return intervals.crossed(values, part, span, level, compared=compared, proved=bet, known=known)
 
-    def mean(
-        values: _Between, known: bool, proved: bool = proved, paid: bool = False, compared: bool = False
-    ) -> Estimate:
-        # A range that follows from the dearest attempt seen is no proof, but the careful choice where one is asked for.
-        span = values.span if known or proved else None
-        bet = proved or (paid and log.heavy_costs and not log.cost_limited)
+    def mean(values: _Between, known: bool, paid: bool = False, compared: bool = False) -> Estimate:
+        span = values.span if known else None
+        bet = (known if proved is None else proved) or (paid and log.heavy_costs and not log.cost_limited)
         estimate = interval(values.low, span, bet, known, compared)
         if np.array_equal(values.low, values.up):
             return estimate
@@ -229,14 +230,13 @@ def summary(
         return replace(estimate, value=float(values.cut.mean()), upper=above.upper)
 
     bounded, limited = log.score_range is not None, log.cost_limited
-    gain = _Between.known(np.zeros(len(log.tasks)), (0.0, 0.0)) if same else a.net(price).less(b.net(price))
+    gain = _Between.known(np.zeros(len(log.tasks)), (0.0, 0.0)) if same else a.net(prices).less(b.net(prices))
     seconds = None if mine.seconds is None else _Between.known(mine.seconds, (0.0, float(mine.seconds.max())))
     return Replay(
         score=mean(a.score, bounded),
         cost=mean(a.cost, limited, paid=True),
-        net=mean(a.net(price), bounded and limited, paid=True),
+        net=mean(a.net(prices), bounded and limited, paid=True),
         gain=mean(gain, same or (bounded and limited), paid=True, compared=True),
-        usual_gain=mean(gain, same or (bounded and limited), proved=False, paid=True, compared=True),
         score_gain=mean(a.score.less(b.score), bounded, compared=True),
         seconds=None if seconds is None else mean(seconds, False),
         attempts=float(mine.attempts.mean()),
@@ -244,9 +244,9 @@ def summary(
         cost_ratio=intervals.ratio(mine.cost, other.cost, level),
         single_score=mean(b.score, bounded),
         single_cost=mean(b.cost, limited, paid=True),
-        single=str(single),
-        cut=single.cut,
-        price=price,
+        single=single,
+        cut=any(plan.single.cut for plan in plans),
+        price=float(prices[0] if (prices == prices[0]).all() else prices.mean()),
         exhausted=int(((mine.open > 0) | (other.open > 0)).sum()),
         same=same,
     )
@@ -266,11 +266,13 @@ class _Between:
         """Values that are known."""
         return _Between(values, values, values, span)
 
-    def less(self, other: _Between, times: float = 1.0) -> _Between:
-        """The difference, task by task."""
+    def less(self, other: _Between, times: Floats | None = None) -> _Between:
+        """The difference, task by task; ``times`` [T], none negative, says how often the other counts."""
+        times = np.ones(len(self.cut)) if times is None else times
         span = None
         if self.span is not None and other.span is not None:
-            span = self.span[0] - times * other.span[1], self.span[1] - times * other.span[0]
+            low, high = other.span
+            span = self.span[0] - float((times * high).max()), self.span[1] - float((times * low).min())
         return _Between(self.cut - times * other.cut, self.low - times * other.up, self.up - times * other.low, span)
 
 
@@ -297,6 +299,6 @@ class _Limits:
         missing = out.cost + out.open * out.missing * max(dearest.values())
         self.cost = _Between(out.cost, out.cost, missing, (least, most))
 
-    def net(self, price: float) -> _Between:
+    def net(self, prices: Floats) -> _Between:
         """Score less price times cost."""
-        return self.score.less(self.cost, price)
+        return self.score.less(self.cost, prices)

@@ -160,7 +160,7 @@ class Settings:
         """All of it, checked."""
         walk.costed(log)
         if nothing is None:
-            nothing = log.score_range[0] if log.score_range is not None else float(log.score.min())
+            nothing = log.usual_range[0]
         return Settings(
             goal,
             None if stop_at is None else float(checks.exact_number(stop_at, "stop_at")),
@@ -260,14 +260,8 @@ def _choose(log: Log, settings: Settings, builder: Builder, rng: Any) -> tuple[s
     if len(log.arms) == 1:
         return "single", "there is one arm only"
     methods = ["greedy", "single", *(["exact"] if builder.states <= paths.SMALL else [])]
-    nets = {method: np.zeros(len(log.tasks)) for method in methods}
-    place = {task: number for number, task in enumerate(log.tasks)}
-    price = builder.plan("greedy").price
-    for rest, held_out in log.folds(FOLDS, rng):
-        rows, inner = [place[task] for task in held_out.tasks], Builder(rest, settings)
-        for method in methods:
-            nets[method][rows] = _net(inner.plan(method), held_out, price)
-    better = {method: _by_errors(nets[method] - nets["greedy"]) for method in methods[1:]}
+    nets = held_out_nets(log, settings, methods, builder.plan("greedy").price, rng)
+    better = {method: in_errors(nets[method] - nets["greedy"]) for method in methods[1:]}
     best = max(better, key=lambda method: better[method])
     if better[best] > 1:
         what = {"single": "one arm with a cap", "exact": "the best sequence for these tasks"}[best]
@@ -278,12 +272,23 @@ def _choose(log: Log, settings: Settings, builder: Builder, rng: Any) -> tuple[s
     return "greedy", "greedy by gain per cost; nothing else was better by a standard error of cross-validation"
 
 
+def held_out_nets(log: Log, settings: Settings, methods: Sequence[str], price: float, rng: Any) -> dict[str, Floats]:
+    """What the plans of some methods earn less costs at each task [T], each built from the tasks of other folds."""
+    nets = {method: np.zeros(len(log.tasks)) for method in methods}
+    place = {task: number for number, task in enumerate(log.tasks)}
+    for rest, held_out in log.folds(FOLDS, rng):
+        rows, inner = [place[task] for task in held_out.tasks], Builder(rest, settings)
+        for method in methods:
+            nets[method][rows] = _net(inner.plan(method), held_out, price)
+    return nets
+
+
 def _net(plan: SequencePlan, log: Log, price: float) -> Floats:
     walked = walk.follow(log, plan.arms, plan.stop_at, plan.nothing, math.inf)
     return walked.score - price * walked.cost
 
 
-def _by_errors(apart: Floats) -> float:
+def in_errors(apart: Floats) -> float:
     """A mean difference in standard errors."""
     mean, deviation = float(apart.mean()), float(apart.std(ddof=1))
     return mean / (deviation / math.sqrt(len(apart))) if deviation > 0 else 0.0

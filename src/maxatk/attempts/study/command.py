@@ -72,6 +72,7 @@ def _column(name: str, what: str) -> Any:
 @_column("score", "The column of scores, a scorer of Inspect, a metric of lm_eval [score].")
 @_column("cost", "The column of costs [cost].")
 @_column("seconds", "The column of durations [seconds].")
+@click.option("--score-range", type=float, nargs=2, metavar="LOW HIGH", help="What no score can leave, for proofs.")
 @click.option("--unscored", type=float, metavar="S", help="What an attempt without a score counts as.")
 @click.option("--level", type=float, default=0.95, show_default=True, metavar="L", help="Of the intervals.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of the folds of cross-validation.")
@@ -81,7 +82,8 @@ def _column(name: str, what: str) -> Any:
 def attempts(
     log: tuple[Path, ...], ks: list[int] | None, price: float | None, budget: float | None, reach: float | None,
     passed: float | None, stop_at: float | None, least: int, arms: str | None, task: str | None, arm: str | None,
-    score: str | None, cost: str | None, seconds: str | None, unscored: float | None, level: float, seed: int,
+    score: str | None, cost: str | None, seconds: str | None, score_range: tuple[float, float] | None,
+    unscored: float | None, level: float, seed: int,
     every: bool, page: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
     """What a log of attempts says, and what to try next.
@@ -99,7 +101,7 @@ def attempts(
             raise click.UsageError(f"--page {page} would overwrite the log")
     columns: dict[str, Any] = {"task": task, "arm": arm, "score": score, "cost": cost, "seconds": seconds}
     given = {name: column for name, column in columns.items() if column is not None}
-    chosen = at.read_log(list(log), unscored=unscored, **given) if log else at.recorded()
+    chosen = at.read_log(list(log), unscored=unscored, score_range=score_range, **given) if log else at.recorded()
     if arms is not None or least:
         chosen = chosen.select(arms=None if arms is None else [name.strip() for name in arms.split(",")], least=least)
     study = at.study(

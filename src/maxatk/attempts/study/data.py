@@ -9,8 +9,8 @@ from maxatk.attempts.sequences.files import plan_data
 from maxatk.attempts.study.tables import data as estimate
 
 if TYPE_CHECKING:
+    from maxatk.attempts.sequences.advice import Advised
     from maxatk.attempts.sequences.offers import Frontier
-    from maxatk.attempts.sequences.replay import Replay
     from maxatk.attempts.study.study import Study
 
 
@@ -51,12 +51,13 @@ def data(study: Study) -> dict[str, Any]:
         ],
         "frontier": None if study.frontier is None else frontier(study.frontier),
         "plan": None if study.plan is None else {"arms": study.plan.arms, **plan_data(study.plan)},
-        "replay": None if study.replay is None else replay(study.replay),
+        "advised": [advised(one) for one in study.advised],
+        "findings": [one.data() for one in study.findings],
     }
 
 
 def frontier(offered: Frontier) -> dict[str, Any]:
-    """The offers of a offered."""
+    """Ways to spend attempts, and what they earn."""
     return {
         "verdict": offered.verdict,
         "gain": estimate(offered.gain),
@@ -65,6 +66,7 @@ def frontier(offered: Frontier) -> dict[str, Any]:
             {
                 "family": o.family,
                 "name": o.name,
+                "example": o.example,
                 "price": o.price,
                 "score": estimate(o.score),
                 "cost": estimate(o.cost),
@@ -77,26 +79,16 @@ def frontier(offered: Frontier) -> dict[str, Any]:
             }
             for o in offered.offers
         ],
-        "savings": [vars(saving) for saving in offered.savings],
     }
 
 
-def replay(held_out: Replay) -> dict[str, Any]:
-    """The numbers of a held_out."""
-    names = ("score", "cost", "net", "gain", "usual_gain", "score_gain", "single_score", "single_cost")
+def advised(one: Advised) -> dict[str, Any]:
+    """What to try for one goal, and what it earned."""
+    names = ("score", "cost", "other_score", "other_cost", "gain")
     return {
-        "verdict": held_out.verdict,
-        "single": held_out.single,
-        "cut": held_out.cut,
-        "price": held_out.price,
-        "tasks": held_out.tasks,
-        **{name: estimate(getattr(held_out, name)) for name in names},
-        "seconds": None if held_out.seconds is None else estimate(held_out.seconds),
-        "attempts": held_out.attempts,
-        "solved": held_out.solved,
-        "cost_ratio": [finite(end) for end in held_out.cost_ratio],
-        "exhausted": held_out.exhausted,
-        "same": held_out.same,
+        "plan": plan_data(one.plan),
+        "alternative": None if one.alternative is None else plan_data(one.alternative),
+        **{name: estimate(getattr(one, name)) for name in names},
     }
 
 

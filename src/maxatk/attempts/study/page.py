@@ -39,6 +39,7 @@ def render(study: Study, title: str | None) -> str:
     return template.render(
         template.part("maxatk.attempts.study", "study.html"),
         study=study,
+        main=study.main,
         runs=[] if study.plan is None else spelled(study.plan.arms, "\n").split("\n"),
         title=title or "Attempts",
         interval=interval,

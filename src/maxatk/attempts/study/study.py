@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from maxatk.attempts.estimates.counted import Difficulty, difficulty
@@ -17,13 +18,15 @@ from maxatk.attempts.estimates.curves import Curve
 from maxatk.attempts.estimates.estimators import numbers_of_attempts
 from maxatk.attempts.estimates.extrapolation import FARTHEST, PassRange
 from maxatk.attempts.estimates.pairing import Differences, differences
+from maxatk.attempts.sequences.advice import FEWEST, Advised, advise
 from maxatk.attempts.sequences.offers import Frontier, frontier
 from maxatk.attempts.sequences.plans import AttemptsWarning, SequencePlan
-from maxatk.attempts.sequences.replay import Replay, cross_replay
-from maxatk.attempts.sequences.sequence import FEWEST_TASKS, Goal, sequence
+from maxatk.attempts.sequences.sequence import Goal
 from maxatk.attempts.study import tables
 from maxatk.attempts.study.tables import short
 from maxatk.base.errors import InputError
+from maxatk.base.findings import Finding
+from maxatk.show import words
 from maxatk.show.progress import reporter
 
 if TYPE_CHECKING:
@@ -43,39 +46,36 @@ class Study:
     difficulty: tuple[Difficulty, ...]  # how much attempts at one task have in common
     differences: Differences | None  # between arms; None if there is one only
     k: int  # the number of attempts that differences are about
-    frontier: Frontier | None  # what can be had for what; None where there are too few tasks
-    plan: SequencePlan | None  # the sequence for the price or budget, from all tasks
-    replay: Replay | None  # what such sequences earn on held-out tasks
+    frontier: Frontier | None  # scores against costs; None where there are too few tasks
+    advised: tuple[Advised, ...]  # what to try: at the price or budget asked for, at lower ones and at higher ones
     notes: tuple[str, ...]  # what a reader should know
+
+    @property
+    def main(self) -> Advised | None:
+        """What to try at the price or budget that was asked for; None where the log cannot say."""
+        return self.advised[len(self.advised) // 2] if self.advised else None
+
+    @property
+    def plan(self) -> SequencePlan | None:
+        """The plan that is advised."""
+        return None if self.main is None else self.main.plan
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All that is proved: what to try, and differences between arms."""
+        return (*(one.finding for one in self.advised), *(one.finding for one in self.differences or ()))
 
     @property
     def advice(self) -> tuple[str, str]:
         """What to do, in two sentences."""
-        plan, replay = self.plan, self.replay
-        if plan is None or replay is None:
+        if self.main is None:
             return "There is too little in the log to say what to do.", "Log scores and costs of thirty tasks or more."
-        if not plan.steps:
+        if not self.main.plan.steps:
             return (
-                f"Try nothing: no attempt brings {short(plan.price)} per unit of cost.",
+                f"Try nothing: no attempt brings {short(self.main.plan.price)} per unit of cost.",
                 "Give a lower price if attempts are worth making.",
             )
-        tried = f"On {replay.tasks} tasks, each held out from the plan that was tried on it, that scores"
-        level, (low, _, high) = f"{100 * replay.gain.level:g} %", tables.ends(replay.gain)
-        if replay.gain.lower > 0 and not replay.same:
-            mine = f"{_with(replay.score)} for {_with(replay.cost)}"
-            other = f"{short(replay.single_score.value)} for {short(replay.single_cost.value)}"
-            return (
-                f"Try {plan.words}",
-                f"{tried} {mine}, where the best single arm, {plan.single.words}, scores {other}: better by {low} to "
-                f"{high}, score less cost at {short(replay.price)} ({level}).",
-            )
-        one = plan.single
-        stop = f"and stop as soon as one scores at least {short(one.stop_at)}"
-        because = "nothing that switches arms is clearly better" if len(self.log.arms) > 1 else "there is one arm only"
-        first = f"Try {one}, {stop}: {because}." if one.cap else "Try nothing."
-        more = "" if replay.same else f"; a sequence gains between {low} and {high} over it ({level})"
-        more += "" if replay.tasks >= FEWEST_TASKS else f"; {replay.tasks} tasks are too few to be sure of much"
-        return first, f"{tried} {_with(replay.single_score)} for {_with(replay.single_cost)}{more}."
+        return words.advice(self.main.finding)
 
     def show(self, every: bool = False) -> RenderableType:
         """All of it for the terminal.
@@ -90,7 +90,7 @@ class Study:
             parts.extend(["", Text(title, "bold"), *what])
 
         for curve in self.curves:
-            section(f"{curve.name}, with {100 * curve[0].level:g} % intervals over tasks", curve.table())
+            section(f"{curve.name}, with intervals over tasks", curve.table(), *_no_level(curve))
         if self.ranges:
             section(
                 "Beyond the attempts that were made, only a range is known",
@@ -116,18 +116,11 @@ class Study:
                 if hidden and not every
                 else []
             )
-            section("What can be had for what", self.frontier.table(every), *note, self.frontier.verdict)
-            if self.frontier.savings:
-                section("What a sequence costs at the score of one arm with a cap", self.frontier.savings_table())
-        if self.plan is not None and self.replay is not None:
-            section(
-                f"The sequence at {short(self.plan.price)} per unit of cost ({self.plan.method}: {self.plan.why})",
-                self.plan.table(),
-            )
-            section(
-                f"Replayed on {self.replay.tasks} tasks, each held out from the plan that was tried on it",
-                self.replay.table(),
-            )
+            section("Score against cost", self.frontier.table(every), *note)
+        if self.main is not None:
+            plan = self.main.plan
+            section(f"The plan at {short(plan.price)} per unit of cost ({plan.method})", plan.table())
+            section("At other prices, each on tasks that it was not chosen on", advice_table(self.advised))
         section("What to do", *self.advice)
         return Group(*parts)
 
@@ -156,9 +149,29 @@ def _count(n: int, noun: str) -> str:
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
-def _with(estimate: Any) -> str:
-    low, value, high = tables.ends(estimate)
-    return f"{value} ({low} to {high})"
+def _no_level(curve: Curve) -> list[str]:
+    """What intervals on the range seen are not."""
+    if all(point.level is not None for point in curve):
+        return []
+    return [
+        "An interval on the range seen has no level: few or skewed tasks say nothing of scores that were not seen. "
+        "With a score_range it is proved."
+    ]
+
+
+def advice_table(advised: Sequence[Advised]) -> Table:
+    """What to try at several prices, as a table for the terminal."""
+    shown = tables.plain_table(
+        ("price", "right"), ("try", "left"), ("score", "right"), ("interval", "left"), ("cost", "right"),
+        ("interval", "left"),
+    )  # fmt: skip
+    for one in advised:
+        score, cost = tables.ends(one.score), tables.ends(one.cost)
+        shown.add_row(
+            short(one.plan.price), one.plan.spelled, score[1], f"{score[0]} to {score[2]}", cost[1],
+            f"{cost[0]} to {cost[2]}",
+        )  # fmt: skip
+    return shown
 
 
 def study(
@@ -192,10 +205,10 @@ def study(
     >>> from maxatk import attempts as at
     >>> log = at.recorded().select(arms=["L-BFGS-B", "annealing"])
     >>> study = at.study(log, price=0.5)
-    >>> study.plan.arms[:9]
-    ['L-BFGS-B', 'L-BFGS-B', 'L-BFGS-B', 'L-BFGS-B', 'L-BFGS-B', 'L-BFGS-B', 'annealing', 'annealing', 'annealing']
-    >>> study.advice[0].startswith("Try L-BFGS-B × 6, then annealing × 3")
-    True
+    >>> study.plan.arms
+    ['annealing', 'annealing', 'annealing', 'annealing', 'annealing']
+    >>> print(study.advice[0])
+    Try annealing × 5, and stop as soon as one scores at least 0.429 (at 0.500 per unit of cost).
     """
     goal: dict[str, Any] = {"price": price, "budget": budget, "reach": reach}
     if any(x is not None for x in goal.values()):
@@ -233,25 +246,32 @@ def _study(
     pairs = differences(log, most, level) if len(log.arms) > 1 and _share_tasks(log) else None
     tell("costs")
     priced = _priced(log, notes)
-    offers = plan = replay = None
+    offers: Frontier | None = None
+    advised: tuple[Advised, ...] = ()
     if priced is not None:
         if all(x is None for x in goal.values()):
-            goal = {"price": _usual_price(priced)}
+            goal = {"price": _usual_price(priced), "budget": None, "reach": None}
             notes.append(
                 f"no price or budget was given: an attempt of average cost must bring {100 * USUAL_GAIN:g} % of the "
                 f"range of scores, that is {short(goal['price'])} per unit of cost"
             )
         tell("the frontier")
         offers = frontier(priced, stop_at=stop_at, passed=passed, level=level, rng=rng)
-        tell("a sequence")
-        plan = sequence(priced, **goal, stop_at=stop_at, rng=rng)
-        if plan.method == "portfolio":
-            notes.append(plan.why)
-        tell("its replay")
-        replay = cross_replay(priced, **goal, stop_at=stop_at, passed=passed, level=level, rng=rng)
-    return Study(
-        log, tuple(curves), ranges, tuple(difficulty(log)), pairs, most, offers, plan, replay, tuple(notes)
-    )  # fmt: skip
+        tell("what to try")
+        if len(priced.tasks) >= FEWEST:
+            goals = _goals(Goal.of(**goal))
+            advised = tuple(advise(priced, one, stop_at=stop_at, passed=passed, level=level, rng=rng) for one in goals)
+            notes += dict.fromkeys(
+                one.alternative.why for one in advised if one.alternative and one.alternative.method == "portfolio"
+            )
+    return Study(log, tuple(curves), ranges, tuple(difficulty(log)), pairs, most, offers, advised, tuple(notes))
+
+
+def _goals(goal: Goal) -> list[Goal]:
+    """The goal, between a lower and a higher one; a score to reach stands alone."""
+    if goal.price is not None:
+        return [Goal(price=goal.price * times) for times in (1 / 4, 1, 4)] if goal.price > 0 else [goal]
+    return [Goal(budget=goal.budget * times) for times in (1 / 2, 1, 2)] if goal.budget is not None else [goal]
 
 
 def _share_tasks(log: Log) -> bool:
@@ -290,5 +310,5 @@ def _priced(log: Log, notes: list[str]) -> Log | None:
 
 
 def _usual_price(log: Log) -> float:
-    low = log.score_range[0] if log.score_range is not None else float(log.score.min())
+    low = log.usual_range[0]
     return USUAL_GAIN * (log.top - low) / float(log.cost.mean())

@@ -8,8 +8,9 @@ from typing import Any, Literal, TypeAlias
 from rich.console import Console, RenderableType
 from rich.table import Table
 
-from maxatk.attempts.estimates.intervals import Estimate, digits
-from maxatk.show.bounds import at_least, at_most
+from maxatk.attempts.estimates.intervals import Estimate
+from maxatk.show import bounds
+from maxatk.show.bounds import short as short
 from maxatk.show.fitting import FittingTable
 
 Side: TypeAlias = Literal["left", "right"]
@@ -34,8 +35,7 @@ def as_text(*parts: RenderableType, width: int = 110) -> str:
 
 def ends(estimate: Estimate) -> tuple[str, str, str]:
     """The lower end, the value and the upper end in decimals; the ends are rounded outward."""
-    places = digits(estimate)
-    return at_least(estimate.lower, places), f"{estimate.value:.{places}f}", at_most(estimate.upper, places)
+    return bounds.ends(estimate.lower, estimate.value, estimate.upper)
 
 
 def data(estimate: Estimate) -> dict[str, Any]:
@@ -48,14 +48,6 @@ def data(estimate: Estimate) -> dict[str, Any]:
         "level": estimate.level,
         "how": estimate.how,
     }
-
-
-def short(x: float) -> str:
-    """A number to three digits, without an exponent where it is not needed."""
-    if not math.isfinite(x) or x == 0:
-        return f"{x:g}" if x else "0"
-    places = max(2 - math.floor(math.log10(abs(x))), 0)
-    return f"{x:.3g}" if places > 6 else f"{x:.{places}f}"
 
 
 def spelled(arms: Sequence[str], then: str = ", ") -> str:

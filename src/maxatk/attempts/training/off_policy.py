@@ -3,9 +3,12 @@
 Samples come from ``mu``, ratios are ``rho = p / mu``. A set of ``k`` samples counts with the product of its ratios.
 With rewards sorted, let ``p_j`` be the mean of ``rho_{i_1} ... rho_{i_{k-1}}`` over all sets of ``k - 1`` of the first
 ``j`` samples. A gap between rewards then counts ``p_j`` times what it counts on-policy, and a sample ``rho_i`` times.
-The means come from a recursion in ``O(n k)``, an average at every step, so that only what is truly large is large.
+The means come from a recursion in ``O(n k)``, an average at every step, so that only what is truly large is large. Its
+rows are held where they are few; else every ``sqrt(n)``-th, from which the others are made again.
 """
 
+import math
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -20,7 +23,7 @@ from maxatk.base.errors import InputError
 
 METHODS = ("auto", "product", "plug-in")
 MOST_TRIES = 10**15
-CELLS = 2**22  # how many numbers of a table are held at once
+CELLS = 2**22  # how many numbers of a table are held at once, but for those of a single large group
 
 
 def off_policy_weights(
@@ -85,16 +88,13 @@ def _product(xp: Library, name: str, rewards: Array, ratios: Array, k: int, base
     n = rewards.shape[-1]
     rising, gaps, order, place = in_order(xp, name, rewards)
     rho = xp.take_along_axis(ratios, order, axis=-1)
-    d, j = np.arange(k, dtype=np.float64), np.arange(n, dtype=np.float64).reshape(n, 1)
-    shares = like(xp, d / np.maximum(j, 1.0), rho)  # of all sets of d of j samples, those with the j-th
-    table = _mean_products(xp, rho, shares)
-    w = like(xp, chances(n, k), rewards)
-    mean = xp.stack([row[:, k - 1] for row in table], axis=-1)  # [G, n] of k - 1 among the first 0..n-1 samples
+    table = _MeanProducts(xp, rho, k, held=baseline != "marginal")
+    w, mean = like(xp, chances(n, k), rewards), table.last
     rises = w[1:] * mean[:, 1:] * gaps
     reached = xp.cumulative_sum(rises, axis=-1, include_initial=True)
     if baseline == "none":
         value = w * rising
-        weights = rho * (value * mean + _summed(xp, value * rho, table, rho, shares, holding=True))
+        weights = rho * (value * mean + table.summed(value * rho, holding=True))
     elif baseline == "others":
         # A sample's contribution less what those of the others would be on average without it: contributions of
         # samples below it, of gaps below it to samples above it, and of gaps above it.
@@ -103,42 +103,76 @@ def _product(xp: Library, name: str, rewards: Array, ratios: Array, k: int, base
         below = xp.cumulative_sum((rho * reached)[:, :-1], axis=-1, include_initial=True)
         across = reached * xp.concat([above, nothing], axis=-1)
         parts = xp.concat([nothing, w[1:] * gaps * above], axis=-1)
-        without = below + across + _summed(xp, parts, table, rho, shares, holding=False)
+        without = below + across + table.summed(parts, holding=False)
         weights = rho * (reached - without / (n - k))
     else:
         weights = rho * reached
     return xp.take_along_axis(weights, place, axis=-1)
 
 
-def _mean_products(xp: Library, rho: Array, shares: Array) -> list[Array]:
-    """For ``j = 0..n-1``: the mean products of ``0..k-1`` of the first ``j`` ratios [G, k].
+class _MeanProducts:
+    """For ``j = 0..n-1``: the mean products of ``0..k-1`` of the first ``j`` ratios, row by row [G, k].
 
     They are elementary symmetric polynomials over their numbers of terms.
+
+    Args:
+        xp: the library of the arrays.
+        rho: the ratios, [G, n].
+        k: how many entries a row has.
+        held: whether rows are asked for once more.
     """
-    empty = xp.zeros_like(rho[:, :1])
-    table = [xp.concat([empty + 1, *[empty] * (shares.shape[-1] - 1)], axis=-1)]
-    for j in range(1, rho.shape[-1]):
-        without, fewer = table[-1], xp.concat([empty, table[-1][:, :-1]], axis=-1)
-        table.append((1 - shares[j, :]) * without + shares[j, :] * rho[:, j - 1 : j] * fewer)
-    return table
 
+    def __init__(self, xp: Library, rho: Array, k: int, held: bool) -> None:
+        self._xp, self._rho = xp, rho
+        self._d = like(xp, np.arange(k, dtype=np.float64), rho)
+        G, n = rho.shape
+        self._every = 1 if G * n * k <= CELLS else math.isqrt(n)  # which rows are held
+        self._held: list[Array] = []
+        self._nothing = xp.zeros_like(rho[:, :1])
+        row = xp.concat([self._nothing + 1, *[self._nothing] * (k - 1)], axis=-1)
+        last: list[Array] = []
+        for j in range(n):
+            row = self._after(row, j) if j else row
+            last.append(1 * row[:, -1])  # a view would hold its row
+            if held and j % self._every == 0:
+                self._held.append(row)
+        self.last = xp.stack(last, axis=-1)  # [G, n] the means of k - 1 among the first 0..n-1 samples
 
-def _summed(xp: Library, parts: Array, table: list[Array], rho: Array, shares: Array, *, holding: bool) -> Array:
-    """``sum_j parts_j mean_j`` over the sets that hold each sample, less its ratio, or that do not hold it [G, n].
+    def _shares(self, j: int) -> Array:
+        """Of all sets of ``0..k-1`` of ``j`` samples, those with the last of them."""
+        return self._d / j
 
-    ``mean_j`` is the last entry of row ``j = 0..n-1`` of the table. Its recursion is followed back, as in reverse
-    differentiation; nothing is subtracted.
-    """
-    nothing = xp.zeros_like(rho[:, :1])
-    behind = xp.zeros_like(table[0])  # what the entries of row j count for in the sum, from row j on
-    sums = [nothing]  # no row has the best sample
-    for j in range(rho.shape[-1] - 1, 0, -1):
-        behind = xp.concat([behind[:, :-1], behind[:, -1:] + parts[:, j : j + 1]], axis=-1)
-        held, left = (shares[j, :] * behind)[:, 1:], (1 - shares[j, :]) * behind
-        counted = held * table[j - 1][:, :-1] if holding else left * table[j - 1]
-        sums.append(xp.sum(counted, axis=-1, keepdims=True))
-        behind = left + rho[:, j - 1 : j] * xp.concat([held, nothing], axis=-1)
-    return xp.concat(sums[::-1], axis=-1)
+    def _after(self, row: Array, j: int) -> Array:
+        """Row ``j``, from the one before it."""
+        shares, fewer = self._shares(j), self._xp.concat([self._nothing, row[:, :-1]], axis=-1)
+        return (1 - shares) * row + shares * self._rho[:, j - 1 : j] * fewer
+
+    def _backwards(self) -> Iterator[Array]:
+        """The rows, from the last but one to the first."""
+        last = self._rho.shape[-1] - 1
+        for place in range(len(self._held) - 1, -1, -1):
+            first = place * self._every
+            rows = [self._held[place]] if first < last else []
+            for j in range(first + 1, min(first + self._every, last)):
+                rows.append(self._after(rows[-1], j))
+            yield from reversed(rows)
+
+    def summed(self, parts: Array, *, holding: bool) -> Array:
+        """``sum_j parts_j last_j`` over the sets that hold each sample, less its ratio, or that do not hold it [G, n].
+
+        The recursion is followed back, as in reverse differentiation; nothing is subtracted.
+        """
+        xp, rho, nothing = self._xp, self._rho, self._nothing
+        behind = xp.zeros_like(self._held[0])  # what the entries of row j count for in the sum, from row j on
+        sums = [nothing]  # no row has the best sample
+        for j, before in zip(range(rho.shape[-1] - 1, 0, -1), self._backwards(), strict=True):
+            shares = self._shares(j)
+            behind = xp.concat([behind[:, :-1], behind[:, -1:] + parts[:, j : j + 1]], axis=-1)
+            held, left = (shares * behind)[:, 1:], (1 - shares) * behind
+            counted = held * before[:, :-1] if holding else left * before
+            sums.append(xp.sum(counted, axis=-1, keepdims=True))
+            behind = left + rho[:, j - 1 : j] * xp.concat([held, nothing], axis=-1)
+        return xp.concat(sums[::-1], axis=-1)
 
 
 def _plug_in(xp: Library, name: str, rewards: Array, ratios: Array, k: int) -> Array:

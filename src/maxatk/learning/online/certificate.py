@@ -71,12 +71,9 @@ def _window(ledger: EpisodeLedger, returns: Floats, j: int, start: int) -> float
 
 def tested(ledger: EpisodeLedger) -> float:
     """A lower bound on what the policy earns that is tested now: it was fixed before its trials."""
-    tests = _from_below(ledger).share("policies tested", HALF)
-    for n in range(1, ledger.tests):  # those of a run that was continued have theirs
-        tests.share(f"test {n}", series(n))
-    risk = tests.share(f"test {ledger.tests}", series(ledger.tests)) if ledger.tests else None
-    if risk is None:
+    if not ledger.tests:
         return ledger.setting.least
+    risk = _from_below(ledger).share("policies tested", HALF).nth(ledger.tests)
     return trials_bound(test_returns(ledger), ledger.setting.least, ledger.setting.most, risk.log(len(BETS)))
 
 

@@ -72,11 +72,10 @@ class EpisodeLedger(Ledger):
 
     def _round(self, points: Points) -> None:
         """Round every reward that was counted, at random."""
-        row, next_state, reward, n = self.data.columns()
         rounded = Data(self.setting)
-        for x, t, r, times in zip(row.tolist(), next_state.tolist(), reward.tolist(), n.tolist(), strict=True):
-            for _ in range(times):
-                rounded.count(x, t, points.kappa * points.jump(r, self.rng))
+        for x, t, r, times in zip(*(column.tolist() for column in self.data.columns()), strict=True):
+            for jump, n in points.jumps(r, times, self.rng):
+                rounded.count(x, t, points.kappa * jump, n)
         self.data, self.rewards = rounded, set()
 
     def count(self, row: int, next_state: int, reward: float) -> None:
@@ -122,7 +121,7 @@ class EpisodeLedger(Ledger):
         if "steps" not in header:
             raise InputError("it is not one of episodes")
         for name in WHOLE:
-            setattr(self, name, checks.integer(header.get(name), name))
+            setattr(self, name, checks.integer(header.get(name), name, most=2**53))
         rounds, testing, in_hand = header.get("rounds"), header.get("testing"), header.get("in_hand")
         if in_hand is not None:
             in_hand = float(checks.exact_number(in_hand, "in_hand"))
@@ -154,10 +153,21 @@ class EpisodeLedger(Ledger):
         largest = max(abs(setting.least_reward), abs(setting.most_reward), setting.most - setting.least)
         if not ((paid >= setting.least_reward) & (paid <= setting.most_reward)).all() or self.kappa > largest:
             raise InputError("its rewards are out of range")
+        self._check_counts()
         if header.get("planned") is True:
             self.belief = self._read_belief(file)
         if in_hand is not None:  # a trial that nobody will finish: it would have come to no less
             self.finish(in_hand, self.in_hand_of)
+
+    def _check_counts(self) -> None:
+        """Refuse numbers that were never counted together: a plan that is never old would be played for ever."""
+        begun = self.steps + self.trials + 1  # at most, with those of which no step was told
+        if self.data.samples > self.steps or self.starts.sum(dtype=np.float64) > begun:
+            raise InputError(f"it counts more outcomes or starts than {self.steps} steps have")
+        if (self.seen > self.data.counts).any() or (self.tested.counts > self.data.counts).any():
+            raise InputError("its plan rests on more than was counted")
+        if (self.tested_starts > self.starts).any() or max(self.planned_at, self.lasted) > self.trials:
+            raise InputError("its plan is from a later trial than the last")
 
     def _read_belief(self, file: Archive) -> Belief:
         kinds = {"prob": "<f8", "start_prob": "<f8", "risk": "<f8"}

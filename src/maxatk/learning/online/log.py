@@ -7,7 +7,6 @@ out. docs/theory/online.md, 6.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +18,7 @@ from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Ints, Number
 from maxatk.learning.episodes import CheckedEpisodes
+from maxatk.learning.learned import Learned
 from maxatk.learning.online import certificate
 from maxatk.learning.online.explore import balls, counted
 from maxatk.learning.online.ledger import EpisodeLedger
@@ -26,23 +26,8 @@ from maxatk.learning.online.points import Points
 from maxatk.learning.online.swept import BELOW, MEAN, Swept, SweptPolicy
 from maxatk.learning.optimism import STAKES
 from maxatk.learning.sample_size import probability
-from maxatk.policies import CompressedPolicy
-from maxatk.show.bounds import at_least, at_most, decimals_of
 
 HALF = Fraction(1, 2)
-
-
-@dataclass(frozen=True, eq=False)
-class FromLog:
-    """What a log says: with probability ``1 - delta``, ``lower <= what the policy earns <= optimum <= upper``."""
-
-    lower: float  # the policy earns at least this
-    upper: float  # no policy earns more than this
-    policy: CompressedPolicy  # the policy
-    delta: float  # the probability that a bound fails
-    rollouts: int  # in the log
-    counts: Ints  # [N] how often each row was taken: in order of step (where they differ), state and action
-    certificate: str  # the bounds in words
 
 
 def learn_from(
@@ -61,7 +46,7 @@ def learn_from(
     may_end: bool = True,
     support: int | None = None,
     kept: str = "all",
-) -> FromLog:
+) -> Learned:
     """Bounds on the best of ``k`` rollouts from a log of rollouts, and a policy that is sure to earn the lower one.
 
     The log may come from any behaviour, adaptive or unknown. What it must not be is a selection: every step of a
@@ -129,13 +114,18 @@ def learn_from(
     else:
         swept, lower = _by_halves(halves, points, counted(whole, points, np.ones(1)).jump)
     lower = max(lower - certificate.rounding(whole, swept), setting.least)
-    decimals = decimals_of(lower, whole.upper)
-    words = (
-        f"With probability at least {1 - risk:g} over the log, if nothing was left out of it because of how it went, "
-        f"the policy earns at least {at_least(lower, decimals)} and no policy earns more than "
-        f"{at_most(whole.upper, decimals)}. ({whole.steps} steps in {rollouts} rollouts.)"
+    return Learned(
+        policy=SweptPolicy(swept),
+        lower=lower,
+        upper=max(whole.upper, lower),
+        epsilon=max(whole.upper - lower, 0.0),
+        delta=risk,
+        samples=whole.steps,
+        target=None,
+        counts=whole.data.counts,
+        basis=f"{whole.steps} steps in {rollouts} rollouts, if nothing was left out of the log because of how it went",
+        stats={"rollouts": rollouts},
     )
-    return FromLog(lower, whole.upper, SweptPolicy(swept), risk, rollouts, whole.data.counts, words)
 
 
 def _ledger(setting: CheckedEpisodes, k: int, delta: float) -> EpisodeLedger:

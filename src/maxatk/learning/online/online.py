@@ -19,13 +19,12 @@ from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number
 from maxatk.learning.episodes import CheckedEpisodes
-from maxatk.learning.learn import Learned
+from maxatk.learning.learned import Learned
 from maxatk.learning.online import certificate
 from maxatk.learning.online.ledger import EpisodeLedger
 from maxatk.learning.online.run import Explore, OnlineRun, OnlineTrial
 from maxatk.learning.sample_size import probability
 from maxatk.planning import CertifiedPlan
-from maxatk.show.bounds import at_least, at_most, decimals_of
 
 EARLY = 2.0  # times epsilon: how near the bound must be to what is planned before that is tested
 LEAST_TRIALS = 32  # before that
@@ -45,7 +44,7 @@ class Online:
     >>> import maxatk as mk
     >>> episodes = mk.TabularEpisodes(mk.instances.figure1(gamma=0.25))
     >>> out = mk.learn(episodes, k=2, epsilon=0.2, delta=0.1, learner=mk.Online(), rng=0)
-    >>> out.epsilon <= 0.2, out.plan.policy.action(rollout=1, step=0, state=0, best=0.5, so_far=0)
+    >>> out.epsilon <= 0.2, out.policy.action(rollout=1, step=0, state=0, best=0.5, so_far=0)
     (True, 1)
     """
 
@@ -135,6 +134,8 @@ class Online:
         longest = k * ledger.setting.horizon
         if ledger.budget is not None and ledger.budget < 2 * longest:
             raise InputError(f"budget {ledger.budget} is less than two trials of up to {longest} steps")
+        if ledger.next_check > ledger.trials + _until_check(ledger.trials):
+            ledger.refuse(f"it has {ledger.trials} trials, and looks at its bounds after {ledger.next_check} of them")
         search = _Search(ledger, OnlineRun(ledger, self.explore), epsilon)
         while True:
             ledger.about_to_draw(0)  # from here to the end of the trial nothing is saved
@@ -167,7 +168,7 @@ class _Search:
         ledger.report(lower, upper)
         if upper - lower <= epsilon or last:
             return True
-        ledger.next_check = ledger.trials + max(1, math.ceil(CHECKS * ledger.trials))
+        ledger.next_check = ledger.trials + _until_check(ledger.trials)
         plan = run.plan
         if ledger.tests:
             returns = certificate.test_returns(ledger)
@@ -193,17 +194,8 @@ class _Search:
         plan: CertifiedPlan = run.tested_plan if ledger.tests else run.plan
         played, upper = run.bounds
         lower = certificate.tested(ledger)
-        gap, decimals = max(upper - lower, 0.0), decimals_of(lower, upper)
         tests = len(certificate.test_returns(ledger)) if ledger.tests else 0
-        words = (
-            f"With probability at least {1 - delta:g} over the episodes, the policy earns at least "
-            f"{at_least(lower, decimals)} and no policy earns more than {at_most(upper, decimals)}: it loses at most "
-            f"{at_most(gap, decimals)}. ({ledger.steps} steps in {ledger.trials} trials, {tests} of them "
-            "of the policy.)"
-        )
         stats = {
-            "lower": lower,
-            "upper": upper,
             "played": played,
             "regret": run.regret,
             "trials": ledger.trials,
@@ -211,7 +203,24 @@ class _Search:
             "plans": ledger.plans,
             "seconds": ledger.seconds,
         }
-        return Learned(plan, gap, delta, ledger.steps, ledger.data.counts.copy(), words, stats)
+        return Learned(
+            policy=plan.policy,
+            lower=lower,
+            upper=max(upper, lower),
+            epsilon=max(upper - lower, 0.0),
+            delta=delta,
+            samples=ledger.steps,
+            target=self._epsilon,
+            counts=ledger.data.counts.copy(),
+            basis=f"{ledger.steps} steps in {ledger.trials} trials, {tests} of them of the policy",
+            stats=stats,
+            model_plan=plan,
+        )
+
+
+def _until_check(trials: int) -> int:
+    """How many trials are played after so many, before bounds are looked at anew."""
+    return max(1, math.ceil(CHECKS * trials))
 
 
 def play(ledger: EpisodeLedger, trial: OnlineTrial) -> None:

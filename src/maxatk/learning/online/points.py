@@ -113,10 +113,20 @@ class Points:
 
     def jump(self, reward: float, rng: np.random.Generator) -> int:
         """A reward in steps; where it lies between two points it is rounded at random, its mean kept."""
+        below, part = self._between(reward)
+        return below if part <= 1e-9 else below + int(rng.random() < part)
+
+    def jumps(self, reward: float, n: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+        """The same of ``n`` equal rewards: jumps, and how many of the rewards make each."""
+        below, part = self._between(reward)
+        above = int(rng.binomial(n, part)) if part > 1e-9 else 0
+        return [(jump, times) for jump, times in ((below, n - above), (below + 1, above)) if times]
+
+    def _between(self, reward: float) -> tuple[int, float]:
+        """The point at or below a reward, and how far that is from it, in steps."""
         steps = reward / self.kappa
         below = math.floor(steps + 1e-9)
-        part = steps - below
-        return below if part <= 1e-9 else below + int(rng.random() < part)
+        return below, steps - below
 
 
 def points_for(setting: CheckedEpisodes, rewards: Iterable[float], rounds: bool) -> Points:

@@ -246,7 +246,7 @@ class OnlineTrial(Trial):
         """Count the trial as what it has in hand, if it is not over. It would have come to no less."""
         if not self.finished and not self._given_up:
             self._given_up = True
-            self._ledger.finish(float(max(self.best, self._setting.least)), self._purpose)
+            self._ledger.finish(float(max(self.exact_best, self._setting.least)), self._purpose)
 
     def _check_open(self, name: str) -> None:
         if self._given_up:
@@ -284,7 +284,7 @@ class OnlineTrial(Trial):
             low, high = setting.least_reward, setting.most_reward
             raise InputError(f"{name}: reward {amount:g} is outside the reward_range ({low:g}, {high:g})")
         given = None if next_state is None else setting.next_state(next_state, name)
-        last, total = self.step + 1 == self._horizon, self.so_far + checks.exact_number(reward, "reward")
+        last, total = self.step + 1 == self._horizon, self.exact_so_far + checks.exact_number(reward, "reward")
         if last or done:
             setting.check_return(total, f"rollout {self.rollout} of trial {self._ledger.trials}")
             if done and not last and not setting.may_end:
@@ -305,9 +305,9 @@ class OnlineTrial(Trial):
         self._pending = self._pending and not (last or done)
         if last or done:
             self._m, self._g = max(self._m, min(self._g, self._points.top)), 0
-            self._ledger.in_hand = float(max(self.best, setting.least))
+            self._ledger.in_hand = float(max(self.exact_best, setting.least))
             if self.finished:
-                self._ledger.finish(float(max(self.best, setting.least)), self._purpose)
+                self._ledger.finish(float(max(self.exact_best, setting.least)), self._purpose)
 
     def _enter(self, reward: float, total: Fraction) -> None:
         """Remember a reward, rounded where rewards are."""
@@ -327,7 +327,8 @@ class OnlineTrial(Trial):
         setting, h = self._setting, self.step
         ahead = self._horizon - h
         most = max(ahead * setting.most_reward, setting.most_reward if setting.may_end else -math.inf)
-        if self.best >= setting.most or (self.best > -math.inf and self.so_far + most <= self.best):
+        best, so_far = self.exact_best, self.exact_so_far
+        if best >= setting.most or (best > -math.inf and so_far + most <= best):
             # Nothing can be improved in this rollout: what is done costs nothing, and the least known is tried.
             node = int(setting.step_layer[h]) * setting.n_states + state
             first, end = int(setting.pair_start[node]), int(setting.pair_start[node + 1])
@@ -335,7 +336,7 @@ class OnlineTrial(Trial):
         if self._purpose == EXPLORED:
             row = self._swept.row(self.rollout, h, state, self._m, self._g)
             return int(setting.action[setting.row_at(h, state, -1) if row < 0 else row])
-        return self._policy.action(rollout=self.rollout, step=h, state=state, best=self.best, so_far=self.so_far)
+        return self._policy.action(rollout=self.rollout, step=h, state=state, best=best, so_far=so_far)
 
     def _remember(self, state: Any, action: int, reward: Any, over: bool) -> None:
         """Nothing beyond M and G."""

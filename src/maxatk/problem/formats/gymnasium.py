@@ -21,6 +21,7 @@ HARMLESS = {  # wrappers that change neither what is observed nor what is done n
 CHANGING = {  # what a wrapper must define to change anything
     *("step", "reset", "action", "reward", "observation", "unwrapped", "__getattr__", "__getattribute__"),
 }
+TOLD_BY = ("P", "initial_state_distrib", "model", "_generate_transitions")  # what a class says of its own steps by
 
 
 def read_gymnasium(
@@ -41,6 +42,7 @@ def read_gymnasium(
             raise InputError(f"{name} says itself how it resets, so start= cannot be given")
         limit = time_limit(made) if horizon is None else horizon
         return simulator, {"horizon": gymnasium_horizon(made, name, simulator.horizon if limit is None else limit)}
+    _check_own(inner, name, "step", "if its table is right, MDP.from_table(env.unwrapped.P, ...) takes it")
     table, own_start = getattr(inner, "P", None), None
     if table is None:
         modelled = model_table(inner)
@@ -52,7 +54,7 @@ def read_gymnasium(
         table, own_start = modelled
     return table, {
         "horizon": gymnasium_horizon(made, name, horizon),
-        "start": gymnasium_start(inner, name, own_start if start is None else start),
+        "start": gymnasium_start(inner, name, start, own_start),
         "state_names": _rides(inner, len(table)) or _cells(inner, len(table)),
         "action_names": _ACTIONS.get(type(inner).__name__),
     }
@@ -66,6 +68,8 @@ def _simulator(inner: Any, name: str, key: Callable[[Any], Any] | None, seed: in
     if any(module.startswith("minigrid.") for module in modules):
         return copied(inner, name, minigrid_key, seed)
     if "gymnasium.envs.toy_text.blackjack" in modules:
+        for method in ("step", "reset"):
+            _check_own(inner, name, method, "maxatk.gym.explore(key=) tries out copies of it")
         return blackjack(inner)
     return None
 
@@ -151,7 +155,23 @@ def _harmless(wrapper: Any, plain: type) -> bool:
     if f"{kind.__module__.partition('.')[0]}.{kind.__name__}" in HARMLESS:
         return True
     own: Any = kind.__mro__[: kind.__mro__.index(plain)]
-    return not any(name in vars(one) for one in own for name in CHANGING)
+    replaced = any(name in vars(wrapper) for name in ("step", "reset"))
+    return not replaced and not any(name in vars(one) for one in own for name in CHANGING)
+
+
+def _check_own(inner: Any, name: str, method: str, hint: str) -> None:
+    """That ``method`` is that of the class whose table is read: one that overrides it may do something else."""
+    import gymnasium
+
+    if method in vars(inner):
+        raise InputError(f"{name} has a {method} of its own in place of its class's, which no table knows; {hint}")
+    kinds: Any = type(inner).__mro__
+    kinds = kinds[: kinds.index(gymnasium.Env)]
+    theirs = [i for i, kind in enumerate(kinds) if method in vars(kind)]
+    told = [i for i, kind in enumerate(kinds) if any(one in vars(kind) for one in TOLD_BY)]
+    if len(theirs) > 1 and min(told, default=len(kinds)) > theirs[0]:
+        own, other = (kinds[i].__name__ for i in theirs[:2])
+        raise InputError(f"{name}: {own} overrides {method} of {other}, whose table may know nothing of it; {hint}")
 
 
 def time_limit(env: Any) -> int | None:
@@ -176,10 +196,11 @@ def gymnasium_horizon(made: Any, name: str, horizon: Any) -> Any:
     return horizon
 
 
-def gymnasium_start(inner: Any, name: str, start: Any) -> Any:
-    """The start that the caller gave, or else the environment's."""
+def gymnasium_start(inner: Any, name: str, start: Any, own_start: Any = None) -> Any:
+    """The start that the caller gave, or else the environment's: ``own_start``, or what its attribute says."""
     if start is None:
-        start = getattr(inner, "initial_state_distrib", None)
+        _check_own(inner, name, "reset", "give start=")
+        start = getattr(inner, "initial_state_distrib", None) if own_start is None else own_start
         if start is None:
             raise InputError(f"{name} does not say how it resets (no attribute initial_state_distrib): give start=")
     return start

@@ -52,7 +52,7 @@ def problem_members(mdp: "MDP", prefix: str = "") -> tuple[dict[str, Any], dict[
 
 def read_npz(path: str | os.PathLike[str]) -> tuple[Rows, dict[str, Any]]:
     """The rows in the file, and the other arguments of the constructor."""
-    return archive.read(path, "problem", (VERSION, WITH_COSTS), lambda file: read_problem(file, file.header))
+    return archive.read(path, {"problem": (VERSION, WITH_COSTS)}, lambda file: read_problem(file, file.header))
 
 
 def fractions(text: str) -> Any:

@@ -1,0 +1,211 @@
+"""Findings: typed statements, each with the interval that proves it.
+
+A sentence that people read is rendered from a finding, and from nothing else. The makers of findings stand beside
+their evidence; their words are in ``show`` alone. What a finding says of its statement follows from its interval, so
+that no maker can claim more than its numbers do.
+"""
+
+import dataclasses
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from maxatk.base.checks import is_list
+
+
+class Outcome(StrEnum):
+    """What is known of a statement."""
+
+    PROVED = "proved"
+    DISPROVED = "disproved"
+    UNKNOWN = "unknown"  # the interval leaves it open
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding(ABC):
+    """A statement about a number that lies between two bounds."""
+
+    kind: ClassVar[str]
+
+    lower: float  # the number is at least this
+    upper: float  # and at most this
+
+    @property
+    @abstractmethod
+    def outcome(self) -> Outcome:
+        """What the interval says of the statement."""
+
+    def data(self) -> dict[str, Any]:
+        """The finding as plain data, for JSON, which has no infinities."""
+        fields = {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
+        ends = {name: fields.pop(name) for name in ("lower", "upper")}
+        return {"kind": self.kind, "outcome": str(self.outcome), **ends, **fields}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Measured):
+        return {name: _plain(x) for name, x in vars(value).items()}
+    if is_list(value):
+        return [_plain(x) for x in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gain(Finding):
+    """Adapting gains something over a rival that does not adapt.
+
+    The statement is disproved where the gain is at most ``negligible``: a five-hundredth of what tries beyond the first
+    bring, or what rounding adds up to, whichever is more.
+    """
+
+    kind: ClassVar[str] = "gain"
+
+    k: int  # the number of tries
+    rival_lower: float  # what the rival earns, at least
+    rival_upper: float  # and at most
+    costly: bool = False  # whether tries cost something, so that the rival makes the best number of tries
+    rival_tries: int | None = None  # that number, where it is known
+    negligible: float = 0.0  # a gain that counts as none
+
+    @property
+    def outcome(self) -> Outcome:
+        """Proved where the gain is above 0 and not negligible."""
+        if self.upper <= self.negligible:
+            return Outcome.DISPROVED
+        return Outcome.PROVED if self.lower > 0 else Outcome.UNKNOWN
+
+
+@dataclass(frozen=True, kw_only=True)
+class Value(Finding):
+    """A policy earns at least ``lower``, and no policy earns more than ``upper``."""
+
+    kind: ClassVar[str] = "value"
+
+    k: int  # the number of tries
+    delta: float = 0.0  # the probability with which the statement may fail, over the samples that it rests on
+
+    @property
+    def outcome(self) -> Outcome:
+        """Proved: the bounds are the statement."""
+        return Outcome.PROVED
+
+
+@dataclass(frozen=True, kw_only=True)
+class Share(Finding):
+    """A class of policies has nearly all of the gain; the bounds are of its share."""
+
+    kind: ClassVar[str] = "share"
+    NEARLY_ALL: ClassVar[float] = 0.95
+
+    name: str  # of the class
+
+    @property
+    def outcome(self) -> Outcome:
+        """Proved from a share of 95 % on."""
+        if self.lower >= self.NEARLY_ALL:
+            return Outcome.PROVED
+        return Outcome.DISPROVED if self.upper < self.NEARLY_ALL else Outcome.UNKNOWN
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stop(Finding):
+    """The plan stops where no further try is worth its cost; the bounds are of the best return from which that is so.
+
+    The statement is open where the bounds are farther apart than ``tol``.
+    """
+
+    kind: ClassVar[str] = "stop"
+
+    at: float  # the least return with which the plan stops; -inf where any will do
+    on_step: bool  # whether returns are multiples of a step, and that number is one of them
+    now: bool  # whether the plan stops before the first try
+    tol: float  # how exactly the threshold was to be known
+    tries_lower: float = 0.0  # how many tries the plan makes on average, at least
+    tries_upper: float = math.inf  # and at most
+    useful_tries: int | None = None  # all tries beyond so many together add at most ``tol``
+
+    @property
+    def outcome(self) -> Outcome:
+        """Proved where the threshold is known to within ``tol``."""
+        return Outcome.PROVED if self.upper - self.lower <= self.tol else Outcome.UNKNOWN
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loss(Finding):
+    """A learned policy loses at most ``target`` to the optimum; the bounds are of its loss."""
+
+    kind: ClassVar[str] = "loss"
+
+    target: float  # the loss that was asked for
+    delta: float  # the probability with which the bounds may fail
+    samples: int  # that they rest on
+
+    @property
+    def outcome(self) -> Outcome:
+        """Proved where the loss is at most what was asked for."""
+        return Outcome.PROVED if self.upper <= self.target else Outcome.UNKNOWN
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference(Finding):
+    """One thing is better than another, or more; the bounds are of the difference, over the tasks that were sampled."""
+
+    kind: ClassVar[str] = "difference"
+
+    first: str  # the one
+    second: str  # the other, which is subtracted
+    of: str  # what differs: "score", "cost", "seconds", or "net" for score less price times cost
+    value: float  # the difference on the tasks of the log
+    tasks: int  # how many
+    level: float | None  # the probability with which the bounds hold; None where nobody can say
+    method: str  # how the bounds were obtained
+    k: int = 1  # how many attempts of each
+    ratio: tuple[float, float] | None = None  # bounds on the ratio of both
+    tasks_needed: int | None = None  # with which a difference of this size would be found four times in five
+
+    @property
+    def outcome(self) -> Outcome:
+        """Proved where the difference is above 0, disproved where it is below; open without a level."""
+        if self.level is None:
+            return Outcome.UNKNOWN
+        return Outcome.DISPROVED if self.upper < 0 else Outcome.PROVED if self.lower > 0 else Outcome.UNKNOWN
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """A mean over tasks, with bounds."""
+
+    value: float  # on the tasks of the log
+    lower: float  # the mean over all tasks is at least this
+    upper: float  # and at most this
+    level: float | None  # the probability with which the bounds hold; None where nobody can say
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice(Finding):
+    """What to try is better than the alternative; the bounds are of its gain, score less price times cost.
+
+    All numbers are those of this very plan, on tasks that it was not chosen on.
+    """
+
+    kind: ClassVar[str] = "advice"
+
+    plan: str  # what to try, in words
+    stop_at: float  # the score at which to stop
+    price: float  # what a unit of cost is worth in score
+    score: Measured  # of a task, on the tasks held out
+    cost: Measured  # likewise
+    alternative: str | None  # what it was compared with; None where there is nothing else
+    tasks: int  # that were held out
+    built: int  # tasks that it was chosen on
+    level: float | None  # of the bounds on the gain; None where nobody can say
+    method: str  # how they were obtained
+
+    @property
+    def outcome(self) -> Outcome:
+        """Proved where the gain is above 0, disproved where it is below; open without a level or an alternative."""
+        if self.level is None or self.alternative is None:
+            return Outcome.UNKNOWN
+        return Outcome.DISPROVED if self.upper < 0 else Outcome.PROVED if self.lower > 0 else Outcome.UNKNOWN

@@ -1,0 +1,139 @@
+"""What plans and comparisons prove: what adapting gains, how much of that simpler policies have, when to stop."""
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from maxatk.base.errors import TooLargeError
+from maxatk.base.findings import Finding, Gain, Share
+from maxatk.base.intervals import gap_between
+from maxatk.base.returns import floats_around
+from maxatk.base.stopping import Reason, StoppedError
+from maxatk.base.types import Number
+from maxatk.comparison.priced import MEAN_FIXED, PricedClasses
+from maxatk.comparison.rows import ADAPTIVE, MEAN, Row
+from maxatk.evaluation.evaluate import evaluate
+from maxatk.planning.certified_plan import CertifiedPlan
+from maxatk.planning.exact import ExactPlan
+from maxatk.planning.floor import repeated_mean
+from maxatk.planning.plan import Plan
+from maxatk.policies import MarkovPolicy
+
+if TYPE_CHECKING:
+    from maxatk.comparison.compare import Comparison
+
+MOST_WORK = 2_000_000  # outcomes times steps times rollouts, up to which the rival is evaluated
+NEGLIGIBLE = 2e-3  # of what the tries after the first add: a gain of no more counts as none
+NARROW = 0.1  # of the gain: shares are told where the optimum is known to within that
+
+
+def gain_of(plan: Plan) -> Gain:
+    """What the optimum gains over a rival that does not adapt.
+
+    The rival repeats a policy with the best mean; where tries cost something, for the best number of tries that can be
+    fixed beforehand. Where it cannot be evaluated in a bounded time, what is known of it is less exact.
+    """
+    if plan.costly:
+        return _gain_over_fixed_number(plan)
+    return _gain(plan, _optimum(plan), _mean_repeated(plan))
+
+
+def compared_gain(comparison: "Comparison") -> Gain:
+    """The same by the rows of a comparison, which may know more than the plan does."""
+    first, last = comparison.rows[0], comparison[ADAPTIVE]
+    fixed = first.tries if first.name == MEAN_FIXED else None
+    return _gain(comparison.plan, _ends(last), _ends(first), fixed)
+
+
+def shares(comparison: "Comparison") -> dict[str, Share]:
+    """How much of the gain each class of policies has, by name; of classes that were searched, where that is known.
+
+    With the class at ``v``, the rival at ``w`` and the optimum at ``V``, the share is ``(v - w) / (V - w)``: it rises
+    with ``v``, and falls with ``V`` and with ``w``.
+    """
+    gain, last = comparison.gain, comparison[ADAPTIVE]
+    if gain.lower <= 0 or last.upper - last.lower > NARROW * gain.upper:
+        return {}
+    (low, high), (least, most) = _exact_ends(comparison.rows[0]), _exact_ends(last)
+    known: dict[str, Share] = {}
+    for row in comparison.rows:
+        if row.searched and row.name not in (MEAN, MEAN_FIXED, ADAPTIVE) and math.isfinite(row.lower):
+            mine = _exact_ends(row)
+            lower, upper = (mine[0] - high) / (most - high), (mine[1] - low) / (least - low)
+            known[row.name] = Share(
+                name=row.name,
+                lower=floats_around(min(max(lower, Fraction(0)), Fraction(1)))[0],
+                upper=floats_around(min(max(upper, Fraction(0)), Fraction(1)))[1],
+            )
+    return known
+
+
+def findings(comparison: "Comparison") -> tuple[Finding, ...]:
+    """All that a comparison proves, the gain first."""
+    return (comparison.gain, *shares(comparison).values())
+
+
+def _gain(
+    plan: Plan, optimum: tuple[Number, Number], rival: tuple[Number, Number], tries: int | None = None
+) -> Gain:  # fmt: skip
+    lower, upper = gap_between(rival, optimum)
+    return Gain(
+        lower=lower,
+        upper=upper,
+        k=plan.k,
+        rival_lower=floats_around(rival[0])[0],
+        rival_upper=floats_around(rival[1])[1],
+        costly=plan.costly,
+        rival_tries=tries,
+        negligible=_negligible(plan, floats_around(optimum[0])[0]),
+    )
+
+
+def _negligible(plan: Plan, lower: float) -> float:
+    """A gain that counts as none: relative to what tries after the first add, or to what rounding adds up to."""
+    rounding = plan.certificate.rounding if isinstance(plan, CertifiedPlan) else 0.0
+    if plan.k == 1:
+        return 4 * rounding
+    _, one = plan.curve(plan.k - 1, plan.best_so_far)
+    return max(NEGLIGIBLE * (lower - one), 4 * rounding)
+
+
+def _optimum(plan: Plan) -> tuple[Number, Number]:
+    return (plan.exact, plan.exact) if isinstance(plan, ExactPlan) else (plan.lower, plan.upper)
+
+
+def _ends(row: Row) -> tuple[Number, Number]:
+    return (row.lower, row.upper) if row.exact is None else (row.exact, row.exact)
+
+
+def _exact_ends(row: Row) -> tuple[Fraction, Fraction]:
+    lower, upper = _ends(row)
+    return Fraction(lower), Fraction(upper)
+
+
+def _mean_repeated(plan: Plan) -> tuple[Number, Number]:
+    """What repeating a policy with the best mean earns, between two bounds."""
+    mdp = plan.mdp
+    if len(mdp.prob) / mdp.n_layers * mdp.horizon * plan.k <= MOST_WORK:
+        try:
+            earned = evaluate(mdp, MarkovPolicy(mdp.mean_optimal_actions, k=plan.k, best_so_far=plan.best_so_far))
+        except TooLargeError:
+            pass
+        except StoppedError as stop:
+            if stop.reason is Reason.INTERRUPTED:
+                raise
+            return floats_around(plan.best_so_far)[0], plan.upper
+        else:
+            return (earned.lower, earned.upper) if earned.exact is None else (earned.exact, earned.exact)
+    return repeated_mean(mdp, plan.k, plan.best_so_far), plan.upper
+
+
+def _gain_over_fixed_number(plan: Plan) -> Gain:
+    """The gain where tries cost something."""
+    try:
+        row = next(PricedClasses(plan).rows())
+    except StoppedError as stop:
+        if stop.reason is Reason.INTERRUPTED:
+            raise
+        return _gain(plan, _optimum(plan), (floats_around(plan.best_so_far)[0], plan.upper))
+    return _gain(plan, _optimum(plan), _ends(row), row.tries)

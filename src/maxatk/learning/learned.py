@@ -1,0 +1,131 @@
+"""What learning returns: a policy, and what is certain of it in the true problem."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+
+import numpy as np
+
+from maxatk.base import archive, checks
+from maxatk.base.archive import Archive
+from maxatk.base.errors import InputError
+from maxatk.base.findings import Finding, Loss, Value
+from maxatk.base.types import Ints
+from maxatk.planning import CertifiedPlan, Plan
+from maxatk.planning.certified_plan import plan_members, read_plan
+from maxatk.policies import CompressedPolicy
+from maxatk.problem.mdp import MDP
+
+KIND, VERSION = "learned", 1
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What was learned: with probability at least ``1 - delta`` over the samples, all of it is true together.
+
+    ``lower <= what the policy earns <= optimum <= upper``, and the policy loses at most ``epsilon`` to the optimum. All
+    of that is about the true problem, which was only sampled. ``model_plan`` is the plan of the problem as it was
+    *counted*: its own bounds are about that problem, and say nothing of the true one.
+    """
+
+    policy: CompressedPolicy  # the policy
+    lower: float  # it earns at least this
+    upper: float  # no policy earns more than this
+    epsilon: float  # the policy loses at most this; more than ``target`` where the budget ran out
+    delta: float  # the probability that any of this fails
+    samples: int  # all that were drawn
+    target: float | None  # the loss that was asked for; None where none was
+    counts: Ints  # [N] by row: in order of step (where they differ), state and action
+    basis: str  # what the bounds rest on, in words
+    stats: Mapping[str, float]  # plain numbers: rounds, seconds, ...
+    model_plan: Plan | None = None  # of the problem as it was counted; None where the policy was not planned so
+    source: str | None = None  # the fingerprint of the problem that was sampled, where that is a table
+
+    @property
+    def k(self) -> int:
+        """The number of rollouts."""
+        return self.policy.k
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is proved: bounds, and whether the policy is as good as was asked for."""
+        bounds = Value(lower=self.lower, upper=self.upper, k=self.k, delta=self.delta)
+        if self.target is None:
+            return (bounds,)
+        loss = Loss(lower=0.0, upper=self.epsilon, target=self.target, delta=self.delta, samples=self.samples)
+        return bounds, loss
+
+    @property
+    def certificate(self) -> str:
+        """What is certain, in words."""
+        from maxatk.show import words
+
+        return words.learned(self)
+
+    def __str__(self) -> str:
+        return self.certificate
+
+    def __repr__(self) -> str:
+        return f"Learned(best of {self.k}: {self.lower!r} to {self.upper!r}, delta {self.delta:g})"
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the policy with what is certain of it to ``path``, for :func:`maxatk.load_plan` to read.
+
+        Policies that come from a certified plan of the counted problem can be saved, and no others.
+
+        Args:
+            path: the file, which is whole or not there.
+        """
+        if not isinstance(self.model_plan, CertifiedPlan):
+            raise InputError("this learned policy cannot be saved: only policies of mk.Certified plans can be")
+        numbers, arrays = plan_members(self.model_plan, with_problem=True)
+        kept = ("lower", "upper", "epsilon", "delta", "samples", "target", "basis", "source")
+        learned = {name: getattr(self, name) for name in kept}
+        header = {"plan": numbers, "learned": {**learned, "stats": dict(self.stats)}}
+        archive.write(path, KIND, VERSION, header, {**arrays, "counts": self.counts})
+
+
+def read_learned(file: Archive, mdp: MDP | None) -> Learned:
+    """What :meth:`Learned.save` wrote; for ``mdp``, if one is given, which must have the same states and steps."""
+    header, numbers = file.header.get("plan"), file.header.get("learned")
+    if not checks.is_dict(header) or not checks.is_dict(numbers) or not checks.is_dict(numbers.get("stats")):
+        raise InputError("it says nothing of what was learned")
+    plan = read_plan(file, header, None)
+    source = numbers.get("source")
+    if mdp is not None:
+        _check_fits(plan.mdp, mdp)
+        if source is not None and source != mdp.fingerprint:
+            raise InputError("it was learned in another problem")
+    lower, upper, epsilon, delta = (
+        float(checks.exact_number(numbers.get(name), name)) for name in ("lower", "upper", "epsilon", "delta")
+    )
+    target, basis = numbers.get("target"), numbers.get("basis")
+    if lower > upper or epsilon < 0 or not 0 < delta < 1 or not isinstance(basis, str):
+        raise InputError("its numbers make no sense")
+    return Learned(
+        policy=plan.policy,
+        lower=lower,
+        upper=upper,
+        epsilon=epsilon,
+        delta=delta,
+        samples=checks.integer(numbers.get("samples"), "samples"),
+        target=None if target is None else float(checks.exact_number(target, "target")),
+        counts=file.array("counts", "<i8"),
+        basis=" ".join(basis.split()),
+        stats={str(name): float(value) for name, value in numbers["stats"].items()},
+        model_plan=plan,
+        source=None if source is None else str(source),
+    )
+
+
+def _check_fits(counted: MDP, mdp: MDP) -> None:
+    """Refuse a problem that the policy cannot act in: of another size, or with other actions."""
+    for name in ("n_states", "horizon"):
+        mine, theirs = getattr(counted, name), getattr(mdp, name)
+        if mine != theirs:
+            raise InputError(f"it was learned in another problem: {name} is {mine} there, and {theirs} here")
+    for h in range(mdp.horizon):
+        mine, theirs = counted.step(h), mdp.step(h)
+        same = np.array_equal(np.diff(mine.first_row), np.diff(theirs.first_row))
+        if not same or not np.array_equal(counted.action[mine.rows], mdp.action[theirs.rows]):
+            raise InputError(f"it was learned in another problem: other actions are offered at step {h}")
