@@ -159,6 +159,11 @@ class Sieve:
         costs = self._mdp.greatest_costs
         return costs[h, state] + later * float(costs[0, self._mdp.start_state].max())
 
+    @property
+    def open_chance(self) -> float:
+        """The probability of what was dropped before its final best was known to within the tolerance."""
+        return sum(float(prob[greatest - least > self._tol].sum()) for least, greatest, prob in self._dropped)
+
     def law(self, values: Floats, prob: Floats, side: int) -> Law:
         """The law of atoms that were kept to the end [n], with the others at their least (0) or greatest (1)."""
         return law_of(

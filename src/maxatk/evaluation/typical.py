@@ -21,12 +21,13 @@ def single_rollout(
 ) -> tuple[Laws, Floats, float]:
     """The law of the return of one rollout, with ``best`` in hand, and how often it takes each action where [S, A].
 
-    What is too unlikely to be followed is counted at its least return, and at its greatest; its chance comes last.
+    What is too unlikely to be followed is counted at its least return, and at its greatest; its chance comes last,
+    less that of rollouts whose return is known already.
     Actions count while the return may still exceed ``worth_counting``.
     """
     walk = _Typical(mdp, policy, best, worth_counting)
     followed = walk.rollout(policy, rollout, walk.alone(best), later=0)
-    return walk.laws(followed), walk.visits, max(1.0 - float(followed.prob.sum()), 0.0)
+    return walk.laws(followed), walk.visits, walk.sieve.open_chance
 
 
 def best_after(mdp: MDP, policy: CompressedPolicy, rollouts: int) -> Law:
