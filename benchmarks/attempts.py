@@ -25,7 +25,6 @@ import numpy as np
 from common import report
 from maxatk import attempts as at
 from maxatk.attempts.sequences import paths, walk
-from maxatk.attempts.sequences.equal import _cost_at
 from maxatk.attempts.sequences.sequence import Builder, Goal, Settings
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -157,6 +156,18 @@ def score_at(scores: Any, costs: Any, cost: float) -> float:
     return float(np.interp(cost, x, y))
 
 
+def cost_at(scores: Any, costs: Any, score: float) -> float:
+    """What a curve costs where it reaches a score, read along straight lines; NaN where it does not."""
+    order = np.argsort(costs, kind="stable")
+    x, y = np.append(0.0, costs[order]), np.append(0.0, np.maximum.accumulate(scores[order]))
+    if y[-1] < score:
+        return math.nan
+    j = int(np.argmax(y >= score))
+    if j == 0:
+        return float(x[0])
+    return float(x[j - 1] + (score - y[j - 1]) / (y[j] - y[j - 1]) * (x[j] - x[j - 1]))
+
+
 def compared(name: str, log: at.Log) -> Iterator[dict[str, Any]]:
     """All ways on a log, at three prices."""
     curves = {**planned(log), **{way.__name__: played(log, way) for way in (thompson, treequest, optuna)}}
@@ -170,10 +181,10 @@ def compared(name: str, log: at.Log) -> Iterator[dict[str, Any]]:
             if way == "best capped arm":
                 continue
             means = scores.mean(axis=1), costs.mean(axis=1)
-            gain, ratio = score_at(*means, c) - s, _cost_at(*means, s) / c
+            gain, ratio = score_at(*means, c) - s, cost_at(*means, s) / c
             single = drawn["best capped arm"]
             gains = [score_at(a, b, c0) - s0 for a, b, s0, c0 in _rows(drawn[way], single, point)]
-            ratios = [_cost_at(a, b, s0) / c0 for a, b, s0, c0 in _rows(drawn[way], single, point)]
+            ratios = [cost_at(a, b, s0) / c0 for a, b, s0, c0 in _rows(drawn[way], single, point)]
             low, high = np.quantile(gains, [0.025, 0.975])
             known = np.isfinite(ratios).mean() >= 0.95
             least, most = np.nanquantile(ratios, [0.025, 0.975]) if known else (math.nan, math.nan)

@@ -20,7 +20,7 @@ from scipy import integrate, special, stats
 
 from common import report
 from maxatk import attempts as at
-from maxatk.attempts.sequences import equal, offers, walk
+from maxatk.attempts.sequences import offers, walk
 from maxatk.attempts.sequences.sequence import Goal
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -333,10 +333,10 @@ def crossed() -> Iterator[Row]:
 
 
 def frontiers() -> Iterator[Row]:
-    """Offers of a frontier, its gain over the prices, and its savings at equal score."""
+    """Offers of a frontier, and its gain over the prices."""
     for world, make in WORLDS.items():
         for tasks in (50, 100):
-            names = ("offer, score", "offer, cost", "cost per solved", "frontier, gain", "cost at equal score")
+            names = ("offer, score", "offer, cost", "cost per solved", "frontier, gain")
             rows = {name: Row(name, world, tasks, "usual") for name in names}
             for number in range(LOGS):
                 log = make(tasks, 6, [9, tasks, number])
@@ -349,15 +349,12 @@ def frontiers() -> Iterator[Row]:
                 solved = float(out.cost.mean() / out.solved.mean())
                 low, high = offer.cost_per_solved_range
                 rows["cost per solved"].add(low, min(high, 10 * solved), solved)
-                true_gain, ratios = frontier_truth(world, log, found)
-                rows["frontier, gain"].add(found.gain.lower, found.gain.upper, true_gain)
-                for saving in found.savings[len(found.savings) // 2 :][:1]:
-                    rows["cost at equal score"].add(saving.lower, saving.upper, ratios[saving.price])
+                rows["frontier, gain"].add(found.gain.lower, found.gain.upper, frontier_truth(world, log, found))
             yield from rows.values()
 
 
-def frontier_truth(world: str, log: at.Log, found: at.Frontier) -> tuple[float, dict[float, float]]:
-    """The gain and the savings of a frontier, with the folds' own choices and a world's true scores and costs."""
+def frontier_truth(world: str, log: at.Log, found: at.Frontier) -> float:
+    """The gain of a frontier, with the folds' own choices and a world's true scores and costs."""
     limit = walk.caps(log)
     parts = [(offers._families(rest, log.top, 0.0, limit), len(held.tasks)) for rest, held in log.folds(5, 0)]
     whole = offers._families(log, log.top, 0.0, limit)
@@ -377,11 +374,7 @@ def frontier_truth(world: str, log: at.Log, found: at.Frontier) -> tuple[float, 
     fair = [not Goal(price=p).cut(*Goal(price=p).best(whole[offers.SINGLE]), limit) for p in found.prices]
     pick = np.flatnonzero(fair) if any(fair) else np.arange(len(fair))
     (s, c), (s1, c1), prices = points[offers.SEQUENCE], points[offers.SINGLE], np.array(found.prices)
-    gain = float(((s - prices * c) - (s1 - prices * c1))[pick].mean())
-    ratios = {
-        price: equal._cost_at(s, c, s1[place]) / c1[place] for place, price in enumerate(found.prices) if c1[place] > 0
-    }
-    return gain, ratios
+    return float(((s - prices * c) - (s1 - prices * c1))[pick].mean())
 
 
 PARTS = {part.__name__: part for part in (curves, differences, ranges, replays, crossed, frontiers)}
@@ -393,7 +386,7 @@ TITLES = {
     "ranges": "ranges of pass@k beyond the attempts made",
     "replays": "replays on held-out tasks",
     "crossed": "cross-validated replays",
-    "frontiers": "offers, gains and savings of a frontier",
+    "frontiers": "offers and gains of a frontier",
 }
 
 
