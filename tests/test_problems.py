@@ -14,6 +14,7 @@ def test_instances_files_and_environments(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     cliff = mk.instances.windy_cliff()
     assert mk.find_problem("windy_cliff") == cliff
+    assert mk.solve("windy_cliff", 1).mdp == cliff  # planning takes the same words
     assert mk.find_problem("windy_cliff", horizon=7, slip=0.1) == mk.instances.windy_cliff(horizon=7, slip=0.1)
     lake = mk.MDP.from_gymnasium("FrozenLake-v1", horizon=9)
     assert mk.find_problem("FrozenLake-v1", horizon=9) == lake

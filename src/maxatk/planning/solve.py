@@ -1,6 +1,7 @@
 """The one entry to planning: problem + solver -> plan."""
 
 import math
+from os import PathLike
 from typing import Any, TypeVar, overload
 
 from maxatk.base.checks import shown
@@ -10,6 +11,7 @@ from maxatk.kernels.compiled import at_work
 from maxatk.planning.certified import Certified
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan, Progress, Reporter, Solver
+from maxatk.problem.find import find_problem
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective, try_cost
 from maxatk.show.bounds import at_least, at_most, decimals_of
@@ -20,7 +22,7 @@ P = TypeVar("P", bound=Plan)
 
 @overload
 def solve(
-    mdp: MDP,
+    mdp: MDP | str | PathLike[str],
     k: int,
     *,
     best_so_far: Number = ...,
@@ -30,7 +32,7 @@ def solve(
 ) -> CertifiedPlan: ...
 @overload
 def solve(
-    mdp: MDP,
+    mdp: MDP | str | PathLike[str],
     k: int,
     *,
     solver: Solver[P],
@@ -40,7 +42,7 @@ def solve(
     progress: bool | Reporter = ...,
 ) -> P: ...
 def solve(
-    mdp: MDP,
+    mdp: MDP | str | PathLike[str],
     k: int,
     *,
     solver: Solver[Any] | None = None,
@@ -57,7 +59,7 @@ def solve(
     What comes back is the solver's own kind of plan: by default a :class:`maxatk.planning.CertifiedPlan`.
 
     Args:
-        mdp: the problem.
+        mdp: the problem, or what :func:`maxatk.find_problem` takes: an instance's name, a file, a Gymnasium id.
         k: the number of rollouts, at least 1.
         solver: how to plan; :class:`maxatk.Certified` by default.
         best_so_far: a return that is already in hand, which the rollouts may only improve on.
@@ -72,10 +74,13 @@ def solve(
     -15.96 -15.96 within tol
     >>> str(mk.solve(mk.instances.proposition3(), k=2, solver=mk.Exact()).exact)
     '21/16'
-    >>> plan = mk.solve(mdp, k=5, cost=0.5)
-    >>> print(f"{plan.lower:.2f}: stop as soon as you have {plan.stop_at:.2f}")
-    -17.85: stop as soon as you have -17.12
+    >>> mk.solve("figure1", k=2, solver=mk.Exact()).exact
+    Fraction(9, 16)
+    >>> mk.solve(mdp, k=5, cost=0.5).stop_at
+    -17.11...
     """
+    if isinstance(mdp, str | PathLike):
+        mdp = find_problem(mdp)
     if not isinstance(mdp, MDP):
         raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
     objective = Objective(k, best_so_far, try_cost(cost), abandon)
