@@ -186,8 +186,8 @@ def test_ctrl_c_is_heard_though_nobody_asks_before_the_end():
 @pytest.mark.parametrize("kappa", [5e-324, 1e-300])
 def test_forged_lattices(tmp_path, kappa, monkeypatch):
     plan = mk.solve(mk.instances.windy_cliff(), 2)
-    numbers = type(plan)._numbers
-    monkeypatch.setattr(type(plan), "_numbers", lambda self: {**numbers(self), "kappa": kappa})
+    numbers = type(plan).numbers
+    monkeypatch.setattr(type(plan), "numbers", lambda self: {**numbers(self), "kappa": kappa})
     plan.save(tmp_path / "x.plan")
     with pytest.raises(mk.InputError, match="make no sense"):
         mk.load_plan(tmp_path / "x.plan", plan.mdp)

@@ -17,7 +17,7 @@ def test_a_table_is_played_and_drawn(tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)
     again = mk.learn(mk.TabularEpisodes(mk.instances.figure1()), 2, epsilon=0.3, delta=0.05, learner=mk.Online(), rng=0)
     assert found["epsilon"] == again.epsilon <= 0.3
-    assert found["stats"]["lower"] <= 0.5625 <= found["stats"]["upper"]
+    assert found["lower"] <= 0.5625 <= found["upper"]
     assert figure.read_bytes().startswith(b"\x89PNG")
     assert [p.name for p in tmp_path.iterdir()] == ["bounds.png"]
 

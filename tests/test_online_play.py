@@ -83,8 +83,8 @@ def test_an_interrupted_run_goes_on(tmp_path, monkeypatch, explore, real):
         again = mk.learn(Stopping(mdp), **arguments, checkpoint=path)
         assert (again.samples, again.epsilon, again.certificate) == (whole.samples, whole.epsilon, whole.certificate)
         assert again.counts.tolist() == whole.counts.tolist()
-        assert again.plan.mdp == whole.plan.mdp
-        assert again.plan.lower == whole.plan.lower
+        assert again.model_plan.mdp == whole.model_plan.mdp
+        assert again.model_plan.lower == whole.model_plan.lower
     with pytest.raises(mk.InputError, match="it was begun with another"):
         mk.learn(Stopping(mdp), **{**arguments, "k": 3}, checkpoint=path)
     with pytest.raises(mk.InputError, match="it was begun with another"):

@@ -645,7 +645,7 @@ class TestInBrowser:
         plan = mk.solve(mk.instances.speedrun(), 4, abandon=True)
         plan.page(tmp_path / "x.html", comparison=False)
         shown = Shown(open_page(tmp_path / "x.html"), plan)
-        assert shown.text("#stopping").startswith("Stop as soon as you have −5.")
+        assert shown.text("#stopping").startswith("Stop as soon as your best is −5 or more;")
         said = []
         for _ in range(20):
             said.append(shown.text("#says"))

@@ -421,7 +421,8 @@ def told_when_to_stop(case: Case) -> None:
         raise BrokenError(
             f"stop: no try is worth its cost below {found.lower!r}, which the threshold is said to exceed"
         )
-    if math.isfinite(found.upper) and last.value(0, Fraction(found.upper) + slack)[0] > Fraction(found.upper) + slack:
+    beyond = Fraction(found.upper) + slack if math.isfinite(found.upper) else None
+    if beyond is not None and last.value(0, beyond)[0] > beyond + Fraction(found.adds):
         raise BrokenError(f"stop: a try is worth its cost above {found.upper!r}, the most that the threshold may be")
     _follow(case)
     tries = case.truth.followed(case.plan.policy.action, 0, case.incumbent)[2]

@@ -111,9 +111,10 @@ class Share(Finding):
 
 @dataclass(frozen=True, kw_only=True)
 class Stop(Finding):
-    """The plan stops where no further try is worth its cost; the bounds are of the best return from which that is so.
+    """The plan stops where a further try adds at most ``adds``.
 
-    The statement is open where the bounds are farther apart than ``tol``.
+    The bounds are of the best return from which that is so. The statement is open where they are farther
+    apart than ``tol``.
     """
 
     kind: ClassVar[str] = "stop"
@@ -122,6 +123,7 @@ class Stop(Finding):
     on_step: bool  # whether returns are multiples of a step, and that number is one of them
     now: bool  # whether the plan stops before the first try
     tol: float  # how exactly the threshold was to be known
+    adds: float = 0.0  # more than its cost; 0 but for what rounding leaves open
     tries_lower: float = 0.0  # how many tries the plan makes on average, at least
     tries_upper: float = math.inf  # and at most
     useful_tries: int | None = None  # all tries beyond so many together add at most ``tol``

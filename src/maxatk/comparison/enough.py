@@ -33,6 +33,7 @@ class Threshold(NamedTuple):
     chance: float  # of reaching it in one try, at least
     unknown: float  # how much more the optimal one may be
     first: Number  # what a try earns on average with no result yet, less its costs
+    adds: float = 0.0  # what a try adds beyond the threshold, at most: 0, or what rounding leaves open
 
 
 def enough(plan: Plan, tol: float) -> int | None:
@@ -49,7 +50,9 @@ def enough(plan: Plan, tol: float) -> int | None:
 
 
 def _enough(plan: Plan, tol: float, threshold: Threshold) -> int | None:
-    z, q, unknown, first = threshold
+    z, q, unknown, first, adds = threshold
+    if adds > 0:  # however little a try adds, many of them may add up
+        return None
     made = 0 if plan.best_so_far > -math.inf else 1  # with nothing in hand the first must be made
     left = float(z - (first if made else plan.best_so_far))
     if left <= 0:
@@ -85,7 +88,7 @@ def stop_of(plan: Plan) -> Stop | None:
     at, on_step = _least_return(plan)
     return Stop(
         lower=lower, upper=upper, at=at, on_step=on_step, now=plan.best_so_far >= plan.stop_at, tol=tol,
-        tries_lower=tries[0], tries_upper=tries[1], useful_tries=useful,
+        adds=threshold.adds if threshold else 0.0, tries_lower=tries[0], tries_upper=tries[1], useful_tries=useful,
     )  # fmt: skip
 
 
@@ -123,16 +126,19 @@ def _known_threshold(plan: Plan, tol: float) -> Threshold | None:
         return Threshold(first - rounding, 1.0, 2 * rounding, first)
     _, most = plan.mdp.return_range
     last = identity(lattice.floor, most)
+    roughly: Threshold | None = None
     for share in PRECISIONS:
         below, above = plan.stop_at - share * tol, plan.stop_at + share * tol
         with Workers() as workers:
-            worth = solve_slices(sweeper_on("cpu", None, workers), lattice, last, 0.0, [below, above])
-        # A try that is made with ``below`` in hand as if it were the last is worth its costs, and one with ``above``,
-        # however it is made, is not.
-        not_worth_it = above >= most or worth.upper[1] + rounding <= above
-        if worth.lower[0] - rounding >= below and not_worth_it:
+            value = solve_slices(sweeper_on("cpu", None, workers), lattice, last, 0.0, [below, above])
+        # A try that is made at ``below`` as if it were the last adds something, and at ``above`` no try does. Where a
+        # try may be abandoned at no cost it is never worth less than stopping, so that rounding leaves this open.
+        adds = 0.0 if above >= most else max(float(value.upper[1]) + rounding - above, 0.0)
+        if adds == 0 and value.lower[0] - rounding >= below:
             return Threshold(below, _chance_of(plan, last, below), above - below, first)
-    return None
+        if roughly is None and adds <= 2 * rounding and value.lower[0] - rounding > below + adds:
+            roughly = Threshold(below, 0.0, above - below, first, adds)
+    return roughly
 
 
 def _chance_of(plan: CertifiedPlan, last: Curve, m: float) -> float:
