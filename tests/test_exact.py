@@ -279,7 +279,7 @@ def test_the_guard_acts_before_memory_is_gone():
             "solver must be a solver such as mk.Exact(), not <class 'maxatk.planning.exact.Exact'>",
         ),
         ({"k": 1, "solver": ""}, "solver must be a solver such as mk.Exact(), not ''"),
-        ({"k": 1, "mdp": "figure1"}, "mdp must be a maxatk.MDP, not 'figure1'"),
+        ({"k": 1, "mdp": 3}, "mdp must be a maxatk.MDP, not 3"),
     ],
 )
 def test_bad_arguments_of_solve(arguments, message):

@@ -430,6 +430,10 @@ def told_when_to_stop(case: Case) -> None:
         raise BrokenError(f"stop: {float(tries)!r} tries are not in [{found.tries_lower!r}, {found.tries_upper!r}]")
     for best in case.truth.returns:
         stops = case.plan.policy.stops(rollout=case.problem.k - 1, best=best)
+        if math.isinf(found.at):  # whatever a try returned
+            if not stops:
+                raise BrokenError(f"stop: the policy goes on at {float(best)!r}, the finding says that it stops")
+            continue
         near = abs(best - Fraction(found.at)) <= Fraction(1, 10**9) * max(1, abs(best))
         if found.on_step and not near and stops != (best > Fraction(found.at)):
             raise BrokenError(f"stop: at {float(best)!r} the policy says {stops}, the finding {found.at!r}")

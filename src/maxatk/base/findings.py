@@ -93,6 +93,26 @@ class Value(Finding):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Agreement(Finding):
+    """Trials agree with what is proved of a policy: their interval has a number in common with it."""
+
+    kind: ClassVar[str] = "agreement"
+
+    proved_lower: float  # the policy earns at least this
+    proved_upper: float  # and at most this
+    level: float  # the probability with which the interval of the trials holds
+    trials: int  # that were run
+
+    @property
+    def outcome(self) -> Outcome:
+        """Proved where both intervals meet, disproved where they do not; open where trials say nothing."""
+        if math.isinf(self.lower) and math.isinf(self.upper):
+            return Outcome.UNKNOWN
+        apart = self.upper < self.proved_lower or self.lower > self.proved_upper
+        return Outcome.DISPROVED if apart else Outcome.PROVED
+
+
+@dataclass(frozen=True, kw_only=True)
 class Share(Finding):
     """A class of policies has nearly all of the gain; the bounds are of its share."""
 

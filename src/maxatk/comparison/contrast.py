@@ -83,8 +83,8 @@ class Try:
             if both[s] < SELDOM:
                 break
             shares = self.visits[s] / mine[s], other.visits[s] / theirs[s]
-            a, b = int(np.argmax(shares[0])), int(np.argmax(shares[1]))
-            if a != b and np.abs(shares[0] - shares[1]).sum() / 2 >= DIFFERENT:
+            if np.abs(shares[0] - shares[1]).sum() / 2 >= DIFFERENT:
+                a, b = int(np.argmax(shares[0] - shares[1])), int(np.argmax(shares[1] - shares[0]))
                 differences.append(Difference(s, float(both[s]), a, b))
         return differences
 
@@ -114,17 +114,20 @@ class Contrast:
         return told
 
     def _alike(self, other: Try) -> str:
-        """What is said of a try that acts otherwise than the first mostly nowhere."""
+        """What is said of a try in which no action takes the place of another in most visits."""
+        alike = "In states that both visit often, it acts mostly as the first try does."
+        if not self._returns_differ(other):
+            return alike
+        return f"{alike} Its returns differ: it acts differently at some steps, at some returns so far, or elsewhere."
+
+    def _returns_differ(self, other: Try) -> bool:
+        """Whether the returns of a try are sure to differ from those of the first."""
         least, most = self.mdp.return_range
-        apart = max(
-            abs(other.mean - self.first.mean), abs(other.low - self.first.low), abs(other.high - self.first.high)
-        )
-        if apart <= SAME * (most - least):
-            return "It acts as on the first try, wherever both come to."
-        return (
-            "Its usual actions are those of the first try wherever both often come to, but its returns are not: "
-            "it acts differently at some returns so far, at some steps, or in states that one of them seldom sees."
-        )
+        apart = 0.0
+        for name in ("mean", "low", "high"):
+            (a, b), (c, d) = ((getattr(one.least, name), getattr(one.most, name)) for one in (self.first, other))
+            apart = max(apart, c - b, a - d)
+        return apart > SAME * (most - least)
 
     def changes(self, other: Try, most: int = 3, main: bool = False) -> str:
         """What ``other`` does in place of what the first try does, and where; empty where it does the same.
@@ -188,7 +191,7 @@ def contrast(plan: Plan) -> Contrast:
 in four cases of five.
       It acts differently from the first try in 1 state: risky in place of safe in s.
     On try 2 of 2 with nothing in hand, the policy returns 0.375 on average, and 0 to 0.5 in four cases of five.
-      It acts as on the first try, wherever both come to.
+      In states that both visit often, it acts mostly as the first try does.
     """
     if not isinstance(plan, Plan):
         raise InputError(f"contrast takes a plan such as mk.solve gives, not {shown(plan)}")

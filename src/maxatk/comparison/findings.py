@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST_WORK = 2_000_000  # outcomes times steps times rollouts, up to which the rival is evaluated
 NEGLIGIBLE = 2e-3  # of what the tries after the first add: a gain of no more counts as none
+TIES = 2.0**-40  # of the largest return: what means may differ by that count as the same
 NARROW = 0.1  # of the gain: shares are told where the optimum is known to within that
 
 
@@ -122,10 +123,19 @@ def _mean_repeated(plan: Plan) -> tuple[Number, Number]:
         except StoppedError as stop:
             if stop.reason is Reason.INTERRUPTED:
                 raise
-            return floats_around(plan.best_so_far)[0], plan.upper
+            return _mean_alone(plan), plan.upper
         else:
             return (earned.lower, earned.upper) if earned.exact is None else (earned.exact, earned.exact)
     return repeated_mean(mdp, plan.k, plan.best_so_far), plan.upper
+
+
+def _mean_alone(plan: Plan) -> Number:
+    """What a policy with the best mean earns at least, without evaluating it: its mean, or what there was before."""
+    rounding = TIES * max(map(abs, plan.mdp.return_range))
+    if isinstance(plan, CertifiedPlan):
+        rounding += plan.certificate.rounding
+    mean = plan.mdp.mean_optimal[1] - float(plan.objective.cost) - rounding
+    return max(mean, floats_around(plan.best_so_far)[0])
 
 
 def _gain_over_fixed_number(plan: Plan) -> Gain:
@@ -135,5 +145,5 @@ def _gain_over_fixed_number(plan: Plan) -> Gain:
     except StoppedError as stop:
         if stop.reason is Reason.INTERRUPTED:
             raise
-        return _gain(plan, _optimum(plan), (floats_around(plan.best_so_far)[0], plan.upper))
+        return _gain(plan, _optimum(plan), (_mean_alone(plan), plan.upper))
     return _gain(plan, _optimum(plan), _ends(row), row.tries)

@@ -118,8 +118,11 @@ class Plan(ABC):
         n = checks.integer(n, "n", least=1, most=self.k)
         return self.curve(self.k - n, self.best_so_far) if n < self.k else (self.lower, self.upper)
 
-    def values_by_tries(self) -> list[tuple[float, float]]:
+    def values_by_tries(self, numbers: Sequence[int] | None = None) -> list[tuple[float, float]]:
         """Bounds on the optimum of 1, 2, ... and ``k`` rollouts, with the same best return before them.
+
+        Args:
+            numbers: of rollouts, rising, if not all are asked for.
 
         >>> import maxatk as mk
         >>> for lower, upper in mk.solve(mk.instances.figure1(gamma=0.25), k=3).values_by_tries():
@@ -128,9 +131,9 @@ class Plan(ABC):
         0.5625 to 0.5625
         0.6797 to 0.6797
         """
-        if self.k > MOST_TRIES:
+        if numbers is None and self.k > MOST_TRIES:
             raise TooLargeError(f"values_by_tries lists at most {MOST_TRIES} numbers of tries, not {self.k}")
-        values = [self.value_of_tries(n) for n in range(1, self.k + 1)]
+        values = [self.value_of_tries(n) for n in numbers or range(1, self.k + 1)]
         # One more rollout never lowers the optimum.
         lower = itertools.accumulate((low for low, _ in values), max)
         upper = list(itertools.accumulate((high for _, high in reversed(values)), min))[::-1]

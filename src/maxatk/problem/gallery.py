@@ -134,8 +134,8 @@ def speedrun(price: Number = Fraction(1, 4)) -> MDP:
 
     >>> import maxatk as mk
     >>> plan = mk.solve(mk.instances.speedrun(), k=20, abandon=True)
-    >>> print(f"{plan.lower:.2f}: stop as soon as you have {plan.stop_at:.2f}")
-    -5.95: stop as soon as you have -5.58
+    >>> plan.policy.stops(rollout=1, best=-6), plan.policy.stops(rollout=1, best=-5)
+    (False, True)
     """
     chances = (Fraction(9, 10), Fraction(4, 5), Fraction(7, 10), Fraction(1, 2), Fraction(3, 5))
     tricks = list(zip(chances, (2, 3, 4, 8, 6), (8, 9, 12, 18, 18), strict=True))  # lost on the safe line; by a failure

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from maxatk.base.checks import name_of
 from maxatk.base.errors import InputError
-from maxatk.base.findings import Loss, Share
+from maxatk.base.findings import Agreement, Finding, Loss, Share, Value
 from maxatk.base.types import Number
 from maxatk.comparison.compare import SINGLE, Comparison
 from maxatk.comparison.contrast import SELDOM, Contrast
@@ -52,8 +52,9 @@ def decimals(plan: Plan) -> int:
 
 def tries(plan: Plan) -> Iterator[tuple[int, float, float]]:
     """How much so many rollouts are worth, at least and at most: the first ten, and all of them."""
-    for n in sorted({*range(1, min(plan.k, 10) + 1), plan.k}):
-        yield n, *plan.value_of_tries(n)
+    shown = sorted({*range(1, min(plan.k, 10) + 1), plan.k})
+    for n, (lower, upper) in zip(shown, plan.values_by_tries(shown), strict=True):
+        yield n, lower, upper
 
 
 def certified_plan(plan: CertifiedPlan, title: str, verdict: Sequence[str] = ()) -> RenderableType:
@@ -283,7 +284,7 @@ def simulation(plan: CertifiedPlan | Learned, runs: Simulation, level: float = 0
         ),
         *([_paid(runs)] if not learned and plan.costly else []),
         sure,
-        f"{_verdict(plan, runs, level)}; {_count(runs.steps, 'step')} in {runs.seconds:.1f} s",
+        f"{words.agreement(_agreement(plan, runs, level))}; {_count(runs.steps, 'step')} in {runs.seconds:.1f} s",
     )
 
 
@@ -292,12 +293,12 @@ def _paid(runs: Simulation) -> str:
     return f"best return {best:.6g} for {cost:.6g}, in {tries:.3g} tries on average"
 
 
-def _verdict(plan: CertifiedPlan | Learned, runs: Simulation, level: float) -> str:
-    """Whether the interval of the trials and that of the policy have a number in common."""
+def _agreement(plan: CertifiedPlan | Learned, runs: Simulation, level: float) -> Agreement:
+    """Whether trials agree with what is proved of the policy."""
     low, high = runs.interval(level)
-    if high < plan.lower or low > plan.upper:
-        return f"That lies {'above' if high < plan.lower else 'below'} the interval of the trials"
-    return "The trials agree with that"
+    return Agreement(
+        lower=low, upper=high, proved_lower=plan.lower, proved_upper=plan.upper, level=level, trials=len(runs.best)
+    )
 
 
 def learned(result: Learned, title: str) -> RenderableType:
@@ -328,6 +329,10 @@ def _count(n: int, noun: str) -> str:
 
 def plan_data(plan: Plan, comparison: Comparison | None = None) -> dict[str, Any]:
     """A plan's numbers, and what is proved of it, by a comparison with simpler policies if there is one."""
+    return {**_numbers(plan), "findings": [one.data() for one in verdicts.findings(plan, comparison)]}
+
+
+def _numbers(plan: Plan) -> dict[str, Any]:
     return {
         "problem": problem_data(plan.mdp),
         "k": plan.k,
@@ -338,7 +343,6 @@ def plan_data(plan: Plan, comparison: Comparison | None = None) -> dict[str, Any
         "status": str(plan.status),
         **({"exact": _as_text(plan.exact)} if isinstance(plan, ExactPlan) else {}),
         **stopping_data(plan),
-        "findings": [one.data() for one in verdicts.findings(plan, comparison)],
         "stats": {name: _finite(value) for name, value in plan.stats.items()},
     }
 
@@ -412,9 +416,14 @@ def simulation_data(plan: CertifiedPlan | Learned, runs: Simulation, level: floa
         "certificate": [plan.lower, plan.upper],
         **(_costs_data(runs) if isinstance(plan, CertifiedPlan) and plan.costly else {}),
         **({"delta": plan.delta} if isinstance(plan, Learned) else {}),
+        "findings": [one.data() for one in (*_bounds(plan), _agreement(plan, runs, level))],
         "steps": runs.steps,
         "seconds": runs.seconds,
     }
+
+
+def _bounds(plan: CertifiedPlan | Learned) -> tuple[Finding, ...]:
+    return plan.findings if isinstance(plan, Learned) else (Value(lower=plan.lower, upper=plan.upper, k=plan.k),)
 
 
 def _costs_data(runs: Simulation) -> dict[str, float]:
@@ -434,7 +443,8 @@ def learned_data(result: Learned) -> dict[str, Any]:
         "samples": result.samples,
         "certificate": result.certificate,
         "findings": [one.data() for one in result.findings],
-        "model_plan": None if result.model_plan is None else plan_data(result.model_plan),
+        # The bounds of the counted problem's plan are no findings: they say nothing of the true one.
+        "model_plan": None if result.model_plan is None else _numbers(result.model_plan),
         "stats": {name: _finite(value) for name, value in result.stats.items()},
     }
 

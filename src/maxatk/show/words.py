@@ -6,7 +6,7 @@ both bounds round to it.
 
 import math
 
-from maxatk.base.findings import Advice, Difference, Gain, Loss, Measured, Outcome, Share, Stop
+from maxatk.base.findings import Advice, Agreement, Difference, Gain, Loss, Measured, Outcome, Share, Stop
 from maxatk.learning.learned import Learned
 from maxatk.show.bounds import at_least, at_most, decimals_of, ends, known, short, small, span
 
@@ -29,42 +29,47 @@ def gain(found: Gain, value: float, why: str = "", remedy: str = "Ask for a smal
             f"Adapting gains nothing here{because}."
             if found.upper == 0
             else f"Adapting gains next to nothing here{because}: at most {small(found.upper)}.",
-            f"{_rival(found, 'Repeat ', 'Take ')}{_net(found)}: {rival}.",
+            f"{_rival(found, 'Repeat ', 'Take ', 'Make ')}: {rival}.",
         ]
     rival = known(found.rival_lower, found.rival_upper, _decimals(found.rival_lower, found.upper))
     if found.outcome is Outcome.PROVED:
         return [
-            f"{_rival(found, 'Repeating ', '')}{_net(found)}: {rival}.",
+            f"{_rival(found, 'Repeating ', '', 'Making ')}: {rival}.",
             f"{_planning(found)}: at least {at_least(value, _decimals(value, found.upper))}, "
             f"a gain of {span(found.lower, found.upper)}.",
         ]
     most = f"between 0 and {small(found.upper)}" if math.isfinite(found.upper) else "at least 0"
     return [
         f"It is not known whether adapting gains anything here: {most}. {remedy}",
-        f"{_rival(found, 'Repeating ', '')}{_net(found)}: {rival}.",
+        f"{_rival(found, 'Repeating ', '', 'Making ')}: {rival}.",
         f"{_planning(found)}: at least {at_least(value, _decimals(value, found.upper))}.",
     ]
 
 
-def _rival(found: Gain, repeat: str, take: str) -> str:
+def _rival(found: Gain, repeat: str, take: str, make: str) -> str:
     """What does not adapt."""
+    n = found.rival_tries
     if not found.costly:
         said = f"{take if found.k == 1 else repeat}{MEAN}"
+    elif n == 0:
+        said = f"{make}no try at all"
     else:
-        n = found.rival_tries
-        usual = "the best number of tries" if n is None else f"{n} tries"
-        said = f"{take}{MEAN}, {'no try' if n == 0 else '1 try' if n == 1 else usual} fixed beforehand"
+        number = "the best number of tries" if n is None else "1 try" if n == 1 else f"{n} tries"
+        said = f"{take}{MEAN}, {number} fixed beforehand, less costs"
     return said[0].upper() + said[1:]
-
-
-def _net(found: Gain) -> str:
-    return ", less costs" if found.costly else ""
 
 
 def _planning(found: Gain) -> str:
     if found.costly:
         return "Planning, and stopping in time"
     return "Planning for the best so far" if found.k == 1 else f"Planning for the best of {found.k}"
+
+
+def agreement(found: Agreement) -> str:
+    """Whether trials agree with what is proved."""
+    if found.outcome is Outcome.DISPROVED:
+        return f"That lies {'above' if found.upper < found.proved_lower else 'below'} the interval of the trials"
+    return "The trials agree with that" if found.outcome is Outcome.PROVED else "So few trials say nothing of that"
 
 
 def share(found: Share, policy: str) -> str:
