@@ -81,7 +81,8 @@ def test_tables_fit_a_narrow_terminal():
     plan = mk.solve(mk.instances.windy_cliff(horizon=14), 2)
     compared = mk.compare(plan.mdp, 2, plan=plan)
     shown = rich.console.Console(width=50, file=io.StringIO(), highlight=False, markup=False)
-    shown.print(report.comparison_rows(compared, compared.rows, narrow=True))
+    shown.print(report.comparison_rows(compared, compared.rows))
+    shown.print(report.certified_plan(plan, "cliff"))
     shown.print(report.contrast(mk.contrast(plan)))
     lines = [line.rstrip() for line in shown.file.getvalue().splitlines()]
     assert max(map(len, lines)) <= 50
@@ -212,7 +213,7 @@ def test_names_are_shown_as_they_are(capsys):
 
 def test_a_problem_without_choices(capsys):
     assert main(["solve", "lower_bound", "-k", "2", "--exact"]) == 0
-    assert "No choice matters here." in capsys.readouterr().out
+    assert "No choice of an action matters here." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["solve", "--help"]])

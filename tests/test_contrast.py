@@ -25,7 +25,7 @@ def test_the_numbers_of_figure1():
     ]
     assert [one.mean for one in (contrast.first, *contrast.last)] == pytest.approx([0.375, 0.25, 0.375])
     assert [one.beats for one in (contrast.first, *contrast.last)] == pytest.approx([1, 0.25, 1])
-    assert contrast.last[0].visits.tolist() == [[0, 1]]
+    assert contrast.last[0].visits.tolist() == [[0, 1, 0]]  # nobody gives up
     assert contrast.first.differences(contrast.last[0]) == [(0, 1.0, 0, 1)]
     assert contrast.first.differences(contrast.last[1]) == []
 

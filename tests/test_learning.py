@@ -495,7 +495,8 @@ def test_uniform_learning():
     )
     assert out.samples == size.total == sum(model.drawn.values())
     assert out.counts.tolist() == [size.per_pair] * 2
-    assert out.epsilon == epsilon
+    assert out.upper - out.lower <= out.epsilon <= epsilon  # no more than the bounds say
+    assert out.target == epsilon
     assert str(size.per_pair) in out.certificate
     assert loss(mdp, k, out.policy) <= 0.05  # far better than promised
     midpoint = mk.learn(mk.TabularModel(mdp), k, epsilon=epsilon, delta=0.1, learner=mk.Uniform(planner="midpoint"))

@@ -19,6 +19,7 @@ from click.shell_completion import CompletionItem, shell_complete
 import maxatk as mk
 from maxatk.attempts.study.command import attempts
 from maxatk.base import archive, checks, stopping
+from maxatk.base.findings import Outcome
 from maxatk.base.stopping import Reason, StoppedError
 from maxatk.comparison.rows import Row
 from maxatk.planning import CertifiedPlan
@@ -281,10 +282,16 @@ def solve(
         if explain:
             words = _in_time("no explanation", lambda: mk.contrast(plan))
         if not as_json:
-            _Console().print(report.certified_plan(plan, title, _verdict(plan, words)))
+            told = _verdict(plan, words)
+            later = compare and told and plan.gain.outcome is Outcome.UNKNOWN  # rows may know more than the plan does
+            _Console().print(report.certified_plan(plan, title, [] if later else told))
             if words:
                 _Console().print("", report.contrast(words), sep="\n")
-        if compare:
+            if compare:
+                comparison = _in_time("no comparison", lambda: _compared(plan, as_json))
+            if later:
+                _Console().print("", " ".join(_verdict(plan, words, comparison)), sep="\n", style="bold")
+        elif compare:
             comparison = _in_time("no comparison", lambda: _compared(plan, as_json))
         if as_json:
             explained = {"tries": report.contrast_data(words) if words else None} if explain else {}
@@ -520,10 +527,12 @@ def _in_time(missing: str, work: Callable[[], T]) -> T | None:
         return None
 
 
-def _verdict(plan: CertifiedPlan, contrast: mk.Contrast | None) -> list[str]:
+def _verdict(
+    plan: CertifiedPlan, contrast: mk.Contrast | None, comparison: mk.Comparison | None = None
+) -> list[str]:  # fmt: skip
     """The verdict, by what is known when the time is up; none after Ctrl-C."""
     try:
-        return verdict.sentences(plan, contrast)
+        return verdict.sentences(plan, contrast, comparison)
     except StoppedError:
         return []
 
@@ -554,8 +563,8 @@ def _compared(plan: CertifiedPlan, quiet: bool, title: str | None = None) -> mk.
     found = mk.compare(plan.mdp, plan.k, plan=plan, progress=show)
     if not quiet:
         _passing("")
-        console.print(report.comparison_rows(found, found.rows, narrow=console.width < report.COMPARISON_WIDTH))
-        console.print(f"\n{report.COMPARISON_NOTE}")
+        console.print(report.comparison_rows(found, found.rows))
+        console.print(f"\n{report.comparison_note(found)}")
     return found
 
 

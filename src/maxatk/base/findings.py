@@ -68,6 +68,8 @@ class Gain(Finding):
     costly: bool = False  # whether tries cost something, so that the rival makes the best number of tries
     rival_tries: int | None = None  # that number, where it is known
     negligible: float = 0.0  # a gain that counts as none
+    added: float = 0.0  # what tries after the first add, at least
+    tied: bool = False  # whether several policies have the best mean: the rival is one of them
 
     @property
     def outcome(self) -> Outcome:
@@ -94,22 +96,28 @@ class Value(Finding):
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement(Finding):
-    """Trials agree with what is proved of a policy: their interval has a number in common with it."""
+    """Trials agree with what is proved of a policy.
+
+    The bounds are of the mean by the trials, whatever the law of a trial within its range.
+    """
 
     kind: ClassVar[str] = "agreement"
 
     proved_lower: float  # the policy earns at least this
     proved_upper: float  # and at most this
-    level: float  # the probability with which the interval of the trials holds
+    usual_lower: float  # the interval of the trials by Student's t, which does not allow for what is rare
+    usual_upper: float  # its other end
+    level: float  # the probability with which the bounds hold
     trials: int  # that were run
 
     @property
     def outcome(self) -> Outcome:
-        """Proved where both intervals meet, disproved where they do not; open where trials say nothing."""
-        if math.isinf(self.lower) and math.isinf(self.upper):
-            return Outcome.UNKNOWN
-        apart = self.upper < self.proved_lower or self.lower > self.proved_upper
-        return Outcome.DISPROVED if apart else Outcome.PROVED
+        """Disproved where the bounds exclude what is proved; proved where the usual interval has some of it."""
+        if self.upper < self.proved_lower or self.lower > self.proved_upper:
+            return Outcome.DISPROVED
+        usual = math.isfinite(self.usual_lower) and math.isfinite(self.usual_upper)
+        meets = self.usual_upper >= self.proved_lower and self.usual_lower <= self.proved_upper
+        return Outcome.PROVED if usual and meets else Outcome.UNKNOWN
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -66,6 +66,13 @@ class Comparison:
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
 
+    def inside(self, row: Row) -> list[Row]:
+        """The rows of classes that lie in this one: it earns no less than any of them."""
+        names = (
+            [other.name for other in self.rows] if row.name == ADAPTIVE else (SMALLER | PRICED_SMALLER).get(row.name)
+        )
+        return [other for other in self.rows if other.name in (names or ()) and other is not row]
+
     @cached_property
     def gain(self) -> Gain:
         """What the optimum gains over the first row: as :attr:`maxatk.Plan.gain`, by all that the rows know."""

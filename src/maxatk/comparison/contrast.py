@@ -49,7 +49,9 @@ class Try:
     best: float  # in hand; -inf where there is none
     least: Spread  # what it returns, at least
     most: Spread  # and at most
-    visits: Floats = field(repr=False)  # [S, A] how often each action is taken while there is something left to win
+    visits: Floats = field(
+        repr=False
+    )  # [S, A + 1] how often it acts so while something is left to win; last: giving up
     given_up: float = 0.0  # the probability that it is given up; the numbers above are of what is not
     left_out: float = 0.0  # the probability of courses that were not followed, and whose actions do not count
     stops: bool = False  # whether the policy stops instead of making it
@@ -115,7 +117,9 @@ class Contrast:
 
     def _alike(self, other: Try) -> str:
         """What is said of a try in which no action takes the place of another in most visits."""
-        alike = "In states that both visit often, it acts mostly as the first try does."
+        where = "states in which both often have something left to win"
+        common = np.minimum(self.first.visits.sum(axis=1), other.visits.sum(axis=1)).max() >= SELDOM
+        alike = f"In {where}, it acts mostly as the first try does." if common else f"There are no {where}."
         if not self._returns_differ(other):
             return alike
         return f"{alike} Its returns differ: it acts differently at some steps, at some returns so far, or elsewhere."
@@ -145,33 +149,40 @@ class Contrast:
         groups = sorted(by_action.items(), key=lambda item: -sum(one.visits for one in item[1]))
         groups = groups[:1] if main else groups
         told = [
-            f"{action_name(self.mdp, then)} in place of {action_name(self.mdp, first)} in "
+            f"{self._action(then)} in place of {self._action(first)} in "
             f"{places(self.mdp, [one.state for one in alike], most)}"
             for (first, then), alike in groups[:most]
         ]
         return "; ".join([*told, *([f"and {len(groups) - most} more"] if len(groups) > most else [])])
 
+    def _action(self, action: int) -> str:
+        return "giving up" if action == self.mdp.n_actions else action_name(self.mdp, action)
+
     def _sentence(self, one: Try) -> str:
         least, most = self.mdp.return_range
         nothing = 1e-9 * (most - least)  # what no reward amounts to
 
-        def told(name: str, digits: int = 4, times: float = 1.0) -> str:
-            ends: list[float] = [times * getattr(side, name) for side in (one.least, one.most)]
+        def told(name: str) -> str:
+            ends: list[float] = [getattr(side, name) for side in (one.least, one.most)]
             lower, upper = (x if abs(x) > nothing else 0.0 for x in ends)
-            return about(lower, upper, digits)
+            return about(lower, upper, 4)
 
         mean, low, high = (told(name) for name in ("mean", "low", "high"))
-        hand, beats = "nothing", ""
+        hand = "nothing" if one.best == -math.inf else f"{one.best:.6g}"
+        which = f"try {one.rollout + 1} of {self.k} with {hand} in hand"
         if one.stops:
-            return f"Before try {one.rollout + 1} of {self.k} with {one.best:.4g} in hand, the policy stops."
+            return f"Before {which}, the policy stops."
+        if one.given_up == 1:
+            return f"On {which}, the policy gives up in all cases."
+        parts = [f"On {which}, the policy "]
         if one.best > -math.inf:
-            hand, beats = f"{one.best:.4g}", f"beats that in {told('beats', 3, 100.0)} % of all cases; it "
-        return (
-            f"On try {one.rollout + 1} of {self.k} with {hand} in hand, the policy {beats}returns {mean} on average, "
-            f"and {low} to {high} in four cases of five."
-            + (f" It is given up in {100 * one.given_up:.3g} % of all cases." if one.given_up > 1e-9 else "")
-            + (f" ({100 * one.left_out:.2g} % of all cases were not followed.)" if one.left_out > MUCH else "")
-        )
+            parts.append(f"beats that in {about(100 * one.least.beats, 100 * one.most.beats, 3)} % of all cases; it ")
+        if one.given_up > 0:
+            parts.append(f"gives up in {100 * one.given_up:.3g} % of all cases; else it ")
+        parts.append(f"returns {mean} on average (10 % quantile {low}, 90 % quantile {high}).")
+        if one.left_out > MUCH:
+            parts.append(f" {100 * one.left_out:.2g} % of all cases were not followed.")
+        return "".join(parts)
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())
@@ -186,12 +197,12 @@ def contrast(plan: Plan) -> Contrast:
 
     >>> import maxatk as mk
     >>> print(mk.contrast(mk.solve(mk.instances.figure1(gamma=0.25), k=2)))
-    On try 1 of 2 with nothing in hand, the policy returns 0.375 on average, and 0 to 0.5 in four cases of five.
-    On try 2 of 2 with 0.5 in hand, the policy beats that in 25 % of all cases; it returns 0.25 on average, and 0 to 1 \
-in four cases of five.
+    On try 1 of 2 with nothing in hand, the policy returns 0.375 on average (10 % quantile 0, 90 % quantile 0.5).
+    On try 2 of 2 with 0.5 in hand, the policy beats that in 25 % of all cases; it returns 0.25 on average (10 % \
+quantile 0, 90 % quantile 1).
       It acts differently from the first try in 1 state: risky in place of safe in s.
-    On try 2 of 2 with nothing in hand, the policy returns 0.375 on average, and 0 to 0.5 in four cases of five.
-      In states that both visit often, it acts mostly as the first try does.
+    On try 2 of 2 with nothing in hand, the policy returns 0.375 on average (10 % quantile 0, 90 % quantile 0.5).
+      In states in which both often have something left to win, it acts mostly as the first try does.
     """
     if not isinstance(plan, Plan):
         raise InputError(f"contrast takes a plan such as mk.solve gives, not {shown(plan)}")
@@ -207,7 +218,7 @@ in four cases of five.
 
 def _try(plan: Plan, rollout: int, best: float) -> Try:
     if plan.policy.stops(rollout=rollout, best=best):
-        nothing = np.zeros((plan.mdp.n_states, plan.mdp.n_actions))
+        nothing = np.zeros((plan.mdp.n_states, plan.mdp.n_actions + 1))
         unknown = Spread(0.0, math.nan, math.nan, math.nan)
         return Try(rollout, best, unknown, unknown, nothing, stops=True)
     laws, visits, left_out = single_rollout(

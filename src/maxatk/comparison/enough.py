@@ -22,7 +22,6 @@ from maxatk.planning.slice_policy import SlicePolicy
 from maxatk.planning.sweeper import solve_slices, sweeper_on
 
 FEW_ATOMS = 20_000  # that are followed for the mean number of tries
-NEAR = Fraction(1, 10**6)  # of a step, within which a return counts as a multiple
 PRECISIONS = (2.0**-12, 2.0**-6, 0.4)  # of a tolerance, to which the threshold is known on either side
 
 
@@ -67,8 +66,8 @@ def stop_of(plan: Plan) -> Stop | None:
     if not plan.costly:
         return None
     least, most = plan.mdp.return_range
-    gain, price = most - float(plan.mdp.mean_optimal[1]), float(plan.objective.cost)
-    scale = max(gain, price, 1e-9 * (most - least), 1e-300)
+    added, price = plan.lower - plan.value_of_tries(1)[0], float(plan.objective.cost)
+    scale = max(added, price, 1e-9 * (most - least), 1e-300)
     tol = 10.0 ** math.floor(math.log10(1e-3 * scale))
     tries, useful, threshold = (0.0, float(plan.k)), None, None
     try:
@@ -99,9 +98,11 @@ def _least_return(plan: Plan) -> tuple[float, bool]:
         return -math.inf, False
     if step is None or math.isinf(plan.stop_at) or (start > -math.inf and Fraction(start) % step):
         return float(plan.stop_at), False
-    steps = Fraction(plan.stop_at) / step
-    near = round(steps)  # floats such as 0.1 are multiples of a step but for rounding
-    return float(step * (near if abs(steps - near) < NEAR else math.ceil(steps))), True
+    near = round(Fraction(plan.stop_at) / step)  # floats such as 0.1 are multiples of a step but for rounding
+    for steps in (near - 1, near, near + 1):
+        if plan.policy.stops(rollout=plan.k - 1, best=step * steps):
+            return float(step * steps), True
+    return float(plan.stop_at), False
 
 
 def _threshold(plan: Plan, tol: float) -> Threshold | None:

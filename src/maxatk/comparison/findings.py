@@ -2,7 +2,10 @@
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from maxatk.base.errors import TooLargeError
 from maxatk.base.findings import Finding, Gain, Share
@@ -18,9 +21,12 @@ from maxatk.planning.exact import ExactPlan
 from maxatk.planning.floor import repeated_mean
 from maxatk.planning.plan import Plan
 from maxatk.policies import MarkovPolicy
+from maxatk.problem.mdp import MDP
 
 if TYPE_CHECKING:
     from maxatk.comparison.compare import Comparison
+
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 MOST_WORK = 2_000_000  # outcomes times steps times rollouts, up to which the rival is evaluated
 NEGLIGIBLE = 2e-3  # of what the tries after the first add: a gain of no more counts as none
@@ -78,6 +84,8 @@ def _gain(
     plan: Plan, optimum: tuple[Number, Number], rival: tuple[Number, Number], tries: int | None = None
 ) -> Gain:  # fmt: skip
     lower, upper = gap_between(rival, optimum)
+    rounding = plan.certificate.rounding if isinstance(plan, CertifiedPlan) else 0.0
+    added = _added(plan, floats_around(optimum[0])[0])
     return Gain(
         lower=lower,
         upper=upper,
@@ -86,17 +94,55 @@ def _gain(
         rival_upper=floats_around(rival[1])[1],
         costly=plan.costly,
         rival_tries=tries,
-        negligible=_negligible(plan, floats_around(optimum[0])[0]),
+        negligible=max(NEGLIGIBLE * added, 4 * rounding),
+        added=added,
+        tied=several_best_means(plan.mdp),
     )
 
 
-def _negligible(plan: Plan, lower: float) -> float:
-    """A gain that counts as none: relative to what tries after the first add, or to what rounding adds up to."""
-    rounding = plan.certificate.rounding if isinstance(plan, CertifiedPlan) else 0.0
-    if plan.k == 1:
-        return 4 * rounding
-    _, one = plan.curve(plan.k - 1, plan.best_so_far)
-    return max(NEGLIGIBLE * (lower - one), 4 * rounding)
+def several_best_means(mdp: MDP) -> bool:
+    """Whether policies with different laws of the return have the best mean, but for rounding.
+
+    They are told apart by their second moments. False where that would take too long.
+    """
+    if len(mdp.prob) / mdp.n_layers * mdp.horizon > MOST_WORK:
+        return False
+    size = max(*map(abs, mdp.return_range), float(np.abs(mdp.reward).max()), 1e-150)
+    means, squares = np.zeros(mdp.n_states + 1), np.zeros(mdp.n_states + 1)  # of returns, in units of ``size``
+    several: list[BoolArray] = []  # by step, the last one first: in which states [S] two rows are as good
+    kept: list[BoolArray] = []  # which rows are among the best
+    for h in reversed(range(mdp.horizon)):
+        step = mdp.step(h)
+        first, number = step.first_row[:-1] - step.first_row[0], np.diff(step.first_row)
+        o = slice(int(step.first_outcome[0]), int(step.first_outcome[-1]))
+        prob, reward, after = mdp.row_prob[o], mdp.reward[o] / size, mdp.next_state[o]
+        starts = mdp.outcome_start[step.rows] - o.start
+        mean = np.add.reduceat(prob * (reward + means[after]), starts) - mdp.cost[step.rows] / size
+        square = np.add.reduceat(prob * (reward**2 + 2 * reward * means[after] + squares[after]), starts)
+        best = np.maximum.reduceat(mean, first)
+        among = mean >= np.repeat(best, number) - TIES
+        most = np.maximum.reduceat(np.where(among, square, -math.inf), first)
+        least = np.minimum.reduceat(np.where(among, square, math.inf), first)
+        several.append(most - least > TIES)
+        kept.append(among)
+        means, squares = np.append(best, 0.0), np.append(most, 0.0)
+    reached = np.zeros(mdp.n_states + 1, np.bool_)
+    reached[mdp.start_state] = True
+    for h, (ties, among) in enumerate(zip(reversed(several), reversed(kept), strict=True)):
+        if ties[reached[:-1]].any():
+            return True
+        step = mdp.step(h)
+        rows = np.flatnonzero(among & np.repeat(reached[:-1], np.diff(step.first_row))) + step.rows.start
+        after = np.zeros_like(reached)
+        for row in rows.tolist():
+            after[mdp.next_state[mdp.outcome_start[row] : mdp.outcome_start[row + 1]]] = True
+        reached = after
+    return False
+
+
+def _added(plan: Plan, lower: float) -> float:
+    """What tries after the first add, at least, where the optimum is no less than ``lower``."""
+    return max(lower - plan.curve(plan.k - 1, plan.best_so_far)[1], 0.0) if plan.k > 1 else 0.0
 
 
 def _optimum(plan: Plan) -> tuple[Number, Number]:

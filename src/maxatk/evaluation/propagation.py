@@ -202,7 +202,7 @@ class Walk(ABC):
         """Atoms that agree, put together."""
 
     def acted(self, h: int, atoms: Atoms, action: Ints) -> None:
-        """What to do with the actions that are taken at a step; most have nothing to."""
+        """What to do with the actions that are taken at a step, ``ABANDON`` among them; most have nothing to."""
         return
 
     def first(self, best: Number) -> Atoms:
@@ -241,6 +241,7 @@ class Walk(ABC):
                 break
             tag, state = atoms.place
             action = rule(h, tag, state, Amounts(atoms.memory, units.memory))
+            self.acted(h, atoms, action)
             given_up = action == ABANDON
             if given_up.any():
                 ended.append(self._without_return(atoms.at(given_up)))
@@ -249,7 +250,6 @@ class Walk(ABC):
             rows = rows_taken(mdp, i, h, state, action)
             if mdp.has_costs:
                 self.sieve.bill.pay(atoms.prob, mdp.cost[rows])
-            self.acted(h, atoms, action)
             over, atoms, followed = self._followed(h, atoms, rows)
             self.outcomes += followed
             self.error += self._step_error

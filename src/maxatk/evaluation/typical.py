@@ -19,7 +19,9 @@ FEW_ATOMS = 20_000  # that are followed
 def single_rollout(
     mdp: MDP, policy: CompressedPolicy, rollout: int, best: Number, worth_counting: Number = -math.inf
 ) -> tuple[Laws, Floats, float]:
-    """The law of the return of one rollout, with ``best`` in hand, and how often it takes each action where [S, A].
+    """The law of the return of one rollout, with ``best`` in hand, and how often it takes each action where [S, A + 1].
+
+    The last action is to give up.
 
     What is too unlikely to be followed is counted at its least return, and at its greatest; its chance comes last,
     less that of rollouts whose return is known already.
@@ -54,7 +56,8 @@ class _Typical(Propagation):
         super().__init__(mdp, Units.of(mdp, policy, best), share, FEW_ATOMS)
         table = f"a table of {mdp.n_states} states and {mdp.n_actions} actions"
         checks.fits_in_memory(16 * mdp.n_states * mdp.n_actions, table)
-        self.visits: Floats = np.zeros((mdp.n_states, mdp.n_actions))  # [S, A] how often actions are taken
+        # How often actions are taken; ``ABANDON``, which is -1, comes last.
+        self.visits: Floats = np.zeros((mdp.n_states, mdp.n_actions + 1))  # [S, A + 1]
         self._worth_counting = float(worth_counting)  # a return must still be able to exceed it for a visit to count
 
     def acted(self, h: int, atoms: Atoms, action: Ints) -> None:

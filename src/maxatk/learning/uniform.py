@@ -11,6 +11,7 @@ import numpy as np
 
 from maxatk.base import checks
 from maxatk.base.errors import InputError
+from maxatk.base.intervals import up
 from maxatk.learning.learned import Learned
 from maxatk.learning.models import CheckedModel
 from maxatk.learning.rows import RowLedger
@@ -91,15 +92,16 @@ class Uniform:
                 )
         plan, apart = self._planned(ledger, k, epsilon, delta, size)
         least, most = model.return_range
+        lower, upper = max(plan.lower - apart - epsilon / 3, least), min(plan.upper + apart, most)
         basis = (
             f"Theorem 4 with {self.constants} constants: {size.per_pair} samples for each of {model.n_rows} rows, "
             f"{total} in all; {self.planner} planner"
         )
         return Learned(
             policy=plan.policy,
-            lower=max(plan.lower - apart - epsilon / 3, least),
-            upper=min(plan.upper + apart, most),
-            epsilon=epsilon,
+            lower=lower,
+            upper=upper,
+            epsilon=min(epsilon, up(upper - lower)),
             delta=delta,
             samples=ledger.samples,
             target=epsilon,

@@ -53,7 +53,8 @@ class Plan(ABC):
     stats: Mapping[str, float]  # plain numbers: work, seconds, ...
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(best of {self.k}: {self.lower!r} to {self.upper!r}, {self.status})"
+        what = f"best of up to {self.k}, less costs" if self.costly else f"best of {self.k}"
+        return f"{type(self).__name__}({what}: {self.lower!r} to {self.upper!r}, {self.status})"
 
     @property
     def k(self) -> int:

@@ -1,19 +1,50 @@
 """Bounds as they are printed: rounded so that what is read is still true."""
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 from maxatk.base.types import Number
 
+MOST_DECIMALS = 15  # of a number without an exponent
+LARGEST = 10**16  # without an exponent
+DIGITS = 7  # of a number with an exponent
+
 
 def at_least(x: Number, decimals: int = 6) -> str:
     """A lower bound in so many decimals, rounded down: what is printed is true as well."""
-    return f"{x:f}" if math.isinf(x) else _in_decimals(math.floor(Fraction(x) * 10**decimals), decimals)
+    return _rounded(x, decimals, math.floor)
 
 
 def at_most(x: Number, decimals: int = 6) -> str:
     """An upper bound in so many decimals, rounded up."""
-    return f"{x:f}" if math.isinf(x) else _in_decimals(math.ceil(Fraction(x) * 10**decimals), decimals)
+    return _rounded(x, decimals, math.ceil)
+
+
+def _rounded(x: Number, decimals: int, towards: Callable[[Fraction], int]) -> str:
+    """In decimals; with an exponent where there would be very many of them, or of digits before them."""
+    if math.isinf(x):
+        return f"{x:f}"
+    exact = Fraction(x)
+    if decimals > MOST_DECIMALS or abs(exact) >= LARGEST:
+        return _with_exponent(exact, towards) if exact else "0"
+    return _in_decimals(towards(exact * 10**decimals), decimals)
+
+
+def _with_exponent(exact: Fraction, towards: Callable[[Fraction], int]) -> str:
+    place = math.floor(math.log10(abs(exact))) - DIGITS + 1
+    digits = towards(exact / Fraction(10) ** place)
+    sign, text = "-" if digits < 0 else "", str(abs(digits))
+    part = text[1:].rstrip("0")
+    return f"{sign}{text[0]}{f'.{part}' if part else ''}e{place + len(text) - 1:+03d}"
+
+
+def probability(delta: float) -> str:
+    """The probability of all but a risk ``delta``, rounded down."""
+    if delta < 10.0**-MOST_DECIMALS:
+        return f"1 - {small(delta)}"
+    text = at_least(1 - Fraction(repr(delta)), MOST_DECIMALS).rstrip("0")
+    return text.rstrip(".") or "0"
 
 
 def _in_decimals(count: int, decimals: int) -> str:

@@ -137,7 +137,10 @@ def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
             kind = "#009E73" if cell in grid.goals else "#5b5348" if cell in grid.hazards else "#c9c9d1"
             ax.add_patch(_square(*grid.cell(cell), kind))
         for s, action in enumerate(panel.action):
-            if action >= 0:
+            if action == plan.mdp.n_actions:
+                y, x = grid.cell(s)
+                ax.text(x, y, "×", ha="center", va="center")
+            elif action >= 0:
                 (y, x), (down, right) = grid.cell(s), np.sign(grid.towards[action]).tolist()
                 arrow = {"arrowstyle": "-|>", "color": colours[action], "linewidth": 2, "mutation_scale": 12}
                 at = (x + 0.36 * right, y + 0.36 * down), (x - 0.36 * right, y - 0.36 * down)

@@ -16,7 +16,7 @@ from maxatk.base.checks import name_of
 from maxatk.base.errors import InputError
 from maxatk.base.findings import Agreement, Finding, Loss, Share, Value
 from maxatk.base.types import Number
-from maxatk.comparison.compare import SINGLE, Comparison
+from maxatk.comparison.compare import Comparison
 from maxatk.comparison.contrast import SELDOM, Contrast
 from maxatk.comparison.enough import stop_of
 from maxatk.comparison.rows import Row
@@ -28,7 +28,7 @@ from maxatk.policies import ABANDON
 from maxatk.problem.mdp import MDP
 from maxatk.show import verdict as verdicts
 from maxatk.show import words
-from maxatk.show.bounds import agreed, at_least, at_most, decimals_of, span
+from maxatk.show.bounds import agreed, at_least, at_most, decimals_of, small, span
 from maxatk.show.fitting import FittingTable
 from maxatk.show.grid import CellGrid, action_name, find_grid
 from maxatk.show.views import Panel, panels
@@ -59,9 +59,9 @@ def tries(plan: Plan) -> Iterator[tuple[int, float, float]]:
 
 def certified_plan(plan: CertifiedPlan, title: str, verdict: Sequence[str] = ()) -> RenderableType:
     """What is to be said of a certified plan, its interval, and what each further rollout adds."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
+    table = FittingTable(box=None, padding=(0, 2, 0, 0))
     for heading in ("rollouts", "at least", "at most", "worth more than one fewer by"):
-        table.add_column(heading, justify="right", no_wrap=heading != "worth more than one fewer by")
+        table.add_column(heading, justify="right", overflow="fold")
     before = None
     for left, lower, upper in tries(plan):
         gain = "" if before is None or before[0] != left - 1 else _added(before[1:], (lower, upper))
@@ -81,8 +81,9 @@ def certified_plan(plan: CertifiedPlan, title: str, verdict: Sequence[str] = ())
             *([(stopping_words(plan), "bold"), "\n"] if plan.stop_at < math.inf else []),
         ),
         table,
-        f"\n{int(stats['slices'])} slices, {int(stats['knots'])} knots, lattice step {stats['lattice_step']:g}"
-        f"{' (exact)' if stats['exact_lattice'] else ''}, {stats['seconds']:.2f} s. "
+        f"\n{_count(int(stats['slices']), 'slice')}, {_count(int(stats['knots']), 'knot')}, "
+        f"lattice step {stats['lattice_step']:g}{' (exact)' if stats['exact_lattice'] else ''}, "
+        f"{stats['seconds']:.2f} s. "
         "The plan's policy earns at least the lower number; no policy earns more than the upper.",
     )
 
@@ -90,7 +91,12 @@ def certified_plan(plan: CertifiedPlan, title: str, verdict: Sequence[str] = ())
 def _added(fewer: tuple[float, float], more: tuple[float, float]) -> str:
     """What one more try adds, as far as the bounds of both know: a number, or at most so much."""
     low, high = max(more[0] - fewer[1], 0.0), max(more[1] - fewer[0], 0.0)
+    if high <= NEXT_TO_NOTHING * max(map(abs, (*fewer, *more))):
+        return "0" if high == 0 else f"at most {small(high)}"
     return agreed(low, high, digits=4) or span(low, high, digits=2)
+
+
+NEXT_TO_NOTHING = 1e-9  # of a value
 
 
 def stopping_words(plan: Plan) -> str:
@@ -130,12 +136,20 @@ def exact_plan(plan: ExactPlan, title: str, most_rows: int = 30) -> RenderableTy
             f" (exactly {_fraction(plan.exact)}); one rollout alone: {alone}\n",
             *([(stopping_words(plan), "bold"), "\n"] if plan.stop_at < math.inf else []),
         ),
-        "What the optimal policy does, wherever its choice matters:\n" if table.rows else "No choice matters here.",
+        "What the optimal policy does, wherever its choice matters:\n"
+        if table.rows
+        else f"No choice of an action matters here{'' if plan.stop_at == math.inf else ', only when to stop'}.",
         *([table] if table.rows else []),
         *([f"... and {hidden} more choices."] if hidden else []),
+        *([_legend(plan)] if table.rows else []),
+    )
+
+
+def _legend(plan: ExactPlan) -> str:
+    return (
         "\nbest: the best return of earlier rollouts; so far: the return of this one; chance: that of coming to "
         f"this choice; worth: the expected final best from there{', less costs' if plan.stop_at < math.inf else ''}. "
-        "Rollouts and steps count from 0.",
+        "Rollouts and steps count from 0."
     )
 
 
@@ -165,7 +179,7 @@ def comparison(compared: Comparison) -> RenderableType:
     return Group(
         Text.assemble((goal(compared.plan), "bold"), f": {compared.mdp!r}\n"),
         comparison_rows(compared, compared.rows),
-        f"\n{COMPARISON_NOTE}",
+        f"\n{comparison_note(compared)}",
     )
 
 
@@ -174,13 +188,14 @@ def contrast(found: Contrast) -> RenderableType:
     try:
         grid = find_grid(found.mdp)
     except InputError:
-        return Group(_by_state(found), "", str(found))
-    signs = [_arrow(*grid.towards[a].tolist()) for a in range(found.mdp.n_actions)]
+        return _in_words(found)
+    signs = [*(_arrow(*grid.towards[a].tolist()) for a in range(found.mdp.n_actions)), "×"]
     if grid.columns > MOST_COLUMNS or len(set(signs)) < len(signs):
-        return Group(_by_state(found), "", str(found))
+        return _in_words(found)
     maps = [Text(f"{panel.title}\n{_map(found, grid, panel, signs)}") for panel in panels(found)]
-    return Group(Columns(maps, padding=(0, 3)), "\n→ ↓ ← ↑ what is done while there is something left to win; S start, "
-                 "G goal, ▒ hazard\n", str(found))  # fmt: skip
+    quits = " × gives up;" if any("×" in str(one) for one in maps) else ""
+    return Group(Columns(maps, padding=(0, 3)), f"\n→ ↓ ← ↑ what is done while there is something left to win;{quits} "
+                 "S start, G goal, ▒ hazard\n", str(found))  # fmt: skip
 
 
 MOST_COLUMNS = 24  # of a grid that is drawn
@@ -200,7 +215,12 @@ def _map(found: Contrast, grid: CellGrid, panel: Panel, signs: Sequence[str]) ->
     return "\n".join(" ".join(cells[r * grid.columns : (r + 1) * grid.columns]) for r in range(grid.rows))
 
 
-def _by_state(found: Contrast) -> RenderableType:
+def _in_words(found: Contrast) -> RenderableType:
+    table = _by_state(found)
+    return Group(table, "", str(found)) if table.rows else str(found)
+
+
+def _by_state(found: Contrast) -> Table:
     """The action of each try in the states that are visited most."""
     mdp, tries = found.mdp, panels(found)
     visited = np.max([panel.visits for panel in tries], axis=0)
@@ -212,34 +232,38 @@ def _by_state(found: Contrast) -> RenderableType:
         if visited[s] >= SELDOM:
             table.add_row(
                 mdp.state_names[s] if mdp.state_names else f"state {s}",
-                *(action_name(mdp, panel.action[s]) if panel.action[s] >= 0 else "-" for panel in tries),
+                *(_acts(mdp, panel.action[s]) for panel in tries),
             )
     return table
 
 
-COMPARISON_NOTE = "A policy of the class earns the first number; no policy of the class earns more than the second."
+def _acts(mdp: MDP, action: int) -> str:
+    return "-" if action < 0 else "give up" if action == mdp.n_actions else action_name(mdp, action)
 
 
-COMPARISON_WIDTH = 80  # of a terminal, below which the last column is left out and names wrap
+def comparison_note(compared: Comparison) -> str:
+    """What the numbers of a comparison mean."""
+    note = "A policy of the class earns the first number; no policy of the class earns more than the second."
+    return (
+        f"{note} Several policies have the best mean; the first row is about one of them."
+        if compared.gain.tied
+        else note
+    )
 
 
-def comparison_rows(compared: Comparison, rows: Sequence[Row], narrow: bool = False) -> Table:
+def comparison_rows(compared: Comparison, rows: Sequence[Row]) -> Table:
     """Some rows of a comparison as a table."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
+    table = FittingTable(box=None, padding=(0, 2, 0, 0))
     spread = max(compared.plan.upper - compared.rows[0].lower, 1e-9 * abs(compared.plan.upper), 1e-300)
     digits = min(max(4 - math.floor(math.log10(spread)), 0), 12)
-    number = max(len(at_least(x, digits)) for x in (compared.rows[0].lower, compared.plan.upper, -10.0))
     priced = compared.plan.stop_at < math.inf
-    table.add_column("policy", width=(13 if priced else 15) if narrow else len(SINGLE), no_wrap=not narrow)
-    for name in ("earns", "at most", "gain" if narrow else "of the gain"):
-        width = max(number, len(name)) if "gain" not in name else 8 if narrow else len(name)
-        table.add_column(name, justify="right", min_width=width, no_wrap=True)
-    if priced:
-        table.add_column("tries", justify="right", min_width=len("tries"), no_wrap=True)
-    if not narrow:
-        table.add_column("obtained by")
+    table.add_column("policy", overflow="fold")
+    for name in ("earns", "at most", "of the gain", *(["tries"] if priced else [])):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("obtained by", overflow="fold")
     for row in rows:
         lower, upper = (row.lower, row.upper) if row.exact is None else (row.exact, row.exact)
+        lower = max([lower, *(other.exact for other in compared.inside(row) if other.exact is not None)])
         how = row.how if row.exact is None else f"{row.how}: {_number(row.exact)}"
         table.add_row(
             row.name,
@@ -247,7 +271,7 @@ def comparison_rows(compared: Comparison, rows: Sequence[Row], narrow: bool = Fa
             at_most(upper, digits),
             share_of(compared, row),
             *([tries_of(row)] if priced else []),
-            *([] if narrow else [how]),
+            how,
         )
     return table
 
@@ -262,7 +286,7 @@ def share_of(compared: Comparison, row: Row) -> str:
     rounded = {f"{100 * x:.1f} %" for x in (low, high)}
     if len(rounded) == 1 and (low == 1 or low < 0.999):  # 100 % means all of it
         return rounded.pop()
-    return f"≥ {math.floor(1000 * low) / 10:.1f} %"
+    return f"≥ {math.floor(1000 * low) / 10:.1f} %" if low >= 0.001 else "-"
 
 
 def tries_of(row: Row) -> str:
@@ -280,7 +304,7 @@ def simulation(plan: CertifiedPlan | Learned, runs: Simulation, level: float = 0
         Text.assemble(
             f"{what} in {_count(len(runs.best), 'trial')}: ",
             (f"{runs.mean:.6g}", "bold green"),
-            f" on average, {100 * level:g} % interval {low:.6g} to {high:.6g}",
+            f" on average{f', {100 * level:g} % interval {low:.6g} to {high:.6g}' if len(runs.best) > 1 else ''}",
         ),
         *([_paid(runs)] if not learned and plan.costly else []),
         sure,
@@ -296,9 +320,22 @@ def _paid(runs: Simulation) -> str:
 def _agreement(plan: CertifiedPlan | Learned, runs: Simulation, level: float) -> Agreement:
     """Whether trials agree with what is proved of the policy."""
     low, high = runs.interval(level)
+    lower, upper = runs.proved_interval(*_range_of_trials(plan), level)
     return Agreement(
-        lower=low, upper=high, proved_lower=plan.lower, proved_upper=plan.upper, level=level, trials=len(runs.best)
-    )
+        lower=lower, upper=upper, proved_lower=plan.lower, proved_upper=plan.upper, usual_lower=low, usual_upper=high,
+        level=level, trials=len(runs.best),
+    )  # fmt: skip
+
+
+def _range_of_trials(plan: CertifiedPlan | Learned) -> tuple[float, float]:
+    """What no trial falls short of, and what none exceeds."""
+    if isinstance(plan, Learned):  # only its counted problem is known
+        return -math.inf, math.inf
+    mdp, best = plan.mdp, float(plan.best_so_far)
+    least, most = mdp.return_range
+    dearest = plan.k * (float(plan.objective.cost) + mdp.horizon * float(mdp.cost.max())) if plan.costly else 0.0
+    lowest = best if plan.objective.abandon else max(best, least)  # what is given up returns nothing
+    return lowest - dearest, max(best, most)
 
 
 def learned(result: Learned, title: str) -> RenderableType:

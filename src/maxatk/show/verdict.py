@@ -7,11 +7,12 @@ from maxatk.comparison.compare import SINGLE, Comparison
 from maxatk.comparison.contrast import Contrast
 from maxatk.comparison.enough import stop_of
 from maxatk.comparison.priced import ONE_UNTIL
+from maxatk.comparison.rows import ADAPTIVE
 from maxatk.planning.exact import ExactPlan
 from maxatk.planning.plan import Plan, Status
 from maxatk.problem.mdp import MDP
 from maxatk.show import words
-from maxatk.show.bounds import at_least, decimals_of
+from maxatk.show.bounds import decimals_of, known
 from maxatk.show.views import in_hand
 
 SIMPLER = {  # what a class is called in a sentence
@@ -32,8 +33,12 @@ def sentences(plan: Plan, contrast: Contrast | None = None, comparison: Comparis
     """The verdict, from findings; what is not given is left out, not computed, but for the gain."""
     if plan.k == 1 and not plan.costly and plan.best_so_far <= plan.mdp.return_range[0]:
         return [f"One try: maximise its mean, {_mean(plan)}."]
+    most = plan.mdp.return_range[1]
+    if plan.best_so_far >= most and not plan.costly:
+        return [f"No try can beat the best so far, {float(plan.best_so_far):.6g}: the largest return is {most:.6g}."]
     gain: Gain = comparison.gain if comparison else plan.gain
-    told = words.gain(gain, plan.lower, _why(plan.mdp), _remedy(plan))
+    value = max(plan.lower, comparison[ADAPTIVE].lower) if comparison else plan.lower
+    told = words.gain(gain, value, "" if plan.costly else _why(plan.mdp), _remedy(plan, gain))
     if gain.lower > 0:
         told += _shares(comparison)
         told += _last(contrast)
@@ -43,11 +48,13 @@ def sentences(plan: Plan, contrast: Contrast | None = None, comparison: Comparis
 def _mean(plan: Plan) -> str:
     if isinstance(plan, ExactPlan):
         return f"which is {float(plan.exact):.8g}"
-    return f"which is at least {at_least(plan.lower, decimals_of(plan.lower, digits=4))}"
+    return f"which is {known(plan.lower, plan.upper, decimals_of(plan.lower, digits=4))}"
 
 
-def _remedy(plan: Plan) -> str:
+def _remedy(plan: Plan, gain: Gain) -> str:
     """What would settle a question that a plan leaves open."""
+    if gain.rival_upper - gain.rival_lower > plan.gap:
+        return "What does not adapt was not evaluated: a longer time limit would tell."
     if plan.status in (Status.TIME_LIMIT, Status.INTERRUPTED, Status.WORK_LIMIT):
         return "A longer search would tell."
     if plan.status is Status.MEMORY_LIMIT:

@@ -136,7 +136,7 @@ class Panel:
     title: str
     rollout: int
     best: float
-    action: list[int]  # [S] -1 where it does not come
+    action: list[int]  # [S] -1 where it does not come, the number of actions where it gives up
     visits: list[float]  # [S] per try
 
 
@@ -146,7 +146,7 @@ def panels(contrast: Contrast) -> list[Panel]:
     titles = ["the first try" if contrast.k > 1 else "the try", *last[::-1]]
     return [
         Panel(
-            title + (" (the plan stops)" if one.stops else "" if one.visits.any() else " (nothing left to win)"),
+            title + (" (the plan stops)" if one.stops else "" if one.visits.any() else " (its choices hardly matter)"),
             one.rollout,
             one.best,
             np.where(one.visits.sum(axis=1) >= SELDOM, one.visits.argmax(axis=1), -1).tolist(),

@@ -5,12 +5,13 @@ both bounds round to it.
 """
 
 import math
+from fractions import Fraction
 
 from maxatk.base.findings import Advice, Agreement, Difference, Gain, Loss, Measured, Outcome, Share, Stop
 from maxatk.learning.learned import Learned
-from maxatk.show.bounds import at_least, at_most, decimals_of, ends, known, short, small, span
+from maxatk.show.bounds import at_least, at_most, decimals_of, ends, known, probability, short, small, span
 
-MEAN = "a policy with the best mean"
+MEAN, ONE_MEAN = "a policy with the best mean", "one of the policies with the best mean"
 
 
 def gain(found: Gain, value: float, why: str = "", remedy: str = "Ask for a smaller tol.") -> list[str]:
@@ -24,12 +25,12 @@ def gain(found: Gain, value: float, why: str = "", remedy: str = "Ask for a smal
     """
     if found.outcome is Outcome.DISPROVED:
         because = f" ({why})" if why else ""
-        rival = known(found.rival_lower, found.rival_upper, _decimals(found.rival_lower, 0.0))
+        rival = at_least(found.rival_lower, _decimals(found.rival_lower, 0.0))
         return [
             f"Adapting gains nothing here{because}."
             if found.upper == 0
-            else f"Adapting gains next to nothing here{because}: at most {small(found.upper)}.",
-            f"{_rival(found, 'Repeat ', 'Take ', 'Make ')}: {rival}.",
+            else f"Adapting gains next to nothing here{because}: at most {small(found.upper)}{_of_added(found)}.",
+            f"{_rival(found, 'Repeat ', 'Take ', 'Make ')}: at least {rival}.",
         ]
     rival = known(found.rival_lower, found.rival_upper, _decimals(found.rival_lower, found.upper))
     if found.outcome is Outcome.PROVED:
@@ -38,24 +39,30 @@ def gain(found: Gain, value: float, why: str = "", remedy: str = "Ask for a smal
             f"{_planning(found)}: at least {at_least(value, _decimals(value, found.upper))}, "
             f"a gain of {span(found.lower, found.upper)}.",
         ]
-    most = f"between 0 and {small(found.upper)}" if math.isfinite(found.upper) else "at least 0"
+    most = f": between 0 and {small(found.upper)}" if math.isfinite(found.upper) else ""
     return [
-        f"It is not known whether adapting gains anything here: {most}. {remedy}",
+        f"It is not known whether adapting gains anything here{most}. {remedy}".rstrip(),
         f"{_rival(found, 'Repeating ', '', 'Making ')}: {rival}.",
         f"{_planning(found)}: at least {at_least(value, _decimals(value, found.upper))}.",
     ]
 
 
+def _of_added(found: Gain) -> str:
+    """A small gain as a share of what further tries add, unless that is absurdly little."""
+    percent = 100 * found.upper / found.added if found.added > 0 else 0.0
+    return f", {small(percent)} % of what further tries add" if percent >= 1e-3 else ""
+
+
 def _rival(found: Gain, repeat: str, take: str, make: str) -> str:
     """What does not adapt."""
-    n = found.rival_tries
+    n, mean = found.rival_tries, ONE_MEAN if found.tied else MEAN
     if not found.costly:
-        said = f"{take if found.k == 1 else repeat}{MEAN}"
+        said = f"{take if found.k == 1 else repeat}{mean}"
     elif n == 0:
         said = f"{make}no try at all"
     else:
         number = "the best number of tries" if n is None else "1 try" if n == 1 else f"{n} tries"
-        said = f"{take}{MEAN}, {number} fixed beforehand, less costs"
+        said = f"{take}{mean}, {number} fixed beforehand, less costs"
     return said[0].upper() + said[1:]
 
 
@@ -68,8 +75,10 @@ def _planning(found: Gain) -> str:
 def agreement(found: Agreement) -> str:
     """Whether trials agree with what is proved."""
     if found.outcome is Outcome.DISPROVED:
-        return f"That lies {'above' if found.upper < found.proved_lower else 'below'} the interval of the trials"
-    return "The trials agree with that" if found.outcome is Outcome.PROVED else "So few trials say nothing of that"
+        return f"The trials contradict that: they come to {'less' if found.upper < found.proved_lower else 'more'}"
+    if found.outcome is Outcome.PROVED:
+        return "The trials agree with that"
+    return "The trials neither confirm nor contradict that: what is rare may be missing among them"
 
 
 def share(found: Share, policy: str) -> str:
@@ -91,6 +100,10 @@ def _percent(found: Share) -> str:
 def stop(found: Stop) -> str:
     """When a plan stops, how many tries that takes, and how many are useful."""
     sure = found.outcome is Outcome.PROVED
+    if found.now:
+        return (
+            "Make no try: none is worth its cost." if sure else "This plan makes no try; whether one would pay is open."
+        )
     words = [f"{'Stop' if sure else 'This plan stops'} {_when(found)}"]
     if not sure:
         words.append("the best threshold is not known")
@@ -105,13 +118,11 @@ def stop(found: Stop) -> str:
 
 def _when(found: Stop) -> str:
     """A threshold in full where it is a short number, else to four digits."""
-    if found.now:
-        return "before the first try"
     if found.at == -math.inf:
         return "after the first try, whatever it returns"
-    exact, x = f"{found.at:.12g}", found.at
-    if not found.on_step or len(exact.lstrip("-")) > 8:
-        exact = f"about {x:.{decimals_of(x, digits=4)}f}" if x == 0 or 1e-4 <= abs(x) < 1e9 else f"about {x:.4g}"
+    exact = f"{found.at:.12g}"
+    if not found.on_step or len(exact.lstrip("-")) > 10:
+        exact = f"about {at_most(found.at, decimals_of(found.at))}"
     return f"as soon as your best is {exact} or more"
 
 
@@ -129,19 +140,26 @@ KNOWN_TRIES = 0.05  # of the mean number of tries: what is less certain is not s
 
 def loss(found: Loss) -> str:
     """Whether a learned policy is as good as was asked for."""
-    most = _at_most(found.upper, decimals_of(found.upper, digits=4))
-    asked = f"{found.target:g}"
-    sure = f"with probability {1 - found.delta:g}"
+    most, asked, sure = _within(found), f"{found.target!r}", f"with probability at least {probability(found.delta)}"
     if found.outcome is Outcome.PROVED:
         return f"The policy is within {most} of the optimum, {sure} ({asked} was asked for)."
     return f"The target was missed: the policy is within {most} of the optimum, {sure}, and {asked} was asked for."
+
+
+def _within(found: Loss) -> str:
+    """The loss at most, in four digits, or in as many as show that it is no more than what was asked for."""
+    for digits in range(4, 17):
+        most = _at_most(found.upper, decimals_of(found.upper, digits=digits))
+        if found.outcome is not Outcome.PROVED or Fraction(most) <= found.target:
+            return most
+    return f"{found.upper!r}"
 
 
 def learned(result: Learned) -> str:
     """What is certain of a learned policy, and how surely."""
     decimals = decimals_of(result.lower, result.upper)
     return (
-        f"With probability at least {1 - result.delta:g}, the policy earns at least "
+        f"With probability at least {probability(result.delta)}, the policy earns at least "
         f"{at_least(result.lower, decimals)}, no policy earns more than {at_most(result.upper, decimals)}, and the "
         f"policy loses at most {_at_most(result.epsilon, decimals)}. ({result.basis}.)"
     )

@@ -150,6 +150,7 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
         drawn=drawn,
         priced=plan.stop_at < math.inf,
         stopping=report.stopping_words(plan),
+        share_of=report.share_of,
         tries_of=report.tries_of,
         grid="grid" in drawn,
         graph=drawing,

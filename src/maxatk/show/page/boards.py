@@ -68,12 +68,15 @@ def _map(panel: Panel, grid: CellGrid, starts: Sequence[int], colours: Sequence[
         )
         at = f'x="{10 * column + 0.3}" y="{10 * row + 0.3}"'
         parts.append(f'<rect class="{kind}" {at} width="9.4" height="9.4" rx="1.2" data-state="{s}"/>')
-        if action >= 0:
+        if 0 <= action < len(grid.towards):
             down, right = grid.towards[action].tolist()
             turn = f"translate({10 * column + 5} {10 * row + 5}) rotate({math.degrees(math.atan2(down, right)):.4g})"
             shade = min(0.25 + 0.75 * math.sqrt(panel.visits[s]), 1.0)
             shape = f'<path d="{ARROW}"' if down or right else '<circle r="2.2"'
             parts.append(f'{shape} fill="{colours[action]}" opacity="{shade:.2f}" transform="{turn}"/>')
+        elif action >= 0:
+            parts.append(f'<text class="quit" x="{10 * column + 5}" y="{10 * row + 7.1}" font-size="6" '
+                         'text-anchor="middle">×</text>')  # fmt: skip
         letter = "G" if s in grid.goals else "S" if [s] == starts else ""
         if letter:
             small = letter == "S" and action >= 0  # the arrow has the middle

@@ -1,0 +1,144 @@
+"""Sentences and tables that a reader of odd commands found to be false: each is held to what was computed."""
+
+import dataclasses
+from fractions import Fraction
+
+import pytest
+
+import maxatk as mk
+from maxatk.base.findings import Loss
+from maxatk.cli import main
+from maxatk.comparison.enough import stop_of
+from maxatk.show import bounds, report, words
+from maxatk.show.verdict import sentences
+
+
+def table(outcomes):
+    return mk.MDP.from_table({0: {a: [(p, 0, r, True) for p, r in law] for a, law in outcomes.items()}}, horizon=1)
+
+
+def test_a_plan_stops_where_the_sentence_says():
+    """The threshold is 5.0000001 on returns that are multiples of 5: with 5 the plan goes on."""
+    plan = mk.solve(table({0: [(0.5, 10), (0.25, 5), (0.25, 0)]}), 5, cost=2.49999995)
+    found = stop_of(plan)
+    assert not plan.policy.stops(rollout=1, best=5)
+    assert found.at == 10
+    assert "as soon as your best is 10 or more" in words.stop(found)
+    rough = words.stop(dataclasses.replace(found, at=1000.04006, on_step=False))
+    assert "about 1000.05 or more" in rough  # rounded up: there it stops
+
+
+def test_what_further_tries_add_is_told_on_the_scale_of_what_they_add():
+    plan = mk.solve(table({0: [(0.5, 3), (0.5, 0)], 1: [(1e-7, 10**6), (1 - 1e-7, 0)]}), 5, cost=0.3)
+    assert stop_of(plan).tol <= 0.01
+
+
+def test_several_policies_may_have_the_best_mean():
+    mine, coin = [(1.0, 1)], [(0.5, 0), (0.5, 2)]
+    for outcomes in ({0: mine, 1: coin}, {0: coin, 1: mine}):
+        plan = mk.solve(table(outcomes), 2)
+        assert plan.gain.tied
+        assert "one of the policies with the best mean" in " ".join(sentences(plan))
+        assert "Several policies have the best mean" in str(mk.compare(plan.mdp, 2, plan=plan))
+    assert not mk.solve(table({0: coin, 1: coin}), 2).gain.tied  # they are alike
+    assert not mk.solve(mk.instances.windy_cliff(), 2).gain.tied
+
+
+def test_a_rival_is_not_said_to_earn_more_than_the_optimum():
+    """Exactly 29.99997, which rounds to 30."""
+    plan = mk.solve(table({0: [(1e-6, 10**7), (1 - 1e-6, 0)], 1: [(1.0, 0)]}), 3)
+    assert "at least 29.99." in " ".join(sentences(plan))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_trials_that_miss_what_is_rare_do_not_contradict_a_certificate(seed):
+    plan = mk.solve(table({0: [(1e-6, 10**7), (1 - 1e-6, 0.5)]}), 3)
+    runs = mk.simulate(plan.mdp, plan.policy, trials=1000, rng=seed)
+    assert runs.interval()[1] < plan.lower  # by Student's t it would
+    told = report.simulation_data(plan, runs)["findings"]
+    assert [one["kind"] for one in told] == ["value", "agreement"]
+    assert told[1]["outcome"] == "unknown"
+    lower, upper = runs.proved_interval(*plan.mdp.return_range)
+    assert lower <= plan.lower <= plan.upper <= upper
+
+
+def test_trials_of_another_policy_contradict_a_certificate():
+    mdp = table({0: [(1.0, 1)], 1: [(1.0, 0)]})
+    plan = mk.solve(mdp, 1)
+    runs = mk.simulate(mdp, mk.MarkovPolicy([[1]], k=1), trials=1000, rng=0)
+    (finding,) = [one for one in report.simulation_data(plan, runs)["findings"] if one["kind"] == "agreement"]
+    assert finding["outcome"] == "disproved"
+
+
+def test_a_comparison_may_know_what_a_plan_does_not(capsys):
+    """With a wide tolerance the plan knows nothing of the gain, and the rows prove it."""
+    assert main(["solve", "drafts", "-k", "3", "--tol", "100", "--compare"]) == 0
+    shown = capsys.readouterr().out
+    assert "It is not known" not in shown
+    assert "a gain of" in shown
+
+
+def test_a_question_that_time_left_open_is_not_settled_by_a_smaller_tol(capsys):
+    assert main(["solve", "windy_cliff", "-k", "3", "--time-limit", "0"]) == 0
+    shown = capsys.readouterr().out
+    assert "Ask for a smaller tol" not in shown
+    assert "inf" not in shown
+
+
+def test_a_risk_is_not_rounded_away(capsys):
+    assert [bounds.probability(x) for x in (0.05, 1e-7, 0.5)] == ["0.95", "0.9999999", "0.5"]
+    assert bounds.probability(1e-20) == "1 - 1.0e-20"
+    met = Loss(lower=0, upper=0.12345669, target=0.1234567, delta=0.1, samples=3)
+    assert "within 0.1234567 of" in words.loss(met)
+
+
+def test_numbers_of_any_size_are_short_and_true():
+    for x in (5e-324, 1.5e-30, 1e300, 123456789e20):
+        low, high = bounds.at_least(x, bounds.decimals_of(x)), bounds.at_most(x, bounds.decimals_of(x))
+        assert Fraction(low) <= Fraction(x) <= Fraction(high)
+        assert max(map(len, (low, high))) < 20
+        low, high = bounds.at_least(-x, bounds.decimals_of(x)), bounds.at_most(-x, bounds.decimals_of(x))
+        assert Fraction(low) <= Fraction(-x) <= Fraction(high)
+
+
+def test_percentages_of_small_problems_and_large_returns():
+    """Percentages are not measured by the range of returns."""
+    plan = mk.solve(table({0: [(0.05, 3 * 10**10), (0.95, 10**9)], 1: [(1.0, 0)]}), 2)
+    assert "beats that in 5 % of all cases" in str(mk.contrast(plan))
+
+
+def test_giving_up_counts_as_acting_otherwise():
+    rows = {0: {0: [(0.5, 1, 0, False), (0.5, 2, 0, False)]}, 1: {0: [(1, 1, 5, True)]},
+            2: {0: [(0.1, 2, 9, True), (0.9, 2, 0, True)]}}  # fmt: skip
+    mdp = mk.MDP.from_table(rows, horizon=2, cost={0: {0: 0.1}, 1: {0: 0.2}, 2: {0: 3}})
+    said = str(mk.contrast(mk.solve(mdp, 4, abandon=True)))
+    assert "0 in place of giving up in state 2" in said
+    assert "gives up in 50 % of all cases; else it returns 5 on average" in said
+
+
+def test_nothing_is_said_of_states_where_nothing_is_left_to_win():
+    """In state 0 the tries act differently; on the first one its return is worth nothing."""
+    mdp = mk.MDP.from_table(
+        {0: {0: [(1, 0, 1, True)], 1: [(1, 0, 2, True)]}, 1: {0: [(1, 1, 5, True)]}}, horizon=1, start=[0.5, 0.5]
+    )
+    said = str(mk.contrast(mk.solve(mdp, 2)))
+    assert "acts mostly as the first try" not in said
+
+
+def test_a_class_is_not_shown_below_one_inside_it():
+    """7.815 is no float: the adaptive row's own lower bound is a little less."""
+    compared = mk.compare(mk.instances.drafts(), 3, solver=mk.Certified(tol=100))
+    shown = {line[:27].strip(): line.split() for line in str(compared).splitlines()[3:9]}
+    earns = {name: float(line[len(name.split())]) for name, line in shown.items()}
+    assert earns["adaptive"] == max(earns.values())
+    assert earns["one policy, sampled k times"] >= earns["mean-optimal, repeated"]
+
+
+def test_tables_of_tries_are_monotone():
+    for plan in (
+        mk.solve(mk.instances.windy_cliff(), 3, cost=100),
+        mk.solve(mk.instances.speedrun(), 6, abandon=True, solver=mk.Certified(tol=50)),
+    ):
+        lower, upper = zip(*((low, high) for _, low, high in report.tries(plan)), strict=True)
+        assert list(lower) == sorted(lower)
+        assert list(upper) == sorted(upper)
