@@ -455,7 +455,7 @@ def test_plans_survive(make, tmp_path):
 
 def test_a_plan_is_refused_for_another_problem(tmp_path):
     mk.solve(mk.instances.windy_cliff(), 2).save(tmp_path / "x.plan")
-    with pytest.raises(mk.InputError, match="not a readable maxatk plan: it was made for another problem"):
+    with pytest.raises(mk.InputError, match=": it was made for another problem"):
         mk.load_plan(tmp_path / "x.plan", mk.instances.windy_cliff(slip=0.3))
     with pytest.raises(mk.InputError, match="not a readable maxatk problem: its header is not that of"):
         mk.load_mdp(tmp_path / "x.plan")

@@ -32,6 +32,11 @@ except ImportError:  # not on Windows
 
 T = TypeVar("T")
 
+
+class OtherProblemError(InputError):
+    """The file is sound, and for another problem than the one that was given."""
+
+
 _UNREADABLE = (  # what zipfile, numpy, json and int raise for bytes that are not what they should be
     *(zipfile.BadZipFile, struct.error, ValueError, TypeError, LookupError, EOFError, ArithmeticError),
     *(NotImplementedError, RuntimeError, SyntaxError, tokenize.TokenError, MemoryError),
@@ -215,5 +220,7 @@ def read(path: str | os.PathLike[str], versions: Mapping[str, Sequence[int]], re
     except _UNREADABLE as error:
         if isinstance(error, InputError) and str(error).startswith(f"{path}: "):
             raise
+        if isinstance(error, OtherProblemError):
+            raise InputError(f"{path}: {error}") from None
         reason = " ".join(str(error).split()) or type(error).__name__
         raise InputError(f"{path}: not a readable maxatk {kind}: {reason}") from None

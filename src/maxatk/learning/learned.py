@@ -7,7 +7,7 @@ from os import PathLike
 import numpy as np
 
 from maxatk.base import archive, checks
-from maxatk.base.archive import Archive
+from maxatk.base.archive import Archive, OtherProblemError
 from maxatk.base.errors import InputError
 from maxatk.base.findings import Finding, Loss, Value
 from maxatk.base.types import Ints
@@ -95,7 +95,7 @@ def read_learned(file: Archive, mdp: MDP | None) -> Learned:
     if mdp is not None:
         _check_fits(plan.mdp, mdp)
         if source is not None and source != mdp.fingerprint:
-            raise InputError("it was learned in another problem")
+            raise OtherProblemError("it was learned in another problem")
     lower, upper, epsilon, delta = (
         float(checks.exact_number(numbers.get(name), name)) for name in ("lower", "upper", "epsilon", "delta")
     )
@@ -123,9 +123,9 @@ def _check_fits(counted: MDP, mdp: MDP) -> None:
     for name in ("n_states", "horizon"):
         mine, theirs = getattr(counted, name), getattr(mdp, name)
         if mine != theirs:
-            raise InputError(f"it was learned in another problem: {name} is {mine} there, and {theirs} here")
+            raise OtherProblemError(f"it was learned in another problem: {name} is {mine} there, and {theirs} here")
     for h in range(mdp.horizon):
         mine, theirs = counted.step(h), mdp.step(h)
         same = np.array_equal(np.diff(mine.first_row), np.diff(theirs.first_row))
         if not same or not np.array_equal(counted.action[mine.rows], mdp.action[theirs.rows]):
-            raise InputError(f"it was learned in another problem: other actions are offered at step {h}")
+            raise OtherProblemError(f"it was learned in another problem: other actions are offered at step {h}")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from maxatk.base import archive, checks
-from maxatk.base.archive import Archive
+from maxatk.base.archive import Archive, OtherProblemError
 from maxatk.base.errors import InputError
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
@@ -192,7 +192,7 @@ def read_plan(file: Archive, numbers: Mapping[str, Any], given: MDP | None) -> C
     """What :func:`plan_members` made of a plan, for the problem that is given or that the file holds."""
     mdp = _held_problem(file, numbers) if given is None else given
     if numbers.get("problem") != mdp.fingerprint:
-        raise InputError("it was made for another problem")
+        raise OtherProblemError("it was made for another problem")
     k = checks.rollouts(numbers.get("k"))
     floor = file.array("floor", "<f8")
     if not 1 <= len(floor) <= k + 1:
