@@ -7,6 +7,7 @@ import pytest
 
 import golden
 import maxatk as mk
+from maxatk.show import contrasts
 from maxatk.show.grid import places
 
 
@@ -73,11 +74,11 @@ def test_an_incumbent_is_what_is_in_hand_at_first():
 
 
 def test_cells_are_named_by_rows(cliff):
-    words = cliff.sentences()
+    words = contrasts.sentences(cliff)
     assert words[-1].endswith(
         "in 12 states: up in place of right in row 2, columns 0 to 10; left in place of up in row 3, column 0."
     )
-    assert cliff.sentences(most=1)[-1].endswith("row 2, columns 0 to 10; and 1 more.")
+    assert contrasts.sentences(cliff, most=1)[-1].endswith("row 2, columns 0 to 10; and 1 more.")
     mdp = mk.MDP.from_gymnasium("FrozenLake-v1", horizon=4)
     assert "in place of" not in str(mk.contrast(mk.solve(mdp, 2)))  # it acts the same
 

@@ -1,4 +1,4 @@
-"""What a policy does differently on the first and on the last of its tries, in numbers and in words."""
+"""What a policy does differently on the first and on the last of its tries, in numbers; show/contrasts.py has the words."""
 
 import math
 from dataclasses import dataclass, field
@@ -13,18 +13,15 @@ from maxatk.evaluation.law import Law
 from maxatk.evaluation.typical import best_after, single_rollout
 from maxatk.planning.plan import Plan
 from maxatk.problem.mdp import MDP
-from maxatk.show.bounds import about
-from maxatk.show.grid import action_name, places
 
 SELDOM = 0.02  # visits per rollout below which a state counts as not visited
 SAME = 1e-6  # of the range of returns: below that, returns of two tries count as the same
 WORTH = 0.01  # of what the best return would gain: what a rollout must still be able to gain for a visit to count
-MUCH = 0.01  # the chance of courses that were not followed, from which on it is told
 DIFFERENT = 0.5  # how much of its visits to a state must go to other actions for a policy to count as acting otherwise
 
 
 class Difference(NamedTuple):
-    """A state in which the most frequent action of one try differs from that of the first."""
+    """A state in which one action takes the place of another, compared with the first try, in most visits."""
 
     state: int  # where
     visits: float  # per rollout, in the try that visits it less
@@ -100,31 +97,11 @@ class Contrast:
     first: Try  # the first try
     last: tuple[Try, ...]  # none for k = 1; with the median best return in hand, and with what there was at first
 
-    def sentences(self, most: int = 3) -> list[str]:
-        """The contrast in words; at most so many changes are named for each try, and so many places for each."""
-        told = [self._sentence(self.first)]
-        for other in self.last:
-            told.append(self._sentence(other))
-            if other.stops:
-                continue
-            differences = self.first.differences(other)
-            if not differences:
-                told.append(f"  {self._alike(other)}")
-                continue
-            where = "1 state" if len(differences) == 1 else f"{len(differences)} states"
-            told.append(f"  It acts differently from the first try in {where}: {self.changes(other, most)}.")
-        return told
+    def shares_states(self, other: Try) -> bool:
+        """Whether there are states that ``other`` and the first try often visit with something left to win."""
+        return bool(np.minimum(self.first.visits.sum(axis=1), other.visits.sum(axis=1)).max() >= SELDOM)
 
-    def _alike(self, other: Try) -> str:
-        """What is said of a try in which no action takes the place of another in most visits."""
-        where = "states in which both often have something left to win"
-        common = np.minimum(self.first.visits.sum(axis=1), other.visits.sum(axis=1)).max() >= SELDOM
-        alike = f"In {where}, it acts mostly as the first try does." if common else f"There are no {where}."
-        if not self._returns_differ(other):
-            return alike
-        return f"{alike} Its returns differ: it acts differently at some steps, at some returns so far, or elsewhere."
-
-    def _returns_differ(self, other: Try) -> bool:
+    def returns_differ(self, other: Try) -> bool:
         """Whether the returns of a try are sure to differ from those of the first."""
         least, most = self.mdp.return_range
         apart = 0.0
@@ -133,59 +110,10 @@ class Contrast:
             apart = max(apart, c - b, a - d)
         return apart > SAME * (most - least)
 
-    def changes(self, other: Try, most: int = 3, main: bool = False) -> str:
-        """What ``other`` does in place of what the first try does, and where; empty where it does the same.
-
-        What counts in most visits comes first. At most so many changes are told, and so many places of each.
-
-        Args:
-            other: the try.
-            most: how many changes are told, and places of each.
-            main: whether only the first of them is told.
-        """
-        by_action: dict[tuple[int, int], list[Difference]] = {}
-        for difference in self.first.differences(other):
-            by_action.setdefault((difference.first, difference.then), []).append(difference)
-        groups = sorted(by_action.items(), key=lambda item: -sum(one.visits for one in item[1]))
-        groups = groups[:1] if main else groups
-        told = [
-            f"{self._action(then)} in place of {self._action(first)} in "
-            f"{places(self.mdp, [one.state for one in alike], most)}"
-            for (first, then), alike in groups[:most]
-        ]
-        return "; ".join([*told, *([f"and {len(groups) - most} more"] if len(groups) > most else [])])
-
-    def _action(self, action: int) -> str:
-        return "giving up" if action == self.mdp.n_actions else action_name(self.mdp, action)
-
-    def _sentence(self, one: Try) -> str:
-        least, most = self.mdp.return_range
-        nothing = 1e-9 * (most - least)  # what no reward amounts to
-
-        def told(name: str) -> str:
-            ends: list[float] = [getattr(side, name) for side in (one.least, one.most)]
-            lower, upper = (x if abs(x) > nothing else 0.0 for x in ends)
-            return about(lower, upper, 4)
-
-        mean, low, high = (told(name) for name in ("mean", "low", "high"))
-        hand = "nothing" if one.best == -math.inf else f"{one.best:.6g}"
-        which = f"try {one.rollout + 1} of {self.k} with {hand} in hand"
-        if one.stops:
-            return f"Before {which}, the policy stops."
-        if one.given_up == 1:
-            return f"On {which}, the policy gives up in all cases."
-        parts = [f"On {which}, the policy "]
-        if one.best > -math.inf:
-            parts.append(f"beats that in {about(100 * one.least.beats, 100 * one.most.beats, 3)} % of all cases; it ")
-        if one.given_up > 0:
-            parts.append(f"gives up in {100 * one.given_up:.3g} % of all cases; else it ")
-        parts.append(f"returns {mean} on average (10 % quantile {low}, 90 % quantile {high}).")
-        if one.left_out > MUCH:
-            parts.append(f" {100 * one.left_out:.2g} % of all cases were not followed.")
-        return "".join(parts)
-
     def __str__(self) -> str:
-        return "\n".join(self.sentences())
+        from maxatk.show import contrasts
+
+        return "\n".join(contrasts.sentences(self))
 
 
 def contrast(plan: Plan) -> Contrast:

@@ -11,7 +11,7 @@ from maxatk.comparison.rows import ADAPTIVE
 from maxatk.planning.exact import ExactPlan
 from maxatk.planning.plan import Plan, Status
 from maxatk.problem.mdp import MDP
-from maxatk.show import words
+from maxatk.show import contrasts, words
 from maxatk.show.bounds import decimals_of, known
 from maxatk.show.views import in_hand
 
@@ -74,7 +74,7 @@ def _last(contrast: Contrast | None) -> list[str]:
         return []
     told: list[str] = []
     for one in contrast.last[::-1]:
-        changes = contrast.changes(one, main=True)
+        changes = contrasts.changes(contrast, one, main=True)
         if changes:
             told.append(f"On the last try with {in_hand(one.best)} in hand: {changes}.")
     return told[:1]

@@ -31,7 +31,7 @@ from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan
 from maxatk.policies import ABANDON
 from maxatk.problem.mdp import MDP
-from maxatk.show import report, verdict, views
+from maxatk.show import contrasts, report, verdict, views
 from maxatk.show.bounds import at_least, at_most
 from maxatk.show.grid import CellGrid, find_grid
 from maxatk.show.page import graph
@@ -289,7 +289,7 @@ def _stepped(grid: CellGrid | None, taken: Taken, after: Taken | None) -> int | 
 def _words(plan: Plan) -> tuple[Contrast | None, list[str]]:
     try:
         found = contrast(plan)
-        told = "\n".join(found.sentences(most=6)).replace("\n  ", " ")  # what a try does, and how it differs
+        told = "\n".join(contrasts.sentences(found, most=6)).replace("\n  ", " ")  # what a try does, and how it differs
         return found, told.split("\n")
     except (TooLargeError, StoppedError) as error:
         return None, [f"Not told: {error}."]
