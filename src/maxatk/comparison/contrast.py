@@ -1,4 +1,4 @@
-"""What a policy does differently on the first and on the last of its tries, in numbers; show/contrasts.py has the words."""
+"""What a policy does differently on the first and on the last of its tries, in numbers."""
 
 import math
 from dataclasses import dataclass, field
