@@ -28,6 +28,13 @@ def test_a_plan_stops_where_the_sentence_says():
     assert "about 1000.05 or more" in rough  # rounded up: there it stops
 
 
+def test_a_plan_stops_at_sums_of_floats():
+    """0.1 is a step of these returns but for rounding: 0.7000000000000001 counts as 0.7."""
+    plan = mk.solve(table({0: [(1.0, 0.7000000000000001)], 1: [(1.0, -0.2)]}), 1, cost=1e-70)
+    assert plan.policy.stops(rollout=0, best=0.7000000000000001)
+    assert stop_of(plan).at <= 0.7000000000000001
+
+
 def test_what_further_tries_add_is_told_on_the_scale_of_what_they_add():
     plan = mk.solve(table({0: [(0.5, 3), (0.5, 0)], 1: [(1e-7, 10**6), (1 - 1e-7, 0)]}), 5, cost=0.3)
     assert stop_of(plan).tol <= 0.01

@@ -22,6 +22,7 @@ from maxatk.planning.slice_policy import SlicePolicy
 from maxatk.planning.sweeper import solve_slices, sweeper_on
 
 FEW_ATOMS = 20_000  # that are followed for the mean number of tries
+ROUNDING = Fraction(1, 2**40)  # of a return that is a sum of floats
 PRECISIONS = (2.0**-12, 2.0**-6, 0.4)  # of a tolerance, to which the threshold is known on either side
 
 
@@ -98,9 +99,10 @@ def _least_return(plan: Plan) -> tuple[float, bool]:
         return -math.inf, False
     if step is None or math.isinf(plan.stop_at) or (start > -math.inf and Fraction(start) % step):
         return float(plan.stop_at), False
-    near = round(Fraction(plan.stop_at) / step)  # floats such as 0.1 are multiples of a step but for rounding
+    near = round(Fraction(plan.stop_at) / step)
+    slack = ROUNDING * max(abs(near) + 1, 1) * step  # floats such as 0.1 are multiples of a step but for rounding
     for steps in (near - 1, near, near + 1):
-        if plan.policy.stops(rollout=plan.k - 1, best=step * steps):
+        if plan.policy.stops(rollout=plan.k - 1, best=step * steps + slack):
             return float(step * steps), True
     return float(plan.stop_at), False
 
