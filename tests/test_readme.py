@@ -59,3 +59,16 @@ def test_what_a_solved_task_takes():
 def test_the_version_is_the_same_everywhere():
     assert f"version = {{{mk.__version__}}}" in (ROOT / "README.md").read_text()
     assert f"\nversion: {mk.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_names_in_the_readme_exist():
+    """Code spans, too, not only blocks of code."""
+    text = re.sub(r"```.*?```", "", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    spans = re.findall(r"`(mk|attempts|MDP|Log|plan)\.(\w+(?:\.\w+)*)", text)
+    homes = {"mk": mk, "attempts": mk.attempts, "MDP": mk.MDP, "Log": mk.attempts.Log, "plan": mk.Plan}
+    assert len(spans) > 5
+    for home, names in spans:
+        found = homes[home]
+        for name in names.split("."):
+            assert hasattr(found, name), f"{home}.{names}"
+            found = getattr(found, name)

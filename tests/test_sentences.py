@@ -9,6 +9,7 @@ import maxatk as mk
 from maxatk.base.findings import Loss
 from maxatk.cli import main
 from maxatk.comparison.enough import stop_of
+from maxatk.kernels import compiled
 from maxatk.show import bounds, report, words
 from maxatk.show.verdict import sentences
 
@@ -149,3 +150,18 @@ def test_tables_of_tries_are_monotone():
         lower, upper = zip(*((low, high) for _, low, high in report.tries(plan)), strict=True)
         assert list(lower) == sorted(lower)
         assert list(upper) == sorted(upper)
+
+
+def test_compiling_is_told_of_the_first_run_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(compiled, "kept", lambda: (tmp_path, 0))
+    assert compiled.at_work("planning") == "planning: compiling for some seconds, on this first run alone"
+    monkeypatch.setattr(compiled, "kept", lambda: (tmp_path, 7))
+    assert compiled.at_work("planning") == "planning"
+
+
+def test_a_comparison_of_a_plan_keeps_to_its_time_limit():
+    plan = mk.solve(mk.instances.windy_cliff(), 4)
+    compared = mk.compare(plan.mdp, 4, plan=plan, time_limit=0)
+    assert compared.stopped == "time limit"
+    assert [row.searched for row in compared.rows] == [False] * 5 + [True]
+    assert compared.rows[-1].lower >= plan.lower
