@@ -194,6 +194,7 @@ class Difference(Finding):
     k: int = 1  # how many attempts of each
     ratio: tuple[float, float] | None = None  # bounds on the ratio of both
     tasks_needed: int | None = None  # with which a difference of this size would be found four times in five
+    needs: tuple[str, ...] = ()  # what the log would have to be given for bounds with a level: its arguments, by name
 
     @property
     def outcome(self) -> Outcome:
@@ -211,13 +212,16 @@ class Measured:
     lower: float  # the mean over all tasks is at least this
     upper: float  # and at most this
     level: float | None  # the probability with which the bounds hold; None where nobody can say
+    proved: bool = False  # whether that level is proved for every law and number of tasks, or else nominal
 
 
 @dataclass(frozen=True, kw_only=True)
 class Advice(Finding):
     """What to try is better than the alternative; the bounds are of its gain, score less price times cost.
 
-    All numbers are those of this very plan, on tasks that it was not chosen on.
+    All numbers are those of this very plan, on tasks that it was not chosen on. It was chosen for a price, a budget or
+    a score to reach; with one of the latter two, ``price`` is where that cuts the plan. Where all attempts of a log
+    score the same, the price is 1 and the gain what is saved.
     """
 
     kind: ClassVar[str] = "advice"
@@ -232,6 +236,12 @@ class Advice(Finding):
     built: int  # tasks that it was chosen on
     level: float | None  # of the bounds on the gain; None where nobody can say
     method: str  # how they were obtained
+    attempts: int | None = None  # that the plan makes at most: 0 to try nothing; None where it does not matter
+    nothing: float = 0.0  # what a task counts as at which nothing is tried
+    budget: float | None = None  # what a task may cost on average, if that was the goal
+    reach: float | None = None  # the mean score to reach, if that was the goal
+    same: float | None = None  # the score of all attempts of the log, if they have but one
+    needs: tuple[str, ...] = ()  # what the log would have to be given for bounds with a level: its arguments, by name
 
     @property
     def outcome(self) -> Outcome:
@@ -239,3 +249,34 @@ class Advice(Finding):
         if self.level is None or self.alternative is None:
             return Outcome.UNKNOWN
         return Outcome.DISPROVED if self.upper < 0 else Outcome.PROVED if self.lower > 0 else Outcome.UNKNOWN
+
+
+class Reason(StrEnum):
+    """Why a log does not say what to try."""
+
+    COSTS_UNKNOWN = "costs unknown"  # of every arm, more than a few
+    NOT_SHARED = "not shared"  # fewer than two tasks were tried by all arms
+    FREE = "free"  # no attempt costs anything
+    ALIKE = "alike"  # all attempts score the same and cost the same
+    FEW_TASKS = "few tasks"  # to choose on some and to try on the others
+    TOO_DEAR = "too dear"  # the budget does not pay for one attempt
+    OUT_OF_REACH = "out of reach"  # nothing reaches the score
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoAdvice(Finding):
+    """A log does not say what to try; nothing is known of any gain."""
+
+    kind: ClassVar[str] = "no advice"
+
+    reason: Reason  # why
+    tasks: int  # that were looked at: where a goal is not met, those that plans are chosen on
+    asked: float | None = None  # the budget, or the score to reach
+    best: float | None = None  # the mean cost of the cheapest attempt there, or the best mean score
+    lower: float = -math.inf  # of the gain
+    upper: float = math.inf  # likewise
+
+    @property
+    def outcome(self) -> Outcome:
+        """Open."""
+        return Outcome.UNKNOWN

@@ -7,7 +7,9 @@ both bounds round to it.
 import math
 from fractions import Fraction
 
-from maxatk.base.findings import Advice, Agreement, Difference, Gain, Loss, Measured, Outcome, Share, Stop
+from maxatk.base.findings import (
+    Advice, Agreement, Difference, Gain, Loss, Measured, NoAdvice, Outcome, Reason, Share, Stop,
+)  # fmt: skip
 from maxatk.learning.learned import Learned
 from maxatk.show.bounds import at_least, at_most, decimals_of, ends, known, probability, short, small, span
 
@@ -177,62 +179,215 @@ BETTER = {  # how much one thing is above another, and below
     "cost": ("costs more", "costs less"),
     "seconds": ("takes longer", "takes less time"),
 }
-UNSURE = "are too few or too skewed for an interval where no range was given"
+PER = {"net": " a task, score less cost at its price", "cost": " an attempt", "seconds": " an attempt"}
+IN = {"cost": " in cost", "seconds": " in time"}
+ELSEWHERE = "how it is elsewhere is not known"
 
 
 def difference(found: Difference) -> str:
     """Which of two is better, and by how much."""
+    more = found.outcome is Outcome.PROVED or (found.outcome is Outcome.UNKNOWN and found.value > 0)
     up, down = BETTER[found.of]
-    of = {"score": " in one attempt" if found.k == 1 else f" in the best of {found.k}", "net": ""}.get(
-        found.of, " an attempt"
-    )
+    of = "" if found.of != "score" else " in one attempt" if found.k == 1 else f" in the best of {found.k}"
+    is_so = f"{found.first} {up if more else down} than {found.second}{of}"
     times = "" if found.ratio is None else f" ({found.ratio[0]:.2f} to {found.ratio[1]:.2f} times as much)"
-    more = " a task, score less cost at its price" if found.of == "net" else ""
+    per = PER.get(found.of, "")
     low, value, high = ends(found.lower, found.value, found.upper)
     if found.outcome is Outcome.PROVED:
-        return f"{found.first} {up} than {found.second}{of}: by {low} to {high}{more}{times}"
+        return f"{is_so}: by {low} to {high}{per}{times}"
     if found.outcome is Outcome.DISPROVED:
         low, _, high = ends(-found.upper, -found.value, -found.lower)
-        return f"{found.first} {down} than {found.second}{of}: by {low} to {high}{more}{times}"
-    neither = f"no difference between {found.first} and {found.second}{of} can be told"
+        return f"{is_so}: by {low} to {high}{per}{times}"
+    if always := _always(found):
+        if found.value == 0:
+            return f"{found.first} and {found.second} come to the same{IN.get(found.of, '')}{of} {always}; {ELSEWHERE}"
+        return f"{is_so}: by {short(abs(found.value))}{per} {always}; {ELSEWHERE}"
+    neither = f"no difference{IN.get(found.of, '')} between {found.first} and {found.second}{of} can be told"
     if found.level is None:
-        return f"{neither}: {found.tasks} tasks {UNSURE}"
+        return f"{neither}: {_unsure(found)}"
     needed = found.tasks_needed
-    enough = "" if needed is None else f"; a difference of {value} would take about {needed} tasks"
-    return f"{neither}: {low} to {high}{more}{times}{enough}"
+    enough = "" if needed is None else f"; a difference of {value} would take about {tasks_in_words(needed)}"
+    return f"{neither}: {low} to {high}{per}{times}{enough}"
+
+
+def told(found: Difference) -> str:
+    """The same in a word or two, beside its numbers."""
+    if always := _always(found):
+        return f"{'the same' if found.value == 0 else 'just so much'} {always}"
+    if found.level is None:
+        return "cannot be told: too few or too skewed tasks"
+    return {Outcome.PROVED: "better", Outcome.DISPROVED: "worse"}.get(found.outcome, "cannot be told")
+
+
+def _always(found: Difference | Advice) -> str:
+    """Where a difference was the same at every task, which says nothing of others where no range is known."""
+    if found.level is not None or found.lower != found.upper:
+        return ""
+    return f"at all {found.tasks} tasks of the log" if found.tasks > 1 else "at the one task of the log"
+
+
+def _unsure(found: Difference | Advice) -> str:
+    """Why an interval has no level, and what would give it one."""
+    without = f" without {' and '.join(f'a {name}' for name in found.needs)}" if found.needs else ""
+    is_few = "is too few" if found.tasks == 1 else "are too few or too skewed"
+    return f"{tasks_in_words(found.tasks)} {is_few} for an interval{without}"
+
+
+def tasks_in_words(n: int) -> str:
+    """So many tasks."""
+    return "1 task" if n == 1 else f"{n} tasks"
+
+
+def percent(level: float) -> str:
+    """A level, which is never all of it."""
+    said = (f"{100 * level:.{digits}g}" for digits in (12, 15, 17))
+    return f"{next((text for text in said if text != '100'), 'nearly 100')} %"
+
+
+def threshold(x: float) -> str:
+    """A score at which to stop: to three digits where that is the very number, else in full."""
+    return short(x) if float(short(x)) == x else repr(x)
+
+
+def measured(found: Measured) -> tuple[str, str]:
+    """A mean over tasks, and its interval: how every such number is shown."""
+    low, value, high = ends(found.lower, found.value, found.upper)
+    return value, f"{low} to {high}" + ("" if found.level is not None else ", no level")
 
 
 FEW_TASKS = 30  # held out: fewer are too few to be sure of much
 
 
-def advice(found: Advice) -> tuple[str, str]:
-    """What to try, and what it earned on tasks that it was not chosen on."""
-    price = f"at {short(found.price)} per unit of cost"
-    first = f"Try {found.plan}, and stop as soon as one scores at least {short(found.stop_at)} ({price})."
-    earned = f"scores {_measured(found.score)} for {_measured(found.cost)} a task"
-    levels = [x.level for x in (found.score, found.cost) if x.level is not None]
-    each = f" ({100 * max(levels):g} % intervals)" if levels else ""
-    second = f"Chosen on {found.built} tasks, it {earned} on the other {found.tasks}{each}"
-    few = "" if found.tasks >= FEW_TASKS else f"; {found.tasks} tasks are too few to be sure of much"
-    beside = "" if found.alternative is None else f"; {_beside(found, found.alternative)}"
-    return first, f"{second}{beside}{few}."
+def advice(found: Advice | NoAdvice) -> tuple[str, str]:
+    """What to try, and what it earned on tasks that it was not chosen on; or why nobody can say."""
+    if isinstance(found, NoAdvice):
+        return _no_advice(found)
+    few = "" if found.tasks >= FEW_TASKS else f"; {tasks_in_words(found.tasks)} {'is' if found.tasks == 1 else 'are'} "
+    few = few and f"{few}too few to be sure of much"
+    if found.attempts == 0:
+        return _try_nothing(found, few)
+    if found.same is not None:
+        return _try_cheapest(found, few)
+    stop = f", and stop as soon as one scores at least {threshold(found.stop_at)}"
+    first = f"Try {found.plan}{' once' if found.attempts == 1 else stop} ({aim(found)})."
+    earned = f"scores {_with_level(found.score)} for {_with_level(found.cost)} a task"
+    second = f"Chosen on {tasks_in_words(found.built)}, it {earned} on the other {found.tasks}{_missed(found)}"
+    if found.alternative is None:
+        return first, f"{second}{few}."
+    return first, f"{second}; {_beside(found, found.alternative)}{few if found.level is not None else ''}."
+
+
+def aim(found: Advice) -> str:
+    """What a plan is for."""
+    if found.budget is not None:
+        return f"for a budget of {found.budget:g} a task"
+    if found.reach is not None:
+        return f"to reach a score of {found.reach:g}"
+    return f"at {short(found.price)} per unit of cost"
+
+
+def _missed(found: Advice) -> str:
+    """Whether a goal that was met on some tasks was missed on the others."""
+    if found.budget is not None and found.cost.value > found.budget:
+        return ", more than the budget"
+    if found.reach is not None and found.score.value < found.reach:
+        return ", less than was to be reached"
+    return ""
+
+
+def _try_nothing(found: Advice, few: str) -> tuple[str, str]:
+    counts = f"trying nothing counts as {short(found.nothing)}"
+    if found.alternative is None:
+        return f"Try nothing ({aim(found)}).", f"{counts[0].upper()}{counts[1:]}, which is enough."
+    built, tasks = tasks_in_words(found.built), tasks_in_words(found.tasks)
+    first = f"Try nothing ({aim(found)}): on the {built} that plans are chosen on, no attempt earns its cost."
+    low, _, high = ends(-found.upper, -(found.lower + found.upper) / 2, -found.lower)
+    level = "no level" if found.level is None else percent(found.level)
+    adds = f"adds {low} to {high} ({level}) to the score, less its cost"
+    return first, f"On the other {tasks} one attempt of {found.alternative}, the best of them, {adds}; {counts}{few}."
+
+
+def _try_cheapest(found: Advice, few: str) -> tuple[str, str]:
+    first = f"Try {found.plan} once: all attempts of the log score {short(found.same or 0.0)}"
+    costs = f"Chosen on {tasks_in_words(found.built)}, it costs {_with_level(found.cost)} a task on the other"
+    if found.alternative is None:
+        return f"{first}.", f"{costs} {found.tasks}{few}."
+    said = _beside(found, found.alternative)
+    return f"{first}, and it costs least.", f"{costs} {found.tasks}; {said}{few if found.level is not None else ''}."
 
 
 def _beside(found: Advice, other: str) -> str:
     """Whether what is advised is better than the alternative."""
     low, _, high = ends(found.lower, (found.lower + found.upper) / 2, found.upper)
+    net = "score less cost"
+    if found.same is not None:
+        net = "in cost"
+    elif found.budget is not None or found.reach is not None:
+        net = f"score less cost at {short(found.price)} per unit" if found.price > 0 else "in score"
     if found.outcome is Outcome.PROVED:
-        return f"that is better than {other}, by {low} to {high}, score less cost"
+        return f"that is better than {other}, by {low} to {high}, {net}"
     if found.outcome is Outcome.DISPROVED:
-        return f"there {other} was better"
+        low, _, high = ends(-found.upper, -(found.lower + found.upper) / 2, -found.lower)
+        return f"there {other} was better, by {low} to {high}, {net}"
+    if always := _always(found).removesuffix(" of the log"):
+        if found.lower == 0:
+            return f"{other} came to the same {always}, {net}; {ELSEWHERE}"
+        which = f"that was better than {other}" if found.lower > 0 else f"there {other} was better"
+        return f"{which}, by {short(abs(found.lower))}, {net}, {always}; {ELSEWHERE}"
     if found.level is None:
-        return f"whether it is better than {other} is not known: {found.tasks} tasks {UNSURE}"
-    return f"whether it is better than {other} is not known: by {low} to {high}, score less cost"
+        return f"whether it is better than {other} is not known: {_unsure(found)}"
+    return f"whether it is better than {other} is not known: by {low} to {high}, {net}"
 
 
-def _measured(found: Measured) -> str:
-    low, value, high = ends(found.lower, found.value, found.upper)
-    return f"{value} ({low} to {high})" if found.level is not None else f"{short(found.value)} (no interval)"
+def _with_level(found: Measured) -> str:
+    value, interval = measured(found)
+    sure = "" if found.level is None else f", {percent(found.level)}{'' if found.proved else ' nominal'}"
+    return f"{value} ({interval}{sure})"
+
+
+def _no_advice(found: NoAdvice) -> tuple[str, str]:
+    """Why a log does not say what to try, and what would help."""
+    tasks, (asked, best) = tasks_in_words(found.tasks), _told_apart(found.asked or 0.0, found.best or 0.0)
+    goal = f"On the {tasks} that plans are chosen on,"
+    return {
+        Reason.COSTS_UNKNOWN: (
+            "Too few costs are known to weigh scores against them, so there is no advice.",
+            "Log what every attempt costs.",
+        ),
+        Reason.NOT_SHARED: (
+            "Fewer than two tasks were tried by all arms, so there is no advice.",
+            "Let all arms try the same tasks.",
+        ),
+        Reason.FREE: (
+            "All attempts cost nothing, so that there is nothing to weigh scores against.",
+            "Log costs, or leave them out: then every attempt counts as 1.",
+        ),
+        Reason.ALIKE: (
+            "All attempts score the same and cost the same: nothing tells them apart.",
+            "Log tasks at which they differ.",
+        ),
+        Reason.FEW_TASKS: (
+            f"{tasks} {'is' if found.tasks == 1 else 'are'} too few to choose on some and to try on the others what was "
+            "chosen.",
+            "Log four tasks or more; thirty on either side say something.",
+        ),
+        Reason.TOO_DEAR: (
+            f"{goal} a budget of {asked} a task does not pay for one attempt: the cheapest costs {best} on average.",
+            "Allow for a greater budget.",
+        ),
+        Reason.OUT_OF_REACH: (
+            f"{goal} no sequence scores {asked}: the best has {best}.",
+            "Ask for a lower score, or log more attempts.",
+        ),
+    }[found.reason]
+
+
+def _told_apart(asked: float, best: float) -> tuple[str, str]:
+    """Two numbers that differ, the first in full, the second to as many digits as show on which side of it it lies."""
+    said = (f"{best:.{digits}g}" for digits in range(3, 18))
+    return f"{asked:g}" if float(f"{asked:g}") == asked else repr(asked), next(
+        (text for text in said if (float(text) < asked) == (best < asked) and float(text) != asked), repr(best)
+    )
 
 
 def _decimals(x: float, gain: float) -> int:

@@ -12,7 +12,7 @@ from rich.table import Table
 from maxatk.attempts.estimates import extrapolation, intervals
 from maxatk.attempts.estimates.estimators import best_of, numbers_of_attempts
 from maxatk.attempts.estimates.intervals import Estimate, Range, checked_level, provable
-from maxatk.attempts.study.tables import Side, as_text, ends, plain_table
+from maxatk.attempts.study.tables import Side, as_text, plain_table, shown
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats
@@ -94,23 +94,22 @@ class Curve(Sequence[Point]):
         """The rows as a table for the terminal: one line for each arm, if there are several."""
         if len({p.arm for p in self.points}) > 1:
             return self._side_by_side()
-        shown = plain_table(
+        table = plain_table(
             ("k", "right"), (self.name, "right"), ("interval", "left"), ("tasks", "right"), ("by", "left")
         )
         for p in self.points:
-            low, value, high = ends(p)
-            shown.add_row(str(p.k), value, f"{low} to {high}", str(p.tasks), p.how)
-        return shown
+            table.add_row(str(p.k), *shown(p), str(p.tasks), p.how)
+        return table
 
     def _side_by_side(self) -> Table:
         ks = sorted({p.k for p in self.points})
         by_k: list[tuple[str, Side]] = [(f"{self.name.rstrip('k')}{k}", "left") for k in ks]
-        shown = plain_table(("arm", "left"), *by_k, ("tasks", "right"), ("by", "left"))
+        table = plain_table(("arm", "left"), *by_k, ("tasks", "right"), ("by", "left"))
         for arm in dict.fromkeys(p.arm for p in self.points):
             mine = {p.k: p for p in self.points if p.arm == arm}
-            by = ", ".join(dict.fromkeys(p.how for p in mine.values()))
-            shown.add_row(arm, *(str(mine[k]) for k in ks), str(mine[ks[0]].tasks), by)
-        return shown
+            by = "; ".join(dict.fromkeys(p.how for p in mine.values()))
+            table.add_row(arm, *(str(mine[k]) for k in ks), str(mine[ks[0]].tasks), by)
+        return table
 
     def __str__(self) -> str:
         return as_text(self.table())

@@ -43,9 +43,12 @@ class PassRange:
     level: float  # the probability, at least, with which such bounds are right
 
     def __str__(self) -> str:
+        from maxatk.show.words import percent, tasks_in_words
+
         return (
             f"pass@{self.k} lies between {at_least(self.lower, 3)} and {at_most(self.upper, 3)} "
-            f"({100 * self.level:g} %, {self.tasks} tasks with {self.attempts} attempts each)"
+            f"({percent(self.level)}, {tasks_in_words(self.tasks)} with {self.attempts} "
+            f"attempt{'' if self.attempts == 1 else 's'} each)"
         )
 
 

@@ -2,7 +2,9 @@
 
 Three intervals, all for the mean over the tasks from which those of the log were drawn:
 
-- *t*: Student's, from 50 tasks on and only where the values are not too skewed for so few tasks. Its level is nominal.
+- *t*: Student's, from 50 tasks on and only where the values are not too skewed for so few tasks. Its level is nominal:
+  it assumes that the tasks of the log show the tail of the values. Rare great values that the log missed leave no trace
+  in its skewness, and then it covers far less often than it says.
 - *betting*: proved for every number of tasks and every law, given a range that no value can leave.
 - *betting, on the range seen*: the same where no range is given, with the least and the greatest value seen in its
   place. It has no level: with few tasks and heavy tails it covers far less often than it was asked to, and nothing in
@@ -21,6 +23,7 @@ from scipy.special import stdtrit
 
 from maxatk.base import checks
 from maxatk.base.errors import InputError
+from maxatk.base.findings import Measured
 from maxatk.base.types import Floats, Ints
 from maxatk.show.bounds import ends
 
@@ -33,7 +36,7 @@ _GUESSES: Floats = np.array([0.45, 0.2, 0.08, 0.02])
 _SHARES: Floats = np.array([0.45, 0.3, 0.15, 0.1])
 _SLACK = 1e-9  # for the rounding of logarithms
 
-T, BETTING, ON_RANGE_SEEN, OVER_FOLDS = "t", "betting", "betting, on the range seen", "betting, over folds"
+T, BETTING, ON_RANGE_SEEN, OVER_FOLDS = "t, nominal", "betting", "betting, on the range seen", "betting, over folds"
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Estimate:
     """A mean over tasks, with an interval.
 
     >>> from maxatk.attempts import Estimate
-    >>> print(Estimate(0.5, 0.40625, 0.59375, tasks=80, level=0.95, how="t"))
+    >>> print(Estimate(0.5, 0.40625, 0.59375, tasks=80, level=0.95, how="t, nominal"))
     0.50 [0.40, 0.60]
     """
 
@@ -50,12 +53,20 @@ class Estimate:
     upper: float  # its other end
     tasks: int  # how many there were
     level: float | None  # how often such an interval is right, at least nominally; None where nobody can say
-    how: str  # "t", "betting" (proved), "betting, on the range seen" or "betting, over folds"
+    how: str  # "t, nominal", "betting" (proved), "betting, on the range seen" or "betting, over folds"
 
     @property
     def proved(self) -> bool:
         """Whether the level is proved for every law and number of tasks."""
         return self.how == BETTING
+
+    @property
+    def measured(self) -> Measured:
+        """The same as a part of findings."""
+        return Measured(
+            value=self.value, lower=self.lower, upper=self.upper, level=self.level,
+            proved=self.level is not None and self.proved,
+        )  # fmt: skip
 
     def __str__(self) -> str:
         low, value, high = ends(self.lower, self.value, self.upper)
@@ -67,7 +78,7 @@ def mean(values: Floats, span: Range | None, level: float, *, proved: bool = Fal
 
     Args:
         values: one per task.
-        span: what no value can leave; None for what was seen.
+        span: what no value can leave or, if it is not ``known``, is taken not to leave; None for what was seen.
         level: of the interval.
         proved: whether to bet rather than to trust in *t*, however many tasks there are.
         known: whether ``span`` was known before the values were.
@@ -76,7 +87,7 @@ def mean(values: Floats, span: Range | None, level: float, *, proved: bool = Fal
     low, high = span or (float(values.min()), float(values.max()))
     if not proved and n >= FEWEST_FOR_T and skewness(values) <= MOST_SKEW * math.sqrt(n):
         reach = _reach(values, level)
-        if span is None or not known:
+        if span is None:
             low, high = -math.inf, math.inf
         return Estimate(value, max(value - reach, low), min(value + reach, high), n, level, T)
     lower, upper = betting(values, (low, high), level)
@@ -108,7 +119,7 @@ def crossed(
     if not compared or estimate.how != T:
         return estimate
     reach = math.sqrt(parts) * _reach(values, level)
-    low, high = span if span is not None and known else (-math.inf, math.inf)
+    low, high = span or (-math.inf, math.inf)
     return replace(estimate, lower=max(estimate.value - reach, low), upper=min(estimate.value + reach, high))
 
 

@@ -16,10 +16,9 @@ from maxatk.attempts.estimates import intervals
 from maxatk.attempts.estimates.curves import per_task, threshold
 from maxatk.attempts.estimates.intervals import Estimate, Range, checked_level, provable
 from maxatk.attempts.sequences import walk
-from maxatk.attempts.study.tables import as_text, ends, plain_table
+from maxatk.attempts.study.tables import as_text, plain_table, shown
 from maxatk.base import checks, findings
 from maxatk.base.errors import InputError
-from maxatk.base.findings import Outcome
 
 if TYPE_CHECKING:
     from maxatk.attempts.logs.log import Log
@@ -40,7 +39,10 @@ class Difference(Estimate):
     def finding(self) -> findings.Difference:
         """What it proves."""
         names = ("lower", "upper", "value", "first", "second", "of", "tasks", "level", "k", "ratio", "tasks_needed")
-        return findings.Difference(method=self.how, **{name: getattr(self, name) for name in names})
+        needs = {"score": ("score_range",), "cost": ("cost_limit",)}.get(self.of, ())  # seconds have no limit to give
+        return findings.Difference(
+            method=self.how, needs=() if self.proved else needs, **{name: getattr(self, name) for name in names}
+        )
 
     @property
     def verdict(self) -> str:
@@ -88,14 +90,25 @@ class Differences(Sequence[Difference]):
         Args:
             every: all pairs, not only those of the best arm.
         """
-        shown = plain_table(
+        from maxatk.show import words
+
+        table = plain_table(
             ("arm", "left"), ("less", "left"), ("difference", "right"), ("interval", "left"), ("", "left")
         )
         for d in self.rows if every else self.of_the_best:
-            low, value, high = ends(d)
-            told = {Outcome.PROVED: "better", Outcome.DISPROVED: "worse"}.get(d.finding.outcome, "cannot be told")
-            shown.add_row(d.first, d.second, value, f"{low} to {high}", told)
-        return shown
+            table.add_row(d.first, d.second, *shown(d), words.told(d.finding))
+        return table
+
+    @property
+    def sureness(self) -> str:
+        """How sure the intervals are, in words; empty where none has a level."""
+        from maxatk.show import words
+
+        if all(row.level is None for row in self.rows):
+            return ""
+        pairs = f" for all {len(self)} pairs together" if len(self) > 1 else ""
+        some = ", where there is a level" if any(row.level is None for row in self.rows) else ""
+        return f"{words.percent(self.level)}{pairs}{some}"
 
     def __str__(self) -> str:
         return as_text(self.table())

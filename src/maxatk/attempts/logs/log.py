@@ -154,6 +154,11 @@ class Log:
         low, high = float(self.score.min()), float(self.score.max())
         return self.score_range or ((0.0, 1.0) if low >= 0 and high <= 1 else (low, high))
 
+    @property
+    def taken_range(self) -> Range | None:
+        """The range given, or 0 to 1 where all scores are one of these: attempts that pass or fail. It proves nothing."""
+        return self.score_range or ((0.0, 1.0) if np.isin(self.score, (0.0, 1.0)).all() else None)
+
     def arm_number(self, arm: str | None) -> int:
         """The number of an ``arm``; None will do where there is one arm only."""
         if arm is None and len(self.arms) == 1:
@@ -306,8 +311,8 @@ class Log:
         >>> from maxatk import attempts as at
         >>> print(at.recorded().max_at_k([1, 4], arm="DE"))
         k  max@k  interval        tasks  by
-        1  0.832  0.786 to 0.878    120  t
-        4  0.902  0.864 to 0.940    120  t
+        1  0.832  0.786 to 0.878    120  t, nominal
+        4  0.902  0.864 to 0.940    120  t, nominal
         """
         return curves.max_at_k(self, k, arm, level, proved)
 
@@ -332,7 +337,7 @@ class Log:
         >>> from maxatk import attempts as at
         >>> print(at.recorded().pass_at_k(4, passed=1.0, arm="DE"))
         k  pass@k  interval      tasks  by
-        4    0.84  0.78 to 0.91    120  t
+        4    0.84  0.78 to 0.91    120  t, nominal
         """
         return curves.pass_at_k(self, k, passed, arm, level, proved)
 

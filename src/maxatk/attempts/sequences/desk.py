@@ -198,10 +198,12 @@ class Desk:
 
     def _decide(self, state: TaskState, newcomer: bool) -> tuple[Ask, int | None]:
         """What to do, and how many attempts the task would be given in all, as things stand."""
+        from maxatk.show.words import threshold
+
         made, stop_at = len(state.told), self.plan.stop_at
         if state.best is not None and state.best >= stop_at:
-            best = f"the best score of {made} attempt{'' if made == 1 else 's'} is {short(state.best)}"
-            return Ask(None, True, f"{best}, which reaches {short(stop_at)}"), state.allowed
+            best = f"the best score of {made} attempt{'' if made == 1 else 's'} is {_beside(state.best, stop_at)}"
+            return Ask(None, True, f"{best}, which reaches {threshold(stop_at)}"), state.allowed
         flying = sum(state.in_flight.values())
         meanwhile = (
             f"; {flying} in flight, counted as if {'it' if flying == 1 else 'they'} fell short" if flying else ""
@@ -216,7 +218,7 @@ class Desk:
             why = f"{short(self.pot - self._spent)} is left in the pot, and {step.arm} may cost {may_cost}"
             return Ask(None, not flying, why + meanwhile), place
         in_hand = (
-            f"the best of {made} so far is {short(state.best)}, below {short(stop_at)}"
+            f"the best of {made} so far is {_beside(state.best, stop_at)}, below {threshold(stop_at)}"
             if state.best is not None
             else "nothing is in hand"
         )
@@ -447,3 +449,8 @@ def _amount(value: Any, what: str) -> float:
     if amount < 0:
         raise InputError(f"{what} must not be negative, but is {amount:g}")
     return amount
+
+
+def _beside(score: float, stop_at: float) -> str:
+    """A score to three digits, or in full where that would put it on the other side of the one at which to stop."""
+    return short(score) if (float(short(score)) >= stop_at) == (score >= stop_at) else repr(score)

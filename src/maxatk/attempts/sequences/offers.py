@@ -21,7 +21,7 @@ from maxatk.attempts.sequences import paths, walk
 from maxatk.attempts.sequences.paths import Path
 from maxatk.attempts.sequences.sequence import FOLDS, Goal
 from maxatk.attempts.sequences.walk import Outcome
-from maxatk.attempts.study.tables import Side, as_text, ends, plain_table, short, spelled
+from maxatk.attempts.study.tables import Side, amount, as_text, plain_table, share, short, shown, spelled
 from maxatk.base import checks, findings
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints
@@ -94,18 +94,17 @@ class Frontier:
             every: show the others, too.
         """
         timed = any(offer.seconds is not None for offer in self.offers)
-        shown = plain_table(
+        table = plain_table(
             ("what", "left"), ("score", "right"), ("interval", "left"), ("cost", "right"), ("interval", "left"),
-            *_TIMED[: int(timed)], ("solved", "right"), ("cost per solved", "right"), ("on all tasks", "left"),
+            *_TIMED[: int(timed)], ("solved", "right"), ("cost per solved", "right"), ("chosen on all tasks", "left"),
         )  # fmt: skip
         for offer in self.offers if every else self.efficient:
-            score, cost = ends(offer.score), ends(offer.cost)
-            shown.add_row(
-                offer.name, score[1], f"{score[0]} to {score[2]}", cost[1], f"{cost[0]} to {cost[2]}",
+            table.add_row(
+                offer.name, *shown(offer.score), *shown(offer.cost),
                 *([short(offer.seconds.value) if offer.seconds else ""] if timed else []),
-                f"{100 * offer.solved:.0f} %", short(offer.cost_per_solved), _clipped(offer.example),
+                share(offer.solved), amount(offer.cost_per_solved), _clipped(offer.example),
             )  # fmt: skip
-        return shown
+        return table
 
     def __str__(self) -> str:
         hidden = len(self.offers) - len(self.efficient)
@@ -232,10 +231,10 @@ class _Setting:
         return walk.follow(log, arms, stop_at, self.nothing, self.bar)
 
     def offers(self, rows: Sequence[_Row]) -> list[Offer]:
-        """The rows as offers, by cost, without those that come to the same as a simpler one."""
+        """The rows as offers, by cost, without those that come to the same as a simpler one, or to nothing."""
         kept: list[_Row] = []
         for row in rows:  # simple families come first
-            if row.family != SINGLE and row.out.attempts.any() and all(row.name != other.name for other in kept):
+            if row.family != SINGLE and row.name != spelled([]) and all(row.name != other.name for other in kept):
                 kept.append(row)
         kept.sort(key=lambda row: float(row.out.cost.mean()))
         scores, costs = np.stack([row.out.score for row in kept]), np.stack([row.out.cost for row in kept])
@@ -271,10 +270,10 @@ class _Setting:
         )
 
     def _score(self, row: _Row) -> Estimate:
-        span = self.log.score_range
+        span, known = self.log.taken_range, self.log.score_range is not None
         if row.price is None:
-            return intervals.mean(row.out.score, span, self.level)
-        return intervals.crossed(row.out.score, self.part, span, self.level)
+            return intervals.mean(row.out.score, span, self.level, known=known)
+        return intervals.crossed(row.out.score, self.part, span, self.level, known=known)
 
     def _per_solved(self, out: Outcome) -> Range:
         """An interval for the cost of a solved task."""

@@ -5,6 +5,7 @@ of all. Each is a :class:`Path`: attempts in order, and what has been earned and
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ import numpy as np
 
 from maxatk.attempts.sequences.walk import Board, Place, ratio
 from maxatk.base.types import Floats, Ints
+from maxatk.show.bounds import at_least, decimals_of
 
 if TYPE_CHECKING:
     from maxatk.attempts.logs.log import Log
@@ -22,6 +24,7 @@ SMALL, MOST_STATES = (
     2_000,
     50_000,
 )  # combinations of numbers of attempts: where the best sequence is sought unasked, and at all
+MOST_DIGITS = 8  # of a score at which to stop, sign and point included: longer ones are rounded down
 FEWEST = 2.0  # tasks that must be expected to get to an attempt: what fewer say of it is chance
 _SLACK = 1e-12  # what a longer sequence must gain at least
 
@@ -56,16 +59,34 @@ class Path:
 
 
 def thresholds(log: Log, stop_at: float | None) -> list[float]:
-    """Scores at which a sequence may stop: the one given, or the greatest and some below it."""
+    """Scores at which a sequence may stop: the one given, or the greatest and some below it, as they can be said."""
     if stop_at is not None:
         return [stop_at]
     distinct = np.unique(log.score)
     if len(distinct) <= 2:
-        return [float(distinct[-1])]
+        return _sayable(distinct, distinct[-1:])
     # Quantiles of the attempts' scores: where many attempts end up, stopping there makes a difference.
     above = log.score[log.score > distinct[0]]
     some = np.quantile(above, np.linspace(0, 1, THRESHOLDS), method="higher")
-    return np.unique(np.append(some, distinct[-1])).tolist()
+    return _sayable(distinct, np.unique(np.append(some, distinct[-1])))
+
+
+def _sayable(distinct: Floats, some: Floats) -> list[float]:
+    """Some of the distinct scores of a log, as numbers that people can be told to stop at.
+
+    A score of many digits is rounded down, to four digits at least and to as many as keep it above the next lower score
+    of the log: so the same attempts reach it, and what is printed is what a plan does.
+    """
+    below = np.append(-math.inf, distinct)[np.searchsorted(distinct, some)]
+    return [_said(x, low) for x, low in zip(some.tolist(), below.tolist(), strict=True)]
+
+
+def _said(x: float, below: float) -> float:
+    if len(repr(x)) <= MOST_DIGITS:
+        return x
+    first = decimals_of(x, digits=4)
+    rounded = (float(at_least(x, decimals)) for decimals in range(first, first + 14))
+    return next((y for y in rounded if y > below), x)
 
 
 def along(board: Board, arms: Sequence[int]) -> Path:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from maxatk.attempts.sequences import walk
-from maxatk.attempts.study.tables import as_text, plain_table, short, spelled
+from maxatk.attempts.study.tables import amount, as_text, plain_table, share, short, spelled
 
 if TYPE_CHECKING:
     from maxatk.attempts.logs.log import Log
@@ -143,10 +143,10 @@ class SequencePlan:
             shown.add_row(
                 str(number),
                 step.arm,
-                f"{100 * step.reached:.0f} %",
+                share(step.reached),
                 short(step.gain),
                 short(step.cost),
-                short(step.worth),
+                amount(step.worth),
             )
         return shown
 
@@ -158,13 +158,22 @@ class SequencePlan:
     @property
     def words(self) -> str:
         """The sequence in words."""
+        from maxatk.show.words import tasks_in_words, threshold
+
+        if not self.steps and self.reach is not None:
+            return f"Try nothing: that counts as {short(self.nothing)}, which is enough."
         if not self.steps:
-            return f"Try nothing: at {short(self.price)} per unit of cost no attempt pays."
-        return f"{self.spelled}; stop as soon as one scores at least {short(self.stop_at)}."
+            pays = f"at {short(self.price)} per unit of cost no attempt pays"
+            return f"Try nothing: {pays} on the {tasks_in_words(self.tasks)} that this was built from."
+        if len(self.steps) == 1:
+            return f"{self.spelled}, once."
+        return f"{self.spelled}; stop as soon as one scores at least {threshold(self.stop_at)}."
 
     def __str__(self) -> str:
+        from maxatk.show.words import tasks_in_words
+
         about = (
-            f"Built from {self.tasks} tasks; {self.why}. These are means over those tasks: what it earns on others, "
+            f"Built from {tasks_in_words(self.tasks)}; {self.why}. These are means over those tasks: what it earns on others, "
             "plan.replay(log) says."
         )
         return as_text(self.words, "", self.table(), "", about)

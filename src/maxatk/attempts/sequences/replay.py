@@ -23,7 +23,7 @@ from maxatk.attempts.sequences import walk
 from maxatk.attempts.sequences.plans import AttemptsWarning, SequencePlan
 from maxatk.attempts.sequences.sequence import Goal, Settings, planned
 from maxatk.attempts.sequences.walk import Outcome
-from maxatk.attempts.study.tables import as_text, ends, plain_table, short
+from maxatk.attempts.study.tables import as_text, plain_table, short, shown
 from maxatk.base import findings
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints
@@ -52,6 +52,7 @@ class Replay:
     price: float  # of a unit of cost, in score; for folds with a budget, the mean of what each fold's other tasks say
     exhausted: int  # tasks with too few attempts in the log: intervals allow for all that could have happened there
     same: bool  # whether the sequence is the single arm itself
+    needs: tuple[str, ...] = ()  # what the log was not given that proved intervals take: its arguments, by name
 
     @property
     def tasks(self) -> int:
@@ -64,7 +65,7 @@ class Replay:
         gain = self.gain
         return findings.Difference(
             lower=gain.lower, upper=gain.upper, value=gain.value, first="the sequence", second=self.single, of="net",
-            tasks=gain.tasks, level=gain.level, method=gain.how,
+            tasks=gain.tasks, level=gain.level, method=gain.how, needs=self.needs,
         )  # fmt: skip
 
     @property
@@ -79,31 +80,28 @@ class Replay:
 
     def table(self) -> Table:
         """The numbers as a table for the terminal."""
-        shown = plain_table(
+        table = plain_table(
             ("", "left"), ("sequence", "right"), ("interval", "left"), (self.single, "right"), ("interval", "left")
         )
         rows = (("score", self.score, self.single_score), ("cost", self.cost, self.single_cost))
         for name, mine, other in rows:
-            shown.add_row(name, *_shown(mine), *_shown(other))
-        shown.add_row(f"score − {short(self.price)} × cost", *_shown(self.net), "", "")
-        shown.add_row("gain over it", *_shown(self.gain), "", "")
+            table.add_row(name, *shown(mine), *shown(other))
+        table.add_row(f"score − {short(self.price)} × cost", *shown(self.net), "", "")
+        table.add_row("gain over it", *shown(self.gain), "", "")
         if self.seconds is not None:
-            shown.add_row("seconds", *_shown(self.seconds), "", "")
-        return shown
+            table.add_row("seconds", *shown(self.seconds), "", "")
+        return table
 
     def __str__(self) -> str:
-        level = "intervals without a level" if self.gain.level is None else f"{100 * self.gain.level:g} % intervals"
-        notes = [f"{self.tasks} held-out tasks, {level} by {self.gain.how}: {self.verdict}."]
+        from maxatk.show.words import percent, tasks_in_words
+
+        gain = self.gain
+        level = "gain without a level" if gain.level is None else f"gain at {percent(gain.level)}"
+        notes = [f"Held out: {tasks_in_words(self.tasks)}, {level} by {gain.how}: {self.verdict}."]
         if self.exhausted:
-            notes.append(
-                f"{self.exhausted} of them have too few attempts in the log: values are of the sequence cut there."
-            )
+            have = "1 of them has" if self.exhausted == 1 else f"{self.exhausted} of them have"
+            notes.append(f"{have} too few attempts in the log: values are of the sequence cut there.")
         return as_text(self.table(), "", *notes)
-
-
-def _shown(estimate: Estimate) -> tuple[str, str]:
-    low, value, high = ends(estimate)
-    return value, f"{low} to {high}"
 
 
 def replay(plan: SequencePlan, log: Log, level: float, proved: bool | None, passed: float | None) -> Replay:
@@ -220,8 +218,11 @@ def summary(
             return intervals.mean(values, span, level, proved=bet, known=known)
         return intervals.crossed(values, part, span, level, compared=compared, proved=bet, known=known)
 
-    def mean(values: _Between, known: bool, paid: bool = False, compared: bool = False) -> Estimate:
-        span = values.span if known else None
+    def mean(
+        values: _Between, known: bool, paid: bool = False, compared: bool = False, taken: bool = False
+    ) -> Estimate:
+        known = known or values.exact
+        span = values.span if known or taken else None
         bet = (known if proved is None else proved) or (paid and log.heavy_costs and not log.cost_limited)
         estimate = interval(values.low, span, bet, known, compared)
         if np.array_equal(values.low, values.up):
@@ -233,7 +234,7 @@ def summary(
     gain = _Between.known(np.zeros(len(log.tasks)), (0.0, 0.0)) if same else a.net(prices).less(b.net(prices))
     seconds = None if mine.seconds is None else _Between.known(mine.seconds, (0.0, float(mine.seconds.max())))
     return Replay(
-        score=mean(a.score, bounded),
+        score=mean(a.score, bounded, taken=True),
         cost=mean(a.cost, limited, paid=True),
         net=mean(a.net(prices), bounded and limited, paid=True),
         gain=mean(gain, same or (bounded and limited), paid=True, compared=True),
@@ -242,13 +243,14 @@ def summary(
         attempts=float(mine.attempts.mean()),
         solved=float(mine.solved.mean()),
         cost_ratio=intervals.ratio(mine.cost, other.cost, level),
-        single_score=mean(b.score, bounded),
+        single_score=mean(b.score, bounded, taken=True),
         single_cost=mean(b.cost, limited, paid=True),
         single=single,
         cut=any(plan.single.cut for plan in plans),
         price=float(prices[0] if (prices == prices[0]).all() else prices.mean()),
         exhausted=int(((mine.open > 0) | (other.open > 0)).sum()),
         same=same,
+        needs=(*(() if bounded else ("score_range",)), *(() if limited else ("cost_limit",))),
     )
 
 
@@ -260,6 +262,7 @@ class _Between:
     low: Floats  # [T]
     up: Floats  # [T]
     span: Range | None  # what none can leave
+    exact: bool = False  # whether they are the same at every task there is, since nothing is tried
 
     @staticmethod
     def known(values: Floats, span: Range) -> _Between:
@@ -273,7 +276,10 @@ class _Between:
         if self.span is not None and other.span is not None:
             low, high = other.span
             span = self.span[0] - float((times * high).max()), self.span[1] - float((times * low).min())
-        return _Between(self.cut - times * other.cut, self.low - times * other.up, self.up - times * other.low, span)
+        return _Between(
+            *(self.cut - times * other.cut, self.low - times * other.up, self.up - times * other.low, span),
+            exact=self.exact and other.exact,
+        )
 
 
 class _Limits:
@@ -288,16 +294,19 @@ class _Limits:
     ) -> None:
         limit = dict(zip(log.arms, log.cost_limits, strict=True))
         dearest = {arm: max(limit[arm], *(plan.dearest.get(arm, 0.0) for plan in plans)) for arm in log.arms}
-        span, nothing = log.score_range, plans[0].nothing
-        if span is not None and not all(sequences):  # some task may be given no attempt
+        span, nothing = log.taken_range, plans[0].nothing
+        idle = not any(sequences)
+        if idle:
+            span = nothing, nothing
+        elif span is not None and not all(sequences):  # some task may be given no attempt
             span = min(span[0], nothing), max(span[1], nothing)
         high = span[1] if span is not None else log.top
         up = out.score + np.maximum(out.open * high - out.open_best, 0.0)
-        self.score = _Between(out.score, out.score, up, span)
+        self.score = _Between(out.score, out.score, up, span, idle)
         most = max(math.fsum(dearest[arm] for arm in sequence) for sequence in sequences)
         least = 1.0 if log.in_units and all(sequences) else 0.0  # the first attempt is always made
         missing = out.cost + out.open * out.missing * max(dearest.values())
-        self.cost = _Between(out.cost, out.cost, missing, (least, most))
+        self.cost = _Between(out.cost, out.cost, missing, (least, most), idle)
 
     def net(self, prices: Floats) -> _Between:
         """Score less price times cost."""

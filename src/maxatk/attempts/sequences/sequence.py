@@ -22,6 +22,7 @@ from maxatk.attempts.sequences.paths import Lattice, Path
 from maxatk.attempts.sequences.plans import AttemptsWarning, Capped, SequencePlan, Step
 from maxatk.base import checks
 from maxatk.base.errors import InputError, TooLargeError
+from maxatk.base.findings import NoAdvice, Reason
 from maxatk.base.types import Floats, Ints
 
 if TYPE_CHECKING:
@@ -30,6 +31,14 @@ if TYPE_CHECKING:
 FEWEST_TASKS = 30  # with fewer a sequence may be worse than one arm
 FOLDS = 5
 METHODS = ("auto", "greedy", "exact", "portfolio", "single")
+
+
+class UnmetError(InputError):
+    """A goal that nothing meets on the tasks of a log."""
+
+    def __init__(self, said: str, reason: Reason, tasks: int, asked: float, best: float) -> None:
+        super().__init__(said)
+        self.finding = NoAdvice(reason=reason, tasks=tasks, asked=asked, best=best)
 
 
 def sequence(
@@ -76,7 +85,10 @@ def planned(log: Log, settings: Settings, method: str, rng: Any, fewest: int = F
         raise InputError(f"method must be one of {', '.join(METHODS)}, not {checks.shown(method)}")
     builder, reach = Builder(log, settings), settings.goal.reach
     if reach is not None and (most_score := builder.plan("greedy").score) < reach - _EQUAL and fewest:
-        raise InputError(f"no sequence scores {reach:g} on these tasks: the best has {most_score:g}")
+        raise UnmetError(
+            f"no sequence scores {reach:g} on these tasks: the best has {most_score:g}",
+            *(Reason.OUT_OF_REACH, len(log.tasks), reach, most_score),
+        )
     if method != "auto":
         return builder.plan(method, "as asked for")
     if len(log.arms) > 1 and len(log.tasks) < fewest:
@@ -86,7 +98,8 @@ def planned(log: Log, settings: Settings, method: str, rng: Any, fewest: int = F
             AttemptsWarning,
             stacklevel=3,
         )
-        few = f"one attempt of each arm at most, since {len(log.tasks)} tasks are too few to tell a better order"
+        n = len(log.tasks)
+        few = f"one attempt of each arm at most, since {n} task{' is' if n == 1 else 's are'} too few to tell a better order"
         return builder.plan("portfolio", few)
     return builder.plan(*_choose(log, settings, builder, rng))
 
@@ -113,6 +126,16 @@ class Goal:
             raise InputError(f"budget must be positive, but is {number:g}")
         return Goal(**{name: number})
 
+    @property
+    def name(self) -> str:
+        """Which of the three."""
+        return "price" if self.price is not None else "budget" if self.budget is not None else "reach"
+
+    @property
+    def number(self) -> float:
+        """How much of it."""
+        return getattr(self, self.name)
+
     def best(self, candidates: Sequence[Path]) -> tuple[Path, int]:
         """The best of all beginnings of some paths, and its length; of equal ones the cheapest."""
         ends = [
@@ -123,6 +146,10 @@ class Goal:
         most = max(value for value, *_ in ends)
         _, _, path, length = min((end for end in ends if end[0] >= most - _EQUAL), key=lambda end: end[1])
         return path, length
+
+    def best_once(self, candidates: Sequence[Path]) -> Path:
+        """The path whose first attempt is best; of equal ones the cheapest."""
+        return max(candidates, key=lambda path: (self._value(path.score[1], path.cost[1]), -path.cost[1]))
 
     def cut(self, path: Path, length: int, limit: Ints) -> bool:
         """Whether a path of one arm ends only since the log has no more attempts of it."""
@@ -187,15 +214,21 @@ class Builder:
         best = self._goal.best([path for board in self._boards for path in paths.singles(board, self.limit)])
         if self._goal.budget is not None and not best[1]:
             cheapest = min(path.cost[1] for path in paths.singles(self._boards[-1], self.limit))
-            raise InputError(
+            raise UnmetError(
                 f"a budget of {self._goal.budget:g} per task does not pay for one attempt: the cheapest arm costs "
-                f"{cheapest:g} on average"
+                f"{cheapest:g} on average",
+                *(Reason.TOO_DEAR, len(self._log.tasks), self._goal.budget, cheapest),
             )
         return best
 
     @cached_property
     def _greedy(self) -> tuple[Path, int]:
         return self._goal.best([paths.greedy(board, self.limit) for board in self._boards])
+
+    @property
+    def _once(self) -> tuple[Path, int]:
+        """The best single attempt, whether it earns its cost or not."""
+        return self._goal.best_once([path for board in self._boards for path in paths.singles(board, self.limit)]), 1
 
     @property
     def _portfolio(self) -> tuple[Path, int]:

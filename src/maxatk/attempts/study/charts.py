@@ -12,6 +12,7 @@ from maxatk.show.views import palette
 
 if TYPE_CHECKING:
     from maxatk.attempts.estimates.curves import Curve
+    from maxatk.attempts.estimates.intervals import Estimate
     from maxatk.attempts.sequences.offers import Frontier
 
 SHAPES = ["circle", "square", "triangle-up", "diamond"]
@@ -23,11 +24,7 @@ def curve(points: Curve) -> dict[str, Any]:
     last = max(p.k for p in points)
     best = sorted((p for p in points if p.k == last), key=lambda p: -p.value)[:MOST_ARMS]
     arms = [p.arm for p in best]
-    rows = [
-        {"arm": p.arm, "k": p.k, "value": p.value, "lower": finite(p.lower), "upper": finite(p.upper)}
-        for p in points
-        if p.arm in arms
-    ]
+    rows = [{"arm": p.arm, "k": p.k, "value": p.value, **_ends(p, "lower", "upper")} for p in points if p.arm in arms]
     ticks = sorted({p.k for p in points})
     base: Any = alt.Chart(inline(rows)).encode(
         x=alt.X(
@@ -56,7 +53,7 @@ def frontier(offered: Frontier) -> dict[str, Any]:
     rows = [
         {
             "what": o.name, "family": o.family, "score": o.score.value, "cost": o.cost.value,
-            "score from": finite(o.score.lower), "score to": finite(o.score.upper),
+            **_ends(o.score, "score from", "score to"),
             "dominated": o.dominated_by is not None, "cost per solved": finite(o.cost_per_solved),
         }
         for o in offered.offers
@@ -102,6 +99,12 @@ def _by_arm(arms: list[str]) -> Any:
             symbolType="stroke", symbolSize=900, symbolStrokeWidth=3, symbolOpacity=1,
         ),
     )  # fmt: skip
+
+
+def _ends(estimate: Estimate, lower: str, upper: str) -> dict[str, float | None]:
+    """The ends of an interval by name; none where it has no level, for a band looks as if it had one."""
+    sure = estimate.level is not None
+    return {lower: finite(estimate.lower) if sure else None, upper: finite(estimate.upper) if sure else None}
 
 
 def finite(value: float) -> float | None:

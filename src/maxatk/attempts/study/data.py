@@ -59,7 +59,6 @@ def data(study: Study) -> dict[str, Any]:
 def frontier(offered: Frontier) -> dict[str, Any]:
     """Ways to spend attempts, and what they earn."""
     return {
-        "verdict": offered.verdict,
         "gain": estimate(offered.gain),
         "prices": list(offered.prices),
         "offers": [
@@ -86,6 +85,7 @@ def advised(one: Advised) -> dict[str, Any]:
     """What to try for one goal, and what it earned."""
     names = ("score", "cost", "other_score", "other_cost", "gain")
     return {
+        "goal": {one.goal.name: one.goal.number},
         "plan": plan_data(one.plan),
         "alternative": None if one.alternative is None else plan_data(one.alternative),
         **{name: estimate(getattr(one, name)) for name in names},

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from maxatk.attempts.study.tables import ends, short, spelled
+from maxatk.attempts.study.tables import amount, share, short, shown, spelled
 from maxatk.base import archive
 from maxatk.show import page as pages
-from maxatk.show import template
+from maxatk.show import template, words
 
 if TYPE_CHECKING:
     from maxatk.attempts.study.study import Study
@@ -30,11 +30,10 @@ def render(study: Study, title: str | None) -> str:
         drawn["frontier"] = charts.frontier(study.frontier)
 
     def interval(estimate: Any) -> str:
-        low, _, high = ends(estimate)
-        return template.minus(f"{low} to {high}")
+        return template.minus(shown(estimate)[1])
 
     def value(estimate: Any) -> str:
-        return template.minus(ends(estimate)[1])
+        return template.minus(shown(estimate)[0])
 
     return template.render(
         template.part("maxatk.attempts.study", "study.html"),
@@ -45,6 +44,11 @@ def render(study: Study, title: str | None) -> str:
         interval=interval,
         value=value,
         short=_short,
+        amount=lambda x: template.minus(amount(x)),
+        share=share,
+        threshold=lambda x: template.minus(words.threshold(x)),
+        told=words.told,
+        tasks=words.tasks_in_words,
         minus=template.minus,
         style=template.Html(template.part("maxatk.show.page", "page.css")),
         vega=template.Html(pages.vega()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,14 +18,15 @@ from maxatk.attempts.estimates.curves import Curve
 from maxatk.attempts.estimates.estimators import numbers_of_attempts
 from maxatk.attempts.estimates.extrapolation import FARTHEST, PassRange
 from maxatk.attempts.estimates.pairing import Differences, differences
+from maxatk.attempts.estimates import intervals
 from maxatk.attempts.sequences.advice import FEWEST, Advised, advise
 from maxatk.attempts.sequences.offers import Frontier, frontier
 from maxatk.attempts.sequences.plans import AttemptsWarning, SequencePlan
-from maxatk.attempts.sequences.sequence import Goal
+from maxatk.attempts.sequences.sequence import Goal, UnmetError
 from maxatk.attempts.study import tables
-from maxatk.attempts.study.tables import short
+from maxatk.attempts.study.tables import short, shown
 from maxatk.base.errors import InputError
-from maxatk.base.findings import Finding
+from maxatk.base.findings import Advice, Finding, NoAdvice, Reason
 from maxatk.show import words
 from maxatk.show.progress import reporter
 
@@ -33,7 +34,11 @@ if TYPE_CHECKING:
     from maxatk.attempts.logs.log import Log
 
 MOST_UNKNOWN = 0.1  # of an arm's costs: with more it is left out of all that concerns costs
-USUAL_GAIN = 0.05  # of the range of scores, that an average attempt must bring where no price is given
+USUAL_GAIN = 0.05  # of what all attempts of the log gain over one, that an average one must bring if no price is given
+NOMINAL = (
+    "intervals by t are nominal: they assume that the tasks of the log show the tail of scores and costs. Proved ones "
+    "need a score_range (and a cost_limit)"
+)
 
 
 @dataclass(frozen=True)
@@ -47,13 +52,15 @@ class Study:
     differences: Differences | None  # between arms; None if there is one only
     k: int  # the number of attempts that differences are about
     frontier: Frontier | None  # scores against costs; None where there are too few tasks
-    advised: tuple[Advised, ...]  # what to try: at the price or budget asked for, at lower ones and at higher ones
+    goal: Goal | None  # the price, budget or score to reach: as asked for, or the usual price; None without costs
+    advised: tuple[Advised, ...]  # what to try for that goal, for lower ones and for higher ones, where they can be met
+    silence: NoAdvice | None  # why there is no advice for that goal; None if there is
     notes: tuple[str, ...]  # what a reader should know
 
     @property
     def main(self) -> Advised | None:
-        """What to try at the price or budget that was asked for; None where the log cannot say."""
-        return self.advised[len(self.advised) // 2] if self.advised else None
+        """What to try for the goal that was asked for; None where the log cannot say."""
+        return next((one for one in self.advised if one.goal == self.goal), None)
 
     @property
     def plan(self) -> SequencePlan | None:
@@ -62,20 +69,26 @@ class Study:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """All that is proved: what to try, and differences between arms."""
-        return (*(one.finding for one in self.advised), *(one.finding for one in self.differences or ()))
+        """All that is proved: what to try, differences between arms, what choosing a sequence gains."""
+        chosen = None if self.frontier is None else self.frontier.finding
+        return (
+            *(one.finding for one in self.advised),
+            *(() if self.silence is None else (self.silence,)),
+            *(one.finding for one in self.differences or ()),
+            *(() if chosen is None else (chosen,)),
+        )
 
     @property
     def advice(self) -> tuple[str, str]:
         """What to do, in two sentences."""
-        if self.main is None:
-            return "There is too little in the log to say what to do.", "Log scores and costs of thirty tasks or more."
-        if not self.main.plan.steps:
-            return (
-                f"Try nothing: no attempt brings {short(self.main.plan.price)} per unit of cost.",
-                "Give a lower price if attempts are worth making.",
-            )
-        return words.advice(self.main.finding)
+        return words.advice(self._said)
+
+    @property
+    def _said(self) -> Advice | NoAdvice:
+        if self.main is not None:
+            return self.main.finding
+        assert self.silence is not None
+        return self.silence
 
     def show(self, every: bool = False) -> RenderableType:
         """All of it for the terminal.
@@ -99,16 +112,17 @@ class Study:
         if self.differences is not None:
             of = f"the best of {self.k}" if self.k > 1 else "one attempt"
             hidden = 0 if every else len(self.differences) - len(self.differences.of_the_best)
-            pairs = f" for all {len(self.differences)} pairs together" if len(self.differences) > 1 else ""
-            surely = f"{100 * self.differences.level:g} %{pairs}"
+            sure = self.differences.sureness
             section(
-                f"Differences in {of}, task by task ({surely})",
+                f"Differences in {of}, task by task{f' ({sure})' if sure else ''}",
                 self.differences.table(every),
                 *([f"{_count(hidden, 'more pair')}, of the other arms (--all)."] if hidden else []),
             )
         shared = sorted((d for d in self.difficulty if d.k > 1), key=lambda d: d.measured - d.pooled)
         if shared:
-            section("Attempts at one task share its difficulty", *(f"{d}." for d in (shared if every else shared[:3])))
+            section(
+                "How much attempts at one task have in common", *(f"{d}." for d in (shared if every else shared[:3]))
+            )
         if self.frontier is not None:
             hidden = len(self.frontier.offers) - len(self.frontier.efficient)
             note = (
@@ -119,10 +133,29 @@ class Study:
             section("Score against cost", self.frontier.table(every), *note)
         if self.main is not None:
             plan = self.main.plan
-            section(f"The plan at {short(plan.price)} per unit of cost ({plan.method})", plan.table())
-            section("At other prices, each on tasks that it was not chosen on", advice_table(self.advised))
+            tasks = words.tasks_in_words(plan.tasks)
+            why = [f"{plan.why[0].upper()}{plan.why[1:]}."] if plan.method == "portfolio" else []
+            if plan.steps:
+                section(f"The plan ({plan.method}), on the {tasks} that it was chosen on", plan.table(), *why)
+        if self.others:
+            section(f"{self.elsewhere}, on tasks that plans were not chosen on", advice_table(self.others))
         section("What to do", *self.advice)
         return Group(*parts)
+
+    @property
+    def others(self) -> tuple[Advised, ...]:
+        """What to try for several goals; none where all attempts score the same, since a goal makes no difference."""
+        return tuple(one for one in self.advised if one.same is None)
+
+    @property
+    def elsewhere(self) -> str:
+        """What the table of several goals is headed with."""
+        return f"At other {self.goal_noun}s" if len(self.advised) > 1 else "What that earned"
+
+    @property
+    def goal_noun(self) -> str:
+        """What the goal is."""
+        return "" if self.goal is None else _GOALS[self.goal.name]
 
     def __str__(self) -> str:
         return tables.as_text(self.show())
@@ -149,6 +182,9 @@ def _count(n: int, noun: str) -> str:
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
+_GOALS = {"price": "price", "budget": "budget", "reach": "score to reach"}
+
+
 def _no_level(curve: Curve) -> list[str]:
     """What intervals on the range seen are not."""
     if all(point.level is not None for point in curve):
@@ -160,18 +196,14 @@ def _no_level(curve: Curve) -> list[str]:
 
 
 def advice_table(advised: Sequence[Advised]) -> Table:
-    """What to try at several prices, as a table for the terminal."""
-    shown = tables.plain_table(
-        ("price", "right"), ("try", "left"), ("score", "right"), ("interval", "left"), ("cost", "right"),
-        ("interval", "left"),
+    """What to try for several goals, as a table for the terminal."""
+    table = tables.plain_table(
+        (_GOALS[advised[0].goal.name], "right"), ("try", "left"), ("score", "right"), ("interval", "left"),
+        ("cost", "right"), ("interval", "left"),
     )  # fmt: skip
     for one in advised:
-        score, cost = tables.ends(one.score), tables.ends(one.cost)
-        shown.add_row(
-            short(one.plan.price), one.plan.spelled, score[1], f"{score[0]} to {score[2]}", cost[1],
-            f"{cost[0]} to {cost[2]}",
-        )  # fmt: skip
-    return shown
+        table.add_row(short(one.goal.number), one.plan.spelled, *shown(one.score), *shown(one.cost))
+    return table
 
 
 def study(
@@ -193,7 +225,8 @@ def study(
         log: the log.
         k: numbers of attempts for the curves; 1, 2, 4, ... as far as every task goes unless given.
         price: what one unit of cost is worth in score. Without a price or budget an attempt of average cost must bring
-            a twentieth of the range of scores.
+            a twentieth of what all attempts of the log at a task together gain over one of the worst arm. (That is a
+            difference of means, so that a rare great score counts by its worth, not by its size.)
         budget: instead of a price, what may be spent per task on average.
         reach: instead of both, the mean score to reach.
         passed: the score from which on an attempt passes; the greatest of the log unless given.
@@ -231,16 +264,20 @@ def _study(
         raise InputError(
             f"k = {far[0]} is more than {FARTHEST} times the {least} attempts that every task has: the log does not say"
         )
-    graded = len(np.unique(log.score)) > 2
+    graded, low = len(np.unique(log.score)) != 2, float(log.score.min())
+    if low == log.top:
+        notes.append(f"all attempts score {short(low)}")
     curves: list[Curve] = []
     if within and graded:
         curves.append(log.max_at_k(within, level=level))
     if within and (passed is not None or not graded):
         curves.append(log.pass_at_k(within, passed, level=level))
+        if passed is None and (low, log.top) != (0.0, 1.0):
+            notes.append(f"to pass is to score at least {words.threshold(log.top)}, the greatest score of the log")
     tell("what lies beyond")
     ranges = tuple((arm, log.pass_range(one, passed, arm, level)) for arm in log.arms for one in beyond)
     if beyond and graded and passed is None:
-        notes.append(f"pass@k is about reaching {short(log.top)}, the greatest score of the log")
+        notes.append(f"pass@k is about reaching {words.threshold(log.top)}, the greatest score of the log")
     tell("differences")
     most = max(within, default=1)
     pairs = differences(log, most, level) if len(log.arms) > 1 and _share_tasks(log) else None
@@ -248,23 +285,36 @@ def _study(
     priced = _priced(log, notes)
     offers: Frontier | None = None
     advised: tuple[Advised, ...] = ()
-    if priced is not None:
-        if all(x is None for x in goal.values()):
-            goal = {"price": _usual_price(priced), "budget": None, "reach": None}
-            notes.append(
-                f"no price or budget was given: an attempt of average cost must bring {100 * USUAL_GAIN:g} % of the "
-                f"range of scores, that is {short(goal['price'])} per unit of cost"
-            )
+    aim: Goal | None = None
+    silence: NoAdvice | None = None
+    if isinstance(priced, Reason):
+        silence = NoAdvice(reason=priced, tasks=len(log.tasks))
+    else:
+        alike = float(priced.score.min()) == priced.top
+        aim = _goal(priced, goal, alike, notes)
         tell("the frontier")
-        offers = frontier(priced, stop_at=stop_at, passed=passed, level=level, rng=rng)
+        if not alike:
+            offers = frontier(priced, stop_at=stop_at, passed=passed, level=level, rng=rng)
         tell("what to try")
-        if len(priced.tasks) >= FEWEST:
-            goals = _goals(Goal.of(**goal))
-            advised = tuple(advise(priced, one, stop_at=stop_at, passed=passed, level=level, rng=rng) for one in goals)
-            notes += dict.fromkeys(
-                one.alternative.why for one in advised if one.alternative and one.alternative.method == "portfolio"
-            )
-    return Study(log, tuple(curves), ranges, tuple(difficulty(log)), pairs, most, offers, advised, tuple(notes))
+        goals = [aim] if alike else _goals(aim)
+        advised, silence = _advised(priced, aim, goals, stop_at=stop_at, passed=passed, level=level, rng=rng)
+    found = Study(
+        log, tuple(curves), ranges, tuple(difficulty(log)), pairs, most, offers, aim, advised, silence, tuple(notes)
+    )
+    return replace(found, notes=(*notes, NOMINAL)) if _nominal(found) else found
+
+
+def _goal(log: Log, goal: dict[str, Any], alike: bool, notes: list[str]) -> Goal:
+    """What was asked for, or the usual price."""
+    if any(x is not None for x in goal.values()):
+        return Goal.of(**goal)
+    price = _usual_price(log)
+    if not alike:
+        notes.append(
+            f"no price or budget was given: an attempt of average cost must bring {100 * USUAL_GAIN:g} % of what all "
+            f"attempts of the log at a task gain over one of the worst arm, that is {short(price)} per unit of cost"
+        )
+    return Goal(price=price)
 
 
 def _goals(goal: Goal) -> list[Goal]:
@@ -274,18 +324,47 @@ def _goals(goal: Goal) -> list[Goal]:
     return [Goal(budget=goal.budget * times) for times in (1 / 2, 1, 2)] if goal.budget is not None else [goal]
 
 
+def _advised(
+    log: Log, goal: Goal, goals: Sequence[Goal], **options: Any
+) -> tuple[tuple[Advised, ...], NoAdvice | None]:
+    """What to try for the goals that can be met, and why there is no advice for the one that was asked for."""
+    if len(log.tasks) < FEWEST:
+        return (), NoAdvice(reason=Reason.FEW_TASKS, tasks=len(log.tasks))
+    advised: list[Advised] = []
+    silence: NoAdvice | None = None
+    for one in goals:
+        try:
+            advised.append(advise(log, one, **options))
+        except UnmetError as unmet:
+            silence = unmet.finding if one == goal else silence
+    return tuple(advised), silence
+
+
+def _nominal(found: Study) -> bool:
+    """Whether any interval is Student's."""
+    offers = () if found.frontier is None else found.frontier.offers
+    estimates = (
+        *(point for curve in found.curves for point in curve),
+        *(found.differences or ()),
+        *(x for offer in offers for x in (offer.score, offer.cost)),
+        *(x for one in found.advised for x in (one.score, one.cost, one.gain)),
+    )
+    return any(estimate.how == intervals.T for estimate in estimates)
+
+
 def _share_tasks(log: Log) -> bool:
     """Whether every two arms have a task in common."""
     tried = (log.counts > 0).astype(np.int64)
     return bool((tried.T @ tried > 0).all())
 
 
-def _priced(log: Log, notes: list[str]) -> Log | None:
-    """The part of a log with which costs can be weighed: arms whose costs are known, tasks that all of them tried."""
+def _priced(log: Log, notes: list[str]) -> Log | Reason:
+    """The part of a log with which costs can be weighed: arms whose costs are known, tasks that all of them tried; or
+    why there is none.
+    """
     unknown = np.array([np.isnan(log.cost[log.arm == number]).mean() for number in range(len(log.arms))])
     if (unknown > MOST_UNKNOWN).all():
-        notes.append("too few costs are known to weigh scores against them")
-        return None
+        return Reason.COSTS_UNKNOWN
     left_out = [arm for arm, share in zip(log.arms, unknown.tolist(), strict=True) if share > MOST_UNKNOWN]
     if left_out:
         notes.append(f"left out of all that concerns costs, for want of them: {', '.join(left_out)}")
@@ -295,20 +374,24 @@ def _priced(log: Log, notes: list[str]) -> Log | None:
         kept = kept.fill_costs()
     complete = (kept.counts > 0).all(axis=1)
     if complete.sum() < 2:
-        notes.append("fewer than two tasks were tried by all arms: nothing can be said of sequences")
-        return None
+        return Reason.FEW_TASKS if len(kept.tasks) < 2 else Reason.NOT_SHARED
     if not complete.all():
         notes.append(f"what concerns costs is about the {int(complete.sum())} tasks that all arms tried")
         kept = kept.select(least=1)
     if not kept.cost.any():
-        notes.append("all attempts cost nothing: there is nothing to weigh scores against")
-        return None
-    if len(np.unique(kept.score)) < 2:
-        notes.append("all attempts score the same: there is nothing to choose")
-        return None
-    return kept
+        return Reason.FREE
+    alike = kept.score.min() == kept.score.max() and kept.cost.min() == kept.cost.max()
+    return Reason.ALIKE if alike else kept
 
 
 def _usual_price(log: Log) -> float:
-    low = log.usual_range[0]
-    return USUAL_GAIN * (log.top - low) / float(log.cost.mean())
+    """A twentieth of what there is to gain, per average cost.
+
+    What there is to gain is the mean over tasks of the best score that was logged, less the mean score of the worst
+    arm's attempts; in a log of single attempts of one arm, the mean score less the worst.
+    """
+    means = [curve.value for curve in (log.max_at_k(1, arm=arm) for arm in log.arms)]
+    best = np.full(len(log.tasks), -np.inf)
+    np.maximum.at(best, log.task, log.score)
+    gain = float(best.mean()) - min(means)
+    return USUAL_GAIN * (gain if gain > 0 else max(means) - log.usual_range[0]) / float(log.cost.mean())

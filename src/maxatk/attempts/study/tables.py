@@ -9,7 +9,6 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 
 from maxatk.attempts.estimates.intervals import Estimate
-from maxatk.show import bounds
 from maxatk.show.bounds import short as short
 from maxatk.show.fitting import FittingTable
 
@@ -33,9 +32,24 @@ def as_text(*parts: RenderableType, width: int = 110) -> str:
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
-def ends(estimate: Estimate) -> tuple[str, str, str]:
-    """The lower end, the value and the upper end in decimals; the ends are rounded outward."""
-    return bounds.ends(estimate.lower, estimate.value, estimate.upper)
+def shown(estimate: Estimate) -> tuple[str, str]:
+    """An estimate and its interval, rounded outward: so it is shown in every table and on every page."""
+    from maxatk.show import words
+
+    return words.measured(estimate.measured)
+
+
+def amount(x: float) -> str:
+    """A number to three digits; a dash where there is none."""
+    return short(x) if math.isfinite(x) else "-"
+
+
+def share(x: float) -> str:
+    """A share in per cent; with as many decimals as tell it from none and from all."""
+    rest = min(x, 1 - x)
+    if not 0 < rest < 0.01:
+        return f"{100 * x:.0f} %"
+    return f"{100 * x:.{1 - math.floor(math.log10(100 * rest))}f} %"
 
 
 def data(estimate: Estimate) -> dict[str, Any]:
