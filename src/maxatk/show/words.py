@@ -8,8 +8,18 @@ import math
 from fractions import Fraction
 
 from maxatk.base.findings import (
-    Advice, Agreement, Difference, Gain, Loss, Measured, NoAdvice, Outcome, Reason, Share, Stop,
-)  # fmt: skip
+    Advice,
+    Agreement,
+    Difference,
+    Gain,
+    Loss,
+    Measured,
+    NoAdvice,
+    Outcome,
+    Reason,
+    Share,
+    Stop,
+)
 from maxatk.learning.learned import Learned
 from maxatk.show.bounds import at_least, at_most, decimals_of, ends, known, probability, short, small, span
 
@@ -190,7 +200,7 @@ def difference(found: Difference) -> str:
     up, down = BETTER[found.of]
     of = "" if found.of != "score" else " in one attempt" if found.k == 1 else f" in the best of {found.k}"
     is_so = f"{found.first} {up if more else down} than {found.second}{of}"
-    times = "" if found.ratio is None else f" ({found.ratio[0]:.2f} to {found.ratio[1]:.2f} times as much)"
+    times = "" if found.ratio is None else f" ({span(*found.ratio)} times as much)"
     per = PER.get(found.of, "")
     low, value, high = ends(found.lower, found.value, found.upper)
     if found.outcome is Outcome.PROVED:
@@ -201,7 +211,7 @@ def difference(found: Difference) -> str:
     if always := _always(found):
         if found.value == 0:
             return f"{found.first} and {found.second} come to the same{IN.get(found.of, '')}{of} {always}; {ELSEWHERE}"
-        return f"{is_so}: by {short(abs(found.value))}{per} {always}; {ELSEWHERE}"
+        return f"{is_so} {always}: by {short(abs(found.value))}{per}; {ELSEWHERE}"
     neither = f"no difference{IN.get(found.of, '')} between {found.first} and {found.second}{of} can be told"
     if found.level is None:
         return f"{neither}: {_unsure(found)}"
@@ -367,8 +377,7 @@ def _no_advice(found: NoAdvice) -> tuple[str, str]:
             "Log tasks at which they differ.",
         ),
         Reason.FEW_TASKS: (
-            f"{tasks} {'is' if found.tasks == 1 else 'are'} too few to choose on some and to try on the others what was "
-            "chosen.",
+            f"{tasks} {'is' if found.tasks == 1 else 'are'} too few to choose on some what to try on the others.",
             "Log four tasks or more; thirty on either side say something.",
         ),
         Reason.TOO_DEAR: (

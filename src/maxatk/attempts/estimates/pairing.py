@@ -38,10 +38,13 @@ class Difference(Estimate):
     @property
     def finding(self) -> findings.Difference:
         """What it proves."""
-        names = ("lower", "upper", "value", "first", "second", "of", "tasks", "level", "k", "ratio", "tasks_needed")
+        names = ("lower", "upper", "value", "first", "second", "of", "tasks", "level", "k", "tasks_needed")
         needs = {"score": ("score_range",), "cost": ("cost_limit",)}.get(self.of, ())  # seconds have no limit to give
         return findings.Difference(
-            method=self.how, needs=() if self.proved else needs, **{name: getattr(self, name) for name in names}
+            method=self.how,
+            ratio=self.ratio if self.how == intervals.T else None,  # Fieller's is no better than t
+            needs=() if self.proved else needs,
+            **{name: getattr(self, name) for name in names},
         )
 
     @property

@@ -156,7 +156,7 @@ class Log:
 
     @property
     def taken_range(self) -> Range | None:
-        """The range given, or 0 to 1 where all scores are one of these: attempts that pass or fail. It proves nothing."""
+        """The range given, or 0 to 1 where scores are only these, pass and fail: taken so, which proves nothing."""
         return self.score_range or ((0.0, 1.0) if np.isin(self.score, (0.0, 1.0)).all() else None)
 
     def arm_number(self, arm: str | None) -> int:

@@ -173,7 +173,7 @@ class SequencePlan:
         from maxatk.show.words import tasks_in_words
 
         about = (
-            f"Built from {tasks_in_words(self.tasks)}; {self.why}. These are means over those tasks: what it earns on others, "
-            "plan.replay(log) says."
+            f"Built from {tasks_in_words(self.tasks)}; {self.why}. These are means over those tasks: what it earns on "
+            "others, plan.replay(log) says."
         )
         return as_text(self.words, "", self.table(), "", about)

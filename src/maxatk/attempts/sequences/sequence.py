@@ -98,8 +98,8 @@ def planned(log: Log, settings: Settings, method: str, rng: Any, fewest: int = F
             AttemptsWarning,
             stacklevel=3,
         )
-        n = len(log.tasks)
-        few = f"one attempt of each arm at most, since {n} task{' is' if n == 1 else 's are'} too few to tell a better order"
+        are_few = "1 task is too few" if len(log.tasks) == 1 else f"{len(log.tasks)} tasks are too few"
+        few = f"one attempt of each arm at most, since {are_few} to tell a better order"
         return builder.plan("portfolio", few)
     return builder.plan(*_choose(log, settings, builder, rng))
 

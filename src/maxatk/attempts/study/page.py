@@ -44,9 +44,9 @@ def render(study: Study, title: str | None) -> str:
         interval=interval,
         value=value,
         short=_short,
-        amount=lambda x: template.minus(amount(x)),
+        amount=_amount,
         share=share,
-        threshold=lambda x: template.minus(words.threshold(x)),
+        threshold=_threshold,
         told=words.told,
         tasks=words.tasks_in_words,
         minus=template.minus,
@@ -58,3 +58,11 @@ def render(study: Study, title: str | None) -> str:
 
 def _short(x: float) -> str:
     return template.minus(short(x))
+
+
+def _amount(x: float) -> str:
+    return template.minus(amount(x))
+
+
+def _threshold(x: float) -> str:
+    return template.minus(words.threshold(x))

@@ -13,12 +13,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from maxatk.attempts.estimates import intervals
 from maxatk.attempts.estimates.counted import Difficulty, difficulty
 from maxatk.attempts.estimates.curves import Curve
 from maxatk.attempts.estimates.estimators import numbers_of_attempts
 from maxatk.attempts.estimates.extrapolation import FARTHEST, PassRange
 from maxatk.attempts.estimates.pairing import Differences, differences
-from maxatk.attempts.estimates import intervals
 from maxatk.attempts.sequences.advice import FEWEST, Advised, advise
 from maxatk.attempts.sequences.offers import Frontier, frontier
 from maxatk.attempts.sequences.plans import AttemptsWarning, SequencePlan
