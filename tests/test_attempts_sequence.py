@@ -10,6 +10,7 @@ import pytest
 import maxatk as mk
 from attempt_worlds import ladder, specialists, twins
 from maxatk import attempts as at
+from maxatk.attempts.estimates.intervals import T
 from maxatk.attempts.sequences import offers, paths, sequence, walk
 from maxatk.attempts.sequences.sequence import Goal
 
@@ -60,7 +61,7 @@ def test_differences_are_paired_by_task():
     assert max(apart[0].lower, apart[1].lower) < min(apart[0].upper, apart[1].upper)  # unpaired, nothing would be seen
     cost = at.difference(log, "a", "b", of="cost")
     assert cost.value == -1
-    assert "a costs less than b an attempt" in cost.verdict
+    assert cost.verdict == "a costs less than b: by 0.72 to 1.16 an attempt"
     assert cost.ratio == pytest.approx((2 / 3, 2 / 3))
     passes = at.difference(log, "a", "b", passed=0.5)
     by_hand = np.mean([level[t] + 0.1 >= 0.5 for t in range(60)]) - np.mean(level >= 0.5)
@@ -324,15 +325,15 @@ def test_a_replay_is_what_follows_say():
     assert replayed.solved == pytest.approx(mine.solved.mean())
     assert (replayed.tasks, replayed.exhausted, replayed.same) == (50, 0, False)
     assert replayed.score.proved  # the range of scores is known
-    assert replayed.cost.how in ("t", "betting, on the range seen")
+    assert replayed.cost.how in (T, "betting, on the range seen")
     limited = at.Log.from_records(_records(held), cost_limit=100.0, score_range=(0, 1))
     assert plan.replay(limited).gain.proved
     assert plan.replay(limited).gain.lower <= replayed.gain.value <= plan.replay(limited).gain.upper
-    assert replayed.gain.how in ("t", "betting, on the range seen")
+    assert replayed.gain.how in (T, "betting, on the range seen")
     with pytest.raises(mk.InputError, match="proved intervals need a score_range and a cost_limit"):
         plan.replay(held, proved=True)
     assert replayed.net.lower <= replayed.net.value <= replayed.net.upper
-    assert "50 held-out tasks" in str(replayed)
+    assert "Held out: 50 tasks" in str(replayed)
 
 
 def _records(log):
@@ -398,9 +399,13 @@ def test_verdicts():
     level = _plan(["y", "y"], price=0.1, single=("y", 1)).replay(log.select(tasks=log.tasks[:6]))
     assert level.verdict.startswith("no difference between the sequence and y × 1 can be told: -")
     unknown = _plan(["y", "y"], price=0.1, single=("y", 1)).replay(at.Log.from_records(rows[:24]))
-    assert unknown.verdict.endswith(
-        "can be told: 6 tasks are too few or too skewed for an interval where no range was given"
+    assert unknown.verdict == (
+        "the sequence is better than y × 1 at all 6 tasks of the log: by 0.450 a task, score less cost at its price; "
+        "how it is elsewhere is not known"
     )
+    unsure = _plan(["y", "y"], price=0.1, single=("x", 1)).replay(at.Log.from_records(rows[:24]))
+    without = "6 tasks are too few or too skewed for an interval without a score_range and a cost_limit"
+    assert unsure.verdict == f"no difference between the sequence and x × 1 can be told: {without}"
 
 
 def test_cross_replay_never_sees_the_tasks_that_it_judges(monkeypatch):
@@ -629,10 +634,10 @@ def test_costs_with_a_heavy_tail_are_bet_on():
     assert heavy.heavy_costs
     assert not light.heavy_costs
     assert not at.Log.from_records([{"task": t, "score": 1} for t in range(9)]).heavy_costs
-    for log, how in ((heavy, "betting, on the range seen"), (light, "t")):
+    for log, how in ((heavy, "betting, on the range seen"), (light, T)):
         replayed = at.cross_replay(log, price=0.05, method="single")
         assert replayed.single_cost.how == how
         assert replayed.net.how == how
         assert at.difference(log, "a", "b", of="cost").how == how
-        assert replayed.score.how == "t"
+        assert replayed.score.how == T
         assert at.frontier(log).offers[0].cost.how == how

@@ -84,8 +84,8 @@ class Frontier:
 
         if self.finding is None:
             return "The log has too few attempts of each arm to say whether one arm alone would do as well."
-        said = words.difference(self.finding)
-        return f"{said[0].upper()}{said[1:]}, on average over {self.fair} prices."
+        prices = "At one price" if self.fair == 1 else f"On average over {self.fair} prices"
+        return f"{prices}, {words.difference(self.finding)}."
 
     def table(self, every: bool = False) -> Table:
         """The offers that no other dominates, as a table for the terminal.

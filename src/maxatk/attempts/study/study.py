@@ -150,7 +150,7 @@ class Study:
     @property
     def elsewhere(self) -> str:
         """What the table of several goals is headed with."""
-        return f"At other {self.goal_noun}s" if len(self.advised) > 1 else "What that earned"
+        return "What that earned" if self.others == (self.main,) else f"At other {self.goal_noun}s"
 
     @property
     def goal_noun(self) -> str:
