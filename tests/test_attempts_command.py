@@ -55,7 +55,7 @@ def test_without_a_log_it_reads_the_recorded_one(capsys):
     ]  # fmt: skip
     assert places == sorted(places)
     assert len(out.split("What to do\n")[1].strip().splitlines()) == 2  # two sentences
-    assert "Try annealing × 6, and stop as soon as one scores at least 1.00" in out
+    assert "Try annealing × 7, and stop as soon as one scores at least 1.00" in out
 
 
 @pytest.mark.slow
