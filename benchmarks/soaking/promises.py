@@ -440,41 +440,141 @@ def told_when_to_stop(case: Case) -> None:
 
 
 def attempted(case: Case) -> tuple[str, bool]:
-    """A log drawn from known laws: what is said of the advised plan is its own, and proved intervals hold."""
-    random = case.random
-    arms = int(random.integers(1, 4))
-    tasks, attempts = int(random.integers(6, 40)), int(random.integers(2, 5))
-    skill = random.beta(0.5, 0.7, (tasks, arms))
-    price = float(10 ** random.uniform(-2, 0.5))
-    grades = [(0.0, 1.0), (0.0, 0.5, 1.0), (0.0, 3.0)][int(random.integers(3))]
-    records = [
-        {
-            "task": t,
-            "arm": f"arm {a}",
-            "score": grades[min(int(random.random() < skill[t, a]) * int(random.integers(1, 3)), len(grades) - 1)],
-            "cost": 1.0 + a,
-        }
-        for t in range(tasks)
-        for a in range(arms)
-        for _ in range(attempts)
-    ]
-    log = at.Log.from_records(records, score_range=(0, grades[-1]), cost_limit=float(arms))
-    chances = _chances(skill, grades)
-    study = at.study(log, price=price, rng=int(random.integers(1000)))
+    """A log drawn from known laws: what is said of plans is their own and true, and proved intervals hold."""
+    world = _World(case.random)
+    log, study = world.log, at.study(world.log, **world.goal, rng=int(case.random.integers(1000)))
     for one in study.advised:
         held = {task for task in log.tasks if task not in one.plan.seen}
-        score, cost = _replayed(records, held, one.plan.arms, one.plan.stop_at, one.plan.nothing)
         told = one.finding
-        if abs(told.score.value - score) > 1e-9 or abs(told.cost.value - cost) > 1e-9:
-            raise BrokenError(f"attempts: {told.plan} has {score!r} for {cost!r}, not {told.score} for {told.cost}")
-    proved = log.max_at_k(1, arm="arm 0", proved=True)
-    return "interval", bool(proved.lower <= float(chances[:, 0].mean()) <= proved.upper)
+        for plan, score, cost in (
+            (one.plan, told.score.value, told.cost.value),
+            *([(one.alternative, one.other_score.value, one.other_cost.value)] if one.alternative else ()),
+        ):
+            true = _replayed(world.records, held, plan.arms, plan.stop_at, plan.nothing)
+            if abs(score - true[0]) > 1e-9 or abs(cost - true[1]) > 1e-9:
+                raise BrokenError(
+                    f"attempts: {plan.spelled} has {true[0]!r} for {true[1]!r}, not {score!r} for {cost!r}"
+                )
+    _said(study, log)
+    return "interval", world.holds(study, int(case.random.integers(3)))
 
 
-def _chances(skill: Any, grades: Sequence[float]) -> Any:
-    """The mean score of every task and arm: what passes gets one of two grades, each as often."""
-    top = (grades[1] + grades[min(2, len(grades) - 1)]) / 2
-    return skill * top
+class _World:
+    """Tasks of every difficulty: what an attempt scores, how often, and what it costs; and a log of some of them."""
+
+    MANY = 20_000  # tasks that stand for all
+
+    def __init__(self, random: np.random.Generator) -> None:
+        self.arms = int(random.integers(1, 4))
+        kinds = [(0.0, 1.0, 1.0), (0.0, 0.5, 1.0), (0.0, 3.0, 3.0), (0.0, 1 / 3, 0.992593), (-2.0, 0.5, 100.0)]
+        self.grades = kinds[int(random.integers(len(kinds)))]  # of an attempt that fails, passes, and passes well
+        self.well = 0.01 if self.grades[-1] == 100 else 0.5  # how many of those that pass do so well
+        # Few tasks and many attempts, or tasks enough for Student's t: the oracle goes through all orders of attempts.
+        tasks, attempts = int(random.integers(6, 40)), int(random.integers(1, 5))
+        if random.random() < 0.2:
+            tasks, attempts, self.arms = int(random.integers(100, 120)), int(random.integers(1, 3)), min(self.arms, 2)
+        skill = random.beta(0.5, 0.7, (tasks, self.arms))
+        score = self._drawn(random, np.repeat(skill[:, :, None], attempts, axis=2))
+        self.records = [
+            {"task": t, "arm": f"arm {a}", "score": self.grades[g], "cost": self.cost(a, g)}
+            for (t, a, _), g in np.ndenumerate(score)
+        ]
+        self.bounded = bool(random.random() < 0.6)
+        given: dict[str, Any] = {}
+        if self.bounded:
+            given = {"score_range": (self.grades[0], self.grades[-1]), "cost_limit": self.arms + 0.5}
+        self.log = at.Log.from_records(self.records, **given)
+        price, budget = float(10 ** random.uniform(-2, 0.5)), float(random.uniform(0.5, 3 * self.arms))
+        reach = float(random.uniform(self.grades[0], self.grades[1] + 1))
+        self.goal = [{"price": price}, {"price": price}, {}, {"budget": budget}, {"reach": reach}][random.integers(5)]
+        self.all = self._chances(random.beta(0.5, 0.7, (self.MANY, self.arms)))
+
+    def cost(self, arm: int, grade: int) -> float:
+        """What fails costs a little more."""
+        return 1.0 + arm + 0.5 * (grade == 0)
+
+    def _chances(self, skill: Any) -> Any:
+        """Of each grade [tasks, arms, 3]."""
+        return np.stack([1 - skill, skill * (1 - self.well), skill * self.well], axis=-1)
+
+    def _drawn(self, random: np.random.Generator, skill: Any) -> Any:
+        return (random.random(skill.shape) < skill) * (1 + (random.random(skill.shape) < self.well))
+
+    def worth(self, arms: Sequence[str], stop_at: float, nothing: float) -> tuple[float, float]:
+        """The mean best score and cost of a sequence over all tasks."""
+        if not arms:
+            return nothing, 0.0
+        here = np.zeros((self.MANY, len(self.grades)))  # the chance that it goes on, with each grade as its best
+        won, paid = np.zeros(self.MANY), np.zeros(self.MANY)
+        for number, name in enumerate(arms):
+            arm = int(name.removeprefix("arm "))
+            alive = here.sum(axis=1) if number else np.ones(self.MANY)
+            after = np.zeros_like(here)
+            for g, value in enumerate(self.grades):
+                chance = self.all[:, arm, g]
+                paid += alive * chance * self.cost(arm, g)
+                if value >= stop_at:
+                    won += alive * chance * value
+                elif not number:
+                    after[:, g] += chance
+                else:
+                    for best in range(len(self.grades)):
+                        after[:, max(best, g)] += here[:, best] * chance
+            here = after
+        return float((won + here @ np.array(self.grades)).mean()), float(paid.mean())
+
+    def holds(self, study: Any, which: int) -> bool:
+        """Whether a proved interval of the study or of its log has the true number in it."""
+        if not self.bounded:  # then only chances to pass can be proved
+            passed = self.log.pass_at_k(1, self.grades[1], arm="arm 0", proved=True)
+            return bool(passed.lower <= 1 - self.all[:, 0, 0].mean() <= passed.upper)
+        means = (self.all @ np.array(self.grades)).mean(axis=0)
+        if which == 0 and self.arms > 1:
+            apart = at.difference(self.log, "arm 0", "arm 1", proved=True)
+            return _right(apart.finding, float(means[0] - means[1]))
+        one = study.main
+        if which == 1 and one is not None and one.alternative is not None and one.gain.proved:
+            plans = one.plan, one.alternative
+            net = [self.worth(plan.arms, plan.stop_at, plan.nothing) for plan in plans]
+            true = net[0][0] - net[1][0] - one.finding.price * (net[0][1] - net[1][1])
+            return _right(one.finding, true)
+        proved = self.log.max_at_k(1, arm="arm 0", proved=True)
+        return bool(proved.lower <= float(means[0]) <= proved.upper)
+
+
+def _right(found: Any, true: float) -> bool:
+    """Whether the truth lies within the bounds of a finding, and is not what its outcome denies."""
+    denied = {"proved": true <= 0, "disproved": true >= 0}.get(str(found.outcome), False)
+    return found.lower <= true <= found.upper and not denied
+
+
+def _said(study: Any, log: at.Log) -> None:
+    """Sentences say what findings prove, and name what a plan does; without a range no score is proved."""
+    first, second = study.advice
+    if study.main is None:
+        found = study.silence
+        if found is None or (found.reason == "out of reach" and not found.best < found.asked):
+            raise BrokenError(f"attempts: no advice for no reason: {first!r}, {found}")
+        return
+    found, plan = study.main.finding, study.plan
+    if "at least " in first and float(first.split("at least ")[1].split(" (")[0]) != plan.stop_at:
+        raise BrokenError(f"attempts: {first!r}, but the plan stops at {plan.stop_at!r}")
+    claims = "that is better than" in second, f"there {found.alternative} was better, by" in second
+    elsewhere = "elsewhere is not known" in second
+    if claims[0] != (found.outcome == "proved" and found.attempts > 0) or (
+        claims[1] != (found.outcome == "disproved" and found.attempts > 0) and not elsewhere
+    ):
+        raise BrokenError(f"attempts: {second!r} of {found}")
+    for one, goal in ((one, one.goal) for one in study.advised):
+        if goal.budget is not None and one.plan.cost > goal.budget * (1 + 1e-9):
+            raise BrokenError(f"attempts: {one.plan.spelled} costs {one.plan.cost!r}, for a budget of {goal.budget!r}")
+        if log.score_range is None and one.plan.steps and one.score.proved:
+            raise BrokenError(f"attempts: {one.score} is proved without a range")
+    for pair in study.differences or ():
+        if log.score_range is None and pair.proved:
+            raise BrokenError(f"attempts: {pair} is proved without a range")
+        if ("better" in pair.verdict) != (pair.finding.outcome == "proved") and "elsewhere" not in pair.verdict:
+            raise BrokenError(f"attempts: {pair.verdict!r} of {pair.finding}")
 
 
 def _replayed(
