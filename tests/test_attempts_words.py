@@ -59,7 +59,7 @@ def test_side_goals_that_cannot_be_met_are_left_out(capsys):
 @pytest.mark.parametrize(
     ("goal", "said"),
     [
-        ({"reach": 0.999}, r"no sequence scores 0.999: the best has 0\.9\d+\."),
+        ({"reach": 0.999}, r"no sequence was found that scores 0.999: the best has 0\.9\d+\."),
         ({"budget": 0.5}, r"a budget of 0.5 a task does not pay for one attempt: the cheapest costs 1 on average\."),
     ],
 )  # fmt: skip

@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
-from maxatk.base.findings import Advice, Difference, Gain, Loss, Measured, Share, Stop
+from maxatk.base.findings import Advice, Difference, Gain, Loss, Measured, NoAdvice, Reason, Share, Stop
 from maxatk.base.intervals import gap_between
 from maxatk.cli import main
 from maxatk.comparison.enough import stop_of
 from maxatk.planning import certified
+from maxatk.show import words
 from oracles import policy_value
 from problems import problem, specs
 
@@ -231,3 +232,44 @@ def test_a_search_without_a_tolerance_ends_after_so_much_work(monkeypatch):
     assert cut.stats["slices"] < whole.stats["slices"]
     asked = mk.solve(mdp, 4, solver=mk.Certified(tol=whole.stats["tol"]))
     assert asked.status == mk.Status.WITHIN_TOL  # who asks for a tolerance gets it
+
+
+# Logs.
+
+
+def test_a_log_that_cannot_advise_says_why():
+    for reason in Reason:
+        found = NoAdvice(reason=reason, tasks=1, asked=0.83, best=0.8296)
+        data = json.loads(json.dumps(found.data(), allow_nan=False))
+        assert (data["kind"], data["outcome"], data["lower"], data["reason"]) == ("no advice", "unknown", None, reason)
+        first, second = words.advice(found)
+        assert first.endswith(".")
+        assert second.endswith(".")
+        assert "1 tasks" not in first + second
+    assert "no sequence was found that scores 0.83: the best has 0.8296." in words.advice(found)[0]  # not 0.83
+
+
+@pytest.mark.parametrize(
+    ("goal", "said"),
+    [
+        ({"price": 0.05}, "Try a × 3, and stop as soon as one scores at least 0.9996 (at 0.0500 per unit of cost)."),
+        ({"budget": 20.0}, "Try a × 3, and stop as soon as one scores at least 0.9996 (for a budget of 20 a task)."),
+        ({"reach": 0.83}, "Try a × 3, and stop as soon as one scores at least 0.9996 (to reach a score of 0.83)."),
+        ({"attempts": 1}, "Try a × 3 once (at 0 per unit of cost)."),
+    ],
+)
+def test_advice_names_its_goal(goal, said):
+    one = Measured(value=1.0, lower=0.5, upper=1.5, level=None)
+    about = {"lower": 0.125, "upper": 0.25, "tasks": 40, "built": 40, "level": 0.95, "method": "betting", "price": 0.0}
+    advice = Advice(plan="a × 3", stop_at=0.9996, score=one, cost=one, alternative="b", **{**about, **goal})
+    first, second = words.advice(advice)
+    assert first == said
+    assert "scores 1.0 (0.5 to 1.5, no level) for 1.0 (0.5 to 1.5, no level) a task on the other 40" in second
+    net = "score less cost" if {"price", "attempts"} & set(goal) else "in score"  # a budget has no price of its own
+    assert f"that is better than b, by 0.12 to 0.25, {net}." in second
+
+
+@settings(max_examples=200)
+@given(st.floats(allow_nan=False, allow_infinity=False, width=64))
+def test_a_threshold_in_words_is_the_threshold(x):
+    assert float(words.threshold(x)) == x

@@ -385,7 +385,7 @@ def _no_advice(found: NoAdvice) -> tuple[str, str]:
             "Allow for a greater budget.",
         ),
         Reason.OUT_OF_REACH: (
-            f"{goal} no sequence scores {asked}: the best has {best}.",
+            f"{goal} no sequence was found that scores {asked}: the best has {best}.",
             "Ask for a lower score, or log more attempts.",
         ),
     }[found.reason]
