@@ -92,13 +92,14 @@ def planned(log: Log, settings: Settings, method: str, rng: Any, fewest: int = F
     if method != "auto":
         return builder.plan(method, "as asked for")
     if len(log.arms) > 1 and len(log.tasks) < fewest:
+        n = len(log.tasks)
         warnings.warn(
-            f"{len(log.tasks)} tasks are few to build a sequence from: below {FEWEST_TASKS} it is a portfolio, one "
-            "attempt of each arm at most (method='greedy' insists on a sequence)",
+            f"{n} task{' is' if n == 1 else 's are'} few to build a sequence from: below {FEWEST_TASKS} it is a portfolio, "
+            "one attempt of each arm at most (method='greedy' insists on a sequence)",
             AttemptsWarning,
             stacklevel=3,
         )
-        are_few = "1 task is too few" if len(log.tasks) == 1 else f"{len(log.tasks)} tasks are too few"
+        are_few = "1 task is too few" if n == 1 else f"{n} tasks are too few"
         few = f"one attempt of each arm at most, since {are_few} to tell a better order"
         return builder.plan("portfolio", few)
     return builder.plan(*_choose(log, settings, builder, rng))
