@@ -94,8 +94,8 @@ def planned(log: Log, settings: Settings, method: str, rng: Any, fewest: int = F
     if len(log.arms) > 1 and len(log.tasks) < fewest:
         n = len(log.tasks)
         warnings.warn(
-            f"{n} task{' is' if n == 1 else 's are'} few to build a sequence from: below {FEWEST_TASKS} it is a portfolio, "
-            "one attempt of each arm at most (method='greedy' insists on a sequence)",
+            f"{n} task{' is' if n == 1 else 's are'} few to build a sequence from: below {FEWEST_TASKS} it is a "
+            "portfolio, one attempt of each arm at most (method='greedy' insists on a sequence)",
             AttemptsWarning,
             stacklevel=3,
         )
