@@ -63,9 +63,9 @@ def forbidden():
         here = module.split(".")[0]
         if here not in ORDER or there not in ORDER or here == there:
             continue
-        if ORDER.index(there) > ORDER.index(here) or (there == "attempts" and here not in ("show", "cli", "paper")):
-            yield module, there
-        elif here == "attempts" and there != "base":
+        upwards = ORDER.index(there) > ORDER.index(here)
+        beside = there == "attempts" and here not in ("show", "cli", "paper")
+        if upwards or beside or (here == "attempts" and there != "base"):
             yield module, there
 
 
