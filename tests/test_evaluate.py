@@ -29,7 +29,9 @@ def test_every_class_is_evaluated_exactly(kind, spec, k, seed, incumbent):
     mdp = problem(spec)
     policy = policies(mdp, k, seed, incumbent)[kind]
     truth = oracles.policy_value(mdp, policy, k, incumbent)
-    evaluation = mk.evaluate(mdp, policy, k)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "FEW_OUTCOMES", module.MOST_OUTCOMES)  # also where floats leave something out
+        evaluation = mk.evaluate(mdp, policy)
     assert evaluation.exact == truth
     assert evaluation.lower == evaluation.upper == evaluation.value == float(truth)
 
@@ -120,7 +122,7 @@ def test_optimal_policies_earn_the_optimum(name):
 @pytest.mark.slow
 def test_the_windy_cliff():
     mdp = mk.instances.windy_cliff()
-    repeated = mk.evaluate(mdp, mk.MarkovPolicy(mdp.mean_optimal_actions, k=5), 5)
+    repeated = mk.evaluate(mdp, mk.MarkovPolicy(mdp.mean_optimal_actions, k=5))
     assert round(repeated.value, 4) == golden.WINDY_CLIFF_REPEATED
     assert repeated.upper - repeated.lower < 1e-9
     for k, optimum in enumerate(golden.WINDY_CLIFF, start=1):
@@ -344,10 +346,8 @@ MARKOV, ALONE = mk.MarkovPolicy([[0]], k=2), mk.MarkovPolicy([[0]], k=1)
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (evaluates(print, 2), "policy must be a maxatk.Policy such as plan.policy, not <built-in"),
-        (lambda _: mk.evaluate("x", MARKOV, 2), "mdp must be a maxatk.MDP, not 'x'"),
-        (evaluates(MARKOV, 3), "the policy is for 2 rollouts, not 3"),
-        (evaluates(MARKOV, 0), "k must be at least 1, not 0"),
+        (evaluates(print), "policy must be a maxatk.Policy such as plan.policy, not <built-in"),
+        (lambda _: mk.evaluate("x", MARKOV), "mdp must be a maxatk.MDP, not 'x'"),
         (evaluates(mk.MarkovPolicy([[0], [0]], k=2)), "the policy is for rollouts of 2 steps, not 1"),
         (evaluates(mk.MarkovPolicy([[5]], k=2)), r"\(rollout 0, step 0, state 0\) is 5: expected one of \[0, 1\]"),
         (evaluates(mk.AdaptivePolicy(lambda *_: "up", 2, 1)), "the policy's action must be an integer, not 'up'"),

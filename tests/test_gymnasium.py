@@ -146,7 +146,7 @@ def test_tables_are_planned_and_plans_run_in_the_real_environment(name, argument
     plan = mk.solve(mdp, 5)
     assert plan.gap <= max(1e-3 * (mdp.return_range[1] - value), 1e-6)
     assert value - 1e-9 <= plan.upper
-    runs = mk.simulate(env, plan.policy, 5, trials=trials, rng=0)
+    runs = mk.simulate(env, plan.policy, trials=trials, rng=0)
     assert runs.returns.shape == (trials, 5)
     low, high = runs.interval(0.9997)
     unseen = 10 / trials if name.startswith("FrozenLake") else 1e-6  # returns are 0 or 1, and all may come out alike

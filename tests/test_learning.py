@@ -31,7 +31,7 @@ def optimum(mdp, k):
 
 def loss(mdp, k, policy):
     """What a policy loses to the optimum, exactly."""
-    return optimum(mdp, k) - Fraction(mk.evaluate(mdp, policy, k).lower)
+    return optimum(mdp, k) - Fraction(mk.evaluate(mdp, policy).lower)
 
 
 def small(seed, paid_by_row=False):

@@ -71,7 +71,6 @@ def test_a_long_log_says_much():
     ("log", "more", "message"),
     [
         ([], {}, "the log is empty"),
-        ([[(0, 0, 1.0, None)]], {"kept": "best"}, "a log that kept 'best' cannot be learned from"),
         ([[(0, 0, 1.0, None)], []], {}, "rollout 1 of the log must be a list of 1 to 3 steps"),
         ([[(0, 0, 1.0, 1)] * 4], {}, "must be a list of 1 to 3 steps"),
         ([[(0, 0, 1.0)]], {}, r"rollout 0, step 0 of the log must be \(state, action, reward, next_state\)"),

@@ -95,7 +95,7 @@ def test_large_dense_problems_go_by_products_without_being_told():
     usual = mk.solve(mdp, 3, solver=mk.Certified(tol=1e-8))
     usual.lattice.__dict__["dense"] = None
     for acting in (usual, plan):
-        earned = mk.evaluate(mdp, acting.policy, 3)
+        earned = mk.evaluate(mdp, acting.policy)
         assert earned.upper >= plan.lower
         assert earned.lower <= plan.upper
 

@@ -24,7 +24,7 @@ def test_the_mean_is_the_value(kind, seed):
     """Twenty problems; at this level one interval in 3,000 would miss."""
     mdp = mk.instances.random_sparse(4, 3, 4, successors=2, rewards=range(-3, 4), rng=seed)
     policy = policies(mdp, 3, seed)[kind]
-    runs = mk.simulate(mdp, policy, 3, trials=20_000, rng=seed)
+    runs = mk.simulate(mdp, policy, trials=20_000, rng=seed)
     truth = float(oracles.policy_value(mdp, policy, 3))
     low, high = runs.interval(0.9997)
     assert low <= truth <= high
@@ -145,9 +145,9 @@ def test_environments():
     """The same trials, however many; that a plan earns its value there is tests/test_gymnasium.py's."""
     env = gymnasium.make("FrozenLake-v1", is_slippery=True, max_episode_steps=20)
     plan = mk.solve(mk.MDP.from_gymnasium(env), 3)
-    runs = mk.simulate(env, plan.policy, 3, trials=40, rng=0)
+    runs = mk.simulate(env, plan.policy, trials=40, rng=0)
     assert 0 < runs.mean < 1
-    assert (mk.simulate(env, plan.policy, 3, trials=20, rng=0).returns == runs.returns[:20]).all()
+    assert (mk.simulate(env, plan.policy, trials=20, rng=0).returns == runs.returns[:20]).all()
 
 
 def test_any_environment():
@@ -212,7 +212,6 @@ def test_progress_and_single_trials(monkeypatch):
         ({"rng": "x"}, "rng must be a seed or a NumPy Generator, not 'x'"),
         ({"rng": -1}, "rng must be a seed or a NumPy Generator, not -1"),
         ({"threads": 0}, "threads must be at least 1, not 0"),
-        ({"k": 3}, "the policy is for 2 rollouts, not 3"),
         ({"problem": 5}, "simulate needs a maxatk.MDP or a Gymnasium environment, not 5"),
         ({"policy": mk.MarkovPolicy([[9]], k=2)}, r"\(rollout 0, step 0, state 0\) is 9: expected one of \[0, 1\]"),
         ({"policy": mk.HistoryPolicy(lambda _: 9, 2, 1)}, "state 0 does not offer action 9 at step 0"),

@@ -336,7 +336,7 @@ def _rival(case: Case, k: int) -> Fraction:
     alone = Truth(once)
     law, paid, _ = alone.followed(choose, 0, -math.inf)
     mean = sum((p * Fraction(r) for r, p in law.items()), -paid)
-    best = alone.value(0, -math.inf)[1]
+    best = alone.value(0, -math.inf)[0]
     if mean < best - Fraction(1, 10**12) * max(abs(best), *(abs(r) for r in case.truth.returns)):
         raise BrokenError(f"the mean-optimal policy has a mean of {float(mean)!r}, not {float(best)!r}")
     start = None if case.incumbent == -math.inf else Fraction(case.incumbent)

@@ -387,7 +387,6 @@ def run(
 @click.option("--rewards", type=float, nargs=2, metavar="LOW HIGH", help="Bounds on a reward, with --online.")
 @click.option("--returns", type=float, nargs=2, metavar="LOW HIGH", help="Bounds on a return, with --online.")
 @click.option("--best-so-far", type=float, metavar="M", help="A return in hand, with --online.")
-@click.option("--figure", type=Path, metavar="PNG", help="Draw bounds closing in, again and again (extra plot).")
 @click.option("--budget", type=int, metavar="N", help="The number of samples at most.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of the random numbers.")
 @click.option("--checkpoint", type=Path, metavar="FILE", help="Keep the run here, and go on from here.")
@@ -396,7 +395,7 @@ def run(
 def learn(
     problem: str | None, settings: dict[str, Any], k: int, epsilon: float,
     delta: float, uniform: bool, online: bool, explore: Any, rewards: tuple[float, float] | None,
-    returns: tuple[float, float] | None, best_so_far: float | None, figure: Path | None, budget: int | None, seed: int,
+    returns: tuple[float, float] | None, best_so_far: float | None, budget: int | None, seed: int,
     checkpoint: Path | None, save: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Learn a policy from samples, with a guarantee.
@@ -408,7 +407,7 @@ def learn(
     beside the plan, as PLAN.checkpoint, until the plan is there.
     """
     title = DEFAULT if problem is None else problem
-    _check_outputs(title, save=save, checkpoint=checkpoint, figure=figure)
+    _check_outputs(title, save=save, checkpoint=checkpoint)
     kept = checkpoint or (save.with_name(f"{save.name}.checkpoint") if save else None)
     _check_outputs(title, checkpoint=kept)
     learner: Any = mk.Online(explore) if online else mk.Uniform() if uniform else mk.Adaptive()
@@ -420,14 +419,11 @@ def learn(
         option = {"reward_range": "--rewards", "return_range": "--returns", "best_so_far": "--best-so-far"}
         raise mk.InputError(f"{option[next(iter(given))]} is for --online alone")
     model: Any = _episodes(title, settings, given) if online else mk.TabularModel(mk.find_problem(title, **settings))
-    live = None if figure is None else mk.figures.Live(figure)
     try:
         found = mk.learn(
             model, k, epsilon=epsilon, delta=delta, learner=learner, budget=budget, rng=seed, checkpoint=kept,
-            progress=live or not as_json,
+            progress=not as_json,
         )  # fmt: skip
-        if live is not None:
-            live.draw()
     except KeyboardInterrupt:
         if kept is None or not kept.exists():
             raise

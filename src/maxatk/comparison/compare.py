@@ -360,7 +360,9 @@ def _own_rows(plan: CertifiedPlan, policies: Mapping[str, Policy]) -> Iterator[R
     for name, policy in policies.items():
         if name in (*CLASSES, *PRICED_CLASSES, ADAPTIVE):
             raise InputError(f"beside: the name {name} is that of a class")
-        earned = evaluate(plan.mdp, policy, plan.k, cost=plan.objective.cost)
+        earned = evaluate(plan.mdp, policy, cost=plan.objective.cost)
+        if policy.k != plan.k:
+            raise InputError(f"beside: {name} is for {policy.k} rollouts, not {plan.k}")
         if policy.best_so_far != plan.best_so_far:
             raise InputError(f"beside: {name} starts from another best_so_far than the plan")
         yield Row(name, *earned.ends, earned.exact, "your own", policy, earned)

@@ -74,7 +74,6 @@ class Evaluation:
 def evaluate(
     mdp: MDP,
     policy: Policy,
-    k: int | None = None,
     *,
     cost: Number | None = None,
     tol: float | None = None,
@@ -91,7 +90,6 @@ def evaluate(
     Args:
         mdp: the problem, which need not be the one that the policy was made for.
         policy: the policy.
-        k: the number of rollouts; it must be the policy's, which it is by default.
         cost: what each rollout costs beside its rows; by default what the policy was planned for, or nothing.
         tol: how wide the interval may be because unlikely histories are left out; 1e-9 of the range of returns by
             default.
@@ -115,7 +113,7 @@ def evaluate(
     """
     if not isinstance(mdp, MDP):
         raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
-    check_policy(policy, k, mdp.horizon)
+    check_policy(policy, mdp.horizon)
     if not policy.parts and not isinstance(policy, HistoryPolicy):
         raise InputError(f"{type(policy).__name__} cannot be evaluated without sampling: use mk.simulate")
     asked = None if tol is None else _tolerance(tol)

@@ -116,7 +116,6 @@ class Simulated(NamedTuple):
 def simulate(
     problem: Any,
     policy: Policy,
-    k: int | None = None,
     *,
     cost: Number | None = None,
     trials: int = 10_000,
@@ -126,12 +125,11 @@ def simulate(
     progress: bool | Callable[[Simulated], None] = False,
     state_of: Callable[[Any], Any] | None = None,
 ) -> Simulation:
-    """Run ``policy`` in ``trials`` trials of ``k`` rollouts each.
+    """Run ``policy`` in ``trials`` trials of as many rollouts each as it is for.
 
     Args:
         problem: an :class:`maxatk.MDP`, or a Gymnasium environment, which is reset before every rollout.
         policy: the policy.
-        k: the number of rollouts; it must be the policy's, which it is by default.
         cost: what each rollout costs beside its rows; by default what the policy was planned for, or nothing. In an
             environment a step costs what its ``info["cost"]`` says, if the policy was planned for rows that cost.
         trials: the number of trials.
@@ -152,7 +150,7 @@ def simulate(
     True
     """
     trials = checks.integer(trials, "trials", least=1)
-    check_policy(policy, k, problem.horizon if isinstance(problem, MDP) else None)
+    check_policy(policy, problem.horizon if isinstance(problem, MDP) else None)
     try:
         generator = checks.generator(rng).spawn(1)[0]
     except TypeError:  # one of the old kind

@@ -51,7 +51,7 @@ class _Typical(Propagation):
     """Follows the likeliest histories, and counts what is done in them."""
 
     def __init__(self, mdp: MDP, policy: CompressedPolicy, best: Number, worth_counting: Number = -math.inf) -> None:
-        check_policy(policy, None, mdp.horizon)
+        check_policy(policy, mdp.horizon)
         share = 1e-6 * (mdp.return_range[1] - mdp.return_range[0]) / mdp.horizon
         super().__init__(mdp, Units.of(mdp, policy, best), share, FEW_ATOMS)
         table = f"a table of {mdp.n_states} states and {mdp.n_actions} actions"

@@ -324,11 +324,9 @@ def checked_function(choose: Any) -> Any:
     return choose
 
 
-def check_policy(policy: Policy, k: int | None, horizon: int | None) -> None:
-    """That ``policy`` is one, for ``k`` rollouts of ``horizon`` steps."""
+def check_policy(policy: Policy, horizon: int | None) -> None:
+    """That ``policy`` is one, for rollouts of ``horizon`` steps."""
     if not isinstance(policy, Policy):
         raise InputError(f"policy must be a maxatk.Policy such as plan.policy, not {checks.shown(policy)}")
-    if k is not None and checks.integer(k, "k", least=1) != policy.k:
-        raise InputError(f"the policy is for {policy.k} rollouts, not {k}")
     if horizon is not None and policy.horizon != horizon:
         raise InputError(f"the policy is for rollouts of {policy.horizon} steps, not {horizon}")

@@ -600,8 +600,8 @@ class Step:
 
     >>> import maxatk as mk
     >>> step = mk.instances.figure1().step(0)
-    >>> step.backup(np.zeros(2))  # what each action pays on average, with nothing to come
-    array([0.375, 0.25 ])
+    >>> step.rows, step.first_row.tolist()  # one state with two actions
+    (slice(0, 2, None), [0, 2])
     """
 
     mdp: MDP
@@ -620,13 +620,6 @@ class Step:
     def row_of(self, state: Ints, action: Ints) -> Ints:
         """The row of each state's action [n], or -1 where the state does not offer it."""
         return kernels.rows_of_actions(self.first_row, self.mdp.action, state, action)
-
-    def backup(self, values: Floats) -> Floats:
-        """What each row brings on average, [rows], if states are worth ``values`` [S + 1] afterwards, the end last."""
-        mdp, start = self.mdp, self.mdp.outcome_start[self.rows.start : self.rows.stop + 1]
-        span = slice(int(start[0]), int(start[-1]))
-        worth = mdp.row_prob[span] * (mdp.reward[span] + values[mdp.next_state[span]])
-        return np.add.reduceat(worth, start[:-1] - start[0])
 
 
 def load_mdp(path: str | PathLike[str]) -> MDP:

@@ -6,15 +6,12 @@
 """
 
 import math
-import time
 from collections.abc import Sequence
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from maxatk.base import archive, checks
+from maxatk.base import checks
 from maxatk.base.errors import InputError, MissingExtraError
 from maxatk.comparison.compare import Comparison
 from maxatk.comparison.contrast import contrast
@@ -246,39 +243,3 @@ def learning(told: Sequence[LearningProgress]) -> Any:
     ax.set_ylabel("expected best return")
     ax.legend(frameon=False, loc="best")
     return figure
-
-
-class Live:
-    """The figure of :func:`learning`, drawn anew to a file while a run goes on: hand it to ``progress``.
-
-    Args:
-        path: the file, such as ``bounds.png``, which is whole at any time: a viewer that reloads it shows the run.
-        every: seconds between two drawings, at least; :meth:`draw` draws what is missing at the end.
-
-    >>> import maxatk as mk
-    >>> live = mk.figures.Live("bounds.png")                                     # doctest: +SKIP
-    >>> out = mk.learn(model, 2, epsilon=0.1, delta=0.1, progress=live)          # doctest: +SKIP
-    """
-
-    def __init__(self, path: str | PathLike[str], every: float = 1.0) -> None:
-        archive.check_target(path)
-        self._path, self._every, self._drawn = Path(path), every, -math.inf
-        self.told: list[LearningProgress] = []  # where the run stood
-
-    def __call__(self, at: LearningProgress) -> None:
-        """Take in where the run stands, ``at``, and draw it if it is time to."""
-        self.told.append(at)
-        if time.perf_counter() - self._drawn >= self._every:
-            self.draw()
-
-    def draw(self) -> None:
-        """Draw all that was told."""
-        beside = self._path.with_name(f".{self._path.name}.drawing{self._path.suffix}")
-        try:
-            learning(self.told).savefig(beside)
-            beside.replace(self._path)
-        except (OSError, ValueError) as error:
-            raise InputError(f"{self._path}: cannot be drawn: {error}") from None
-        finally:
-            beside.unlink(missing_ok=True)
-        self._drawn = time.perf_counter()

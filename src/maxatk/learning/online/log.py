@@ -45,14 +45,13 @@ def learn_from(
     start: Any = None,
     may_end: bool = True,
     support: int | None = None,
-    kept: str = "all",
 ) -> Learned:
     """Bounds on the best of ``k`` rollouts from a log of rollouts, and a policy that is sure to earn the lower one.
 
     The log may come from any behaviour, adaptive or unknown. What it must not be is a selection: every step of a
-    rollout must be there, and no rollout may be missing because of how it went. That cannot be seen in a log, so it is
-    asked for by name. With a ``support`` all rollouts count for both bounds. Without one every other rollout is for
-    finding the policy, and the rest for what it earns.
+    rollout must be there, and no rollout may be missing because of how it went: a log of the best rollouts alone cannot
+    say how often things fail, and nothing in it shows that. With a ``support`` all rollouts count for both bounds.
+    Without one every other rollout is for finding the policy, and the rest for what it earns.
 
     Args:
         log: rollouts, each a list of steps ``(state, action, reward, next_state)``; a next state of None ends it.
@@ -68,7 +67,6 @@ def learn_from(
         start: the state that rollouts start in, or a distribution over states; estimated if it is not known.
         may_end: whether rollouts may end before the horizon.
         support: a bound on the number of different outcomes of a row, if one is known.
-        kept: what was kept of the rollouts that were played: ``"all"``, or else the log is refused.
 
     >>> import numpy as np
     >>> import maxatk as mk
@@ -80,11 +78,6 @@ def learn_from(
     >>> out.lower < 0.625 < out.upper, round(out.upper - out.lower, 2)
     (True, 0.06)
     """
-    if kept != "all":
-        raise InputError(
-            f"a log that kept {shown(kept)} cannot be learned from: what was left out because of how it went is what "
-            "the bounds are about, and nothing in the log makes up for it; only kept='all' will do"
-        )
     source = SimpleNamespace(
         n_states=n_states,
         n_actions=n_actions,
