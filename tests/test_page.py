@@ -111,7 +111,7 @@ def test_what_is_printed_is_true():
     assert at_least(-math.inf, 3) == "-inf"
     assert [decimals_of(x) for x in (0.0, 0.00123, -15.9, 1e9, math.inf)] == [0, 8, 4, 0, 0]
     plan = SimpleNamespace(lower=1.23456789e-8, upper=1.2345999e-8, gap=1.2345999e-8 - 1.23456789e-8)
-    assert report.interval(plan) == ("0.000000012345678", "0.000000012345999")
+    assert report.interval(plan) == ("1.2345678e-08", "1.2345999e-08")
 
 
 @pytest.fixture(scope="module")

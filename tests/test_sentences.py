@@ -165,3 +165,75 @@ def test_a_comparison_of_a_plan_keeps_to_its_time_limit():
     assert compared.stopped == "time limit"
     assert [row.searched for row in compared.rows] == [False] * 5 + [True]
     assert compared.rows[-1].lower >= plan.lower
+
+
+# What a second reader found.
+
+
+def test_returns_beside_a_jackpot_are_told_as_they_are():
+    rows = {0: {0: [(1.0, 0, 1, False)], 1: [(1e-12, 0, 10**9, False), (1 - 1e-12, 0, 0, False)]}}
+    plan = mk.solve(mk.MDP.from_table(rows, horizon=3), 2, solver=mk.Certified(tol=10))
+    said = str(mk.contrast(plan))
+    assert "returns 3 on average (10 % quantile 3, 90 % quantile 3)" in said
+    assert "beats that in 100 % of all cases" in said
+    mdp = table({0: [(1.0, 0.1)], 1: [(1e-12, 10**9), (1 - 1e-12, 0)]})
+    alone = mk.contrast(mk.solve(mdp, 1))
+    assert "returns 0.1 on average" in str(alone)
+
+
+def test_the_largest_return_is_beaten_in_no_case():
+    mdp = table({0: [(0.5, 0.1 * 16), (0.5, 0.2)], 1: [(1.0, 0.3)]})
+    for best in (1.6, 1.5999999999999994):
+        said = str(mk.contrast(mk.solve(mdp, 2, best_so_far=best)))
+        assert "e-" not in said
+
+
+def test_a_plan_that_never_stops_is_not_said_to():
+    """1.8 on a lattice of tenths, and 1.7999999999999998 in floats: tries go on, at no cost."""
+    rows = {0: {0: [(1.0, 0, 0.4, False)], 1: [(0.5, 0, 0.2, False), (0.5, 0, 0.6, False)]}}
+    mdp = mk.MDP.from_table(rows, horizon=3, cost={0: {0: 0.5, 1: 0}})
+    plan = mk.solve(mdp, 3, abandon=True)
+    found = stop_of(plan)
+    told = words.stop(found)
+    if found.tries_lower > 2.9:
+        assert told.startswith("This plan makes all its tries")
+    else:
+        assert plan.policy.stops(rollout=1, best=found.at)
+
+
+def test_ties_are_told_by_laws_and_by_means():
+    skewed, even = [(0.2, 2), (0.8, -0.5)], [(0.5, 1), (0.5, -1)]  # the same mean and variance
+    assert mk.solve(table({0: skewed, 1: even}), 2).gain.tied
+    near = table({0: [(1.0, 1000)], 1: [(0.5, 2000 - 1e-9), (0.5, 0)]})
+    assert not mk.solve(near, 2).gain.tied
+    apart = table({0: [(1.0, 0.1)], 1: [(0.5, 10**12), (0.5, -(10**12))]})
+    assert not mk.solve(apart, 2).gain.tied
+
+
+def test_rounding_is_not_taken_for_no_gain():
+    """Returns of 10^12 and some: what rounding leaves open is more than all that a second try adds."""
+    plan = mk.solve(table({0: [(0.4, 10**12), (0.3, 10**12 + 1), (0.2, 10**12 + 2), (0.1, 10**12 + 7)]}), 2, cost=0.5)
+    assert plan.gain.outcome != "disproved" or plan.gain.upper <= 2e-3 * plan.gain.added
+
+
+def test_a_plan_is_not_said_to_earn_what_another_policy_does():
+    mdp = mk.instances.drafts()
+    plan = mk.solve(mdp, 3, solver=mk.Certified(tol=100))
+    compared = mk.compare(mdp, 3, plan=plan)
+    said = " ".join(sentences(plan, comparison=compared))
+    assert compared["adaptive"].lower > plan.lower + 0.1
+    assert "This plan earns at least" in said
+
+
+def test_a_try_that_does_one_thing_and_another_is_shown_to():
+    from maxatk.show.views import panels
+
+    rows = {0: {0: [(0.5, 1, 0, False), (0.5, 2, 0, False)]}, 1: {0: [(0.5, 1, 1, True), (0.5, 1, 0, True)]},
+            2: {0: [(0.5, 2, 1, True), (0.5, 2, 0, True)]}}  # fmt: skip
+    panel = panels(mk.contrast(mk.solve(mk.MDP.from_table(rows, horizon=2), 2)))[0]
+    assert panel.mixed == [False] * 3
+
+
+def test_rounded_numbers_do_not_stand_for_exact_ones():
+    compared = mk.compare(table({0: [(0.5, 3 + 2e-9), (0.5, 1)], 1: [(1.0, 2)]}), 3)
+    assert "enumeration: exact" in str(compared)

@@ -425,17 +425,18 @@ def told_when_to_stop(case: Case) -> None:
     if beyond is not None and last.value(0, beyond)[0] > beyond + Fraction(found.adds):
         raise BrokenError(f"stop: a try is worth its cost above {found.upper!r}, the most that the threshold may be")
     _follow(case)
-    tries = case.truth.followed(case.plan.policy.action, 0, case.incumbent)[2]
+    law, _, tries = case.truth.followed(case.plan.policy.action, 0, case.incumbent)
     if not _between(found.tries_lower, tries, found.tries_upper):
         raise BrokenError(f"stop: {float(tries)!r} tries are not in [{found.tries_lower!r}, {found.tries_upper!r}]")
     for best in case.truth.returns:
         stops = case.plan.policy.stops(rollout=case.problem.k - 1, best=best)
-        if math.isinf(found.at):  # whatever a try returned
-            if not stops:
-                raise BrokenError(f"stop: the policy goes on at {float(best)!r}, the finding says that it stops")
+        if math.isinf(found.at):  # whatever a try returned, or never
+            if stops != (found.at < 0) and (best in law or found.at < 0):
+                raise BrokenError(f"stop: at {float(best)!r} the policy says {stops}, the finding {found.at!r}")
             continue
         near = abs(best - Fraction(found.at)) <= Fraction(1, 10**9) * max(1, abs(best))
-        if found.on_step and not near and stops != (best > Fraction(found.at)):
+        above = best > Fraction(found.at)
+        if found.on_step and not near and (stops < above if best not in law else stops != above):
             raise BrokenError(f"stop: at {float(best)!r} the policy says {stops}, the finding {found.at!r}")
 
 

@@ -57,7 +57,7 @@ class Gain(Finding):
     """Adapting gains something over a rival that does not adapt.
 
     The statement is disproved where the gain is at most ``negligible``: a five-hundredth of what tries beyond the first
-    bring, or what rounding adds up to, whichever is more.
+    bring, or, where they bring nothing, what rounding adds up to.
     """
 
     kind: ClassVar[str] = "gain"
@@ -147,8 +147,8 @@ class Stop(Finding):
 
     kind: ClassVar[str] = "stop"
 
-    at: float  # the least return with which the plan stops; -inf where any will do
-    on_step: bool  # whether returns are multiples of a step, and that number is one of them
+    at: float  # the least return with which the plan stops; -inf where any will do, inf where none does
+    on_step: bool  # whether that number is known to be a return
     now: bool  # whether the plan stops before the first try
     tol: float  # how exactly the threshold was to be known
     adds: float = 0.0  # more than its cost; 0 but for what rounding leaves open

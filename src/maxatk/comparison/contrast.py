@@ -17,6 +17,7 @@ from maxatk.problem.mdp import MDP
 SELDOM = 0.02  # visits per rollout below which a state counts as not visited
 SAME = 1e-6  # of the range of returns: below that, returns of two tries count as the same
 WORTH = 0.01  # of what the best return would gain: what a rollout must still be able to gain for a visit to count
+ROUNDING = 2.0**-40  # relative: what returns that are the same may differ by, and what no chance amounts to
 DIFFERENT = 0.5  # how much of its visits to a state must go to other actions for a policy to count as acting otherwise
 
 
@@ -168,8 +169,8 @@ def _finished(law: Law) -> Law:
 
 
 def _spread(plan: Plan, law: Law, best: float, given_up: float) -> Spread:
-    least, most = plan.mdp.return_range
-    beats = 1 - law.cdf(best + 1e-9 * (most - least)) if best > -math.inf else 1.0
+    beats = 1 - law.cdf(best + ROUNDING * abs(best)) if best > -math.inf else 1.0
+    beats = beats if beats > ROUNDING else 0.0
     return Spread(beats * (1 - given_up), law.mean, law.quantile(0.1), law.quantile(0.9))
 
 

@@ -1,5 +1,6 @@
 """When to stop, and how many tries are worth paying for (docs/theory/costs.md, 4)."""
 
+import bisect
 import math
 from fractions import Fraction
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from maxatk.base.stopping import Reason, StoppedError
 from maxatk.base.types import Number
 from maxatk.base.workers import Workers
 from maxatk.comparison.priced import FixedBest, Repeated
-from maxatk.evaluation.evaluate import evaluate
+from maxatk.evaluation.evaluate import Evaluation, evaluate
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.curves import Curve, Curves, identity
 from maxatk.planning.exact import ExactPlan
@@ -70,9 +71,10 @@ def stop_of(plan: Plan) -> Stop | None:
     added, price = plan.lower - plan.value_of_tries(1)[0], float(plan.objective.cost)
     scale = max(added, price, 1e-9 * (most - least), 1e-300)
     tol = 10.0 ** math.floor(math.log10(1e-3 * scale))
-    tries, useful, threshold = (0.0, float(plan.k)), None, None
+    tries, useful, threshold, earned = (0.0, float(plan.k)), None, None, None
     try:
-        tries = evaluate(plan.mdp, plan.policy, cost=plan.objective.cost, max_atoms=FEW_ATOMS).tries.ends
+        earned = evaluate(plan.mdp, plan.policy, cost=plan.objective.cost, max_atoms=FEW_ATOMS)
+        tries = earned.tries.ends
         threshold = _threshold(plan, tol)
         useful = None if threshold is None else _enough(plan, tol, threshold)
     except TooLargeError:
@@ -85,18 +87,26 @@ def stop_of(plan: Plan) -> Stop | None:
         if threshold is None
         else (floats_around(threshold.at)[0], floats_around(threshold.at + threshold.unknown)[1])
     )
-    at, on_step = _least_return(plan)
+    at, on_step = _least_return(plan, earned)
     return Stop(
         lower=lower, upper=upper, at=at, on_step=on_step, now=plan.best_so_far >= plan.stop_at, tol=tol,
         adds=threshold.adds if threshold else 0.0, tries_lower=tries[0], tries_upper=tries[1], useful_tries=useful,
     )  # fmt: skip
 
 
-def _least_return(plan: Plan) -> tuple[float, bool]:
-    """The least return with which the plan stops, and whether it was rounded up to a multiple of all returns' step."""
+def _least_return(plan: Plan, earned: Evaluation | None) -> tuple[float, bool]:
+    """The least return with which the plan stops, infinite if none, and whether that is known to be a return.
+
+    It is one of those that the policy comes to, if these are known. Or else the threshold, rounded up to a multiple of
+    all returns' step if there is one.
+    """
     step, start = common_step(plan.mdp), plan.best_so_far
     if plan.stop_at <= plan.mdp.return_range[0]:
         return -math.inf, False
+    if earned is not None and earned.shift == 0 and plan.k > 1:
+        bests: list[Number] = sorted(earned.exact_law) if earned.exact_law is not None else earned.law.values.tolist()
+        place = bisect.bisect(bests, False, key=lambda best: plan.policy.stops(rollout=plan.k - 1, best=best))
+        return (float(bests[place]), True) if place < len(bests) else (math.inf, False)
     if step is None or math.isinf(plan.stop_at) or (start > -math.inf and Fraction(start) % step):
         return float(plan.stop_at), False
     near = round(Fraction(plan.stop_at) / step)

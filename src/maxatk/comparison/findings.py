@@ -31,6 +31,7 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 MOST_WORK = 2_000_000  # outcomes times steps times rollouts, up to which the rival is evaluated
 NEGLIGIBLE = 2e-3  # of what the tries after the first add: a gain of no more counts as none
 TIES = 2.0**-40  # of the largest return: what means may differ by that count as the same
+NOISE = 2.0**-45  # what means of rows may differ by, relative, and count as the same: as where policies are made
 NARROW = 0.1  # of the gain: shares are told where the optimum is known to within that
 
 
@@ -94,7 +95,7 @@ def _gain(
         rival_upper=floats_around(rival[1])[1],
         costly=plan.costly,
         rival_tries=tries,
-        negligible=max(NEGLIGIBLE * added, 4 * rounding),
+        negligible=NEGLIGIBLE * added if added > 0 else 4 * rounding,
         added=added,
         tied=several_best_means(plan.mdp),
     )
@@ -103,29 +104,32 @@ def _gain(
 def several_best_means(mdp: MDP) -> bool:
     """Whether policies with different laws of the return have the best mean, but for rounding.
 
-    They are told apart by their second moments. False where that would take too long.
+    They are told apart by the mean of exp(return / size). False where that would take too long.
     """
     if len(mdp.prob) / mdp.n_layers * mdp.horizon > MOST_WORK:
         return False
     size = max(*map(abs, mdp.return_range), float(np.abs(mdp.reward).max()), 1e-150)
-    means, squares = np.zeros(mdp.n_states + 1), np.zeros(mdp.n_states + 1)  # of returns, in units of ``size``
+    means, errors, grown = np.zeros(mdp.n_states + 1), np.zeros(mdp.n_states + 1), np.ones(mdp.n_states + 1)
     several: list[BoolArray] = []  # by step, the last one first: in which states [S] two rows are as good
     kept: list[BoolArray] = []  # which rows are among the best
     for h in reversed(range(mdp.horizon)):
         step = mdp.step(h)
         first, number = step.first_row[:-1] - step.first_row[0], np.diff(step.first_row)
         o = slice(int(step.first_outcome[0]), int(step.first_outcome[-1]))
-        prob, reward, after = mdp.row_prob[o], mdp.reward[o] / size, mdp.next_state[o]
-        starts = mdp.outcome_start[step.rows] - o.start
-        mean = np.add.reduceat(prob * (reward + means[after]), starts) - mdp.cost[step.rows] / size
-        square = np.add.reduceat(prob * (reward**2 + 2 * reward * means[after] + squares[after]), starts)
+        prob, reward, after = mdp.row_prob[o], mdp.reward[o], mdp.next_state[o]
+        starts, cost = mdp.outcome_start[step.rows] - o.start, mdp.cost[step.rows]
+        mean = np.add.reduceat(prob * (reward + means[after]), starts) - cost
+        sizes = np.add.reduceat(prob * (np.abs(reward) + np.abs(means[after])), starts) + cost
+        error = NOISE * sizes + np.add.reduceat(prob * errors[after], starts)
+        law = np.add.reduceat(prob * np.exp(reward / size) * grown[after], starts)
         best = np.maximum.reduceat(mean, first)
-        among = mean >= np.repeat(best, number) - TIES
-        most = np.maximum.reduceat(np.where(among, square, -math.inf), first)
-        least = np.minimum.reduceat(np.where(among, square, math.inf), first)
-        several.append(most - least > TIES)
+        within = np.maximum.reduceat(error, first)
+        among = mean >= np.repeat(best - within, number)
+        most = np.maximum.reduceat(np.where(among, law, -math.inf), first)
+        least = np.minimum.reduceat(np.where(among, law, math.inf), first)
+        several.append(most - least > TIES * most)
         kept.append(among)
-        means, squares = np.append(best, 0.0), np.append(most, 0.0)
+        means, errors, grown = np.append(best, 0.0), np.append(within, 0.0), np.append(most, 1.0)
     reached = np.zeros(mdp.n_states + 1, np.bool_)
     reached[mdp.start_state] = True
     for h, (ties, among) in enumerate(zip(reversed(several), reversed(kept), strict=True)):

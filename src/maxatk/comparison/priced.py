@@ -98,7 +98,7 @@ class PricedClasses:
         if name == ONE_UNTIL:
             chosen = max(self._candidates, key=lambda candidate: candidate.worth_until(k, best))
             policy = self._repeated(chosen.policy, k, chosen.enough())
-            return self._evaluated(name, policy, f"until {chosen.enough():.6g} is in hand", smaller)
+            return self._evaluated(name, policy, f"until {chosen.enough():.15g} is in hand", smaller)
         candidates = [self._mean] if name == MEAN_FIXED else self._candidates
         n, chosen = max(
             ((self._best_number(candidate), candidate) for candidate in candidates),

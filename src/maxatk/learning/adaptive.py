@@ -141,7 +141,8 @@ class Adaptive:
     def _learned(
         self, ledger: RowLedger, plan: CertifiedPlan, lower: float, upper: float, epsilon: float, delta: float
     ) -> Learned:
-        trials = len(ledger.returns)
+        trials, n = len(ledger.returns), ledger.model.n_rows
+        rows = "1 row" if n == 1 else f"{n} rows"
         return Learned(
             policy=plan.policy,
             lower=lower,
@@ -151,7 +152,7 @@ class Adaptive:
             samples=ledger.samples,
             target=epsilon,
             counts=ledger.data.counts + ledger.trials.counts,
-            basis=f"{ledger.samples} samples of {ledger.model.n_rows} rows, {trials} trials of the policy among them",
+            basis=f"{ledger.samples} samples of {rows}, {trials} trials of the policy among them",
             stats={"rounds": ledger.round, "trials": trials, "seconds": ledger.seconds},
             model_plan=plan,
         )

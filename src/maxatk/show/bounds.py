@@ -6,9 +6,9 @@ from fractions import Fraction
 
 from maxatk.base.types import Number
 
-MOST_DECIMALS = 15  # of a number without an exponent
+MOST_DECIMALS = 12  # of a number without an exponent
 LARGEST = 10**16  # without an exponent
-DIGITS = 7  # of a number with an exponent
+DIGITS, MOST_DIGITS = 7, 16  # of numbers with an exponent: of large ones, and of small ones after the point
 
 
 def at_least(x: Number, decimals: int = 6) -> str:
@@ -27,12 +27,13 @@ def _rounded(x: Number, decimals: int, towards: Callable[[Fraction], int]) -> st
         return f"{x:f}"
     exact = Fraction(x)
     if decimals > MOST_DECIMALS or abs(exact) >= LARGEST:
-        return _with_exponent(exact, towards) if exact else "0"
+        return _with_exponent(exact, decimals, towards) if exact else "0"
     return _in_decimals(towards(exact * 10**decimals), decimals)
 
 
-def _with_exponent(exact: Fraction, towards: Callable[[Fraction], int]) -> str:
-    place = math.floor(math.log10(abs(exact))) - DIGITS + 1
+def _with_exponent(exact: Fraction, decimals: int, towards: Callable[[Fraction], int]) -> str:
+    size = math.floor(math.log10(abs(exact)))
+    place = size - min(max(decimals + size, 2), MOST_DIGITS) if size < 0 else size - DIGITS + 1
     digits = towards(exact / Fraction(10) ** place)
     sign, text = "-" if digits < 0 else "", str(abs(digits))
     part = text[1:].rstrip("0")
@@ -90,7 +91,7 @@ def about(lower: float, upper: float, digits: int) -> str:
 
 def span(lower: float, upper: float, digits: int = 3) -> str:
     """From one bound to the other, in so many digits of the greater one, rounded outward."""
-    decimals = min(decimals_of(upper, digits=digits), 12)
+    decimals = decimals_of(upper, digits=digits)
     low, high = at_least(lower, decimals), at_most(upper, decimals)
     return low if low == high else f"{low} to {high}"
 

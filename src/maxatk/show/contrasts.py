@@ -8,7 +8,7 @@ from maxatk.show.bounds import about
 from maxatk.show.grid import action_name, places
 
 MUCH = 0.01  # the chance of courses that were not followed, from which on it is told
-NOTHING = 1e-9  # of the range of returns: what no reward amounts to
+NOTHING = 1e-15  # of the range of returns: what rounding amounts to
 
 
 def sentences(found: Contrast, most: int = 3) -> list[str]:

@@ -148,8 +148,8 @@ def exact_plan(plan: ExactPlan, title: str, most_rows: int = 30) -> RenderableTy
 def _legend(plan: ExactPlan) -> str:
     return (
         "\nbest: the best return of earlier rollouts; so far: the return of this one; chance: that of coming to "
-        f"this choice; worth: the expected final best from there{', less costs' if plan.stop_at < math.inf else ''}. "
-        "Rollouts and steps count from 0."
+        f"this choice; worth: the expected final best from there"
+        f"{', less costs to come' if plan.stop_at < math.inf else ''}. Rollouts and steps count from 0."
     )
 
 
@@ -166,6 +166,11 @@ def _number(value: Number) -> str:
         return "none"
     fraction = Fraction(value)
     return str(fraction) if fraction.denominator < 10_000 else f"{float(fraction):.8g}"
+
+
+def _short_fraction(value: Fraction) -> str:
+    """A fraction where it is short, or else that it is known."""
+    return str(value) if value.denominator < 10_000 else "exact"
 
 
 def _fraction(value: Fraction) -> str:
@@ -232,7 +237,7 @@ def _by_state(found: Contrast) -> Table:
         if visited[s] >= SELDOM:
             table.add_row(
                 mdp.state_names[s] if mdp.state_names else f"state {s}",
-                *(_acts(mdp, panel.action[s]) for panel in tries),
+                *(_acts(mdp, panel.action[s]) + (" and others" if panel.mixed[s] else "") for panel in tries),
             )
     return table
 
@@ -264,7 +269,7 @@ def comparison_rows(compared: Comparison, rows: Sequence[Row]) -> Table:
     for row in rows:
         lower, upper = (row.lower, row.upper) if row.exact is None else (row.exact, row.exact)
         lower = max([lower, *(other.exact for other in compared.inside(row) if other.exact is not None)])
-        how = row.how if row.exact is None else f"{row.how}: {_number(row.exact)}"
+        how = row.how if row.exact is None else f"{row.how}: {_short_fraction(row.exact)}"
         table.add_row(
             row.name,
             at_least(lower, digits),
@@ -304,7 +309,7 @@ def simulation(plan: CertifiedPlan | Learned, runs: Simulation, level: float = 0
         Text.assemble(
             f"{what} in {_count(len(runs.best), 'trial')}: ",
             (f"{runs.mean:.6g}", "bold green"),
-            f" on average{f', {100 * level:g} % interval {low:.6g} to {high:.6g}' if len(runs.best) > 1 else ''}",
+            f" on average{f', {100 * level:g} % interval by t {low:.6g} to {high:.6g}' if len(runs.best) > 1 else ''}",
         ),
         *([_paid(runs)] if not learned and plan.costly else []),
         sure,
@@ -450,6 +455,7 @@ def simulation_data(plan: CertifiedPlan | Learned, runs: Simulation, level: floa
         "mean": runs.mean,
         "level": level,
         "interval": [_finite(end) for end in runs.interval(level)],
+        "method": "t, nominal",
         "certificate": [plan.lower, plan.upper],
         **(_costs_data(runs) if isinstance(plan, CertifiedPlan) and plan.costly else {}),
         **({"delta": plan.delta} if isinstance(plan, Learned) else {}),

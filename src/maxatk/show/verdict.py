@@ -37,12 +37,19 @@ def sentences(plan: Plan, contrast: Contrast | None = None, comparison: Comparis
     if plan.best_so_far >= most and not plan.costly:
         return [f"No try can beat the best so far, {float(plan.best_so_far):.6g}: the largest return is {most:.6g}."]
     gain: Gain = comparison.gain if comparison else plan.gain
-    value = max(plan.lower, comparison[ADAPTIVE].lower) if comparison else plan.lower
-    told = words.gain(gain, value, "" if plan.costly else _why(plan.mdp), _remedy(plan, gain))
+    told = words.gain(gain, *_earned(plan, comparison), "" if plan.costly else _why(plan.mdp), _remedy(plan, gain))
     if gain.lower > 0:
         told += _shares(comparison)
         told += _last(contrast)
     return told
+
+
+def _earned(plan: Plan, comparison: Comparison | None) -> tuple[float, float]:
+    """What the plan earns at least, and what some policy does; the latter is more where another class was better."""
+    last = comparison[ADAPTIVE] if comparison else None
+    if last is None or last.policy is plan.policy:
+        return plan.lower, plan.lower
+    return plan.lower, max(plan.lower, last.lower)
 
 
 def _mean(plan: Plan) -> str:

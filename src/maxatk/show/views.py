@@ -138,6 +138,7 @@ class Panel:
     best: float
     action: list[int]  # [S] -1 where it does not come, the number of actions where it gives up
     visits: list[float]  # [S] per try
+    mixed: list[bool]  # [S] whether that action has less than two thirds of the visits
 
 
 def panels(contrast: Contrast) -> list[Panel]:
@@ -151,6 +152,7 @@ def panels(contrast: Contrast) -> list[Panel]:
             one.best,
             np.where(one.visits.sum(axis=1) >= SELDOM, one.visits.argmax(axis=1), -1).tolist(),
             one.visits.sum(axis=1).tolist(),
+            (3 * one.visits.max(axis=1) < 2 * one.visits.sum(axis=1)).tolist(),
         )
         for title, one in zip(titles, (contrast.first, *contrast.last[::-1]), strict=True)
     ]

@@ -26,12 +26,13 @@ from maxatk.show.bounds import at_least, at_most, decimals_of, ends, known, prob
 MEAN, ONE_MEAN = "a policy with the best mean", "one of the policies with the best mean"
 
 
-def gain(found: Gain, value: float, why: str = "", remedy: str = "Ask for a smaller tol.") -> list[str]:
+def gain(found: Gain, value: float, best: float, why: str = "", remedy: str = "Ask for a smaller tol.") -> list[str]:
     """What adapting gains, beside what the plan earns at least.
 
     Args:
         found: the finding.
         value: what the plan's policy earns at least.
+        best: what some policy earns at least, by a comparison: the plan's, or another one.
         why: why nothing is gained, where that can be seen from the problem.
         remedy: what would settle a question that is open.
     """
@@ -48,14 +49,15 @@ def gain(found: Gain, value: float, why: str = "", remedy: str = "Ask for a smal
     if found.outcome is Outcome.PROVED:
         return [
             f"{_rival(found, 'Repeating ', '', 'Making ')}: {rival}.",
-            f"{_planning(found)}: at least {at_least(value, _decimals(value, found.upper))}, "
+            f"{_planning(found)}: at least {at_least(best, _decimals(best, found.upper))}, "
             f"a gain of {span(found.lower, found.upper)}.",
+            *([f"This plan earns at least {at_least(value, _decimals(value, 0.0))} of that."] if value < best else []),
         ]
     most = f": between 0 and {small(found.upper)}" if math.isfinite(found.upper) else ""
     return [
         f"It is not known whether adapting gains anything here{most}. {remedy}".rstrip(),
         f"{_rival(found, 'Repeating ', '', 'Making ')}: {rival}.",
-        f"{_planning(found)}: at least {at_least(value, _decimals(value, found.upper))}.",
+        f"{_planning(found)}: at least {at_least(best, _decimals(best, found.upper))}.",
     ]
 
 
@@ -116,7 +118,10 @@ def stop(found: Stop) -> str:
         return (
             "Make no try: none is worth its cost." if sure else "This plan makes no try; whether one would pay is open."
         )
-    words = [f"{'Stop' if sure else 'This plan stops'} {_when(found)}"]
+    if found.at == math.inf:
+        words = ["This plan makes all its tries, whatever they return"]
+    else:
+        words = [f"{'Stop' if sure else 'This plan stops'} {_when(found)}"]
     if not sure:
         words.append("the best threshold is not known")
     tries = _tries(found)
@@ -313,8 +318,8 @@ def _try_nothing(found: Advice, few: str) -> tuple[str, str]:
     first = f"Try nothing ({aim(found)}): on the {built} that plans are chosen on, no attempt earns its cost."
     low, _, high = ends(-found.upper, -(found.lower + found.upper) / 2, -found.lower)
     level = "no level" if found.level is None else percent(found.level)
-    adds = f"adds {low} to {high} ({level}) to the score, less its cost"
-    return first, f"On the other {tasks} one attempt of {found.alternative}, the best of them, {adds}; {counts}{few}."
+    adds = f"adds {low} to {high} ({level}) to the score, less its cost,"
+    return first, f"The best single attempt there, {found.alternative}, {adds} on the other {tasks}; {counts}{few}."
 
 
 def _try_cheapest(found: Advice, few: str) -> tuple[str, str]:
@@ -402,4 +407,4 @@ def _told_apart(asked: float, best: float) -> tuple[str, str]:
 def _decimals(x: float, gain: float) -> int:
     """As many as give a number four digits, and a gain three."""
     fine = 2 - math.floor(math.log10(gain)) if 0 < gain < math.inf else 0
-    return min(max(decimals_of(x, digits=4), min(fine, decimals_of(x, digits=8))), 12)
+    return min(max(decimals_of(x, digits=4), min(fine, decimals_of(x, digits=15))), 12)

@@ -313,7 +313,10 @@ def held_out_nets(log: Log, settings: Settings, methods: Sequence[str], price: f
     for rest, held_out in log.folds(FOLDS, rng):
         rows, inner = [place[task] for task in held_out.tasks], Builder(rest, settings)
         for method in methods:
-            nets[method][rows] = _net(inner.plan(method), held_out, price)
+            try:
+                nets[method][rows] = _net(inner.plan(method), held_out, price)
+            except UnmetError:  # the goal is out of reach on these tasks alone: nothing would be tried
+                nets[method][rows] = settings.nothing
     return nets
 
 

@@ -35,6 +35,7 @@ class Listed:
 
     state: int
     actions: list[int]  # one for each try; -1 where it does not come
+    mixed: list[bool]  # whether others are taken nearly as often
 
 
 def boards(contrast: Contrast, grid: CellGrid | None, colours: Sequence[str]) -> list[Board]:
@@ -56,7 +57,11 @@ def listed(contrast: Contrast) -> list[Listed]:
     tries = panels(contrast)
     visited: Any = np.max([panel.visits for panel in tries], axis=0)
     shown: list[int] = np.argsort(-visited, kind="stable")[:MOST_STATES].tolist()
-    return [Listed(s, [panel.action[s] for panel in tries]) for s in sorted(shown) if visited[s] >= SELDOM]
+    return [
+        Listed(s, [panel.action[s] for panel in tries], [panel.mixed[s] for panel in tries])
+        for s in sorted(shown)
+        if visited[s] >= SELDOM
+    ]
 
 
 def _map(panel: Panel, grid: CellGrid, starts: Sequence[int], colours: Sequence[str]) -> Html:
