@@ -148,7 +148,7 @@ class Stop(Finding):
     kind: ClassVar[str] = "stop"
 
     at: float  # the least return with which the plan stops; -inf where any will do, inf where none does
-    on_step: bool  # whether that number is known to be a return
+    on_step: bool  # whether that number is exact: the plan goes on below it
     now: bool  # whether the plan stops before the first try
     tol: float  # how exactly the threshold was to be known
     adds: float = 0.0  # more than its cost; 0 but for what rounding leaves open

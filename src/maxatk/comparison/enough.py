@@ -95,26 +95,36 @@ def stop_of(plan: Plan) -> Stop | None:
 
 
 def _least_return(plan: Plan, earned: Evaluation | None) -> tuple[float, bool]:
-    """The least return with which the plan stops, infinite if none, and whether that is known to be a return.
+    """The least return with which the plan stops, infinite if none, and whether that is known to be exact.
 
-    It is one of those that the policy comes to, if these are known. Or else the threshold, rounded up to a multiple of
-    all returns' step if there is one.
+    The threshold, rounded up to a multiple of all returns' step, if the policy stops at just those of the best returns
+    that it comes to which are no less; or else the least of these at which it stops.
     """
-    step, start = common_step(plan.mdp), plan.best_so_far
     if plan.stop_at <= plan.mdp.return_range[0]:
         return -math.inf, False
-    if earned is not None and earned.shift == 0 and plan.k > 1:
-        bests: list[Number] = sorted(earned.exact_law) if earned.exact_law is not None else earned.law.values.tolist()
-        place = bisect.bisect(bests, False, key=lambda best: plan.policy.stops(rollout=plan.k - 1, best=best))
-        return (float(bests[place]), True) if place < len(bests) else (math.inf, False)
+    rounded = _rounded_threshold(plan)
+    if earned is None or earned.shift > 0 or plan.k == 1:
+        return (float(plan.stop_at), False) if rounded is None else (float(rounded[0]), True)
+    bests: list[Number] = sorted(earned.exact_law) if earned.exact_law is not None else earned.law.values.tolist()
+    place = bisect.bisect(bests, False, key=lambda best: plan.policy.stops(rollout=plan.k - 1, best=best))
+    below, above = bests[place - 1] if place else -math.inf, bests[place] if place < len(bests) else math.inf
+    if rounded is None:
+        return (math.inf, False) if above == math.inf else (float(plan.stop_at), False)
+    at, slack = rounded
+    return (float(at), True) if below < at - slack and above >= at - slack else (float(above), above < math.inf)
+
+
+def _rounded_threshold(plan: Plan) -> tuple[Fraction, Fraction] | None:
+    """The threshold, rounded up to a multiple of all returns' step, and what sums of floats may differ from one by."""
+    step, start = common_step(plan.mdp), plan.best_so_far
     if step is None or math.isinf(plan.stop_at) or (start > -math.inf and Fraction(start) % step):
-        return float(plan.stop_at), False
+        return None
     near = round(Fraction(plan.stop_at) / step)
-    slack = ROUNDING * max(abs(near) + 1, 1) * step  # floats such as 0.1 are multiples of a step but for rounding
+    slack = ROUNDING * (abs(near) + 1) * step  # floats such as 0.1 are multiples of a step but for rounding
     for steps in (near - 1, near, near + 1):
         if plan.policy.stops(rollout=plan.k - 1, best=step * steps + slack):
-            return float(step * steps), True
-    return float(plan.stop_at), False
+            return step * steps, slack
+    return None
 
 
 def _threshold(plan: Plan, tol: float) -> Threshold | None:
