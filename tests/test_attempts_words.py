@@ -433,3 +433,18 @@ def test_what_a_plan_is_for_has_its_own_numbers():
         assert one.cost.value == pytest.approx(earned.cost.mean())
     assert (study.main.finding.budget, study.main.finding.reach) == (4.0, None)
     assert "(for a budget of 4 a task)" in study.advice[0]
+
+
+def test_a_budget_that_pays_is_not_refused_for_a_fold():
+    """The tasks of a fold may be dearer than all of them are on average."""
+    rng = np.random.default_rng(0)
+    rows = [
+        {"task": t, "arm": arm, "score": float(rng.random() < 0.6), "cost": float(rng.choice([0.1, 0.3]))}
+        for t in range(40)
+        for arm in ("a", "b")
+        for _ in range(3)
+    ]
+    log = at.Log.from_records(rows)
+    cheapest = min(float(log.cost[log.arm == a].mean()) for a in range(2))
+    plan = at.sequence(log, budget=cheapest + 1e-6)
+    assert plan.arms
