@@ -237,3 +237,32 @@ def test_a_try_that_does_one_thing_and_another_is_shown_to():
 def test_rounded_numbers_do_not_stand_for_exact_ones():
     compared = mk.compare(table({0: [(0.5, 3 + 2e-9), (0.5, 1)], 1: [(1.0, 2)]}), 3)
     assert "enumeration: exact" in str(compared)
+
+
+# What the hunt found.
+
+
+def test_a_dear_action_does_not_make_others_equal():
+    """Its mean is off by more than all others together, and it is not among the best all the same."""
+    rows = {0: {0: [(1.0, 0, -0.3, False)], 1: [(1.0, 0, 0.6, False)], 2: [(1.0, 0, 0.6, False)]}}
+    mdp = mk.MDP.from_table(rows, horizon=1, cost={0: {0: 0, 1: 2**90, 2: 0}})
+    assert mdp.mean_optimal_actions.tolist() == [[2]]
+    assert not mk.solve(mdp, 2).gain.tied
+
+
+def test_a_plan_stops_where_no_try_pays_though_giving_up_is_free(monkeypatch):
+    """By slices one by one, a try that is given up at once is worth what it is made with, but for rounding."""
+    monkeypatch.setattr("maxatk.planning.curve_maker.TABLE_POINTS", 1)
+    third = 0.3333333333333333
+    rows = {
+        0: {0: [(0.12094529722967363, 2, 8, False), (0.8790547027703264, 1, -3, True)]},
+        1: {0: [(third, 2, -3, True), (third, 2, -3, True), (third, 0, 8, False)]},
+        2: {0: [(1.0, 0, -2, True)]},
+    }  # fmt: skip
+    costs = {0: {0: 0.9038875450418907}, 1: {0: 1.072948755838765}, 2: {0: 0.9038875450418907}}
+    start = [0.23829479441720958, 0.3993053509089512, 0.36239985467383934]
+    mdp = mk.MDP.from_table(rows, horizon=1, start=start, cost=costs)
+    plan = mk.solve(mdp, 4, best_so_far=0, abandon=True)
+    truth = mk.solve(mdp, 4, best_so_far=0, abandon=True, solver=mk.Exact())
+    assert plan.lower <= truth.exact <= plan.upper
+    assert plan.stop_at == pytest.approx(float(truth.stop_at), abs=1e-9)

@@ -123,8 +123,8 @@ def several_best_means(mdp: MDP) -> bool:
         error = NOISE * sizes + np.add.reduceat(prob * errors[after], starts)
         law = np.add.reduceat(prob * np.exp(reward / size) * grown[after], starts)
         best = np.maximum.reduceat(mean, first)
-        within = np.maximum.reduceat(error, first)
-        among = mean >= np.repeat(best - within, number)
+        within = np.maximum.reduceat(np.where(mean == np.repeat(best, number), error, 0.0), first)
+        among = mean >= np.repeat(best - within, number) - error
         most = np.maximum.reduceat(np.where(among, law, -math.inf), first)
         least = np.minimum.reduceat(np.where(among, law, math.inf), first)
         several.append(most - least > TIES * most)

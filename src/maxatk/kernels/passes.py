@@ -113,19 +113,22 @@ def best_means_layer(
     rows: Any,
     stop: Any,
 ) -> None:
-    """Some states of one layer. Of rows whose means differ by no more than their errors the first is taken."""
+    """Some states of one layer. Of rows as good as the best, but for the errors of both, the first is taken.
+
+    A row that is far worse does not count, however large its numbers and so its error are.
+    """
     node = step_layer[h] * rows.shape[1]
     here, after = values[h % 2], values[(h + 1) % 2]
     error_here, error_after = errors[h % 2], errors[(h + 1) % 2]
     most_actions = 1
     for s in range(first_state, end_state):
         most_actions = max(most_actions, pair_start[node + s + 1] - pair_start[node + s])
-    means = np.empty(most_actions)
+    means, mistakes = np.empty(most_actions), np.empty(most_actions)
     for s in range(first_state, end_state):
         if stop[0] != 0:
             return
         first, end = pair_start[node + s], pair_start[node + s + 1]
-        best, error = -np.inf, 0.0
+        best, error = -np.inf, 0.0  # of the best mean
         for row in range(first, end):
             mean, size, carried = 0.0 - cost[row], cost[row], 0.0
             for o in range(outcome_start[row], outcome_start[row + 1]):
@@ -133,15 +136,15 @@ def best_means_layer(
                 mean += prob[o] * (reward[o] + ahead)
                 size += prob[o] * (abs(reward[o]) + abs(ahead))
                 carried += prob[o] * error_after[next_state[o]]
-            means[row - first] = mean
-            best = max(best, mean)
-            error = max(error, noise * size + carried)
+            means[row - first], mistakes[row - first] = mean, noise * size + carried
+            if mean > best:
+                best, error = mean, mistakes[row - first]
         row = first
-        while means[row - first] < best - error:
+        while means[row - first] < best - (error + mistakes[row - first]):
             row += 1
         rows[h, s] = row
         here[s] = means[row - first]
-        error_here[s] = error
+        error_here[s] = error + mistakes[row - first]
 
 
 @compiled

@@ -202,13 +202,13 @@ class CurveMaker:
             return curve, gap, Stop(math.inf, self.most)
         noise = self.rounding(lattice)
         for _ in range(MOST_STEPS):
-            at = float(curve.line_end[-1])
+            at = curve.comes_down_to_m(noise)
             if not knots[0] < at < top or float(by_slices([at]).lower[0]) <= at + noise:
                 break
             knots = [*knots, at]
             curve, gap = build(solve, knots, top, enough, step, self.mean)
         # Rounding may take the end of a line that is nearly as steep as m beyond all returns.
-        at = min(lattice.nearby_point(float(curve.line_end[-1]), noise), self.most)
+        at = min(lattice.nearby_point(curve.comes_down_to_m(noise), noise), self.most)
         return *self._that_stops(curve, gap, at), Stop(at, max(at, top))
 
     def _incumbent_above(self, floor: float, top: float) -> list[float]:

@@ -95,6 +95,11 @@ class Curve:
             return -math.inf
         return float(self.line_end[0]) if len(self.line_end) else math.inf
 
+    def comes_down_to_m(self, noise: float) -> float:
+        """From where on the lower bound is ``m`` itself, but for ``noise``."""
+        above = self.line_height[1:] + (self.line_slope[1:] - 1.0) * self.line_end  # where each line begins
+        return float(self.line_end[min(int(np.max(np.flatnonzero(above > noise), initial=-1)) + 1, len(above) - 1)])
+
     def knots(self, m: Floats) -> Floats:
         """The knot whose tangent is the lower bound at each ``m`` [n]."""
         return self.line_knot[np.searchsorted(self.line_end, m)]
