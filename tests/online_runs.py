@@ -11,7 +11,7 @@ from maxatk.learning.online.points import points_for
 from maxatk.learning.online.run import OnlineRun
 from maxatk.learning.online.swept import Belief
 
-EXPLORE = ["optimism", "posterior", "tuned"]
+EXPLORE = ["optimism", "posterior"]
 
 
 def optimum(mdp, k, best_so_far=-math.inf):

@@ -98,7 +98,7 @@ def test_many_rollouts_are_told_apart_until_they_no_longer_differ(k):
 def test_the_policy_is_the_same_asked_one_by_one_and_in_bulk(spec, seed):
     mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
     assume(mdp.return_range[1] > mdp.return_range[0])
-    run = played(begun(mdp, 2, "tuned", seed), 5)
+    run = played(begun(mdp, 2, "posterior", seed), 5)
 
     class OneByOne(mk.CompressedPolicy):
         def action(self, **asked):
@@ -148,7 +148,7 @@ def test_the_bound_pays_for_what_it_claims():
     mdp, k = mk.instances.figure1(), 2
     best, failed = float(optimum(mdp, k)), 0
     for seed in range(40):
-        run = played(begun(mdp, k, "tuned", seed), 30)
+        run = played(begun(mdp, k, "posterior", seed), 30)
         points = run.ledger.points()
         belief = certificate.optimistic(
             run.ledger, points, run.ledger.risk.share("the optimum from above", Fraction(1, 2))

@@ -247,7 +247,7 @@ def test_forged_checkpoints_are_refused(members, name, value):
 def test_a_run_that_would_never_look_at_its_bounds_is_refused(tmp_path):
     """Without a budget it played for ever."""
     path, mdp = tmp_path / "a.run", mk.instances.figure1()
-    arguments = {"k": 2, "epsilon": 0.3, "delta": 0.1, "learner": mk.Online("tuned"), "checkpoint": path}
+    arguments = {"k": 2, "epsilon": 0.3, "delta": 0.1, "learner": mk.Online("posterior"), "checkpoint": path}
     mk.learn(mk.TabularEpisodes(mdp), **arguments)
     with np.load(path) as file:
         arrays = {name: file[name] for name in file.files if name not in ("checksum", "header")}

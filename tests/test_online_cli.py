@@ -21,7 +21,7 @@ def test_a_table_is_played(capsys):
 
 def test_an_environment_is_played(capsys):
     pytest.importorskip("gymnasium")
-    where = ["learn", "FrozenLake-v1", "--horizon", "5", "-k", "2", "--online", "--explore", "tuned"]
+    where = ["learn", "FrozenLake-v1", "--horizon", "5", "-k", "2", "--online", "--explore", "posterior"]
     assert main([*where, "--returns", "0", "1", "--epsilon", "0.5", "--budget", "500"]) == 0
     shown = capsys.readouterr().out
     assert "The target was missed" in shown

@@ -379,7 +379,7 @@ def run(
 @click.option("--online", is_flag=True, help="Learn by playing alone: states cannot be set, and rollouts run forward.")
 @click.option(
     "--explore",
-    type=click.Choice(["optimism", "posterior", "tuned"]),
+    type=click.Choice(["optimism", "posterior"]),
     default="optimism",
     show_default=True,
     help="How to explore, with --online.",

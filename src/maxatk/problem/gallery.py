@@ -4,7 +4,6 @@ They are small, and their numbers are made up but for blackjack's. What planning
 look at the best so far, on some all the gain is in aiming for the best, on some there is next to none.
 """
 
-from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number
+from maxatk.problem.cards import CARDS, add_card, dealer_showing, two_cards
 from maxatk.problem.mdp import MDP
 
 
@@ -228,8 +228,8 @@ def blackjack() -> MDP:
             continue
         hit: list[Any] = []
         double: list[Any] = []
-        for card, p in _chances():
-            after = _with(total, soft, card)
+        for card, p in CARDS.items():
+            after = add_card(total, soft, card)
             if after is None:
                 hit.append((float(p), 0, -1, True))
                 double.append((float(p), 0, -2, True))
@@ -238,10 +238,10 @@ def blackjack() -> MDP:
                 double += [(float(p * q), 0, 2 * reward, True) for reward, q in _settled(after[0], up)]
         table.append({0: stand, 1: hit, **({2: double} if kind == "first" else {})})
     start = [0.0] * len(states)
-    for one, p in _chances():
-        for two, q in _chances():
-            for up, r in _chances():
-                total, soft = _sum((one, two))
+    for one, p in CARDS.items():
+        for two, q in CARDS.items():
+            for up, r in CARDS.items():
+                total, soft = two_cards(one, two)
                 if total == 21:
                     start[number["natural", total, soft, up]] += float(p * q * r)
                 else:
@@ -256,66 +256,22 @@ def blackjack() -> MDP:
     )
 
 
-CARDS = range(1, 11)  # an ace is 1, and four ranks count ten
-
-
-def _chances() -> Iterator[tuple[int, Fraction]]:
-    for card in CARDS:
-        yield card, Fraction(4 if card == 10 else 1, 13)
-
-
-def _sum(cards: Sequence[int]) -> tuple[int, bool]:
-    """The total of some cards, and whether an ace in it counts 11."""
-    total = sum(cards)
-    return (total + 10, True) if 1 in cards and total <= 11 else (total, False)
-
-
-def _with(total: int, soft: bool, card: int) -> tuple[int, bool] | None:
-    """A total and one more card; None if that is too much."""
-    total += card
-    if card == 1 and total <= 11:
-        return total + 10, True
-    if total > 21 and soft:
-        return total - 10, False
-    return (total, soft) if total <= 21 else None
-
-
 def _totals() -> list[tuple[int, bool]]:
     return [*((total, False) for total in range(4, 22)), *((total, True) for total in range(12, 22))]
 
 
 def _natural(up: int) -> Fraction:
     """The chance that the dealer's other card makes a natural."""
-    return Fraction(1, 13) if up == 10 else Fraction(4, 13) if up == 1 else Fraction(0)
-
-
-@cache
-def _dealer(up: int) -> dict[int, Fraction]:
-    """What a dealer who shows a card comes to, without a natural; 0 for too much."""
-
-    def drawn(total: int, soft: bool, first: bool) -> dict[int, Fraction]:
-        if total >= 17:
-            return {total: Fraction(1)}
-        law: dict[int, Fraction] = {}
-        for card, p in _chances():
-            after = _with(total, soft, card)
-            if first and after is not None and after[0] == 21:
-                continue  # a natural
-            for end, q in ({0: Fraction(1)} if after is None else drawn(*after, False)).items():
-                law[end] = law.get(end, Fraction(0)) + p * q
-        return law
-
-    found = drawn(*_sum((up,)), True)
-    whole = sum(found.values())
-    return {end: p / whole for end, p in found.items()}
+    return dealer_showing(up).get((21, True), Fraction(0))
 
 
 @cache
 def _settled(total: int, up: int) -> list[tuple[int, Fraction]]:
     """What standing on a total brings against a dealer's card, for a stake of 1, if the dealer has no natural."""
     law = {-1: Fraction(0), 0: Fraction(0), 1: Fraction(0)}
-    for end, p in _dealer(up).items():
-        law[(total > end) - (total < end)] += p
+    for (end, natural), p in dealer_showing(up).items():
+        if not natural:
+            law[(total > end) - (total < end)] += p / (1 - _natural(up))
     return [(reward, p) for reward, p in law.items() if p]
 
 

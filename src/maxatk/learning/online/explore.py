@@ -1,4 +1,4 @@
-"""What to believe of the rows while exploring: three ways, each from the same counts. docs/theory/online.md, 2 to 4."""
+"""What to believe of the rows while exploring: two ways, each from the same counts. docs/theory/online.md, 2 to 4."""
 
 import math
 from fractions import Fraction
@@ -13,7 +13,6 @@ from maxatk.learning.optimism import STAKES
 from maxatk.learning.risk import Risk
 
 HALF = Fraction(1, 2)
-TUNED = 0.2  # times ln(2 + t), in place of the proved ln(1/delta')
 
 
 def counted(ledger: EpisodeLedger, points: Points, log: Floats) -> Belief:
@@ -60,11 +59,6 @@ def _ball(size: int, n: int, delta: float) -> float:
     """
     free = size - 1
     return math.log(1 / delta) + (free * math.log(math.e * (1 + n / free)) if free else 0.0)
-
-
-def tuned(ledger: EpisodeLedger, points: Points) -> Belief:
-    """With a radius that works well, and of which nothing is proved."""
-    return counted(ledger, points, np.full(ledger.setting.n_rows + 1, TUNED * math.log(2 + ledger.trials)))
 
 
 def posterior(ledger: EpisodeLedger, points: Points) -> Belief:

@@ -37,9 +37,8 @@ class Online:
     """Learn from episodes, whose states cannot be set.
 
     Args:
-        explore: ``"optimism"``, whose regret is bounded by a theorem; ``"posterior"``, which plans for a problem drawn
-            from what is likely; or ``"tuned"``, optimism with a radius that works well and of which nothing is proved.
-            Bounds and certificates are equally sure with all three.
+        explore: ``"optimism"``, whose regret is bounded by a theorem, or ``"posterior"``, which plans for a problem
+            drawn from the posterior and often learns faster. Bounds and certificates are equally reliable with both.
 
     >>> import maxatk as mk
     >>> episodes = mk.TabularEpisodes(mk.instances.figure1(gamma=0.25))

@@ -10,7 +10,7 @@ import numpy as np
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.learning.online import certificate
-from maxatk.learning.online.explore import posterior, tuned
+from maxatk.learning.online.explore import posterior
 from maxatk.learning.online.ledger import EXPLORED, EpisodeLedger
 from maxatk.learning.online.points import points_for
 from maxatk.learning.online.swept import ABOVE, MEAN, Swept, SweptPolicy, shares
@@ -18,8 +18,7 @@ from maxatk.planning import Certified, CertifiedPlan, Status
 from maxatk.policies import CompressedPolicy, Trial
 from maxatk.problem.objective import Objective
 
-Explore: TypeAlias = Literal["optimism", "posterior", "tuned"]
-GROWTH = 0.05  # of the trials, after which an unproved plan is made anew
+Explore: TypeAlias = Literal["optimism", "posterior"]
 
 
 class OnlineRun:
@@ -91,15 +90,13 @@ class OnlineRun:
         self._trial = None
 
     def _is_old(self) -> bool:
-        """Whether the plan is due: a row's visits have doubled, or, where nothing is proved, trials have grown."""
+        """Whether the plan is due: a row's visits have doubled, or, by posterior sampling, it has lasted longer."""
         ledger = self.ledger
         age = ledger.trials - ledger.planned_at
         doubled = bool((ledger.data.counts >= 2 * ledger.seen.clip(1)).any()) or self._off_lattice
         if self._explore == "optimism":
             return doubled or bool(((ledger.seen == 0) & (ledger.data.counts > 0)).any())
-        if self._explore == "posterior":
-            return doubled or age > ledger.lasted
-        return age >= max(GROWTH * ledger.planned_at, 1) or self._off_lattice
+        return doubled or age > ledger.lasted
 
     @property
     def _off_lattice(self) -> bool:
@@ -113,8 +110,7 @@ class OnlineRun:
             swept = certificate.from_above(ledger)
         else:
             points = ledger.points()
-            belief = (tuned if self._explore == "tuned" else posterior)(ledger, points)
-            swept = Swept(points, ledger.k, belief, self._way)
+            swept = Swept(points, ledger.k, posterior(ledger, points), self._way)
         ledger.belief, ledger.kappa, ledger.seen = swept.belief, swept.points.kappa, ledger.data.counts.copy()
         ledger.lasted = ledger.trials - ledger.planned_at
         ledger.planned_at, ledger.plans = ledger.trials, ledger.plans + 1

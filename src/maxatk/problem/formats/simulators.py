@@ -10,7 +10,7 @@ import copy
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.types import Floats
+from maxatk.problem.cards import CARDS, add_card, dealer_showing
 
 MOST_RESETS = 20_000  # ways to reset that are tried
 MOST_BRANCHES = 20_000  # ways that one step may go
@@ -83,8 +84,6 @@ def model_table(inner: Any) -> tuple[Any, Any] | None:
 
 # Blackjack, by its rules.
 
-CARDS = {card: Fraction(1 + 3 * (card == 10), 13) for card in range(1, 11)}  # an endless deck; aces are 1
-
 
 def blackjack(inner: Any) -> Simulator:
     """Blackjack: states are the player's sum, the dealer's card, whether an ace counts 11, and whether it is a natural.
@@ -93,14 +92,13 @@ def blackjack(inner: Any) -> Simulator:
     """
 
     def hand(cards: tuple[int, ...], shown_card: int) -> tuple[int, int, int, bool]:
-        total = sum(cards)
-        soft = int(1 in cards and total <= 11)
-        return total + 10 * soft, shown_card, soft, sorted(cards) == [1, 10]
+        total, soft = sum(cards), 1 in cards and sum(cards) <= 11
+        return total + 10 * soft, shown_card, int(soft), sorted(cards) == [1, 10]
 
     def outcomes(state: tuple[int, int, int, bool], action: int) -> Iterator[tuple[Fraction, Any, float, bool]]:
         total, card, soft, natural = state
         if action == 0:
-            for (dealt, dealt_natural), prob in _dealt(card, card == 1, 1).items():
+            for (dealt, dealt_natural), prob in dealer_showing(card).items():
                 won = float((total > dealt) - (total < dealt))
                 if inner.sab and natural and not dealt_natural:
                     won = 1.0
@@ -108,13 +106,12 @@ def blackjack(inner: Any) -> Simulator:
                     won = 1.5
                 yield prob, None, won, True
             return
-        hard = total - 10 * soft
         for drawn, prob in CARDS.items():
-            if hard + drawn > 21:
+            after = add_card(total, bool(soft), drawn)
+            if after is None:
                 yield prob, None, -1.0, True
             else:
-                counts = int((soft or drawn == 1) and hard + drawn <= 11)
-                yield prob, (hard + drawn + 10 * counts, card, counts, False), 0.0, False
+                yield prob, (after[0], card, int(after[1]), False), 0.0, False
 
     start: dict[Any, Fraction] = {}
     for first, p in CARDS.items():
@@ -123,19 +120,6 @@ def blackjack(inner: Any) -> Simulator:
                 state = hand((first, second), card)
                 start[state] = start.get(state, Fraction(0)) + p * q * r
     return Simulator(start, range(2), outcomes, lambda env: hand(tuple(env.player), env.dealer[0]), horizon=21)
-
-
-@cache
-def _dealt(total: int, ace: bool, cards: int) -> dict[tuple[int, bool], Fraction]:
-    """What the dealer ends with, 0 for too much, and whether that is a natural, from cards that sum to ``total``."""
-    best = total + 10 if ace and total <= 11 else total
-    if cards > 1 and best >= 17:
-        return {(best if best <= 21 else 0, cards == 2 and ace and total == 11): Fraction(1)}
-    found: dict[tuple[int, bool], Fraction] = {}
-    for card, p in CARDS.items():
-        for end, q in _dealt(total + card, ace or card == 1, cards + 1).items():
-            found[end] = found.get(end, Fraction(0)) + p * q
-    return found
 
 
 # Environments that can be copied.
