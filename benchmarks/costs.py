@@ -125,7 +125,7 @@ def speed(repeats: int = 5) -> None:
         ("sparse S=50 H=8 K=4, real rewards, tol 0.02", real, 4, 0.02, (0, 0.01, 0.1, 0.5)),
     ):
         for c in prices:
-            for how, priced, cost in (("per try", mdp, c), ("per row", mdp.with_costs(c / mdp.horizon), 0)):
+            for how, priced, cost in (("per try", mdp, c), ("per row", mdp.with_action_costs(c / mdp.horizon), 0)):
                 if c == 0 and how == "per row":
                     continue
                 solver = mk.Certified(tol=tol, threads=1)

@@ -48,7 +48,7 @@ def net_optimum(
         h = len(told.steps)
         found: list[Number] = [between((*told.returns, None), told.paid)] if abandon else []
         for a in mdp.actions(h, told.state):
-            paid, total = told.paid + mdp.exact_cost_of(h, told.state, a), Fraction(0)
+            paid, total = told.paid + mdp.exact_action_cost_of(h, told.state, a), Fraction(0)
             for p, t, r in mdp.exact_outcomes(h, told.state, a):
                 steps = (*told.steps, (told.state, a, r))
                 if t is None or h + 1 == mdp.horizon:
@@ -98,7 +98,7 @@ class Follow:
                 self.known[key] = self.before(i + 1, m)
             else:
                 parts = list(self._after(i, h, s, m, g, action))
-                paid = self.mdp.exact_cost_of(h, s, action)
+                paid = self.mdp.exact_action_cost_of(h, s, action)
                 net, best, cost, tries = (sum(p * part[j] for p, part in parts) for j in range(4))
                 self.known[key] = Earned(net - paid, best, cost + paid, tries)
         return self.known[key]

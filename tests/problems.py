@@ -95,7 +95,7 @@ def _costs(spec: Spec, *, per_step: bool = False) -> np.ndarray | None:
 
 def problem(spec: Spec, real_seed: int | None = None) -> mk.MDP:
     """The spec as a problem; with a seed, its rewards are replaced by real ones."""
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start, cost=costs_of(spec))
+    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start, action_cost=costs_of(spec))
     if real_seed is None:
         return mdp
     rewards = np.random.default_rng(real_seed).normal(size=len(mdp.reward))
@@ -111,7 +111,7 @@ def _dense(spec: Spec) -> mk.MDP:
         start=spec.start,
         available=spec.available,
         terminal=spec.terminal,
-        cost=_costs(spec),
+        action_cost=_costs(spec),
     )
 
 
@@ -123,7 +123,7 @@ def _dense_per_step(spec: Spec) -> mk.MDP:
     return mk.MDP.from_arrays(
         *(per_step, rewards),
         **{"horizon": spec.H, "start": np.array(spec.start), "available": available, "terminal": ending},
-        cost=_costs(spec, per_step=True),
+        action_cost=_costs(spec, per_step=True),
     )
 
 
@@ -135,7 +135,13 @@ def _sparse(spec: Spec) -> mk.MDP:
     P, R = _matrices(spec.P, sparse.csr_array), _matrices(spec.R, sparse.coo_array)
     P, R = (P[0], R[0]) if len(P) == 1 else (P, R)
     return mk.MDP.from_arrays(
-        P, R, horizon=spec.H, start=spec.start, available=spec.available, terminal=spec.terminal, cost=_costs(spec)
+        P,
+        R,
+        horizon=spec.H,
+        start=spec.start,
+        available=spec.available,
+        terminal=spec.terminal,
+        action_cost=_costs(spec),
     )
 
 
@@ -143,7 +149,13 @@ def _sparse_per_step(spec: Spec) -> mk.MDP:
     P = _matrices(np.broadcast_to(spec.P, (spec.H, *spec.P.shape[1:])), sparse.csc_matrix)
     R = spec.R if len(spec.R) > 1 or spec.H == 1 else np.broadcast_to(spec.R, (spec.H, *spec.R.shape[1:]))
     return mk.MDP.from_arrays(
-        P, R, horizon=spec.H, start=spec.start, available=spec.available, terminal=spec.terminal, cost=_costs(spec)
+        P,
+        R,
+        horizon=spec.H,
+        start=spec.start,
+        available=spec.available,
+        terminal=spec.terminal,
+        action_cost=_costs(spec),
     )
 
 
@@ -155,7 +167,7 @@ def _pairs(spec: Spec, form=np.asarray) -> mk.MDP:
     Q, R = (Q[0], R[0]) if len(Q) == 1 else (Q, R)
     cost = None if spec.cost is None else spec.cost[:, s, a]
     cost = cost[0] if cost is not None and len(cost) == 1 else cost
-    return mk.MDP.from_pairs(R, Q, s, a, horizon=spec.H, start=spec.start, terminal=spec.terminal, cost=cost)
+    return mk.MDP.from_pairs(R, Q, s, a, horizon=spec.H, start=spec.start, terminal=spec.terminal, action_cost=cost)
 
 
 def _split_table(spec: Spec) -> mk.MDP:
@@ -174,7 +186,7 @@ def _split_table(spec: Spec) -> mk.MDP:
 
     table = table_of(spec)
     table = [scrambled(t) for t in table] if isinstance(table, list) else scrambled(table)
-    return mk.MDP.from_table(table, horizon=spec.H, start=spec.start, cost=costs_of(spec))
+    return mk.MDP.from_table(table, horizon=spec.H, start=spec.start, action_cost=costs_of(spec))
 
 
 def _listed_table(spec: Spec) -> mk.MDP:
@@ -185,7 +197,7 @@ def _listed_table(spec: Spec) -> mk.MDP:
 
     table = table_of(spec, np.float64)
     table = [listed(t) for t in table] if isinstance(table, list) else listed(table)
-    return mk.MDP.from_table(table, horizon=spec.H, start=spec.start, cost=costs_of(spec, np.float64))
+    return mk.MDP.from_table(table, horizon=spec.H, start=spec.start, action_cost=costs_of(spec, np.float64))
 
 
 def _loaded(spec: Spec) -> mk.MDP:
@@ -204,7 +216,7 @@ REPRESENTATIONS: dict[str, Callable[[Spec], mk.MDP]] = {
     "table": problem,
     "table of fractions": lambda spec: mk.MDP.from_table(
         *(table_of(spec, Fraction),),
-        **{"horizon": spec.H, "start": [Fraction(p) for p in spec.start], "cost": costs_of(spec, Fraction)},
+        **{"horizon": spec.H, "start": [Fraction(p) for p in spec.start], "action_cost": costs_of(spec, Fraction)},
     ),
     "split table": _split_table,
     "listed table": _listed_table,

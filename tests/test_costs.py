@@ -28,43 +28,43 @@ def test_one_problem_however_its_costs_are_written(spec):
         for s in range(spec.S):
             for a in np.flatnonzero(spec.available[s]).tolist():
                 meant = 0 if spec.cost is None else F(spec.cost[h if len(spec.cost) > 1 else 0, s, a])
-                assert {mdp.exact_cost_of(h, s, a) for mdp in found.values()} == {meant}
+                assert {mdp.exact_action_cost_of(h, s, a) for mdp in found.values()} == {meant}
 
 
 def test_costs_of_zero_are_no_costs():
     free = mk.MDP.from_table(COIN, horizon=2)
     for cost in (0, 0.0, F(0), {}, {0: {}}, {0: {1: 0}}, [[0, 0]], np.zeros((2, 1, 2))):
-        mdp = mk.MDP.from_table(COIN, horizon=2, cost=cost)
+        mdp = mk.MDP.from_table(COIN, horizon=2, action_cost=cost)
         assert mdp == free
         assert mdp.fingerprint == free.fingerprint
         assert not mdp.has_costs
-    assert free.cost.tolist() == [0, 0]
+    assert free.action_cost.tolist() == [0, 0]
 
 
 def test_a_cost_makes_another_problem():
     free = mk.MDP.from_table(COIN, horizon=2)
-    one, other = (mk.MDP.from_table(COIN, horizon=2, cost={0: {0: c}}) for c in (0.5, 0.25))
+    one, other = (mk.MDP.from_table(COIN, horizon=2, action_cost={0: {0: c}}) for c in (0.5, 0.25))
     assert len({free, one, other}) == 3
     assert repr(one) == "MDP(1 state, 2 actions, horizon 2, 3 outcomes, with costs)"
-    assert one.cost.tolist() == [0.5, 0.0]
-    assert free.with_costs([0.5, 0]) == one
-    assert free.with_costs(0.25) == mk.MDP.from_table(COIN, horizon=2, cost=0.25)
-    assert free.with_costs(F(1, 3)).exact_cost == (F(1, 3), F(1, 3))
+    assert one.action_cost.tolist() == [0.5, 0.0]
+    assert free.with_action_costs([0.5, 0]) == one
+    assert free.with_action_costs(0.25) == mk.MDP.from_table(COIN, horizon=2, action_cost=0.25)
+    assert free.with_action_costs(F(1, 3)).exact_action_cost == (F(1, 3), F(1, 3))
 
 
 def test_steps_that_cost_alike_share_a_layer():
     costs = [{0: {0: 1}}, {0: {0: 2}}, {0: {0: 1}}]
-    mdp = mk.MDP.from_table(COIN, horizon=3, cost=costs)
+    mdp = mk.MDP.from_table(COIN, horizon=3, action_cost=costs)
     assert mdp.n_layers == 2
     assert mdp.step_layer.tolist() == [0, 1, 0]
-    assert [mdp.exact_cost_of(h, 0, 0) for h in range(3)] == [1, 2, 1]
-    assert mk.MDP.from_table(COIN, horizon=3, cost=[{0: {0: 1}}] * 3).homogeneous
+    assert [mdp.exact_action_cost_of(h, 0, 0) for h in range(3)] == [1, 2, 1]
+    assert mk.MDP.from_table(COIN, horizon=3, action_cost=[{0: {0: 1}}] * 3).homogeneous
 
 
 def test_other_rewards_leave_costs_as_they_are():
-    mdp = mk.MDP.from_table(COIN, horizon=2, cost={0: {1: F(1, 3)}})
+    mdp = mk.MDP.from_table(COIN, horizon=2, action_cost={0: {1: F(1, 3)}})
     other = mdp.with_rewards(mdp.reward + 1)
-    assert other.exact_cost == mdp.exact_cost
+    assert other.exact_action_cost == mdp.exact_action_cost
     assert (other.reward == mdp.reward + 1).all()
     assert other.with_rewards(mdp.reward) == mdp
 
@@ -72,33 +72,36 @@ def test_other_rewards_leave_costs_as_they_are():
 @given(spec=specs(costs=True), part=st.sampled_from([1, 3, 10**25 + 1]))
 def test_files_keep_costs(spec, part, tmp_path_factory):
     costs = costs_of(spec, lambda x: F(x) / part)
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start, cost=costs)
+    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start, action_cost=costs)
     path = tmp_path_factory.mktemp("x") / "x.npz"
     mdp.save(path)
     again = mk.load_mdp(path)
     assert again == mdp
-    assert again.exact_cost == mdp.exact_cost
-    assert (again.cost == mdp.cost).all()
+    assert again.exact_action_cost == mdp.exact_action_cost
+    assert (again.action_cost == mdp.action_cost).all()
 
 
 REFUSED = [
-    ({"cost": -1}, "row (state 0, action 0, step 0): cost -1.0 is negative"),
-    ({"cost": {0: {1: -F(1, 3)}}}, "row (state 0, action 1, step 0): cost -1/3 is negative"),
-    ({"cost": math.nan}, "row (state 0, action 0, step 0): cost is nan"),
-    ({"cost": {0: {0: math.inf}}}, "row (state 0, action 0, step 0): cost is inf"),
-    ({"cost": {0: {0: "dear"}}}, "row (state 0, action 0, step 0): cost is 'dear', not a real number"),
-    ({"cost": {0: {0: 1e308}}}, "row (state 0, action 0, step 0): cost 1e+308 over 2 steps is too large for floats"),
-    ({"cost": {0: {0: 1e-308}}}, "row (state 0, action 0, step 0): the cost is above 0, but below 1e-300"),
-    ({"cost": {0: {7: 1}}}, "cost[0][7]: there is no such row"),
-    ({"cost": {3: {0: 1}}}, "cost[3][0]: there is no such row"),
-    ({"cost": {"x": {0: 1}}}, "cost: key must be an integer, not 'x'"),
-    ({"cost": {0: 1}}, "cost[0] must be a dict or a list, not 1"),
-    ({"cost": [{0: {0: 1}}] * 3}, "cost lists 3 steps, but the horizon is 2"),
+    ({"action_cost": -1}, "row (state 0, action 0, step 0): cost -1.0 is negative"),
+    ({"action_cost": {0: {1: -F(1, 3)}}}, "row (state 0, action 1, step 0): cost -1/3 is negative"),
+    ({"action_cost": math.nan}, "row (state 0, action 0, step 0): cost is nan"),
+    ({"action_cost": {0: {0: math.inf}}}, "row (state 0, action 0, step 0): cost is inf"),
+    ({"action_cost": {0: {0: "dear"}}}, "row (state 0, action 0, step 0): cost is 'dear', not a real number"),
     (
-        {"cost": np.zeros((3, 1, 2))},
-        "cost has shape (3, 1, 2): expected a number, (1, 2), or that for each of the 2 steps",
+        {"action_cost": {0: {0: 1e308}}},
+        "row (state 0, action 0, step 0): cost 1e+308 over 2 steps is too large for floats",
     ),
-    ({"cost": "1"}, "cost must be a number or an array of numbers, not '1'"),
+    ({"action_cost": {0: {0: 1e-308}}}, "row (state 0, action 0, step 0): the cost is above 0, but below 1e-300"),
+    ({"action_cost": {0: {7: 1}}}, "action_cost[0][7]: there is no such row"),
+    ({"action_cost": {3: {0: 1}}}, "action_cost[3][0]: there is no such row"),
+    ({"action_cost": {"x": {0: 1}}}, "action_cost: key must be an integer, not 'x'"),
+    ({"action_cost": {0: 1}}, "action_cost[0] must be a dict or a list, not 1"),
+    ({"action_cost": [{0: {0: 1}}] * 3}, "action_cost lists 3 steps, but the horizon is 2"),
+    (
+        {"action_cost": np.zeros((3, 1, 2))},
+        "action_cost has shape (3, 1, 2): expected a number, (1, 2), or that for each of the 2 steps",
+    ),
+    ({"action_cost": "1"}, "action_cost must be a number or an array of numbers, not '1'"),
 ]
 
 
@@ -128,7 +131,7 @@ def test_what_is_no_cost_of_a_try_is_named(arguments, line):
 
 def test_pairs_that_are_no_pairs_are_named_as_ever():
     with pytest.raises(mk.InputError, match="state 9 is out of range"):
-        mk.MDP.from_pairs([1.0, 1.0], [[1.0], [1.0]], [0, 9], [0, 0], horizon=1, cost=[1, 1])
+        mk.MDP.from_pairs([1.0, 1.0], [[1.0], [1.0]], [0, 9], [0, 0], horizon=1, action_cost=[1, 1])
 
 
 # Exactly.
@@ -223,7 +226,7 @@ def test_the_cost_of_a_try_is_not_that_of_its_first_step_where_tries_are_given_u
     """Repair R8: starts worth 10 or 0 evenly, 0 in hand, two tries."""
     table = {0: {0: [(1, 0, 10, True)]}, 1: {0: [(1, 1, 0, True)]}}
     by_try = mk.MDP.from_table(table, horizon=1, start=[F(1, 2), F(1, 2)])
-    by_step = mk.MDP.from_table(table, horizon=1, start=[F(1, 2), F(1, 2)], cost=1)
+    by_step = mk.MDP.from_table(table, horizon=1, start=[F(1, 2), F(1, 2)], action_cost=1)
     arguments = {"k": 2, "solver": mk.Exact(), "best_so_far": 0}
     assert mk.solve(by_try, cost=1, abandon=True, **arguments).exact == 6
     assert mk.solve(by_step, abandon=True, **arguments).exact == F(27, 4)
@@ -233,7 +236,7 @@ def test_the_cost_of_a_try_is_not_that_of_its_first_step_where_tries_are_given_u
 def test_giving_up_can_pay_far_below_the_least_return():
     """Repair R9: a coin for 4 or 0, then a step of cost 1; two tries, -10 in hand."""
     table = {0: {0: [(F(1, 2), 1, 4, False), (F(1, 2), 1, 0, False)]}, 1: {0: [(1, 1, 0, True)]}}
-    mdp = mk.MDP.from_table(table, horizon=2, cost={1: {0: 1}})
+    mdp = mk.MDP.from_table(table, horizon=2, action_cost={1: {0: 1}})
     arguments = {"k": 2, "solver": mk.Exact(), "best_so_far": -10}
     assert mk.solve(mdp, abandon=True, **arguments).exact == 2
     assert mk.solve(mdp, **arguments).exact == F(3, 2)
@@ -261,7 +264,7 @@ def test_a_trial_stops_and_then_refuses_to_act():
 
 def test_a_trial_that_gives_a_try_up_keeps_what_is_in_hand():
     table = {0: {0: [(F(1, 2), 1, 4, False), (F(1, 2), 1, 0, False)]}, 1: {0: [(1, 1, 0, True)]}}
-    mdp = mk.MDP.from_table(table, horizon=2, cost={1: {0: 1}})
+    mdp = mk.MDP.from_table(table, horizon=2, action_cost={1: {0: 1}})
     policy = mk.solve(mdp, k=2, solver=mk.Exact(), best_so_far=0, abandon=True).policy
     trial = policy.begin()
     assert trial.act(0) == 0

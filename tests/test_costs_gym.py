@@ -12,7 +12,7 @@ LAKE = "FrozenLake-v1"
 
 
 def env(**arguments):
-    mdp = mk.MDP.from_table(TABLE, horizon=2, cost={0: {1: 0.25}, 1: {1: 0.5}})
+    mdp = mk.MDP.from_table(TABLE, horizon=2, action_cost={0: {1: 0.25}, 1: {1: 0.5}})
     return mk.BestOfK(mk.gym.TabularEnv(mdp), **arguments)
 
 

@@ -87,7 +87,7 @@ def test_a_threshold_is_known_but_for_rounding():
         0: {0: [(1, 1, 3 * 0.1, False)], 1: [(1, 0, -0.4, False)]},
         1: {0: [(1, 1, 7 * 0.1, False)], 1: [(1, 0, -0.5, False)]},
     }
-    mdp = mk.MDP.from_table(table, horizon=2, cost={0: {0: F(1, 4), 1: F(1, 4)}})
+    mdp = mk.MDP.from_table(table, horizon=2, action_cost={0: {0: F(1, 4), 1: F(1, 4)}})
     known, plan = (mk.solve(mdp, 3, cost=F(1, 4), abandon=True, solver=solver) for solver in (mk.Exact(), None))
     assert plan.lower <= F(1, 2) < known.exact
     holds(mdp, plan, known, F(1, 4))
@@ -98,7 +98,7 @@ def test_a_threshold_is_known_but_for_rounding():
 @pytest.mark.parametrize("m", [-9, 0, F(-3, 4)])
 def test_nothing_is_given_up_for_what_is_worth_nothing(reward, k, m):
     """Giving up and finishing are equally good at the floor of slices, and only there."""
-    mdp = mk.MDP.from_table({0: {0: [(1, 0, reward, True)]}}, horizon=1, cost=0.010946715853047902)
+    mdp = mk.MDP.from_table({0: {0: [(1, 0, reward, True)]}}, horizon=1, action_cost=0.010946715853047902)
     known = mk.solve(mdp, k, solver=mk.Exact(), abandon=True, best_so_far=m)
     holds(mdp, mk.solve(mdp, k, abandon=True, best_so_far=m), known, 0)
 
@@ -114,7 +114,7 @@ def test_without_costs_nothing_changes(spec, k, abandon, m):
 
 @pytest.mark.slow
 def test_saved_plans_stop_as_before(tmp_path):
-    mdp = mk.instances.windy_cliff().with_costs(F(3, 10))
+    mdp = mk.instances.windy_cliff().with_action_costs(F(3, 10))
     plan = mk.solve(mdp, k=4, cost=F(1, 5), abandon=True)
     plan.save(tmp_path / "x.plan", with_problem=True)
     again = mk.load_plan(tmp_path / "x.plan")
@@ -180,9 +180,9 @@ def test_weitzmans_indices_with_unlimited_tries(seed):
     costs = {a: F(int(random.integers(1, 8)), 4) for a in range(3)}
     index = {}
     for a, outcomes in arms.items():
-        alone = mk.MDP.from_table({0: {0: outcomes}}, horizon=1, cost=costs[a])
+        alone = mk.MDP.from_table({0: {0: outcomes}}, horizon=1, action_cost=costs[a])
         index[a] = mk.solve(alone, k=1, solver=mk.Exact(), best_so_far=-99).stop_at
-    mdp = mk.MDP.from_table({0: arms}, horizon=1, cost={0: costs})
+    mdp = mk.MDP.from_table({0: arms}, horizon=1, action_cost={0: costs})
     plan = mk.solve(mdp, k=400, best_so_far=-99)
     best = max(index.values())
     assert plan.stop_at == pytest.approx(float(best), abs=1e-9)
@@ -222,7 +222,7 @@ def test_costs_of_any_size(cost, k):
 def test_what_is_too_dear_is_given_up(cost, reward, k):
     """Of two starts one cannot be paid for."""
     table = {0: {0: [(1, 0, reward, True)]}, 1: {0: [(1, 0, -0.25, True)]}}
-    mdp = mk.MDP.from_table(table, horizon=1, start=[0.75, 0.25], cost={0: {0: cost}})
+    mdp = mk.MDP.from_table(table, horizon=1, start=[0.75, 0.25], action_cost={0: {0: cost}})
     plan, known = (mk.solve(mdp, k, best_so_far=-3, abandon=True, solver=solver) for solver in (None, mk.Exact()))
     holds(mdp, plan, known, 0)
 
@@ -281,7 +281,7 @@ def test_what_policies_pay(spec, k, cost, m, stop_at, gives_up, salt, max_atoms)
 def test_parts_of_what_only_a_certificate_bounds(monkeypatch):
     """Rewards with too many digits for 64 bits: what is paid is what the best return exceeds the certificate by."""
     table = {0: {0: [(0.75, 0, -0.011436388051677033, False), (0.25, 0, -4.032954685594672e-9, False)]}}
-    mdp = mk.MDP.from_table(table, horizon=2, cost=0.5)
+    mdp = mk.MDP.from_table(table, horizon=2, action_cost=0.5)
     plan = mk.solve(mdp, 1)
     for name in ("MOST_OUTCOMES", "FEW_OUTCOMES"):
         monkeypatch.setattr(sys.modules["maxatk.evaluation.evaluate"], name, -1)
@@ -295,7 +295,7 @@ def test_parts_of_what_only_a_certificate_bounds(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("abandon", [False, True])
 def test_trials_agree_with_the_certificate(abandon):
-    mdp = mk.instances.windy_cliff().with_costs(0.3)
+    mdp = mk.instances.windy_cliff().with_action_costs(0.3)
     plan = mk.solve(mdp, k=5, cost=0.2, abandon=abandon)
     said = mk.evaluate(mdp, plan.policy)
     assert plan.lower <= said.lower <= said.upper <= plan.upper
@@ -345,7 +345,7 @@ def test_what_is_refused():
     with pytest.raises(mk.InputError, match="Midpoint knows of no costs"):
         mk.solve(mdp, 2, solver=mk.Midpoint(kappa=1 / 10), cost=0.1)
     with pytest.raises(mk.InputError, match="learners know of no costs"):
-        mk.TabularModel(mdp.with_costs(0.1))
+        mk.TabularModel(mdp.with_action_costs(0.1))
     with pytest.raises(mk.InputError, match="tol must be above 0"):
         mk.solve(mdp, 2, cost=0.1).enough(0)
     policy = mk.AdaptivePolicy(lambda *seen: mk.ABANDON, k=2, horizon=1)
@@ -364,7 +364,7 @@ def test_an_interrupted_search_keeps_its_promise():
 def degenerate(cost: float, reward: float, rows: int, horizon: int) -> mk.MDP:
     """One return, whatever is done; rows cost something."""
     table = {0: {a: [(1, 0, reward, False)] for a in range(rows)}}
-    return mk.MDP.from_table(table, horizon=horizon, cost={0: {a: cost * (1 + a) for a in range(rows)}})
+    return mk.MDP.from_table(table, horizon=horizon, action_cost={0: {a: cost * (1 + a) for a in range(rows)}})
 
 
 @pytest.mark.parametrize("reward", [0.0, 0.5])
@@ -384,7 +384,7 @@ def test_degenerate_problems_are_tight(reward, cost):
 def test_a_threshold_at_the_least_return_is_tight():
     """A try earns the least return, less its costs: whatever is in hand, another is not worth making."""
     table = {0: {0: [(1, 0, 0.3, True)], 1: [(1, 0, 0.4, True)]}}
-    mdp = mk.MDP.from_table(table, horizon=1, cost={0: {0: 3.0, 1: 0.0}})
+    mdp = mk.MDP.from_table(table, horizon=1, action_cost={0: {0: 3.0, 1: 0.0}})
     plan = mk.solve(mdp, 2, cost=0.1)
     exact = mk.solve(mdp, 2, cost=0.1, solver=mk.Exact()).exact
     assert F(plan.lower) <= exact <= F(plan.upper)

@@ -152,8 +152,8 @@ def test_random_bytes(data, tmp_path_factory):
 
 
 def test_a_newer_version_says_so(good, tmp_path):
-    path = written(tmp_path / "x.npz", {"header": header(good, version=4)})
-    assert refusal(path) == "not a readable maxatk problem: it has format version 4, and this maxatk reads 2 and 3"
+    path = written(tmp_path / "x.npz", {"header": header(good, version=5)})
+    assert refusal(path) == "not a readable maxatk problem: it has format version 5, and this maxatk reads 2 and 4"
 
 
 def test_a_foreign_archive_says_so(tmp_path):

@@ -33,7 +33,7 @@ def device(request, tmp_path_factory):
 )
 def test_sweeps_are_those_of_the_cores(device, spec, share, seed, real, abandon):
     """To the bit: bounds at the start, of one best return, of several, from many returns; and what is decided."""
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start, cost=costs_of(spec))
+    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start, action_cost=costs_of(spec))
     random = np.random.default_rng(seed)
     if real:
         mdp = mdp.with_rewards(mdp.reward + random.uniform(-0.1, 0.1, len(mdp.reward)))
@@ -78,7 +78,7 @@ def used(layout) -> list[int]:
 def test_a_plan_is_that_of_the_cores(device, real, paid, monkeypatch):
     """The same interval, and a policy that earns it, in fractions."""
     mdp = mk.instances.random_sparse(6, 2, 3, rewards=None if real else range(4), rng=1)
-    mdp = mdp.with_costs(np.linspace(0, 0.2, len(mdp.cost)) if paid else 0)
+    mdp = mdp.with_action_costs(np.linspace(0, 0.2, len(mdp.action_cost)) if paid else 0)
     monkeypatch.setattr("maxatk.planning.gpu.Cuda", lambda: device)
     cpu, gpu = (mk.solve(mdp, 3, solver=mk.Certified(tol=0.01, device=where), **paid) for where in ("cpu", "gpu"))
     assert gpu.status == cpu.status

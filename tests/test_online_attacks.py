@@ -129,7 +129,7 @@ def test_lies_are_named(source, message):
 
 def test_costs_are_refused():
     with pytest.raises(mk.InputError, match="learners know of no costs"):
-        mk.TabularEpisodes(mk.instances.figure1().with_costs(0.1))
+        mk.TabularEpisodes(mk.instances.figure1().with_action_costs(0.1))
 
 
 def test_a_range_narrower_than_a_reward_leaves_something_to_win():

@@ -52,7 +52,7 @@ def rounding(whole, mdp):
 )
 def test_sweeps_are_the_usual_ones_but_for_rounding(spec, share, shift, abandon):
     """At the start, of one best return, of several, from many returns; with early ends, costs, steps that differ."""
-    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start, cost=costs_of(spec))
+    mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start, action_cost=costs_of(spec))
     mdp = with_rewards_of_rows(mdp, shift)
     least, most = mdp.return_range
     assume(most > least)
@@ -79,7 +79,7 @@ def test_plans_are_true_and_their_policies_earn_them(seed, paid, monkeypatch):
     """In fractions, over all histories; ties are many, and no slice is small."""
     monkeypatch.setattr("maxatk.planning.slice_policy.SMALL_SLICE", -1)
     mdp = mk.instances.random_dense(4, 3, 3, rewards=range(3), rng=seed)
-    mdp = mdp.with_costs(np.linspace(0, 0.2, len(mdp.cost)) if paid else 0)
+    mdp = mdp.with_action_costs(np.linspace(0, 0.2, len(mdp.action_cost)) if paid else 0)
     plan = mk.solve(mdp, 3, solver=mk.Certified(tol=1e-9), **paid)
     exact = mk.solve(mdp, 3, solver=mk.Exact(), **paid)
     assert plan.lattice.dense is not None
@@ -172,7 +172,7 @@ def device(request, tmp_path_factory):
 @pytest.mark.parametrize("paid", [{}, {"cost": 0.1, "abandon": True}])
 def test_on_a_device(device, paid, monkeypatch):
     mdp = mk.instances.random_dense(6, 2, 4, rewards=range(4), rng=1)
-    mdp = mdp.with_costs(np.linspace(0, 0.2, len(mdp.cost)) if paid else 0)
+    mdp = mdp.with_action_costs(np.linspace(0, 0.2, len(mdp.action_cost)) if paid else 0)
     monkeypatch.setattr("maxatk.planning.gpu.Cuda", lambda: device)
     swept = []
     by_products = Gpu._dense_bounds

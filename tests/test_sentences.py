@@ -119,7 +119,7 @@ def test_percentages_of_small_problems_and_large_returns():
 def test_giving_up_counts_as_acting_otherwise():
     rows = {0: {0: [(0.5, 1, 0, False), (0.5, 2, 0, False)]}, 1: {0: [(1, 1, 5, True)]},
             2: {0: [(0.1, 2, 9, True), (0.9, 2, 0, True)]}}  # fmt: skip
-    mdp = mk.MDP.from_table(rows, horizon=2, cost={0: {0: 0.1}, 1: {0: 0.2}, 2: {0: 3}})
+    mdp = mk.MDP.from_table(rows, horizon=2, action_cost={0: {0: 0.1}, 1: {0: 0.2}, 2: {0: 3}})
     said = str(mk.contrast(mk.solve(mdp, 4, abandon=True)))
     assert "0 in place of giving up in state 2" in said
     assert "gives up in 50 % of all cases; else it returns 5 on average" in said
@@ -192,7 +192,7 @@ def test_the_largest_return_is_beaten_in_no_case():
 def test_a_plan_that_never_stops_is_not_said_to():
     """1.8 on a lattice of tenths, and 1.7999999999999998 in floats: tries go on, at no cost."""
     rows = {0: {0: [(1.0, 0, 0.4, False)], 1: [(0.5, 0, 0.2, False), (0.5, 0, 0.6, False)]}}
-    mdp = mk.MDP.from_table(rows, horizon=3, cost={0: {0: 0.5, 1: 0}})
+    mdp = mk.MDP.from_table(rows, horizon=3, action_cost={0: {0: 0.5, 1: 0}})
     plan = mk.solve(mdp, 3, abandon=True)
     found = stop_of(plan)
     told = words.stop(found)
@@ -251,7 +251,7 @@ def test_rounded_numbers_do_not_stand_for_exact_ones():
 def test_a_dear_action_does_not_make_others_equal():
     """Its mean is off by more than all others together, and it is not among the best all the same."""
     rows = {0: {0: [(1.0, 0, -0.3, False)], 1: [(1.0, 0, 0.6, False)], 2: [(1.0, 0, 0.6, False)]}}
-    mdp = mk.MDP.from_table(rows, horizon=1, cost={0: {0: 0, 1: 2**90, 2: 0}})
+    mdp = mk.MDP.from_table(rows, horizon=1, action_cost={0: {0: 0, 1: 2**90, 2: 0}})
     assert mdp.mean_optimal_actions.tolist() == [[2]]
     assert not mk.solve(mdp, 2).gain.tied
 
@@ -267,7 +267,7 @@ def test_a_plan_stops_where_no_try_pays_though_giving_up_is_free(monkeypatch):
     }  # fmt: skip
     costs = {0: {0: 0.9038875450418907}, 1: {0: 1.072948755838765}, 2: {0: 0.9038875450418907}}
     start = [0.23829479441720958, 0.3993053509089512, 0.36239985467383934]
-    mdp = mk.MDP.from_table(rows, horizon=1, start=start, cost=costs)
+    mdp = mk.MDP.from_table(rows, horizon=1, start=start, action_cost=costs)
     plan = mk.solve(mdp, 4, best_so_far=0, abandon=True)
     truth = mk.solve(mdp, 4, best_so_far=0, abandon=True, solver=mk.Exact())
     assert plan.lower <= truth.exact <= plan.upper

@@ -80,7 +80,7 @@ def test_with_costs_the_rival_is_a_number_of_tries_fixed_beforehand():
 
 
 def test_with_costs_nothing_may_be_gained_either():
-    sure = mk.MDP.from_table({0: {0: [(1.0, 0, 1, True)], 1: [(1.0, 0, 0, True)]}}, horizon=1, cost=0.25)
+    sure = mk.MDP.from_table({0: {0: [(1.0, 0, 1, True)], 1: [(1.0, 0, 0, True)]}}, horizon=1, action_cost=0.25)
     plan = mk.solve(sure, 3)
     told = sentences(plan, None, mk.compare(sure, 3, plan=plan))
     assert told[0].startswith("Adapting gains n")

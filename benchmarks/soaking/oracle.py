@@ -152,7 +152,7 @@ class Truth:
         def value(h: int, s: int, g: Fraction) -> Fraction:
             if (h, s, g) not in known:
                 worth = [
-                    sum((p * follows(h, t, g + r) for p, t, r in self.problem.row(h, s, a)), -self.problem.cost(s, a))
+                    sum((p * follows(h, t, g + r) for p, t, r in self.problem.row(h, s, a)), -self.problem.action_cost(s, a))
                     for a in self.problem.actions(h, s)
                 ]
                 if self.problem.abandon:
@@ -225,7 +225,7 @@ class Truth:
                         if action == GIVE_UP:
                             ended[best] = ended.get(best, Fraction(0)) + q
                             continue
-                        paid += q * self.problem.cost(s, action)
+                        paid += q * self.problem.action_cost(s, action)
                         for p, t, r in self.problem.row(h, s, action):
                             if t is None or h + 1 == self.problem.horizon:
                                 ended[max(best, g + r)] = ended.get(max(best, g + r), Fraction(0)) + q * p

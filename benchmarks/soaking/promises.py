@@ -50,7 +50,7 @@ class Case:
         costs: dict[int, dict[int, Number]] = {}
         for (s, a), cost in problem.costs.items():
             costs.setdefault(s, {})[a] = cost
-        self.mdp = mk.MDP.from_table(table, horizon=problem.horizon, start=problem.start, cost=costs)
+        self.mdp = mk.MDP.from_table(table, horizon=problem.horizon, start=problem.start, action_cost=costs)
         self.pay: dict[str, Any] = {"cost": problem.price, "abandon": problem.abandon} if problem.priced else {}
         self.incumbent = problem.incumbent
         least, most = self.mdp.return_range

@@ -117,7 +117,7 @@ def several_best_means(mdp: MDP) -> bool:
         first, number = step.first_row[:-1] - step.first_row[0], np.diff(step.first_row)
         o = slice(int(step.first_outcome[0]), int(step.first_outcome[-1]))
         prob, reward, after = mdp.row_prob[o], mdp.reward[o], mdp.next_state[o]
-        starts, cost = mdp.outcome_start[step.rows] - o.start, mdp.cost[step.rows]
+        starts, cost = mdp.outcome_start[step.rows] - o.start, mdp.action_cost[step.rows]
         mean = np.add.reduceat(prob * (reward + means[after]), starts) - cost
         sizes = np.add.reduceat(prob * (np.abs(reward) + np.abs(means[after])), starts) + cost
         error = NOISE * sizes + np.add.reduceat(prob * errors[after], starts)

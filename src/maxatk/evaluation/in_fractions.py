@@ -187,7 +187,7 @@ class _Walk:
         return Exactly(_in_hand(law), tries, rows)
 
     def _cost(self, h: int, s: int, action: int) -> Fraction:
-        return self._mdp.exact_cost_of(h, s, action) if self._mdp.has_costs else Fraction(0)
+        return self._mdp.exact_action_cost_of(h, s, action) if self._mdp.has_costs else Fraction(0)
 
     def _outcomes(self, h: int, s: int, action: int) -> list[ExactOutcome]:
         stopping.check()

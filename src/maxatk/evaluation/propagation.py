@@ -249,7 +249,7 @@ class Walk(ABC):
                 tag, state = atoms.place
             rows = rows_taken(mdp, i, h, state, action)
             if mdp.has_costs:
-                self.sieve.bill.pay(atoms.prob, mdp.cost[rows])
+                self.sieve.bill.pay(atoms.prob, mdp.action_cost[rows])
             over, atoms, followed = self._followed(h, atoms, rows)
             self.outcomes += followed
             self.error += self._step_error

@@ -244,7 +244,9 @@ def _one_by_one(mdp: MDP, policy: Policy, stream: np.random.Generator, sheet: _S
             if step.action == ABANDON:
                 continue
             steps += 1
-            sheet.rows[n] += float(mdp.exact_cost_of(step.step, step.state, step.action)) if mdp.has_costs else 0.0
+            sheet.rows[n] += (
+                float(mdp.exact_action_cost_of(step.step, step.state, step.action)) if mdp.has_costs else 0.0
+            )
             if step.over:
                 row[step.rollout] = float(step.so_far + step.reward)
     return steps
@@ -368,7 +370,7 @@ class _Walk:
                 going, here, action = going[~given_up], here[~given_up], action[~given_up]
             row = rows_taken(mdp, i, h, here, action)
             if mdp.has_costs:
-                paid[going] += mdp.cost[row]
+                paid[going] += mdp.action_cost[row]
             o = kernels.draw_outcomes(mdp.outcome_start, mdp.row_prob, row, stream.random(len(going)))
             steps += len(going)
             true[going] += reward[o]

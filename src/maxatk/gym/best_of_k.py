@@ -327,7 +327,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         row = (int(self.mdp.step_layer[self._step]), self._state, int(action))
         if row not in self._rows:
             prob, after, reward = zip(*self.mdp.outcomes(self._step, self._state, int(action)), strict=True)
-            cost = float(self.mdp.exact_cost_of(self._step, self._state, int(action)))
+            cost = float(self.mdp.exact_action_cost_of(self._step, self._state, int(action)))
             self._rows[row] = np.cumsum(prob)[:-1].tolist(), list(after), list(reward), cost
         below, after, reward, self._cost = self._rows[row]
         drawn = bisect.bisect_right(below, self.np_random.random())

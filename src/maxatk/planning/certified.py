@@ -253,7 +253,7 @@ class _Search:
     def _step(self) -> Fraction | None:
         """The step that all rewards are multiples of; where they are all 0, one of the size of the costs."""
         if self._priced and not self.mdp.reward.any():
-            dearest = float(self.objective.cost) + self.mdp.horizon * float(self.mdp.cost.max())
+            dearest = float(self.objective.cost) + self.mdp.horizon * float(self.mdp.action_cost.max())
             return Fraction(2.0 ** math.ceil(math.log2(dearest)))
         return common_step(self.mdp)
 

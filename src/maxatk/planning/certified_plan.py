@@ -29,7 +29,7 @@ from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
 from maxatk.problem.rows import exact_text
 
-VERSIONS = VERSION, WITH_COSTS = 2, 3
+VERSIONS = VERSION, WITH_COSTS = 2, 4
 PROBLEM = "problem_"  # what the members of a problem within a plan are named with
 
 

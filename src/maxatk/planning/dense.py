@@ -26,12 +26,12 @@ class DenseRows(NamedTuple):
 
 def is_sparse(mdp: MDP) -> bool:
     """Whether rows lead to too few states for a matrix."""
-    return len(mdp.prob) < DENSE * len(mdp.cost) * mdp.n_states
+    return len(mdp.prob) < DENSE * len(mdp.action_cost) * mdp.n_states
 
 
 def dense_rows(mdp: MDP, jump: Ints32) -> DenseRows | None:
     """The rows as a matrix; None where their rewards are not their own."""
-    n, S = len(mdp.cost), mdp.n_states
+    n, S = len(mdp.action_cost), mdp.n_states
     of_row, sizes = jump[mdp.outcome_start[:-1]], np.diff(mdp.outcome_start)
     if not np.array_equal(np.repeat(of_row, sizes), jump):
         return None
@@ -55,6 +55,6 @@ def dense_rows(mdp: MDP, jump: Ints32) -> DenseRows | None:
         "next_state": target[may].astype(np.int32),
         "prob": prob[may],
         "jump": np.repeat(of_row[rows], may.sum(axis=1)),
-        "cost": mdp.cost[rows],
+        "cost": mdp.action_cost[rows],
     }
     return DenseRows(np.ascontiguousarray(chance[:, :S]), tables)

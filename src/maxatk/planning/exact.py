@@ -393,7 +393,7 @@ class _Table:
             self._rows[key] = {
                 a: (
                     [(p, t, int(r / self._unit)) for p, t, r in self.mdp.exact_outcomes(step, state, a)],
-                    self.mdp.exact_cost_of(step, state, a) / self._unit,
+                    self.mdp.exact_action_cost_of(step, state, a) / self._unit,
                 )
                 for a in self.mdp.actions(step, state)
             }

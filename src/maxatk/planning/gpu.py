@@ -164,9 +164,9 @@ class Gpu:
     @cached_property
     def _problem(self) -> _Problem:
         mdp, moves = self._on.mdp, self._on.moves
-        needed = sum(column.nbytes for column in (*moves, mdp.row_prob, mdp.reward, mdp.next_state, mdp.cost))
+        needed = sum(column.nbytes for column in (*moves, mdp.row_prob, mdp.reward, mdp.next_state, mdp.action_cost))
         check_memory(needed, self._memory)
-        tables = (mdp.pair_start, mdp.outcome_start, mdp.next_state, mdp.row_prob, mdp.reward, mdp.cost)
+        tables = (mdp.pair_start, mdp.outcome_start, mdp.next_state, mdp.row_prob, mdp.reward, mdp.action_cost)
         return _Problem(*(self._device.xp.asarray(column) for column in (*tables, *moves)))
 
     @cached_property

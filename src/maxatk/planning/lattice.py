@@ -124,7 +124,7 @@ class Lattice(ABC):
             drift=self.drift,
             most_left=moves.most_left,
             reach=self._reachable(0, mdp.start_state),
-            cost=mdp.cost,
+            cost=mdp.action_cost,
             cheap=np.zeros_like(mdp.least) if self.finishing is None else self.finishing,
             abandon=self.abandon,
         )
@@ -136,7 +136,7 @@ class Lattice(ABC):
         if not self.whole or is_sparse(mdp) or self.work < WORTH_A_PRODUCT:
             return None
         # A matrix, as it is made, and where the products of all steps lie.
-        if 16 * len(mdp.cost) * mdp.n_states + 8 * mdp.horizon * len(mdp.cost) > checks.memory() / 4:
+        if 16 * len(mdp.action_cost) * mdp.n_states + 8 * mdp.horizon * len(mdp.action_cost) > checks.memory() / 4:
             return None
         return dense_rows(mdp, self.moves.jump)
 
@@ -202,7 +202,7 @@ class Lattice(ABC):
     def largest(self) -> float:
         """A bound on the size of every partial return, and of what is paid for it."""
         rewards = float(np.abs(self.mdp.reward).max()) * self.mdp.horizon
-        return rewards + self.price + float(self.mdp.cost.max()) * self.mdp.horizon
+        return rewards + self.price + float(self.mdp.action_cost.max()) * self.mdp.horizon
 
     def steps(self, amounts: Floats | float) -> Floats:
         """Amounts in lattice steps."""

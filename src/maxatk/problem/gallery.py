@@ -147,7 +147,7 @@ def speedrun(price: Number = Fraction(1, 4)) -> MDP:
     return MDP.from_table(
         table,
         horizon=len(tricks),
-        cost=checks.exact_number(price, "price"),
+        action_cost=checks.exact_number(price, "price"),
         state_names=[f"segment {s + 1}" for s in range(len(tricks))],
         action_names=("safe line", "trick"),
     )

@@ -90,8 +90,10 @@ class MDP:
     exact_prob: tuple[Fraction, ...] | None  # [T] normalised; None where the floats say it all
     exact_reward: tuple[Fraction, ...] | None  # [T] likewise
     exact_start_prob: tuple[Fraction, ...] | None  # [B] likewise
-    cost: Floats  # [N] what taking each row costs on average: it counts against the best return, and is no part of it
-    exact_cost: tuple[Fraction, ...] | None  # [N] likewise
+    action_cost: (
+        Floats  # [N] what taking each row costs on average: it counts against the best return, and is no part of it
+    )
+    exact_action_cost: tuple[Fraction, ...] | None  # [N] likewise
     state_names: tuple[str, ...] | None  # [S] for people
     action_names: tuple[str, ...] | None  # [A] for people
 
@@ -139,7 +141,7 @@ class MDP:
         start: ArrayLike = 0,
         available: ArrayLike | None = None,
         terminal: ArrayLike | None = None,
-        cost: ArrayLike | None = None,
+        action_cost: ArrayLike | None = None,
         state_names: Sequence[str] | None = None,
         action_names: Sequence[str] | None = None,
     ) -> "MDP":
@@ -158,7 +160,7 @@ class MDP:
             available: which actions each state offers, ``[S, A]`` or ``[H, S, A]`` of booleans; all, by default. Rows
                 of other actions are not read.
             terminal: states whose entering ends the rollout: their numbers, or ``[S]`` booleans.
-            cost: what taking an action costs on average, 0 or more: ``[S, A]``, ``[H, S, A]`` or one number for all. It
+            action_cost: what taking an action costs on average, 0 or more: ``[S, A]``, ``[H, S, A]`` or one number for all. It
                 is no part of the return, but counts against the best one (:func:`maxatk.solve`).
             state_names: ``S`` names, for people.
             action_names: ``A`` names, for people.
@@ -168,7 +170,7 @@ class MDP:
         >>> mk.MDP.from_arrays(P, [[0, 0.25], [1, 1]], horizon=4)
         MDP(2 states, 2 actions, horizon 4, 5 outcomes)
         """
-        rows = formats.with_costs(formats.read_arrays(P, R, horizon, available, terminal), cost)
+        rows = formats.with_costs(formats.read_arrays(P, R, horizon, available, terminal), action_cost)
         return cls(rows, start=start, state_names=state_names, action_names=action_names)
 
     @classmethod
@@ -182,7 +184,7 @@ class MDP:
         horizon: int,
         start: ArrayLike = 0,
         terminal: ArrayLike | None = None,
-        cost: ArrayLike | None = None,
+        action_cost: ArrayLike | None = None,
         state_names: Sequence[str] | None = None,
         action_names: Sequence[str] | None = None,
     ) -> "MDP":
@@ -197,7 +199,7 @@ class MDP:
             horizon: the number of steps of a rollout, ``H``.
             start: the state every rollout starts in, or a distribution ``[S]`` drawn from at every reset.
             terminal: states whose entering ends the rollout: their numbers, or ``[S]`` booleans.
-            cost: what each pair costs on average, 0 or more: ``[N]``, ``[H, N]`` or one number for all.
+            action_cost: what each pair costs on average, 0 or more: ``[N]``, ``[H, N]`` or one number for all.
             state_names: ``S`` names, for people.
             action_names: ``A`` names, for people.
 
@@ -205,7 +207,7 @@ class MDP:
         >>> mk.MDP.from_pairs([5, 10, 0], [[0.5, 0.5], [0, 1], [0, 1]], [0, 0, 1], [0, 1, 0], horizon=3)
         MDP(2 states, 2 actions, horizon 3, 4 outcomes)
         """
-        rows = formats.read_pairs(R, Q, s_indices, a_indices, horizon, terminal, cost)
+        rows = formats.read_pairs(R, Q, s_indices, a_indices, horizon, terminal, action_cost)
         return cls(rows, start=start, state_names=state_names, action_names=action_names)
 
     @classmethod
@@ -215,7 +217,7 @@ class MDP:
         *,
         horizon: int,
         start: ArrayLike = 0,
-        cost: Any = None,
+        action_cost: Any = None,
         state_names: Sequence[str] | None = None,
         action_names: Sequence[str] | None = None,
     ) -> "MDP":
@@ -227,7 +229,7 @@ class MDP:
                 rollout is over, whatever the next state. A state may offer only some actions.
             horizon: the number of steps of a rollout, ``H``.
             start: the state every rollout starts in, or a distribution ``[S]`` drawn from at every reset.
-            cost: what taking an action costs on average, 0 or more: ``{s: {a: cost}}``, where what is not named costs
+            action_cost: what taking an action costs on average, 0 or more: ``{s: {a: cost}}``, where what is not named costs
                 nothing; a list of ``H`` of those; arrays ``[S, A]`` or ``[H, S, A]``; or one number for all.
             state_names: ``S`` names, for people.
             action_names: ``A`` names, for people.
@@ -239,7 +241,7 @@ class MDP:
         >>> mdp.exact_outcomes(step=0, state=0, action=0)[0].reward
         Fraction(1, 3)
         """
-        rows = formats.with_costs(formats.read_table(table, horizon), cost)
+        rows = formats.with_costs(formats.read_table(table, horizon), action_cost)
         return cls(rows, start=start, state_names=state_names, action_names=action_names)
 
     @classmethod
@@ -249,7 +251,7 @@ class MDP:
         *,
         horizon: int | None = None,
         start: ArrayLike | None = None,
-        cost: Any = None,
+        action_cost: Any = None,
         **make_arguments: Any,
     ) -> "MDP":
         """A problem from a Gymnasium environment that carries its table, such as those of toy text, or can be asked.
@@ -258,7 +260,7 @@ class MDP:
             env: an environment, or the id of one, made with ``make_arguments``.
             horizon: the number of steps of a rollout; by default the environment's own time limit.
             start: as in :meth:`from_table`; by default the environment's own distribution of reset states.
-            cost: as in :meth:`from_table`.
+            action_cost: as in :meth:`from_table`.
             make_arguments: what ``gymnasium.make`` is to be given beside the id.
 
         Needs the extra ``maxatk[gym]``. The table is that of the unwrapped environment, so wrappers that may change
@@ -272,7 +274,9 @@ class MDP:
         >>> mk.MDP.from_gymnasium("FrozenLake-v1", is_slippery=True)
         MDP(16 states, 4 actions, horizon 100, 146 outcomes)
         """
-        return explore_gymnasium(env, horizon=horizon, start=start, cost=cost, make_arguments=make_arguments)[0]
+        return explore_gymnasium(
+            env, horizon=horizon, start=start, action_cost=action_cost, make_arguments=make_arguments
+        )[0]
 
     @classmethod
     def explore(
@@ -327,15 +331,19 @@ class MDP:
         """The same problem with another reward for each outcome, in the order of :attr:`reward`."""
         return self._with(reward=real_column(self._column(reward)))
 
-    def with_costs(self, cost: ArrayLike) -> "MDP":
-        """The same problem with another cost for each row, in the order of :attr:`cost`; or one number for all.
+    def with_action_costs(self, action_cost: ArrayLike) -> "MDP":
+        """The same problem with another cost for each row, in the order of :attr:`action_cost`; or one number for all.
 
         >>> import maxatk as mk
-        >>> mk.instances.figure1().with_costs(0.1).cost.tolist()
+        >>> mk.instances.figure1().with_action_costs(0.1).action_cost.tolist()
         [0.1, 0.1]
         """
-        given = real_column(array(cost, "cost")) if not isinstance(cost, Fraction) else np.array(cost, object)
-        return self._with(cost=np.repeat(given.reshape(1), len(self.cost)) if given.ndim == 0 else given.ravel())
+        if isinstance(action_cost, Fraction):
+            given = np.array(action_cost, object)
+        else:
+            given = real_column(array(action_cost, "action_cost"))
+        column = np.repeat(given.reshape(1), len(self.action_cost)) if given.ndim == 0 else given.ravel()
+        return self._with(action_cost=column)
 
     def _with(self, **columns: Any) -> "MDP":
         """The same problem with other columns."""
@@ -354,7 +362,9 @@ class MDP:
             next_state=np.where(ends, 0, self.next_state).astype(np.int64),
             reward=self.reward if self.exact_reward is None else np.array(self.exact_reward, object),
             ends=ends,
-            cost=self.cost if self.exact_cost is None else np.array(self.exact_cost, object),
+            action_cost=self.action_cost
+            if self.exact_action_cost is None
+            else np.array(self.exact_action_cost, object),
         )
         start: Any = np.zeros(self.n_states, object if self.exact_start_prob else np.float64)
         start[self.start_state] = self.exact_start_prob or self.start_prob
@@ -418,15 +428,15 @@ class MDP:
         span = self._outcomes_of(step, state, action)
         return self.exact_reward[span] if self.exact_reward else [Fraction(r) for r in self.reward[span].tolist()]
 
-    def exact_cost_of(self, step: int, state: int, action: int) -> Fraction:
+    def exact_action_cost_of(self, step: int, state: int, action: int) -> Fraction:
         """What taking ``action`` in ``state`` at ``step`` costs on average."""
         row = self._row(step, state, action)
-        return self.exact_cost[row] if self.exact_cost else Fraction(float(self.cost[row]))
+        return self.exact_action_cost[row] if self.exact_action_cost else Fraction(float(self.action_cost[row]))
 
     @cached_property
     def has_costs(self) -> bool:
         """Whether any row costs anything."""
-        return bool(self.cost.any())
+        return bool(self.action_cost.any())
 
     def exact_start(self) -> list[tuple[Fraction, int]]:
         """The distribution of the reset state, as pairs of probability and state; they sum to exactly 1."""
@@ -482,7 +492,7 @@ class MDP:
         values, errors = np.zeros((2, self.n_states + 1)), np.zeros((2, self.n_states + 1))
         self._pass_back(
             *(kernels.best_means, kernels.best_means_layer, self.step_layer, self.pair_start, self.outcome_start),
-            *(self.row_prob, self.next_state, self.reward, self.cost, noise, values, errors, rows),
+            *(self.row_prob, self.next_state, self.reward, self.action_cost, noise, values, errors, rows),
         )
         return rows, float(values[0, self.start_state] @ self.reset_prob)
 
@@ -496,12 +506,12 @@ class MDP:
     def least_costs(self) -> tuple[Floats, Ints32]:
         """The least expected cost of finishing from each step and state ``[H + 1, S]``, and the rows that have it
         ``[H, S]``, counted from each state's first."""
-        return self._costs_ahead(self.cost)
+        return self._costs_ahead(self.action_cost)
 
     @cached_property
     def greatest_costs(self) -> Floats:
         """The greatest expected cost of finishing from each step and state, ``[H + 1, S]``."""
-        return 0.0 - self._costs_ahead(-self.cost)[0]
+        return 0.0 - self._costs_ahead(-self.action_cost)[0]
 
     def _costs_ahead(self, cost: Floats) -> tuple[Floats, Ints32]:
         return stopping.run(
@@ -572,9 +582,9 @@ class MDP:
         for exact in (self.exact_prob, self.exact_reward, self.exact_start_prob):
             digest.update(f"; {exact_text(exact or ())}".encode())
         if self.has_costs:  # a problem without costs is the one it was before there were any
-            digest.update(f"; cost {self.cost.size}: ".encode())
-            digest.update(self.cost.data)
-            digest.update(f"; {exact_text(self.exact_cost or ())}".encode())
+            digest.update(f"; cost {self.action_cost.size}: ".encode())
+            digest.update(self.action_cost.data)
+            digest.update(f"; {exact_text(self.exact_action_cost or ())}".encode())
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -705,7 +715,7 @@ def explore_gymnasium(
     *,
     horizon: int | None,
     start: ArrayLike | None = None,
-    cost: Any = None,
+    action_cost: Any = None,
     key: Callable[[Any], Any] | None = None,
     seed: int | None = None,
     max_states: int = MOST_STATES,
@@ -715,10 +725,12 @@ def explore_gymnasium(
     """The problem of an environment and its states; :func:`maxatk.gym.explore` says what the arguments are."""
     found, arguments = formats.read_gymnasium(env, horizon, start, dict(make_arguments), key, seed)
     if not isinstance(found, formats.Simulator):
-        mdp = MDP.from_table(found, cost=cost, **arguments)
+        mdp = MDP.from_table(found, action_cost=action_cost, **arguments)
         return mdp, States({s: s for s in range(mdp.n_states)}, range(mdp.n_actions))
-    if cost is not None:
-        raise InputError("cost= is for environments with a table; MDP.with_costs sets those of one that is explored")
+    if action_cost is not None:
+        raise InputError(
+            "action_cost= is for environments with a table; MDP.with_action_costs sets those of one that is explored"
+        )
     exploration = explored(
         *(found.start, found.actions, found.outcomes, arguments["horizon"]),
         max_states=max_states,

@@ -52,7 +52,7 @@ class Objective:
 
     def check(self, mdp: MDP) -> None:
         """Refuse costs that floats cannot add up."""
-        dearest = float(self.cost) + mdp.horizon * float(np.max(mdp.cost))
+        dearest = float(self.cost) + mdp.horizon * float(np.max(mdp.action_cost))
         if dearest * self.k > LARGEST_RETURN:
             raise InputError(f"costs of up to {dearest:g} in each of {self.k} rollouts are too large for floats")
 

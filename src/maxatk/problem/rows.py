@@ -44,7 +44,7 @@ class Rows:
     next_state: Ints  # [T] a state, also where the rollout ends
     reward: Reals  # [T]
     ends: Bools  # [T] whether the rollout is over after this outcome
-    cost: Reals | None = None  # [N] what taking each row costs on average; None where nothing costs anything
+    action_cost: Reals | None = None  # [N] what taking each row costs on average; None where nothing costs anything
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class Canonical:
     reward: Floats  # [T]
     exact_prob: tuple[Fraction, ...] | None  # [T] normalised; None where the floats say it all
     exact_reward: tuple[Fraction, ...] | None  # [T]
-    cost: Floats  # [N] what taking each row costs on average
-    exact_cost: tuple[Fraction, ...] | None  # [N]
+    action_cost: Floats  # [N] what taking each row costs on average
+    exact_action_cost: tuple[Fraction, ...] | None  # [N]
 
 
 def array(values: Any, name: str) -> NDArray[Any]:
@@ -166,7 +166,7 @@ def canonical(rows: Rows) -> Canonical:
         prob, exact_prob = floats_and_fractions(prob, outcome_start)
         _first(prob == 0, lambda t: f"{names.row(order[row[t]])}: a probability is above 0 but below any float")
     reward, exact_reward = _floats_beside(reward)
-    cost, exact_cost = _floats_beside(cost[order])
+    cost, exact_action_cost = _floats_beside(cost[order])
 
     return _without_repeated_layers(
         Canonical(
@@ -180,8 +180,8 @@ def canonical(rows: Rows) -> Canonical:
             reward=reward + 0.0,  # no negative zeros: -0.0 is the same reward as 0.0
             exact_prob=exact_prob,
             exact_reward=exact_reward,
-            cost=cost + 0.0,
-            exact_cost=exact_cost,
+            action_cost=cost + 0.0,
+            exact_action_cost=exact_action_cost,
         ),
         n_states,
     )
@@ -277,11 +277,11 @@ def _checked_column(column: Reals, what: str, name: Callable[[int], str]) -> Rea
 
 def _checked_costs(rows: Rows, names: _Names) -> Reals:
     """What taking each row costs [N]: finite, not negative, and of a size that floats can add up."""
-    if rows.cost is None:
+    if rows.action_cost is None:
         return np.zeros(len(rows.state))
-    if len(rows.cost) != len(rows.state):
-        raise InputError(f"cost has {len(rows.cost)} entries, but there are {len(rows.state)} rows")
-    cost = _checked_column(rows.cost, "cost", names.row)
+    if len(rows.action_cost) != len(rows.state):
+        raise InputError(f"action_cost has {len(rows.action_cost)} entries, but there are {len(rows.state)} rows")
+    cost = _checked_column(rows.action_cost, "cost", names.row)
     _first(cost < 0, lambda n: f"{names.row(n)}: cost {shown(cost[n])} is negative")
     most = LARGEST_RETURN / len(rows.step_layer)
     _first(
@@ -407,8 +407,8 @@ def _without_repeated_layers(problem: Canonical, n_states: int) -> Canonical:
         reward=problem.reward[picked],
         exact_prob=_picked(problem.exact_prob, picked),
         exact_reward=_picked(problem.exact_reward, picked),
-        cost=problem.cost[rows],
-        exact_cost=_picked(problem.exact_cost, rows),
+        action_cost=problem.action_cost[rows],
+        exact_action_cost=_picked(problem.exact_action_cost, rows),
     )
 
 
@@ -436,9 +436,13 @@ def _layer_digest(problem: Canonical, n_states: int, layer: int, pairs: Ints, ou
         problem.prob[t:u],
         problem.next_state[t:u],
         problem.reward[t:u],
-        problem.cost[a:b],
+        problem.action_cost[a:b],
     ):
         digest.update(np.ascontiguousarray(part).data)
-    for exact, first, end in ((problem.exact_prob, t, u), (problem.exact_reward, t, u), (problem.exact_cost, a, b)):
+    for exact, first, end in (
+        (problem.exact_prob, t, u),
+        (problem.exact_reward, t, u),
+        (problem.exact_action_cost, a, b),
+    ):
         digest.update(f"; {exact_text(exact[first:end]) if exact else ''}".encode())
     return digest.digest()

@@ -338,7 +338,7 @@ def _range_of_trials(plan: CertifiedPlan | Learned) -> tuple[float, float]:
         return -math.inf, math.inf
     mdp, best = plan.mdp, float(plan.best_so_far)
     least, most = mdp.return_range
-    dearest = plan.k * (float(plan.objective.cost) + mdp.horizon * float(mdp.cost.max())) if plan.costly else 0.0
+    dearest = plan.k * (float(plan.objective.cost) + mdp.horizon * float(mdp.action_cost.max())) if plan.costly else 0.0
     lowest = best if plan.objective.abandon else max(best, least)  # what is given up returns nothing
     return lowest - dearest, max(best, most)
 

@@ -22,10 +22,10 @@ def with_costs(rows: Rows, cost: Any) -> Rows:
         return _priced(rows, _from_dicts(rows, cost))
     given = _array(cost)
     if given.ndim == 0:
-        return replace(rows, cost=real_column(np.repeat(given.reshape(1), len(rows.state))))
+        return replace(rows, action_cost=real_column(np.repeat(given.reshape(1), len(rows.state))))
     if given.shape not in (shape, (horizon, *shape)):
         raise InputError(
-            f"cost has shape {given.shape}: expected a number, {shape}, or that for each of the {horizon} steps"
+            f"action_cost has shape {given.shape}: expected a number, {shape}, or that for each of the {horizon} steps"
         )
     return _priced(rows, [given] if given.ndim == 2 else list(given))
 
@@ -40,7 +40,7 @@ def with_costs_of_pairs(rows: Rows, cost: Any, state: Ints, action: Ints) -> Row
         return with_costs(rows, cost)
     if given.shape not in ((n,), (horizon, n)):
         raise InputError(
-            f"cost has shape {given.shape}: expected a number, {(n,)}, or that for each of the {horizon} steps"
+            f"action_cost has shape {given.shape}: expected a number, {(n,)}, or that for each of the {horizon} steps"
         )
     S, A = rows.n_states, rows.n_actions
     if not n or min(state.min(), action.min()) < 0 or state.max() >= S or action.max() >= A:
@@ -56,9 +56,9 @@ def with_costs_of_pairs(rows: Rows, cost: Any, state: Ints, action: Ints) -> Row
 def _array(cost: Any) -> Any:
     if isinstance(cost, Real):  # a fraction, say
         return np.array(cost, object)
-    given = array(cost, "cost")
+    given = array(cost, "action_cost")
     if given.dtype.kind in "US":
-        raise InputError(f"cost must be a number or an array of numbers, not {shown(cost)}")
+        raise InputError(f"action_cost must be a number or an array of numbers, not {shown(cost)}")
     return given
 
 
@@ -67,13 +67,15 @@ def _from_dicts(rows: Rows, cost: Any) -> list[Any]:
     horizon = len(rows.step_layer)
     per_step = is_list(cost) and _depth(cost) > 2
     if per_step and len(cost) != horizon:
-        raise InputError(f"cost lists {len(cost)} steps, but the horizon is {horizon}")
+        raise InputError(f"action_cost lists {len(cost)} steps, but the horizon is {horizon}")
     read: dict[int, Any] = {}  # what many steps share is read once
     steps: list[Any] = []
     for h, one in enumerate(cost if per_step else [cost]):
         if id(one) not in read:
             layer = int(rows.step_layer[h])
-            read[id(one)] = _table(rows, layer if per_step else None, one, f"cost[{h}]" if per_step else "cost")
+            read[id(one)] = _table(
+                rows, layer if per_step else None, one, f"action_cost[{h}]" if per_step else "action_cost"
+            )
         steps.append(read[id(one)])
     return steps
 
@@ -109,7 +111,7 @@ def _depth(container: Any) -> int:
 def _priced(rows: Rows, steps: list[Any]) -> Rows:
     """``rows`` with the costs of arrays [S, A], one for all steps, or one for each, which then has its own layer."""
     if len(steps) == 1:
-        return replace(rows, cost=_column(steps[0], rows.state, rows.action))
+        return replace(rows, action_cost=_column(steps[0], rows.state, rows.action))
     layers: list[int] = rows.step_layer.tolist()
     keys = [(layer, id(step)) for layer, step in zip(layers, steps, strict=True)]
     first = {key: h for h, key in reversed(list(enumerate(keys)))}
@@ -132,7 +134,9 @@ def _priced(rows: Rows, steps: list[Any]) -> Rows:
         next_state=rows.next_state[outcomes],
         reward=rows.reward[outcomes],
         ends=rows.ends[outcomes],
-        cost=np.concatenate([column.astype(object) for column in cost]) if _mixed(cost) else np.concatenate(cost),
+        action_cost=np.concatenate([column.astype(object) for column in cost])
+        if _mixed(cost)
+        else np.concatenate(cost),
     )
 
 

@@ -15,7 +15,7 @@ from maxatk.problem.rows import Rows, exact_text
 if TYPE_CHECKING:
     from maxatk.problem.mdp import MDP
 
-VERSION, WITH_COSTS = 2, 3
+VERSION, WITH_COSTS = 2, 4
 LONGEST_FRACTION = 2**16  # hexadecimal digits: reducing a longer one takes seconds
 
 _ARRAYS = {  # member -> the type it is stored in; all are one-dimensional
@@ -29,7 +29,12 @@ _ARRAYS = {  # member -> the type it is stored in; all are one-dimensional
     "start_state": "<i4",
     "start_prob": "<f8",
 }
-_EXACT = ("exact_prob", "exact_reward", "exact_start_prob", "exact_cost")  # members only where there are exact entries
+_EXACT = (
+    "exact_prob",
+    "exact_reward",
+    "exact_start_prob",
+    "exact_action_cost",
+)  # members only where there are exact entries
 
 
 def write_npz(path: str | os.PathLike[str], mdp: "MDP") -> None:
@@ -43,7 +48,7 @@ def problem_members(mdp: "MDP", prefix: str = "") -> tuple[dict[str, Any], dict[
     header = {name: getattr(mdp, name) for name in ("n_states", "n_actions", "state_names", "action_names")}
     arrays = {name: getattr(mdp, name).astype(dtype, copy=False) for name, dtype in _ARRAYS.items()}
     if mdp.has_costs:
-        arrays["cost"] = mdp.cost
+        arrays["action_cost"] = mdp.action_cost
     for name in _EXACT:
         if getattr(mdp, name) is not None:
             arrays[name] = archive.text_array(exact_text(getattr(mdp, name)))
@@ -83,6 +88,7 @@ def read_problem(file: Archive, header: Mapping[str, Any], prefix: str = "") -> 
     if len(arrays["outcome_start"]) != len(action) + 1:
         raise InputError("outcome_start does not list the outcomes of every row")
     layer, state = np.divmod(np.repeat(np.arange(len(pair_start) - 1), np.diff(pair_start)), S)
+    costs = prefix + "action_cost"
     rows = Rows(
         n_states=S,
         n_actions=A,
@@ -95,7 +101,7 @@ def read_problem(file: Archive, header: Mapping[str, Any], prefix: str = "") -> 
         next_state=np.where(next_state == S, 0, next_state).astype(np.int64),
         reward=exact.get("exact_reward", arrays["reward"]),
         ends=next_state == S,
-        cost=exact.get("exact_cost", file.array(prefix + "cost", "<f8") if prefix + "cost" in file else None),
+        action_cost=exact.get("exact_action_cost", file.array(costs, "<f8") if costs in file else None),
     )
     start_state = arrays["start_state"]
     start_prob = exact.get("exact_start_prob", arrays["start_prob"])
