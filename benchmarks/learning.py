@@ -54,7 +54,7 @@ def against_the_paper() -> list[dict[str, Any]]:
         out = mk.learn(model, k, epsilon=epsilon, delta=DELTA, rng=0)
         seconds = time.perf_counter() - began
         least, most = model.reward_range
-        width = max(most, 0) - min(least, 0) if model.may_end else most - least
+        width = max(most, 0) - min(least, 0) if model.can_terminate else most - least
         sizes = {"n_states": mdp.n_states, "n_actions": mdp.n_actions, "horizon": mdp.horizon, "k": k}
         paper, tight = (
             mk.sample_size(

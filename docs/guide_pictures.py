@@ -76,7 +76,7 @@ def frontier() -> Any:
 class Climb:
     """The guide's simulator: three ledges."""
 
-    n_states, n_actions, horizon, start, homogeneous, reward_range, may_end = 3, 2, 3, 0, True, (0.0, 2.0), False
+    n_states, n_actions, horizon, start, homogeneous, reward_range, can_terminate = 3, 2, 3, 0, True, (0.0, 2.0), False
 
     def sample(self, step: int, state: int, action: int, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Next states and rewards of ``n`` samples."""

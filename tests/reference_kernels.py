@@ -133,7 +133,7 @@ def optimistic_start(
 
     def backup(h: int, row: int, j: int) -> float:
         peak = j + int(rows.rise[row])
-        states = [S] if h == H - 1 else [*range(S), *([S] if rows.may_end else [])]
+        states = [S] if h == H - 1 else [*range(S), *([S] if rows.can_terminate else [])]
         top = max(worth(h + 1, t, peak) for t in states)
         risk = float(rows.risk[row])
         if risk == math.inf:

@@ -227,7 +227,7 @@ def test_many_rollouts_are_searched_in_groups():
 def test_a_large_problem_is_not_searched(monkeypatch):
     monkeypatch.setattr("maxatk.comparison.search.MOST_CELLS", 10)
     compared = searched(mk.instances.windy_cliff(), 2)
-    assert "found without a search" in compared[SINGLE].how
+    assert "found without a search" in compared[SINGLE].method
     assert compared[MARKOV].lower == compared[MEAN].lower
     assert compared[MARKOV].upper == compared.plan.upper
     assert not compared[MARKOV].searched

@@ -198,12 +198,12 @@ def test_weitzmans_indices_with_unlimited_tries(seed):
 def test_more_tries_than_enough_are_worth_no_more(spec, cost, abandon, m, tol):
     mdp = problem(spec)
     plan = mk.solve(mdp, k=1, solver=mk.Exact(), cost=cost, abandon=abandon, best_so_far=m)
-    n = plan.enough(tol)
+    n = plan.useful_tries(tol)
     if n is None or n > 6:
         return
     few = mk.solve(mdp, max(n, 1), solver=mk.Exact(), cost=cost, abandon=abandon, best_so_far=m)
     assert max(plan.stop_at, m) - few.exact <= F(tol) + F(1, 10**9)
-    assert mk.solve(mdp, 1, cost=cost, abandon=abandon, best_so_far=m).enough(tol) in (None, n, n + 1)
+    assert mk.solve(mdp, 1, cost=cost, abandon=abandon, best_so_far=m).useful_tries(tol) in (None, n, n + 1)
 
 
 @pytest.mark.parametrize("cost", [1e-300, 0.5, 1e3, 1e100, 1e300])
@@ -213,7 +213,7 @@ def test_costs_of_any_size(cost, k):
     assert plan.stop_at == (1.0 if cost < 1e-16 else 0.5 - cost)
     earned = mk.evaluate(plan.mdp, plan.policy)
     assert plan.lower <= earned.value <= plan.upper
-    assert plan.enough(2.0**-9) == (10 if cost < 1e-16 else 1)
+    assert plan.useful_tries(2.0**-9) == (10 if cost < 1e-16 else 1)
     assert stopping_words(plan).startswith("Stop as soon" if cost < 1e-16 else "Stop after the first try, whatever")
 
 
@@ -233,9 +233,9 @@ def test_no_number_of_tries_is_enough_where_rounding_hides_the_threshold():
     plan, known = (
         mk.solve(pass_or_fail(p), 5, cost=p / 3, best_so_far=0, solver=solver) for solver in (None, mk.Exact())
     )
-    assert plan.enough(0.01) is None
+    assert plan.useful_tries(0.01) is None
     assert known.stop_at == F(2, 3)
-    assert known.enough(0.01) == pytest.approx(1e15 * math.log(2 / 3 / 0.01))
+    assert known.useful_tries(0.01) == pytest.approx(1e15 * math.log(2 / 3 / 0.01))
 
 
 # Evaluation, simulation, comparison.
@@ -347,7 +347,7 @@ def test_what_is_refused():
     with pytest.raises(mk.InputError, match="learners know of no costs"):
         mk.TabularModel(mdp.with_action_costs(0.1))
     with pytest.raises(mk.InputError, match="tol must be above 0"):
-        mk.solve(mdp, 2, cost=0.1).enough(0)
+        mk.solve(mdp, 2, cost=0.1).useful_tries(0)
     policy = mk.AdaptivePolicy(lambda *seen: mk.ABANDON, k=2, horizon=1)
     with pytest.raises(mk.InputError, match="may end with nothing in hand"):
         mk.evaluate(mdp, policy)

@@ -155,12 +155,12 @@ def test_a_row_that_was_not_searched_has_no_share(capsys):
 def test_your_own_policies_come_before_the_last_row():
     mdp = mk.instances.figure1(gamma=0.25)
     optimal = mk.solve(mdp, 2, solver=mk.Exact()).policy
-    compared = mk.compare(mdp, 2, solver=mk.Certified(tol=10), beside={"mine": optimal})
+    compared = mk.compare(mdp, 2, solver=mk.Certified(tol=10), policies={"mine": optimal})
     assert [row.name for row in compared.rows[-2:]] == ["mine", "adaptive"]
     assert compared.rows[-1].lower == 0.5625
     other = mk.MarkovPolicy([[0]], k=2, best_so_far=0.25)
     with pytest.raises(mk.InputError, match="mine starts from another best_so_far"):
-        mk.compare(mdp, 2, beside={"mine": other})
+        mk.compare(mdp, 2, policies={"mine": other})
 
 
 def test_long_fractions_give_way_to_floats(monkeypatch):
@@ -174,7 +174,7 @@ def test_long_fractions_give_way_to_floats(monkeypatch):
     floats = mk.compare(mdp, 5)
     for name in ("Markov, per rollout", "without M", "without G"):
         assert floats[name].exact is None
-        assert floats[name].how == "enumeration, in floats"
+        assert floats[name].method == "enumeration, in floats"
         assert Fraction(floats[name].lower) <= exact[name].exact <= Fraction(floats[name].upper)
         assert floats[name].upper - floats[name].lower < 1e-6
 

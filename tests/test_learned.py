@@ -108,7 +108,7 @@ def test_a_missed_target_comes_first(arguments, capsys):
 
 def test_a_log_is_learned_from_without_a_target():
     log = [[(0, a, 0.5 * a, None)] for a in np.arange(2000) % 2]
-    out = mk.learn_from(log, 2, n_states=1, n_actions=2, horizon=1, support=1)
+    out = mk.learn_from(log, 2, n_states=1, n_actions=2, horizon=1, max_outcomes=1)
     assert out.target is None
     assert [one.kind for one in out.findings] == ["value"]
     assert "if nothing was left out of the log because of how it went" in out.certificate

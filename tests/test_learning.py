@@ -281,12 +281,12 @@ def test_trials_end_early_and_start_anew():
 
 
 @pytest.mark.parametrize(
-    ("rewards", "may_end", "expected"),
+    ("rewards", "can_terminate", "expected"),
     [((-2, -1), True, (-6, -1)), ((-2, -1), False, (-6, -3)), ((1, 2), True, (1, 6)), ((-1, 2), True, (-3, 6))],
 )
-def test_the_range_of_returns(rewards, may_end, expected):
+def test_the_range_of_returns(rewards, can_terminate, expected):
     model = mk.TabularModel(mk.instances.random_sparse(2, 2, 3))
-    model.reward_range, model.may_end = rewards, may_end
+    model.reward_range, model.can_terminate = rewards, can_terminate
     assert CheckedModel(model).return_range == pytest.approx(expected)
 
 
@@ -341,7 +341,7 @@ def test_optimistic_sweep(spec, kappa, at, seed, certain):
         part=steps - jump,
         risk=risk,
         rise=np.ceil(np.full(N, mdp.reward.max() + seed % 2) / kappa).astype(np.int64),
-        may_end=bool(spec.terminal) or seed % 3 == 0,
+        can_terminate=bool(spec.terminal) or seed % 3 == 0,
         last_is_certain=certain,
     )
     h = np.arange(spec.H + 1)
@@ -378,8 +378,8 @@ def test_a_tabular_model_samples_its_table():
     assert goal.tolist() == [1] * 10  # the end
     assert mk.TabularModel(per_step(0)).homogeneous is False
     assert mk.TabularModel(mdp).reward_range == (-100, -1)
-    assert mk.TabularModel(mdp).may_end
-    assert not mk.TabularModel(small(0)).may_end
+    assert mk.TabularModel(mdp).can_terminate
+    assert not mk.TabularModel(small(0)).can_terminate
     assert mk.TabularModel(small(0, paid_by_row=True), known_rewards=True).rewards.shape == (3, 2)
     assert mk.TabularModel(per_step(0), known_rewards=True).rewards.shape == (2, 2, 2)
 
@@ -616,7 +616,7 @@ def test_what_was_sampled_is_the_empirical_problem():
 class Sure:
     """One state, two actions that always pay the same: the better of the two is the optimum, exactly."""
 
-    n_states, n_actions, horizon, start, homogeneous, may_end = 1, 2, 1, 0, True, False
+    n_states, n_actions, horizon, start, homogeneous, can_terminate = 1, 2, 1, 0, True, False
 
     def __init__(self, rewards, reward_range):
         self._rewards, self.reward_range = rewards, reward_range
@@ -641,7 +641,7 @@ def test_rewards_far_from_0(offset, best):
     """Off an exact lattice nothing is taken for whole, however large returns are beside its step."""
 
     class Far:
-        n_states, n_actions, horizon, start, homogeneous, may_end = 1, 2, 1, 0, True, False
+        n_states, n_actions, horizon, start, homogeneous, can_terminate = 1, 2, 1, 0, True, False
         reward_range = (offset, offset + 1)
 
         def sample(self, step, state, action, n, rng):
@@ -666,7 +666,7 @@ def test_small_budgets_end(budget):
 
 def test_a_checkpoint_belongs_to_one_start_and_its_rewards(tmp_path):
     class Known:
-        n_states, n_actions, horizon, homogeneous, may_end = 2, 2, 1, True, False
+        n_states, n_actions, horizon, homogeneous, can_terminate = 2, 2, 1, True, False
 
         def __init__(self, start=0, rewards=((1.0, 0.0), (1.0, 0.0))):
             self.start, self.rewards = start, np.array(rewards)

@@ -71,7 +71,7 @@ def lacking(name):
         (Plain(rewards=np.arange(8).reshape(2, 2, 2) / 8), "homogeneous, but its rewards differ by step"),
         (Plain(actions=lambda step, state: []), "state 0 has no actions at step 0"),
         (Plain(actions=lambda step, state: [2]), "an action of state 0 at step 0 must be between 0 and 1, not 2"),
-        (Plain(support=0), "the model's support must be at least 1, not 0"),
+        (Plain(max_outcomes=0), "the model's max_outcomes must be at least 1, not 0"),
         (Plain(n_states=10**9, n_actions=10**6), "the table of all rows would take"),
         (answer(rewards=lambda n: np.full(n, math.nan)), r"row \(state 0, action 0, step 0\): reward nan is outside"),
         (answer(rewards=lambda n: np.full(n, -0.1)), r"reward -0.1 is outside the model's reward_range \(0, 1\)"),
@@ -96,14 +96,16 @@ def test_malformed_models(model, message):
 
 def test_an_end_where_there_is_none():
     model = answer(next_states=lambda n: np.full(n, 2))
-    model.may_end = False
-    with pytest.raises(mk.InputError, match="next state 2 is out of range: states count from 0 to 1, and may_end is"):
+    model.can_terminate = False
+    with pytest.raises(
+        mk.InputError, match="next state 2 is out of range: states count from 0 to 1, and can_terminate is"
+    ):
         mk.learn(model, 2, epsilon=0.5, delta=0.1)
 
 
 def test_more_outcomes_than_the_support():
     model = mk.TabularModel(mk.instances.figure1())
-    model.support = 1
+    model.max_outcomes = 1
     with pytest.raises(mk.InputError, match=r"row \(state 0, action 0, step 0\) has shown 2 different outcomes, more"):
         mk.learn(model, 1, epsilon=1, delta=0.5, learner=mk.Uniform())
 

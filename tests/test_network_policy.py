@@ -55,12 +55,12 @@ def test_a_network_that_knows_the_plan_is_worth_the_plan(cliff):
     runs = mk.simulate(cliff, policy, trials=500, rng=0)
     same = mk.simulate(cliff, plan.policy, trials=500, rng=0)
     assert runs.best.tolist() == same.best.tolist()
-    compared = mk.compare(cliff, 3, plan=plan, beside={"my network": policy})
+    compared = mk.compare(cliff, 3, plan=plan, policies={"my network": policy})
     assert compared["my network"].lower <= plan.upper
     assert compared["my network"].lower == pytest.approx(known.lower, abs=1e-9)
     assert "my network" in str(compared)
-    with pytest.raises(mk.InputError, match="beside: the name adaptive is that of a class"):
-        mk.compare(cliff, 3, plan=plan, beside={"adaptive": policy})
+    with pytest.raises(mk.InputError, match="policies: the name adaptive is that of a class"):
+        mk.compare(cliff, 3, plan=plan, policies={"adaptive": policy})
 
 
 def test_a_network_of_one_rollout_repeated(cliff):

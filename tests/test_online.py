@@ -205,7 +205,7 @@ def test_what_was_never_seen_may_be_anything():
         trial.observe(0.0, True)
     assert taken in (0, 1)
     assert run.bounds[1] < 0.3  # both were tried, and neither is better
-    alone = mk.learn_from([[(0, 0, 0.5, None)]] * 3000, 1, n_states=1, n_actions=2, horizon=1, support=2)
+    alone = mk.learn_from([[(0, 0, 0.5, None)]] * 3000, 1, n_states=1, n_actions=2, horizon=1, max_outcomes=2)
     assert alone.upper == pytest.approx(1.0)
     assert 0.4 < alone.lower <= 0.5
     assert alone.policy.action(rollout=0, step=0, state=0, best=-math.inf, so_far=0) == 0

@@ -75,14 +75,14 @@ def test_rollouts_that_no_longer_differ_share_a_curve(monkeypatch):
         trial.observe(0.5, True)
     assert run.bounds[1] == 1.0
     log = [[(0, 0, 0.5, None)], [(0, 1, 0.25, None)]] * 50
-    for support in (None, 1):
-        some = [mk.learn_from(log, k, n_states=1, n_actions=2, horizon=1, support=support) for k in (40, 5000, most)]
+    for n in (None, 1):
+        some = [mk.learn_from(log, k, n_states=1, n_actions=2, horizon=1, max_outcomes=n) for k in (40, 5000, most)]
         assert all(out.lower <= 0.5 <= out.upper for out in some)
-        assert some[0].lower - 1e-5 <= some[1].lower or support is None  # balls hold for any k, but for rounding
+        assert some[0].lower - 1e-5 <= some[1].lower or n is None  # balls hold for any k, but for rounding
         assert some[1].lower > 0.3
     monkeypatch.setattr(swept, "MOST_CURVES", 3)
     with pytest.raises(mk.InputError, match="k 1000 is too large to learn by playing: more than 3 rollouts differ"):
-        mk.learn_from(log, 1000, n_states=1, n_actions=2, horizon=1, support=4)
+        mk.learn_from(log, 1000, n_states=1, n_actions=2, horizon=1, max_outcomes=4)
 
 
 # What was said of the environment, and is not so.
@@ -111,11 +111,11 @@ class Lying:
         (Lying(outcome=(0, math.nan, False)), "reward must be finite, not nan"),
         (Lying(outcome=(7, 0.5, False)), "the next state must be between 0 and 2, not 7"),
         (Lying(outcome=(0, 0.5, 1)), "done must be true or false, not 1"),
-        (Lying(outcome=(0, 0.5, True), may_end=False), "the rollout ended, but may_end is false"),
+        (Lying(outcome=(0, 0.5, True), can_terminate=False), "the rollout ended, but can_terminate is false"),
         (Lying(return_range=(0, 1)), r"rollout 0 of trial 0 returned 1.5, outside the return_range \(0, 1\)"),
-        (Lying(may_end="no"), "the episodes' may_end must be true or false, not 'no'"),
+        (Lying(can_terminate="no"), "the episodes' can_terminate must be true or false, not 'no'"),
         (Lying(start=1), "rollout 0 of trial 0 starts in state 0, to which start gives no probability"),
-        (Lying(outcome=iter([(s % 2, 0.5, False) for s in range(99)]), support=1), "has 2 different outcomes"),
+        (Lying(outcome=iter([(s % 2, 0.5, False) for s in range(99)]), max_outcomes=1), "has 2 different outcomes"),
         (Lying(reward_range=(0, 0)), "no return can be better than 0: there is nothing to learn"),
         (Lying(best_so_far=3), "3 is in hand, and no return can be better than 3: there is nothing to learn"),
         (Lying(horizon=10**6), "a slice of .* cells would take .* GiB, more than this machine has"),
@@ -172,11 +172,11 @@ class Odd(gymnasium.Env):
 )
 def test_odd_environments_are_named(env, message):
     with pytest.raises(mk.InputError, match=message):
-        mk.learn(mk.gym.Episodes(env, horizon=3), 2, epsilon=0.3, delta=0.1, learner=mk.Online(), budget=60, rng=0)
+        mk.learn(mk.gym.EnvEpisodes(env, horizon=3), 2, epsilon=0.3, delta=0.1, learner=mk.Online(), budget=60, rng=0)
 
 
 def test_states_may_count_from_any_number():
-    source = mk.gym.Episodes(Odd(answer=(np.array(3), np.array(0.5), np.array(False), False, {})), horizon=3)
+    source = mk.gym.EnvEpisodes(Odd(answer=(np.array(3), np.array(0.5), np.array(False), False, {})), horizon=3)
     out = mk.learn(source, 2, epsilon=0.3, delta=0.1, learner=mk.Online(), budget=60, rng=0)
     assert set(np.flatnonzero(out.counts).tolist()) <= {0, 1, 4, 5}  # states 1 and 3, which are 0 and 2 here
 

@@ -34,14 +34,19 @@ def while_it_pays(log, rollout, state, rng):
 
 
 @pytest.mark.parametrize("behave", [at_random, while_it_pays])
-@pytest.mark.parametrize("support", [True, False])
-def test_a_log_bounds_the_optimum(behave, support):
+@pytest.mark.parametrize("max_outcomes", [True, False])
+def test_a_log_bounds_the_optimum(behave, bounded):
     for mdp, k in ((mk.instances.figure1(), 2), (mk.instances.proposition3(), 2)):
         source, best = mk.TabularEpisodes(mdp), mk.solve(mdp, k)
-        sizes = {"n_states": mdp.n_states, "n_actions": 2, "horizon": mdp.horizon, "may_end": source.may_end}
+        sizes = {
+            "n_states": mdp.n_states,
+            "n_actions": 2,
+            "horizon": mdp.horizon,
+            "can_terminate": source.can_terminate,
+        }
         for seed in range(8):
             log = log_of(mdp, 200, np.random.default_rng(seed), behave)
-            out = mk.learn_from(log, k, 0.2, **sizes, start=0, support=source.support if support else None)
+            out = mk.learn_from(log, k, 0.2, **sizes, start=0, max_outcomes=source.max_outcomes if bounded else None)
             assert out.lower <= mk.evaluate(mdp, out.policy).value + 1e-9
             assert out.lower <= best.upper
             assert best.lower <= out.upper + 1e-12
@@ -52,7 +57,7 @@ def test_a_log_bounds_the_optimum(behave, support):
 @pytest.mark.parametrize("n", [50, 400])
 def test_a_log_of_one_outcome_in_closed_form(n):
     """What was never seen has a chance of 1 - (delta/8)^(1/n) at most, and may be worth nothing."""
-    out = mk.learn_from([[(0, 0, 0.5, None)]] * n, 1, 0.1, n_states=1, n_actions=1, horizon=1, start=0, support=1)
+    out = mk.learn_from([[(0, 0, 0.5, None)]] * n, 1, 0.1, n_states=1, n_actions=1, horizon=1, start=0, max_outcomes=1)
     worst = 0.5 * (0.1 / 4 / 2) ** (1 / n)  # a quarter of delta for balls, of which there are two
     assert 0.98 * worst <= out.lower <= worst
 
@@ -61,8 +66,8 @@ def test_a_long_log_says_much():
     """The interval closes in on the optimum, and the policy is the best one."""
     mdp = mk.instances.figure1()
     log = log_of(mdp, 8000, np.random.default_rng(0), at_random)
-    for support in (2, None):
-        out = mk.learn_from(log, 2, n_states=1, n_actions=2, horizon=1, support=support)
+    for n in (2, None):
+        out = mk.learn_from(log, 2, n_states=1, n_actions=2, horizon=1, max_outcomes=max_outcomes)
         assert out.upper - out.lower < 0.1
         assert mk.evaluate(mdp, out.policy).value == pytest.approx(9 / 16)
 

@@ -117,8 +117,8 @@ def test_ask_and_tell_is_the_closed_loop(explore, homogeneous):
         return_range=source.return_range,
         homogeneous=homogeneous,
         start=source.start,
-        may_end=source.may_end,
-        support=source.support,
+        can_terminate=source.can_terminate,
+        max_outcomes=source.max_outcomes,
         rng=5,
     )
     ask_and_tell(told, source, 60)
@@ -232,7 +232,7 @@ def test_idle_time_is_used_to_look_around():
         ({"return_range": (0, math.nan)}, r"return_range\[1\]"),
         ({"best_so_far": 2}, "2 is in hand, and no return can be better"),
         ({"best_so_far": math.nan}, "best_so_far"),
-        ({"support": 0}, "support"),
+        ({"max_outcomes": 0}, "max_outcomes"),
         ({"start": 5}, "start"),
         ({"homogeneous": "yes"}, "homogeneous must be true or false"),
         ({"delta": 0}, "delta"),
@@ -245,13 +245,13 @@ def test_idle_time_is_used_to_look_around():
 )
 def test_what_cannot_be_begun(arguments, message):
     with pytest.raises(mk.MaxAtKError, match=message):
-        mk.Online().begin(**{"k": 2, "n_states": 2, "n_actions": 2, "horizon": 2, "may_end": False, **arguments})
+        mk.Online().begin(**{"k": 2, "n_states": 2, "n_actions": 2, "horizon": 2, "can_terminate": False, **arguments})
 
 
 def test_what_cannot_be_told():
     with pytest.raises(mk.InputError, match="explore must be one of optimism, posterior"):
         mk.Online("greedy")
-    run = mk.Online().begin(2, 2, 2, 2, return_range=(0, 1), may_end=False)
+    run = mk.Online().begin(2, 2, 2, 2, return_range=(0, 1), can_terminate=False)
     with pytest.raises(mk.InputError, match="there is no plan before the first step"):
         _ = run.plan
     trial = run.trial()
@@ -266,9 +266,9 @@ def test_what_cannot_be_told():
         (math.nan, False, None, "reward"),
         ("x", False, None, "reward"),
         (0.5, "yes", None, "done must be true or false"),
-        (0.5, True, None, rf"{row}: the rollout ended, but may_end is false"),
+        (0.5, True, None, rf"{row}: the rollout ended, but can_terminate is false"),
         (0.5, False, 3, "the next state"),
-        (0.5, False, 2, "may_end is false"),
+        (0.5, False, 2, "can_terminate is false"),
     ):
         with pytest.raises(mk.InputError, match=message):
             trial.observe(reward, done, after)
@@ -350,14 +350,14 @@ def test_a_finer_reward_makes_a_finer_lattice():
 @pytest.mark.slow
 def test_frozen_lake_without_a_table():
     gym = pytest.importorskip("gymnasium")
-    episodes = mk.gym.Episodes("FrozenLake-v1", horizon=8, return_range=(0, 1), is_slippery=False)
+    episodes = mk.gym.EnvEpisodes("FrozenLake-v1", horizon=8, return_range=(0, 1), is_slippery=False)
     arguments = {"k": 2, "epsilon": 0.1, "delta": 0.1, "learner": mk.Online("posterior"), "budget": 3000, "rng": 0}
     out = mk.learn(episodes, **arguments)
     table = mk.MDP.from_gymnasium("FrozenLake-v1", horizon=8, is_slippery=False)
     assert mk.evaluate(table, out.policy).value == 1.0
     assert mk.learn(episodes, **arguments).counts.tolist() == out.counts.tolist()  # seeds are drawn from rng
     with pytest.raises(mk.InputError, match="the states of CartPole-v1 are not numbered"):
-        mk.gym.Episodes("CartPole-v1")
-    short = mk.gym.Episodes(gym.make("FrozenLake-v1", max_episode_steps=3), horizon=8)
+        mk.gym.EnvEpisodes("CartPole-v1")
+    short = mk.gym.EnvEpisodes(gym.make("FrozenLake-v1", max_episode_steps=3), horizon=8)
     with pytest.raises(mk.InputError, match="cuts rollouts off after 3 steps, before the horizon of 8"):
         mk.learn(short, **arguments)

@@ -242,7 +242,7 @@ def test_a_comparison_that_is_stopped_at_any_moment_is_true(make):
         for row, best in zip(compared, whole, strict=True):
             assert row.lower <= best.upper + 1e-9
             assert best.lower <= row.upper + 1e-9
-            if row.how.startswith("not searched"):
+            if row.method.startswith("not searched"):
                 assert row.lower <= whole.plan.upper
             earned = mk.evaluate(mdp, row.policy)
             assert earned.upper >= row.lower - 1e-12

@@ -678,7 +678,7 @@ def enough(case: Case) -> None:
         return
     least, most = case.mdp.return_range
     tol = float(case.random.choice([0.3, 0.03, 0.003])) * max(most - least, 1e-9)
-    n = case.plan.enough(tol)
+    n = case.plan.useful_tries(tol)
     if n is None or n > 25:
         return
     fewer, more = (Truth(replace(case.problem, k=k)) for k in (max(n, 1), n + 10))

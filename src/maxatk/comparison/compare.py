@@ -119,7 +119,7 @@ def compare(
     abandon: bool = False,
     plan: CertifiedPlan | None = None,
     time_limit: float | None = None,
-    beside: Mapping[str, Policy] | None = None,
+    policies: Mapping[str, Policy] | None = None,
     progress: bool | Callable[[Row], None] = False,
 ) -> Comparison:
     """What the best policy of each class earns in ``k`` rollouts, and so what adapting to M and G is worth.
@@ -146,7 +146,7 @@ def compare(
         plan: the adaptive optimum, if it is planned already, in place of the four before.
         time_limit: seconds for the whole comparison, of which planning takes half at most; rows that are not searched
             by then say so.
-        beside: policies of your own by name, such as a network's: each has a row, before the last.
+        policies: policies of your own by name, such as a network's: each has a row, before the last.
         progress: a function that is given each row as it comes, or True for lines on standard error.
 
     >>> import maxatk as mk
@@ -184,7 +184,7 @@ def compare(
                 solver = solver or Certified()
                 plan = solve(mdp, k, solver=solver, best_so_far=best_so_far, cost=cost, abandon=abandon)
         classes = PricedClasses(plan) if plan.costly else _Classes(plan)
-        own = _own_rows(plan, beside or {})
+        own = _own_rows(plan, policies or {})
         for row in itertools.chain(classes.rows(), own):
             rows.append(row)
             if report:
@@ -204,7 +204,7 @@ def _adaptive(plan: CertifiedPlan, others: Sequence[Row]) -> Row:
     lower = plan.lower if earned is None else max(earned.ends[0], plan.lower)
     best = max(others, key=lambda row: row.lower)
     if best.lower > lower:
-        return replace(best, name=ADAPTIVE, upper=plan.upper, exact=None, how=f"certified planner; {best.name}")
+        return replace(best, name=ADAPTIVE, upper=plan.upper, exact=None, method=f"certified planner; {best.name}")
     return Row(ADAPTIVE, lower, plan.upper, None, "certified planner", plan.policy, earned)
 
 
@@ -275,7 +275,7 @@ class _Classes:
             return self._row(name, search.separate(chosen), ASCENT, *smaller)
         return self._row(name, search.without_return(self._markov(search, first)), ASCENT, *smaller)
 
-    def _known(self, name: str, how: str) -> Row:
+    def _known(self, name: str, method: str) -> Row:
         """What is known of a class without a search: its best member so far, and that no class beats the adaptive."""
         plan = self._plan
         smaller = [self._rows[other] for other in SMALLER[name] if other in self._rows]
@@ -283,9 +283,9 @@ class _Classes:
             rows, mean = self._mdp.mean_optimal
             policy = MarkovPolicy(self._mdp.action[rows], k=self._k, best_so_far=self._best_so_far)
             lower = max(mean - plan.certificate.rounding, floats_around(self._best_so_far)[0])
-            return Row(name, lower, plan.upper, None, how, policy, None, searched=False)
+            return Row(name, lower, plan.upper, None, method, policy, None, searched=False)
         best = max(smaller, key=lambda row: row.lower)
-        return replace(best, name=name, upper=plan.upper, exact=None, how=how, searched=False)
+        return replace(best, name=name, upper=plan.upper, exact=None, method=method, searched=False)
 
     # What several classes use.
 
@@ -324,14 +324,14 @@ class _Classes:
 
     # Rows.
 
-    def _row(self, name: str, policy: Policy, how: str, *smaller: Row, upper: float = math.inf) -> Row:
+    def _row(self, name: str, policy: Policy, method: str, *smaller: Row, upper: float = math.inf) -> Row:
         """A row whose policy is this one, or that of a row of a smaller class if it is surer to earn more.
 
         ``upper``: what is known of the class beside that it is no better than adaptive policies are.
         """
         earned = self._evaluation(policy)
         row = Row(
-            *(name, -math.inf if earned is None else earned.ends[0], min(upper, self._plan.upper), None, how),
+            *(name, -math.inf if earned is None else earned.ends[0], min(upper, self._plan.upper), None, method),
             *(policy, earned),
         )
         best = max(smaller, key=lambda other: other.lower, default=row)
@@ -359,12 +359,12 @@ def _own_rows(plan: CertifiedPlan, policies: Mapping[str, Policy]) -> Iterator[R
     """Rows of a caller's policies: what each earns, and nothing about a class."""
     for name, policy in policies.items():
         if name in (*CLASSES, *PRICED_CLASSES, ADAPTIVE):
-            raise InputError(f"beside: the name {name} is that of a class")
+            raise InputError(f"policies: the name {name} is that of a class")
         earned = evaluate(plan.mdp, policy, cost=plan.objective.cost)
         if policy.k != plan.k:
-            raise InputError(f"beside: {name} is for {policy.k} rollouts, not {plan.k}")
+            raise InputError(f"policies: {name} is for {policy.k} rollouts, not {plan.k}")
         if policy.best_so_far != plan.best_so_far:
-            raise InputError(f"beside: {name} starts from another best_so_far than the plan")
+            raise InputError(f"policies: {name} starts from another best_so_far than the plan")
         yield Row(name, *earned.ends, earned.exact, "your own", policy, earned)
 
 

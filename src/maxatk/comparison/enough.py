@@ -37,7 +37,7 @@ class Threshold(NamedTuple):
     adds: float = 0.0  # what a try adds beyond the threshold, at most: 0, or what rounding leaves open
 
 
-def enough(plan: Plan, tol: float) -> int | None:
+def useful_tries(plan: Plan, tol: float) -> int | None:
     """The number of tries that are enough: all further ones together are worth at most ``tol``.
 
     By Theorem 3: a policy that reaches its threshold with chance ``q`` leaves ``(1 - q)^n`` of what is to be had. None
@@ -47,10 +47,10 @@ def enough(plan: Plan, tol: float) -> int | None:
     if not 0 < allowed < math.inf:
         raise InputError(f"tol must be above 0, not {checks.shown(tol)}")
     threshold = _threshold(plan, allowed)
-    return None if threshold is None else _enough(plan, allowed, threshold)
+    return None if threshold is None else _useful_tries(plan, allowed, threshold)
 
 
-def _enough(plan: Plan, tol: float, threshold: Threshold) -> int | None:
+def _useful_tries(plan: Plan, tol: float, threshold: Threshold) -> int | None:
     z, q, unknown, first, adds = threshold
     if adds > 0:  # however little a try adds, many of them may add up
         return None
@@ -76,7 +76,7 @@ def stop_of(plan: Plan) -> Stop | None:
         earned = evaluate(plan.mdp, plan.policy, cost=plan.objective.cost, max_atoms=FEW_ATOMS)
         tries = earned.tries.ends
         threshold = _threshold(plan, tol)
-        useful = None if threshold is None else _enough(plan, tol, threshold)
+        useful = None if threshold is None else _useful_tries(plan, tol, threshold)
     except TooLargeError:
         pass
     except StoppedError as stop:

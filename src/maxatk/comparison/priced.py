@@ -139,28 +139,30 @@ class PricedClasses:
             return floats_around(self._plan.best_so_far)
         return evaluate(self._mdp, self._fixed(one, n), cost=self._plan.objective.cost).ends
 
-    def _evaluated(self, name: str, policy: Policy, how: str, smaller: Row | None, tries: int | None = None) -> Row:
+    def _evaluated(self, name: str, policy: Policy, method: str, smaller: Row | None, tries: int | None = None) -> Row:
         plan = self._plan
         try:
             earned: Evaluation | None = evaluate(self._mdp, policy, cost=plan.objective.cost)
         except TooLargeError:
             earned = None
-        row = Row(name, -math.inf if earned is None else earned.ends[0], plan.upper, None, how, policy, earned, tries)
+        row = Row(
+            name, -math.inf if earned is None else earned.ends[0], plan.upper, None, method, policy, earned, tries
+        )
         if smaller is not None and smaller.lower > row.lower:
             return replace(smaller, name=name, upper=plan.upper, exact=None)
         return row
 
-    def _known(self, name: str, how: str, smaller: Row | None) -> Row:
+    def _known(self, name: str, method: str, smaller: Row | None) -> Row:
         """What is known without a search: what is in hand, or one try that maximises the mean less costs."""
         plan = self._plan
         if smaller is not None:
-            return replace(smaller, name=name, upper=plan.upper, exact=None, how=how, tries=None, searched=False)
+            return replace(smaller, name=name, upper=plan.upper, exact=None, method=method, tries=None, searched=False)
         rows, mean = self._mdp.mean_optimal
         rounding = plan.certificate.rounding if isinstance(plan, CertifiedPlan) else math.inf
         lower = mean - float(plan.objective.cost) - rounding
         one = MarkovPolicy(self._mdp.action[rows], k=1)
         n, lower = (0, self._in_hand) if lower < self._in_hand else (1, lower)
-        return Row(name, lower, plan.upper, None, how, self._fixed(one, n), None, searched=False)
+        return Row(name, lower, plan.upper, None, method, self._fixed(one, n), None, searched=False)
 
     # Policies of one rollout.
 

@@ -18,7 +18,7 @@ class Row:
     lower: float  # what the policy earns at least
     upper: float  # what no policy of the class exceeds
     exact: Fraction | None = field(repr=False)  # the best that the class can do, where it is known exactly
-    how: str  # how it was obtained
+    method: str  # how it was obtained
     policy: Policy = field(repr=False)  # of the class; it earns ``lower``
     evaluation: Evaluation | None = field(repr=False)  # of the policy; None where that says nothing
     tries: int | None = None  # how many tries the policy makes, where their number is fixed beforehand

@@ -12,8 +12,8 @@ from maxatk.gym.encoder import TrialEncoder
 from maxatk.gym.exploring import explore
 from maxatk.gym.network import NetworkPolicy
 from maxatk.gym.vector import TabularVectorEnv
-from maxatk.learning.gym_episodes import Episodes
+from maxatk.learning.gym_episodes import EnvEpisodes
 
 del _installed
 
-__all__ = ["BestOfK", "Episodes", "NetworkPolicy", "TabularEnv", "TabularVectorEnv", "TrialEncoder", "explore"]
+__all__ = ["BestOfK", "EnvEpisodes", "NetworkPolicy", "TabularEnv", "TabularVectorEnv", "TrialEncoder", "explore"]

@@ -26,7 +26,7 @@ class SampledRows(NamedTuple):
     part: Any  # [T] what is left, 0 <= part < 1
     risk: Any  # [N] ln(1/delta') / n; infinite where nothing was sampled
     rise: Any  # [N] the greatest reward that the row can bring, in lattice steps, rounded up
-    may_end: bool  # whether a rollout may end before the last step
+    can_terminate: bool  # whether a rollout may end before the last step
     last_is_certain: bool  # whether the reward of the last step is known
 
 
@@ -65,7 +65,7 @@ def optimistic_slice(
                     # All that can happen at all: the best state, or an end, with the greatest reward.
                     top = -np.inf
                     peak = j + rows.rise[row]
-                    if last or rows.may_end:
+                    if last or rows.can_terminate:
                         top = end[max(peak - m, 0)]
                     if not last:
                         top = max(top, best_after[peak - low[h + 1]] if peak >= low[h + 1] else idle)

@@ -26,7 +26,7 @@ class UncertainRows(NamedTuple):
     start_state: Any  # [n]
     start_prob: Any  # [n]
     rise: int  # the greatest reward, in lattice steps
-    may_end: bool  # whether a rollout may end before the last step
+    can_terminate: bool  # whether a rollout may end before the last step
     highest: int  # what no return exceeds at any time
     reached: Any  # [H + 1, width] which returns rollouts can come to with rewards that were seen, or the greatest
     base: Any  # [H + 1] the return that the first of them stands for
@@ -108,7 +108,7 @@ def uncertain_slice(
                 continue
             peak = min(j + rows.rise, rows.highest)
             most = idle
-            if last or rows.may_end:
+            if last or rows.can_terminate:
                 most = end[min(max(peak - m, 0), last_end)]
             if not last and peak >= following:
                 most = max(most, best_after[peak - following])

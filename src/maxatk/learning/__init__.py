@@ -1,7 +1,7 @@
 """Learning from a generative model or from episodes, with a guarantee. One file per learner."""
 
 from maxatk.learning.adaptive import Adaptive
-from maxatk.learning.episodes import Episodes, TabularEpisodes
+from maxatk.learning.episodes import EpisodeSource, TabularEpisodes
 from maxatk.learning.files import load_plan
 from maxatk.learning.learn import Learner, learn
 from maxatk.learning.learned import Learned
@@ -13,7 +13,7 @@ from maxatk.learning.uniform import Uniform
 
 __all__ = [
     "Adaptive",
-    "Episodes",
+    "EpisodeSource",
     "GymnasiumModel",
     "Learned",
     "Learner",

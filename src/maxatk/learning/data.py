@@ -86,7 +86,9 @@ class Data:
         row, next_state, reward, n = self.columns()
         unseen = np.flatnonzero(self.counts == 0)
         if unseen.size:
-            stays = np.full(len(unseen), model.n_states) if model.may_end else model.state[unseen].astype(np.int64)
+            stays = (
+                np.full(len(unseen), model.n_states) if model.can_terminate else model.state[unseen].astype(np.int64)
+            )
             order = np.argsort(np.concatenate([row, unseen]), kind="stable")
             row, next_state = np.concatenate([row, unseen])[order], np.concatenate([next_state, stays])[order]
             reward = np.concatenate([reward, np.full(len(unseen), model.least_reward)])[order]

@@ -1,6 +1,6 @@
 """Episodes: environments that only run forward, and the gate through which learners hear of them.
 
-:class:`Episodes` is anything with a few attributes and two methods. :class:`CheckedEpisodes` is what is known of it
+:class:`EpisodeSource` is anything with a few attributes and two methods. :class:`CheckedEpisodes` is what is known of it
 before the first step: past it, sizes and ranges can be relied on.
 """
 
@@ -19,7 +19,7 @@ from maxatk.problem.mdp import MDP, start_distribution
 
 
 @runtime_checkable
-class Episodes(Protocol):
+class EpisodeSource(Protocol):
     """What an environment must offer to be learned from step by step.
 
     It may offer more:
@@ -29,8 +29,8 @@ class Episodes(Protocol):
       steps are needed: a return outside it is refused.
     * ``start``: the reset state or its distribution, where it is known; it is estimated by default.
     * ``actions(step, state)``: the actions of a state; all ``n_actions`` by default.
-    * ``may_end = True``: whether rollouts may end before the horizon.
-    * ``support``: a bound on the number of different outcomes (next state and reward) of a row, where one is known.
+    * ``can_terminate = True``: whether rollouts may end before the horizon.
+    * ``max_outcomes``: a bound on the number of different outcomes (next state and reward) of a row, where one is known.
     """
 
     n_states: int  # S
@@ -76,8 +76,8 @@ class TabularEpisodes:
         self.homogeneous = mdp.homogeneous  # whether all steps behave alike
         self.reward_range = (float(mdp.reward.min()), float(mdp.reward.max()))  # of a single reward
         self.return_range = mdp.return_range if return_range is None else return_range
-        self.may_end = bool((mdp.next_state == mdp.n_states).any())  # before the horizon
-        self.support = int(np.diff(mdp.outcome_start).max())  # of a row
+        self.can_terminate = bool((mdp.next_state == mdp.n_states).any())  # before the horizon
+        self.max_outcomes = int(np.diff(mdp.outcome_start).max())  # of a row
         self.start: Any = None  # where rollouts start, if that is told
         if known_start:
             self.start = np.zeros(mdp.n_states)
@@ -118,14 +118,14 @@ class CheckedEpisodes(Checked):
     """What is known of episodes before the first: sizes, ranges, what is in hand, and the start, if it is.
 
     Args:
-        source: an object with the attributes of :class:`Episodes`; its methods are not called here.
+        source: an object with the attributes of :class:`EpisodeSource`; its methods are not called here.
         best_so_far: a return in hand.
     """
 
     def __init__(self, source: Any, best_so_far: Number = -math.inf) -> None:
         for name in ("n_states", "n_actions", "horizon", "homogeneous"):
             if not hasattr(source, name):
-                raise InputError(f"the episodes have no {name}: see maxatk.Episodes for what is needed")
+                raise InputError(f"the episodes have no {name}: see maxatk.EpisodeSource for what is needed")
         super().__init__(source, "episodes'")
         self.best_so_far = checks.incumbent(best_so_far)
         self._returns = self._given_returns()
@@ -134,14 +134,14 @@ class CheckedEpisodes(Checked):
         if start is not None:
             states, probs = start_distribution(start, self.n_states)
             self.start = states.astype(np.int64), probs / probs.sum()
-        support = getattr(source, "support", None)
-        self.support = None if support is None else checks.integer(support, "the episodes' support", least=1)
+        given = getattr(source, "max_outcomes", None)
+        self.max_outcomes = None if given is None else checks.integer(given, "the episodes' max_outcomes", least=1)
         if self.least >= self.most - 1e-12 * max(abs(self.least), abs(self.most)):  # ranges are rounded outward
             hand = "" if self.best_so_far == -math.inf else f"{float(self.best_so_far):g} is in hand, and "
             raise InputError(f"{hand}no return can be better than {self.least:g}: there is nothing to learn")
 
     def _given_returns(self) -> tuple[float, float]:
-        lengths = (1, self.horizon) if self.may_end else (self.horizon,)
+        lengths = (1, self.horizon) if self.can_terminate else (self.horizon,)
         natural = (
             _outward(min(Fraction(self.least_reward) * n for n in lengths), -math.inf),
             _outward(max(Fraction(self.most_reward) * n for n in lengths), math.inf),
@@ -196,15 +196,20 @@ class CheckedEpisodes(Checked):
     def next_state(self, state: Any, name: str) -> int:
         """A next state, where ``n_states`` is the end."""
         number = checks.integer(state, f"{name}: the next state", most=self.n_states)
-        if number == self.n_states and not self.may_end:
-            raise InputError(f"{name}: the rollout ended, but may_end is false")
+        if number == self.n_states and not self.can_terminate:
+            raise InputError(f"{name}: the rollout ended, but can_terminate is false")
         return number
 
     def signature(self) -> dict[str, Any]:
         """What tells one kind of episodes from another, for checkpoints."""
         start = None if self.start is None else [self.start[0].tolist(), self.start[1].tolist()]
         in_hand = None if self.best_so_far == -math.inf else str(self.best_so_far)
-        more = {"start": start, "return_range": list(self._returns), "in_hand": in_hand, "support": self.support}
+        more = {
+            "start": start,
+            "return_range": list(self._returns),
+            "in_hand": in_hand,
+            "max_outcomes": self.max_outcomes,
+        }
         return {**super().signature(), **more}
 
 

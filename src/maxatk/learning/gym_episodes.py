@@ -1,4 +1,4 @@
-"""Gymnasium environments to be learned from by playing: :class:`maxatk.gym.Episodes`."""
+"""Gymnasium environments to be learned from by playing: :class:`maxatk.gym.EnvEpisodes`."""
 
 import math
 from typing import Any
@@ -12,7 +12,7 @@ from maxatk.base.types import Number
 from maxatk.problem import formats
 
 
-class Episodes:
+class EnvEpisodes:
     """A Gymnasium environment with finitely many states and actions, to be learned from by playing alone.
 
     It is reset before every rollout, with a seed of its own, so that a run that is continued from a checkpoint sees
@@ -25,12 +25,12 @@ class Episodes:
         return_range: bounds on the return of a rollout, if they are narrower than what rewards add up to.
         best_so_far: a return in hand.
         start: the state that rollouts start in, or a distribution over states; estimated if it is not known.
-        may_end: whether rollouts may end before the horizon.
-        support: a bound on the number of different outcomes of a state and action, if one is known.
+        can_terminate: whether rollouts may end before the horizon.
+        max_outcomes: a bound on the number of different outcomes of a state and action, if one is known.
         homogeneous: whether all steps behave alike.
 
     >>> import maxatk as mk
-    >>> episodes = mk.gym.Episodes("FrozenLake-v1", horizon=30, return_range=(0, 1))
+    >>> episodes = mk.gym.EnvEpisodes("FrozenLake-v1", horizon=30, return_range=(0, 1))
     >>> episodes.n_states, episodes.n_actions
     (16, 4)
     """
@@ -44,8 +44,8 @@ class Episodes:
         return_range: tuple[Number, Number] | None = None,
         best_so_far: Number = -math.inf,
         start: Any = None,
-        may_end: bool = True,
-        support: int | None = None,
+        can_terminate: bool = True,
+        max_outcomes: int | None = None,
         homogeneous: bool = True,
         **make_arguments: Any,
     ) -> None:
@@ -60,7 +60,7 @@ class Episodes:
         self._first = tuple(int(getattr(x, "start", 0)) for x in (made.observation_space, made.action_space))
         self.horizon = formats.gymnasium_horizon(made, name, horizon)
         self.reward_range, self.return_range, self.best_so_far = reward_range, return_range, best_so_far
-        self.start, self.may_end, self.support = start, may_end, support
+        self.start, self.can_terminate, self.max_outcomes = start, can_terminate, max_outcomes
         self.homogeneous = homogeneous  # whether all steps behave alike
         self._env, self._name, self._step = made, name, 0
 

@@ -11,7 +11,7 @@ from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.types import Number
 from maxatk.kernels.compiled import at_work
-from maxatk.learning.episodes import Episodes
+from maxatk.learning.episodes import EpisodeSource
 from maxatk.learning.learned import Learned
 from maxatk.learning.ledger import LearningProgress, LearningReporter
 from maxatk.learning.models import Model
@@ -38,7 +38,7 @@ class Learner(Protocol):
 
 
 def learn(
-    model: Model | Episodes,
+    model: Model | EpisodeSource,
     k: int,
     *,
     epsilon: Number,
@@ -57,7 +57,7 @@ def learn(
 
     Args:
         model: what to sample from: a :class:`maxatk.TabularModel`, or anything alike (:class:`maxatk.Model`); with
-            :class:`maxatk.Online`, what to play in: anything alike :class:`maxatk.Episodes`.
+            :class:`maxatk.Online`, what to play in: anything alike :class:`maxatk.EpisodeSource`.
         k: the number of rollouts, at least 1.
         epsilon: the loss allowed, in units of the return.
         delta: the probability of failure allowed.

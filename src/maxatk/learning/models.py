@@ -29,8 +29,8 @@ class Model(Protocol):
     * ``rewards``: where rewards depend on state and action alone and are known, ``[S, A]`` or per step ``[H, S, A]``;
       those sampled are then not looked at. Otherwise they are observed, and may depend on chance.
     * ``actions(step, state)``: the actions of a state; all ``n_actions`` by default.
-    * ``may_end = True``: whether rollouts may end before the horizon.
-    * ``support``: a bound on the number of different outcomes (next state and reward) of a row; by default one for
+    * ``can_terminate = True``: whether rollouts may end before the horizon.
+    * ``max_outcomes``: a bound on the number of different outcomes (next state and reward) of a row; by default one for
       each next state and one for the end. Only :class:`maxatk.Uniform` needs it.
     """
 
@@ -79,8 +79,8 @@ class TabularModel:
         self.start = np.zeros(mdp.n_states)
         self.start[mdp.start_state] = mdp.start_prob
         self.reward_range = (float(mdp.reward.min()), float(mdp.reward.max()))
-        self.may_end = bool((mdp.next_state == mdp.n_states).any())
-        self.support = max(mdp.n_states + self.may_end, int(np.diff(mdp.outcome_start).max()))
+        self.can_terminate = bool((mdp.next_state == mdp.n_states).any())
+        self.max_outcomes = max(mdp.n_states + self.can_terminate, int(np.diff(mdp.outcome_start).max()))
         self.rewards = _row_rewards(mdp) if known_rewards else None
         self._mdp = mdp
         self._rows: dict[tuple[int, int, int], tuple[Floats, Ints, Floats]] = {}  # as they are first asked for
@@ -192,13 +192,13 @@ class Checked:
         self.n_states = checks.integer(source.n_states, f"the {what} n_states", least=1)
         self.n_actions = checks.integer(source.n_actions, f"the {what} n_actions", least=1)
         self.horizon = checks.horizon(source.horizon)
-        alike, may_end = source.homogeneous, getattr(source, "may_end", True)
-        for name, given in (("homogeneous", alike), ("may_end", may_end)):
+        alike, can_terminate = source.homogeneous, getattr(source, "can_terminate", True)
+        for name, given in (("homogeneous", alike), ("can_terminate", can_terminate)):
             if not isinstance(given, bool | np.bool_):
                 raise InputError(f"the {what} {name} must be true or false, not {shown(given)}")
         self.n_layers = 1 if alike else self.horizon
         self.step_layer: Ints = np.zeros(self.horizon, np.int64) if alike else np.arange(self.horizon)  # [H]
-        self.may_end = bool(may_end)
+        self.can_terminate = bool(can_terminate)
         self.least_reward, self.most_reward = self._reward_range()
         self._number_rows()
 
@@ -274,7 +274,7 @@ class Checked:
     @property
     def return_range(self) -> tuple[float, float]:
         """Bounds on the return of a rollout of 1 to ``horizon`` steps, or just ``horizon`` where none may end early."""
-        lengths = (1, self.horizon) if self.may_end else (self.horizon,)
+        lengths = (1, self.horizon) if self.can_terminate else (self.horizon,)
         return (
             math.nextafter(min(self.least_reward * n for n in lengths), -math.inf),
             math.nextafter(max(self.most_reward * n for n in lengths), math.inf),
@@ -288,7 +288,7 @@ class Checked:
             "horizon": self.horizon,
             "n_layers": self.n_layers,
             "reward_range": [self.least_reward, self.most_reward],
-            "may_end": self.may_end,
+            "can_terminate": self.can_terminate,
         }
 
 
@@ -306,10 +306,10 @@ class CheckedModel(Checked):
         super().__init__(model, "model's")
         self.start_state, self.start_prob = start_distribution(model.start, self.n_states)
         self.rewards = self._known_rewards()
-        support = getattr(model, "support", None)
-        self.support = self.n_states + self.may_end
-        if support is not None:
-            self.support = checks.integer(support, "the model's support", least=1)
+        given = getattr(model, "max_outcomes", None)
+        self.max_outcomes = self.n_states + self.can_terminate
+        if given is not None:
+            self.max_outcomes = checks.integer(given, "the model's max_outcomes", least=1)
 
     def _known_rewards(self) -> Floats | None:
         """``[N]`` the reward of each row, where it is known."""
@@ -344,10 +344,10 @@ class CheckedModel(Checked):
                 f"{self.name(row)}: next_states holds {next_states.dtype} of shape {next_states.shape}: "
                 f"expected {n} integers"
             )
-        wrong = (next_states < 0) | (next_states > self.n_states - (not self.may_end))
+        wrong = (next_states < 0) | (next_states > self.n_states - (not self.can_terminate))
         if wrong.any():
             bad = next_states[np.argmax(wrong)]
-            ends = f", and {self.n_states} for the end" if self.may_end else ", and may_end is false"
+            ends = f", and {self.n_states} for the end" if self.can_terminate else ", and can_terminate is false"
             raise InputError(
                 f"{self.name(row)}: next state {bad} is out of range: states count from 0 to {self.n_states - 1}{ends}"
             )

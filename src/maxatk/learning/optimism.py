@@ -137,7 +137,7 @@ class _Sweep:
             part=np.zeros(len(steps)) if lattice.whole else steps - jump,
             risk=risk,
             rise=rise,
-            may_end=model.may_end,
+            can_terminate=model.can_terminate,
             last_is_certain=model.rewards is not None,
         )
         self._model = model
@@ -149,7 +149,7 @@ class _Sweep:
         ahead = model.horizon - h  # steps still to come
         most_rise, least_rise = int(rise.max()), math.floor(float(lattice.steps(model.least_reward)))
         left = ahead * most_rise
-        if model.may_end:  # then there may be one step to come, or all of them
+        if model.can_terminate:  # then there may be one step to come, or all of them
             left = np.maximum(left, np.minimum(ahead, 1) * most_rise)
         self._left, self._lowest, self._high = left, h * least_rise, h * most_rise  # [H + 1] each
 

@@ -21,7 +21,7 @@ from maxatk.planning import Certified, Midpoint, Plan
 PLANNERS = ("certified", "midpoint")
 
 
-FIRST = 64  # samples of each row before the rest, so that a wrong support is noticed early
+FIRST = 64  # samples of each row before the rest, so that a wrong max_outcomes is noticed early
 
 
 @dataclass(frozen=True)
@@ -84,10 +84,10 @@ class Uniform:
                 ledger.next_round(np.full(model.n_rows, target))
             ledger.fill()
             row, outcomes = ledger.data.most_outcomes()
-            if outcomes > model.support:
+            if outcomes > model.max_outcomes:
                 raise InputError(
-                    f"{model.name(row)} has shown {outcomes} different outcomes, more than the model's support of "
-                    f"{model.support}, which the number of samples was based on; the model's attribute `support` may "
+                    f"{model.name(row)} has shown {outcomes} different outcomes, more than the model's max_outcomes of "
+                    f"{model.max_outcomes}, which the number of samples was based on; the model's attribute `max_outcomes` may "
                     "say that there are more"
                 )
         plan, apart = self._planned(ledger, k, epsilon, delta, size)
@@ -135,7 +135,7 @@ class Uniform:
             delta=delta,
             homogeneous=model.n_layers == 1,
             constants=self.constants,
-            outcomes=model.support,
+            outcomes=model.max_outcomes,
         )
         m = asked.per_pair
         while self.planner == "certified" and m < 2**62 and self._error(model, k, delta, m) > 0.97 * epsilon:
@@ -144,7 +144,7 @@ class Uniform:
 
     def _error(self, model: CheckedModel, k: int, delta: float, m: int) -> float:
         sizes = {"n_states": model.n_states, "n_actions": model.n_actions, "horizon": model.horizon}
-        return error_bound(**sizes, k=k, delta=delta, m=m, outcomes=model.support)
+        return error_bound(**sizes, k=k, delta=delta, m=m, outcomes=model.max_outcomes)
 
     def _offer(self, model: CheckedModel, k: int, delta: float, m: int, width: float) -> str:
         """The best that ``m`` samples of each row buy, in words: the lemma inverted."""
@@ -169,7 +169,7 @@ class Uniform:
 def _reward_width(model: CheckedModel) -> float:
     """The range that scales rewards to [0, 1]. What comes after an early end pays 0, which must be in it, too."""
     least, most = model.least_reward, model.most_reward
-    if model.may_end:
+    if model.can_terminate:
         least, most = min(least, 0.0), max(most, 0.0)
     return max(most - least, 1e-300)
 

@@ -75,18 +75,18 @@ class Plan(ABC):
         """
         return math.inf
 
-    def enough(self, tol: float) -> int | None:
+    def useful_tries(self, tol: float) -> int | None:
         """How many tries are worth paying for: all beyond that many are worth at most ``tol`` together.
 
         None where nothing costs anything, or where the plan is too coarse to say (docs/theory/costs.md, Theorem 3).
 
         >>> import maxatk as mk
-        >>> mk.solve(mk.instances.windy_cliff(), k=20, cost=0.5).enough(0.01)
+        >>> mk.solve(mk.instances.windy_cliff(), k=20, cost=0.5).useful_tries(0.01)
         24
         """
-        from maxatk.comparison.enough import enough
+        from maxatk.comparison.enough import useful_tries
 
-        return enough(self, tol)
+        return useful_tries(self, tol)
 
     @property
     def costly(self) -> bool:

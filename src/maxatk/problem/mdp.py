@@ -90,9 +90,7 @@ class MDP:
     exact_prob: tuple[Fraction, ...] | None  # [T] normalised; None where the floats say it all
     exact_reward: tuple[Fraction, ...] | None  # [T] likewise
     exact_start_prob: tuple[Fraction, ...] | None  # [B] likewise
-    action_cost: (
-        Floats  # [N] what taking each row costs on average: it counts against the best return, and is no part of it
-    )
+    action_cost: Floats  # [N] what taking each row costs on average; no part of the return
     exact_action_cost: tuple[Fraction, ...] | None  # [N] likewise
     state_names: tuple[str, ...] | None  # [S] for people
     action_names: tuple[str, ...] | None  # [A] for people

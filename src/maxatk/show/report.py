@@ -269,7 +269,7 @@ def comparison_rows(compared: Comparison, rows: Sequence[Row]) -> Table:
     for row in rows:
         lower, upper = (row.lower, row.upper) if row.exact is None else (row.exact, row.exact)
         lower = max([lower, *(other.exact for other in compared.inside(row) if other.exact is not None)])
-        how = row.how if row.exact is None else f"{row.how}: {_short_fraction(row.exact)}"
+        how = row.method if row.exact is None else f"{row.method}: {_short_fraction(row.exact)}"
         table.add_row(
             row.name,
             at_least(lower, digits),
@@ -423,7 +423,7 @@ def comparison_data(compared: Comparison) -> list[dict[str, Any]]:
             "upper": row.upper,
             "exact": None if row.exact is None else _as_text(row.exact),
             "share": compared.share(row),
-            "how": row.how,
+            "method": row.method,
             **({} if compared.plan.stop_at == math.inf else {"tries": tries_of(row)}),
         }
         for row in compared.rows

@@ -103,7 +103,7 @@ class Earnings:
     name: str
     lower: float
     upper: float
-    how: str
+    method: str
     share: float | None  # of what adaptive policies gain
     colour: str
 
@@ -121,7 +121,7 @@ def classes(comparison: Comparison) -> Classes:
     """Every row of a comparison that is known to earn something."""
     return Classes(
         [
-            Earnings(row.name, row.lower, row.upper, row.how, comparison.share(row), colour)
+            Earnings(row.name, row.lower, row.upper, row.method, comparison.share(row), colour)
             for colour, row in zip(COLOURS, comparison.rows, strict=False)
             if math.isfinite(row.lower)
         ],

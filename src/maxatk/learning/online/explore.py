@@ -31,10 +31,10 @@ def optimistic(ledger: EpisodeLedger, points: Points, above: Risk) -> Belief:
     The ball needs to know how many outcomes a row may have. Where it is told, both have half of the risk.
     """
     setting = ledger.setting
-    half = above if setting.support is None else above.share("bets", HALF)
+    half = above if setting.max_outcomes is None else above.share("bets", HALF)
     bets = half.share(points.name, points.share).log(points.functions(ledger.k) * len(STAKES))
     log = np.full(setting.n_rows + 1, bets)
-    if setting.support is not None and not points.rounds:
+    if setting.max_outcomes is not None and not points.rounds:
         log = np.minimum(log, balls(ledger, above))
     return counted(ledger, points, log)
 
@@ -45,10 +45,10 @@ def balls(ledger: EpisodeLedger, risk: Risk) -> Floats:
     All balls hold the truth for all numbers of visits at once, whatever is asked of it (Jonsson et al. 2020).
     """
     setting = ledger.setting
-    assert setting.support is not None
+    assert setting.max_outcomes is not None
     each = float(risk.share("balls", HALF).amount) / (setting.n_rows + 1)
     counts: list[int] = np.append(ledger.data.counts, ledger.starts.sum()).tolist()
-    sizes = [setting.support] * setting.n_rows + [setting.n_states]
+    sizes = [setting.max_outcomes] * setting.n_rows + [setting.n_states]
     return np.array([_ball(size, max(n, 1), each) for n, size in zip(counts, sizes, strict=True)])
 
 
@@ -79,7 +79,7 @@ def posterior(ledger: EpisodeLedger, points: Points) -> Belief:
         start_state, start_prob = np.arange(setting.n_states), drawn / drawn.sum()
     return Belief(
         rows[order],
-        np.concatenate([next_state, rng.integers(setting.n_states + setting.may_end, size=N)])[order],
+        np.concatenate([next_state, rng.integers(setting.n_states + setting.can_terminate, size=N)])[order],
         np.concatenate([seen.jump, rng.choice(jumps, N)])[order],
         prob[order],
         start_state,

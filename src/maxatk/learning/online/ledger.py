@@ -81,12 +81,12 @@ class EpisodeLedger(Ledger):
     def count(self, row: int, next_state: int, reward: float) -> None:
         """Count one outcome, or refuse it if what was said of rows is not true."""
         setting = self.setting
-        if setting.support is not None and not self.rounds:
+        if setting.max_outcomes is not None and not self.rounds:
             different = self.data.different(row, next_state, reward)
-            if different > setting.support:
+            if different > setting.max_outcomes:
                 raise InputError(
-                    f"{setting.name(row)} has {different} different outcomes (next state and reward), but support is "
-                    f"{setting.support}"
+                    f"{setting.name(row)} has {different} different outcomes (next state and reward), but max_outcomes is "
+                    f"{setting.max_outcomes}"
                 )
         self.data.count(row, next_state, reward)
 

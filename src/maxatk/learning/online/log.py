@@ -43,14 +43,14 @@ def learn_from(
     best_so_far: Number = -math.inf,
     homogeneous: bool = True,
     start: Any = None,
-    may_end: bool = True,
-    support: int | None = None,
+    can_terminate: bool = True,
+    max_outcomes: int | None = None,
 ) -> Learned:
     """Bounds on the best of ``k`` rollouts from a log of rollouts, and a policy that is sure to earn the lower one.
 
     The log may come from any behaviour, adaptive or unknown. What it must not be is a selection: every step of a
     rollout must be there, and no rollout may be missing because of how it went: a log of the best rollouts alone cannot
-    say how often things fail, and nothing in it shows that. With a ``support`` all rollouts count for both bounds.
+    say how often things fail, and nothing in it shows that. With ``max_outcomes`` all rollouts count for both bounds.
     Without one every other rollout is for finding the policy, and the rest for what it earns.
 
     Args:
@@ -65,8 +65,8 @@ def learn_from(
         best_so_far: a return in hand.
         homogeneous: whether all steps behave alike.
         start: the state that rollouts start in, or a distribution over states; estimated if it is not known.
-        may_end: whether rollouts may end before the horizon.
-        support: a bound on the number of different outcomes of a row, if one is known.
+        can_terminate: whether rollouts may end before the horizon.
+        max_outcomes: a bound on the number of different outcomes of a row, if one is known.
 
     >>> import numpy as np
     >>> import maxatk as mk
@@ -74,7 +74,7 @@ def learn_from(
     >>> def rollout():                             # safe pays 1/2, risky 1 with probability 1/4
     ...     action = int(rng.integers(2))
     ...     return [(0, action, 0.5 if action == 0 else float(rng.random() < 0.25), None)]
-    >>> out = mk.learn_from([rollout() for _ in range(4000)], 2, n_states=1, n_actions=2, horizon=1, support=2)
+    >>> out = mk.learn_from([rollout() for _ in range(4000)], 2, n_states=1, n_actions=2, horizon=1, max_outcomes=2)
     >>> out.lower < 0.625 < out.upper, round(out.upper - out.lower, 2)
     (True, 0.06)
     """
@@ -86,8 +86,8 @@ def learn_from(
         reward_range=reward_range,
         return_range=return_range,
         start=start,
-        may_end=may_end,
-        support=support,
+        can_terminate=can_terminate,
+        max_outcomes=max_outcomes,
     )
     risk = float(probability(delta, "delta"))
     setting, k = CheckedEpisodes(source, best_so_far), checks.rollouts(k)
@@ -101,7 +101,7 @@ def learn_from(
         raise InputError("the log is empty")
     certificate.from_above(whole)
     points = whole.points()
-    if setting.support is not None and not points.rounds:
+    if setting.max_outcomes is not None and not points.rounds:
         swept = Swept(points, k, counted(whole, points, balls(whole, _above(whole))), BELOW)
         lower = swept.value
     else:
@@ -132,7 +132,7 @@ def _above(ledger: EpisodeLedger) -> Any:
 def _by_halves(halves: list[EpisodeLedger], points: Points, jumps: Ints) -> tuple[Swept, float]:
     """The policy that is best by one half of the log, and what it earns at least by the other.
 
-    Given the policy, what it is worth from each cell on is a fixed function, and bets on it need no support.
+    Given the policy, what it is worth from each cell on is a fixed function, and bets on it need no bound on the number of outcomes.
     """
     first, second = halves
     claims = points.functions(first.k) * len(STAKES)

@@ -69,8 +69,8 @@ class Online:
         best_so_far: Number = -math.inf,
         homogeneous: bool = True,
         start: Any = None,
-        may_end: bool = True,
-        support: int | None = None,
+        can_terminate: bool = True,
+        max_outcomes: int | None = None,
         delta: Number = 0.05,
         rng: int | np.random.Generator = 0,
         checkpoint: str | PathLike[str] | None = None,
@@ -87,8 +87,8 @@ class Online:
             best_so_far: a return in hand.
             homogeneous: whether all steps behave alike.
             start: the state that rollouts start in, or a distribution over states; estimated if it is not known.
-            may_end: whether rollouts may end before the horizon.
-            support: a bound on the number of different outcomes of a row, if one is known.
+            can_terminate: whether rollouts may end before the horizon.
+            max_outcomes: a bound on the number of different outcomes of a row, if one is known.
             delta: the probability with which bounds may fail.
             rng: a seed, or a generator.
             checkpoint: a file that the run is saved to as it goes on; if it exists, its run is continued.
@@ -101,8 +101,8 @@ class Online:
             reward_range=reward_range,
             return_range=return_range,
             start=start,
-            may_end=may_end,
-            support=support,
+            can_terminate=can_terminate,
+            max_outcomes=max_outcomes,
         )
         risk = float(probability(delta, "delta"))
         if not isinstance(rng, np.random.Generator):
@@ -122,7 +122,7 @@ class Online:
         """The ledger of ``source``'s episodes, for ``k`` rollouts, from ``rng``; ``arguments`` are the ledger's."""
         for name in ("reset", "step"):
             if not callable(getattr(source, name, None)):
-                raise InputError(f"the episodes have no function {name}: see maxatk.Episodes for what is needed")
+                raise InputError(f"the episodes have no function {name}: see maxatk.EpisodeSource for what is needed")
         setting = CheckedEpisodes(source, getattr(source, "best_so_far", -math.inf))
         ledger = EpisodeLedger(setting, k, rng, **arguments)
         ledger.source = source

@@ -69,7 +69,7 @@ class Points:
         h = np.arange(self.setting.horizon + 1)
         ahead = self.setting.horizon - h
         left = ahead * self.rise
-        if self.setting.may_end:  # then there may be one step to come, or all of them
+        if self.setting.can_terminate:  # then there may be one step to come, or all of them
             left = np.maximum(left, np.minimum(ahead, 1) * self.rise)
         return np.maximum(h * self.fall, m - left + 1)
 

@@ -283,8 +283,8 @@ class OnlineTrial(Trial):
         last, total = self.step + 1 == self._horizon, self.exact_so_far + checks.exact_number(reward, "reward")
         if last or done:
             setting.check_return(total, f"rollout {self.rollout} of trial {self._ledger.trials}")
-            if done and not last and not setting.may_end:
-                raise InputError(f"{name}: the rollout ended, but may_end is false")
+            if done and not last and not setting.can_terminate:
+                raise InputError(f"{name}: the rollout ended, but can_terminate is false")
         self._ledger.about_to_draw(1)
         self._ledger.steps += 1
         self._enter(amount, total)
@@ -295,7 +295,7 @@ class OnlineTrial(Trial):
         elif done and not last:
             self._count(setting.n_states)
         elif setting.n_layers == setting.horizon:  # what comes after the last step does not matter to its rows
-            self._count(setting.n_states if setting.may_end or given is None else given)
+            self._count(setting.n_states if setting.can_terminate or given is None else given)
         elif given is not None:
             self._count(given)
         self._pending = self._pending and not (last or done)
@@ -322,7 +322,7 @@ class OnlineTrial(Trial):
     def _choose(self, state: int) -> int:
         setting, h = self._setting, self.step
         ahead = self._horizon - h
-        most = max(ahead * setting.most_reward, setting.most_reward if setting.may_end else -math.inf)
+        most = max(ahead * setting.most_reward, setting.most_reward if setting.can_terminate else -math.inf)
         best, so_far = self.exact_best, self.exact_so_far
         if best >= setting.most or (best > -math.inf and so_far + most <= best):
             # Nothing can be improved in this rollout: what is done costs nothing, and the least known is tried.

@@ -59,7 +59,7 @@ class Swept:
             start_state=belief.start_state,
             start_prob=belief.start_prob,
             rise=points.rise,
-            may_end=setting.may_end,
+            can_terminate=setting.can_terminate,
             highest=points.highest,
             reached=points.reached(belief.jump if jumps is None else jumps),
             base=points.low(points.first),

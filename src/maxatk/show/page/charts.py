@@ -64,7 +64,9 @@ def curves(view: Curves) -> dict[str, Any]:
 
 def comparison(view: Classes) -> dict[str, Any]:
     """What each class of policies earns, and at most could."""
-    rows = [{"policy": row.name, "earns": row.lower, "at most": row.upper, "obtained by": row.how} for row in view.rows]
+    rows = [
+        {"policy": row.name, "earns": row.lower, "at most": row.upper, "obtained by": row.method} for row in view.rows
+    ]
     names = [row.name for row in view.rows]
     base: Any = alt.Chart(inline(rows)).encode(
         y=alt.Y("policy:N", sort=names, title=None, axis=alt.Axis(labelLimit=220, domain=False, ticks=False)),
