@@ -106,7 +106,7 @@ def test_an_end_where_there_is_none():
 def test_more_outcomes_than_the_support():
     model = mk.TabularModel(mk.instances.figure1())
     model.max_outcomes = 1
-    with pytest.raises(mk.InputError, match=r"row \(state 0, action 0, step 0\) has shown 2 different outcomes, more"):
+    with pytest.raises(mk.InputError, match=r"row \(state 0, action 0, step 0\) has shown 2 different outcomes, but"):
         mk.learn(model, 1, epsilon=1, delta=0.5, learner=mk.Uniform())
 
 
@@ -128,8 +128,8 @@ def test_more_outcomes_than_the_support():
         ({"budget": 3}, "budget 3 is less than one sample for each of 4 rows"),
         ({"learner": mk.Adaptive}, r"learner must be a learner such as mk.Uniform\(\)"),
         ({"learner": "uniform"}, "learner must be a learner"),
-        ({"rng": "seed"}, "rng must be an integer, not 'seed'"),
-        ({"rng": -1}, "rng must be at least 0, not -1"),
+        ({"rng": "seed"}, "rng must be a seed or a NumPy Generator, not 'seed'"),
+        ({"rng": -1}, "rng must be a seed or a NumPy Generator, not -1"),
     ],
 )
 def test_malformed_arguments(change, message):

@@ -67,7 +67,7 @@ def test_a_long_log_says_much():
     mdp = mk.instances.figure1()
     log = log_of(mdp, 8000, np.random.default_rng(0), at_random)
     for n in (2, None):
-        out = mk.learn_from(log, 2, n_states=1, n_actions=2, horizon=1, max_outcomes=max_outcomes)
+        out = mk.learn_from(log, 2, n_states=1, n_actions=2, horizon=1, max_outcomes=n)
         assert out.upper - out.lower < 0.1
         assert mk.evaluate(mdp, out.policy).value == pytest.approx(9 / 16)
 

@@ -155,14 +155,21 @@ def test_workers_keep_order_and_pass_errors_on():
         (
             kernels.best_means,
             lambda m, t, into: (
-                *(m.step_layer, m.pair_start, m.outcome_start, m.row_prob, m.next_state, m.reward, m.cost, 0.0),
+                *(m.step_layer, m.pair_start, m.outcome_start, m.row_prob, m.next_state, m.reward, m.action_cost, 0.0),
                 *(into[:2, : m.n_states + 1], into[2:4, : m.n_states + 1]),
                 np.zeros((m.horizon, m.n_states), np.int32),
             ),
         ),
         (
             kernels.least_costs,
-            lambda m, t, into: (m.step_layer, m.pair_start, m.outcome_start, m.row_prob, m.next_state, m.cost + 1),
+            lambda m, t, into: (
+                m.step_layer,
+                m.pair_start,
+                m.outcome_start,
+                m.row_prob,
+                m.next_state,
+                m.action_cost + 1,
+            ),
         ),
         (kernels.windows, lambda m, t, into: (t, 0, 0, -50)),
     ],

@@ -152,7 +152,7 @@ class Truth:
         def value(h: int, s: int, g: Fraction) -> Fraction:
             if (h, s, g) not in known:
                 worth = [
-                    sum((p * follows(h, t, g + r) for p, t, r in self.problem.row(h, s, a)), -self.problem.action_cost(s, a))
+                    sum((p * follows(h, t, g + r) for p, t, r in self.problem.row(h, s, a)), -self.problem.cost(s, a))
                     for a in self.problem.actions(h, s)
                 ]
                 if self.problem.abandon:

@@ -17,7 +17,7 @@ from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.returns import NONE, Amounts, nearest_float
-from maxatk.base.types import Floats, Ints, Number
+from maxatk.base.types import Floats, Ints, Number, Seed
 from maxatk.base.workers import Workers
 from maxatk.engines.crew import Crew
 from maxatk.evaluation.propagation import rows_taken
@@ -119,7 +119,7 @@ def simulate(
     *,
     cost: Number | None = None,
     trials: int = 10_000,
-    rng: Any = None,
+    rng: Seed = None,
     threads: int | None = None,
     executor: Executor | None = None,
     progress: bool | Callable[[Simulated], None] = False,
@@ -133,7 +133,8 @@ def simulate(
         cost: what each rollout costs beside its rows; by default what the policy was planned for, or nothing. In an
             environment a step costs what its ``info["cost"]`` says, if the policy was planned for rows that cost.
         trials: the number of trials.
-        rng: a seed or a NumPy Generator. The same seed gives the same trials for any number of threads.
+        rng: a seed, a NumPy Generator, or None for a fresh one. The same seed gives the same
+            trials for any number of threads.
         threads: how many to use for a table; as many as there are cores by default.
         executor: any ``concurrent.futures.Executor`` whose workers run the trials of a table in place of threads.
         progress: a function that is told where the simulation stands, or True for lines on standard error.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from maxatk.base.errors import InputError, TooLargeError
-from maxatk.base.types import Bools, Ints
+from maxatk.base.types import Bools, Ints, Seed
 from maxatk.learning.betting import betting_bound
 from maxatk.learning.learned import Learned
 from maxatk.learning.models import CheckedModel
@@ -43,7 +43,7 @@ class Adaptive:
         """What a checkpoint of this learner belongs to."""
         return {"name": "adaptive"}
 
-    def ledger(self, source: Any, k: int, rng: np.random.Generator, **arguments: Any) -> RowLedger:
+    def ledger(self, source: Any, k: int, rng: Seed, **arguments: Any) -> RowLedger:
         """Rows of a generative model, ``source``, from ``rng``, whatever ``k``; ``arguments`` are the ledger's."""
         return RowLedger(CheckedModel(source), rng, **arguments)
 

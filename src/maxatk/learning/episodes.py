@@ -1,7 +1,7 @@
 """Episodes: environments that only run forward, and the gate through which learners hear of them.
 
-:class:`EpisodeSource` is anything with a few attributes and two methods. :class:`CheckedEpisodes` is what is known of it
-before the first step: past it, sizes and ranges can be relied on.
+:class:`EpisodeSource` is anything with a few attributes and two methods. :class:`CheckedEpisodes` is what is known of
+it before the first step: past it, sizes and ranges can be relied on.
 """
 
 import math
@@ -30,7 +30,8 @@ class EpisodeSource(Protocol):
     * ``start``: the reset state or its distribution, where it is known; it is estimated by default.
     * ``actions(step, state)``: the actions of a state; all ``n_actions`` by default.
     * ``can_terminate = True``: whether rollouts may end before the horizon.
-    * ``max_outcomes``: a bound on the number of different outcomes (next state and reward) of a row, where one is known.
+    * ``max_outcomes``: a bound on the number of different outcomes (next state and reward) of a row, if one is
+      known.
     """
 
     n_states: int  # S

@@ -4,12 +4,10 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any, Protocol
 
-import numpy as np
-
 from maxatk.base import archive, checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, TooLargeError
-from maxatk.base.types import Number
+from maxatk.base.types import Number, Seed
 from maxatk.kernels.compiled import at_work
 from maxatk.learning.episodes import EpisodeSource
 from maxatk.learning.learned import Learned
@@ -28,7 +26,7 @@ class Learner(Protocol):
         """What a checkpoint of this learner belongs to."""
         ...
 
-    def ledger(self, source: Any, k: int, rng: np.random.Generator, **arguments: Any) -> Any:
+    def ledger(self, source: Any, k: int, rng: Seed, **arguments: Any) -> Any:
         """The ledger for ``source``, which is checked, and ``k`` rollouts from ``rng``; ``arguments`` are its."""
         ...
 
@@ -45,7 +43,7 @@ def learn(
     delta: Number,
     learner: Learner | None = None,
     budget: int | None = None,
-    rng: int | np.random.Generator = 0,
+    rng: Seed = None,
     checkpoint: str | PathLike[str] | None = None,
     progress: bool | LearningReporter = False,
 ) -> Learned:
@@ -64,7 +62,7 @@ def learn(
         learner: how to learn; :class:`maxatk.Adaptive` by default, or :class:`maxatk.Uniform`; from episodes,
             :class:`maxatk.Online`.
         budget: how many samples may be drawn at most: steps, where they are steps.
-        rng: a seed, or a generator, which is passed on to the model.
+        rng: a seed, a NumPy Generator, which is passed on to the model, or None for a fresh one.
         checkpoint: a file that the run is saved to as it goes on, about every second; if it exists, the run that it
             holds is continued, and ends just as if it had not been interrupted.
         progress: a function that is told where the run stands, or True for lines on standard error.
@@ -98,8 +96,6 @@ def learn(
         learner = Adaptive()
     if isinstance(learner, type) or not hasattr(learner, "learn"):
         raise InputError(f"learner must be a learner such as mk.Uniform(), not {shown(learner)}")
-    if not isinstance(rng, np.random.Generator):
-        rng = np.random.default_rng(checks.integer(rng, "rng"))
     settings = {"k": k, "epsilon": error, "delta": risk, "learner": learner.settings()}
 
     with reporter(progress, at_work("learning"), LearningProgress.__str__) as report:

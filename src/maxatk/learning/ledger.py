@@ -22,6 +22,7 @@ import numpy as np
 from maxatk.base import archive, checks
 from maxatk.base.archive import Archive
 from maxatk.base.errors import InputError
+from maxatk.base.types import Seed
 from maxatk.learning.risk import Risk
 from maxatk.show.bounds import at_least, at_most, decimals_of
 
@@ -54,7 +55,7 @@ class Ledger(ABC):
 
     Args:
         source: what tells the source of the samples from others, for checkpoints.
-        rng: what the source draws from.
+        rng: what the source draws from; None for a run that nobody can repeat, though it can be continued.
         delta: the probability with which the run's claims may fail, all together.
         budget: how many samples may be drawn.
         checkpoint: the file that the ledger is kept in.
@@ -65,7 +66,7 @@ class Ledger(ABC):
     def __init__(
         self,
         source: dict[str, Any],
-        rng: np.random.Generator,
+        rng: Seed,
         *,
         delta: float = 1.0,
         budget: int | None = None,
@@ -73,10 +74,11 @@ class Ledger(ABC):
         settings: dict[str, Any] | None = None,
         reporter: LearningReporter | None = None,
     ) -> None:
-        self.rng, self.budget, self.risk = rng, budget, Risk(Fraction(delta))
+        self.rng, self.budget, self.risk = checks.generator(rng), budget, Risk(Fraction(delta))
         self._checkpoint = checkpoint
         self._reporter = reporter
-        begun_with = hashlib.sha256(json.dumps(_plain(rng.bit_generator.state)).encode()).hexdigest()
+        state = json.dumps(_plain(self.rng.bit_generator.state))
+        begun_with = None if rng is None else hashlib.sha256(state.encode()).hexdigest()
         self._settings = {**(settings or {}), "model": source, "rng": begun_with}
         self._began = self._saved = time.perf_counter()
         self._settled = True

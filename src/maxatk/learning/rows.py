@@ -7,7 +7,7 @@ import numpy as np
 from maxatk.base import checks
 from maxatk.base.archive import Archive
 from maxatk.base.errors import InputError
-from maxatk.base.types import Floats, Ints
+from maxatk.base.types import Floats, Ints, Seed
 from maxatk.learning.data import Data
 from maxatk.learning.ledger import Ledger
 from maxatk.learning.models import CheckedModel
@@ -22,7 +22,7 @@ CHUNK = 2**18  # samples in one call of the model
 class RowLedger(Ledger):
     """What was drawn from the rows of a model; the arguments are those of :class:`Ledger`."""
 
-    def __init__(self, model: CheckedModel, rng: np.random.Generator, **arguments: Any) -> None:
+    def __init__(self, model: CheckedModel, rng: Seed, **arguments: Any) -> None:
         super().__init__(model.signature(), rng, **arguments)
         self.model = model
         self.data = Data(model)  # what the model of the problem is built from

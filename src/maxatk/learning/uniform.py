@@ -12,6 +12,7 @@ import numpy as np
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.intervals import up
+from maxatk.base.types import Seed
 from maxatk.learning.learned import Learned
 from maxatk.learning.models import CheckedModel
 from maxatk.learning.rows import RowLedger
@@ -56,7 +57,7 @@ class Uniform:
         """What a checkpoint of this learner belongs to."""
         return {"name": "uniform", "constants": self.constants, "planner": self.planner}
 
-    def ledger(self, source: Any, k: int, rng: np.random.Generator, **arguments: Any) -> RowLedger:
+    def ledger(self, source: Any, k: int, rng: Seed, **arguments: Any) -> RowLedger:
         """Rows of a generative model, ``source``, from ``rng``, whatever ``k``; ``arguments`` are the ledger's."""
         return RowLedger(CheckedModel(source), rng, **arguments)
 
@@ -86,9 +87,8 @@ class Uniform:
             row, outcomes = ledger.data.most_outcomes()
             if outcomes > model.max_outcomes:
                 raise InputError(
-                    f"{model.name(row)} has shown {outcomes} different outcomes, more than the model's max_outcomes of "
-                    f"{model.max_outcomes}, which the number of samples was based on; the model's attribute `max_outcomes` may "
-                    "say that there are more"
+                    f"{model.name(row)} has shown {outcomes} different outcomes, but the number of samples was "
+                    f"based on the model's max_outcomes of {model.max_outcomes}: give the model a larger one"
                 )
         plan, apart = self._planned(ledger, k, epsilon, delta, size)
         least, most = model.return_range

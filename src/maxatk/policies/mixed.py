@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from maxatk.base import checks
 from maxatk.base.errors import InputError
-from maxatk.base.types import Ints, Number
+from maxatk.base.types import Ints, Number, Seed
 from maxatk.policies.policy import CompressedPolicy, Lot, Policy, Trial
 
 
@@ -24,7 +24,7 @@ class MixedPolicy(Policy):
         weights: with what probability each part is drawn, ``[n]``; or for each rollout, ``[k, n]``.
         k: the number of rollouts.
         best_so_far: the incumbent, if there is one.
-        rng: a seed or a NumPy Generator, from which trials draw.
+        rng: a seed, a NumPy Generator, or None for a fresh one, from which trials draw.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class MixedPolicy(Policy):
         weights: ArrayLike,
         k: int,
         best_so_far: Number = -math.inf,
-        rng: Any = None,
+        rng: Seed = None,
     ) -> None:
         several = isinstance(parts, Sequence) and bool(parts)
         if not several or any(not isinstance(part, CompressedPolicy) or part.k != 1 for part in parts):

@@ -16,7 +16,7 @@ from scipy import sparse
 from maxatk.base import checks
 from maxatk.base.checks import nearest, shown
 from maxatk.base.errors import InputError
-from maxatk.base.types import Number
+from maxatk.base.types import Number, Seed
 from maxatk.problem.gallery import blackjack, drafts, gambler, javelin, qualifying_laps, speedrun
 from maxatk.problem.mdp import MDP
 from maxatk.show.grid import cell_names
@@ -302,7 +302,7 @@ def random_sparse(
     *,
     successors: int = 3,
     rewards: Sequence[float] | None = None,
-    rng: int | np.random.Generator = 0,
+    rng: Seed = 0,
 ) -> MDP:
     """Random rows of ``successors`` outcomes each, drawn with replacement, their probabilities uniform on the simplex.
 
@@ -312,7 +312,7 @@ def random_sparse(
         horizon: the number of steps of a rollout.
         successors: how many outcomes a row has, before equal ones are merged.
         rewards: what the reward of each state and action is drawn from; by default uniformly from [0, 1].
-        rng: a seed or a NumPy Generator.
+        rng: a seed, a NumPy Generator, or None for a fresh one.
 
     >>> import maxatk as mk
     >>> mk.instances.random_sparse(50, 2, 5, rewards=range(3), rng=0).return_range
@@ -333,7 +333,7 @@ def random_dense(
     horizon: int = 10,
     *,
     rewards: Sequence[float] | None = None,
-    rng: int | np.random.Generator = 0,
+    rng: Seed = 0,
 ) -> MDP:
     """Random rows over all states, uniform on the simplex.
 
@@ -342,7 +342,7 @@ def random_dense(
         n_actions: ``A``.
         horizon: the number of steps of a rollout.
         rewards: what the reward of each state and action is drawn from; by default uniformly from [0, 1].
-        rng: a seed or a NumPy Generator.
+        rng: a seed, a NumPy Generator, or None for a fresh one.
     """
     S, A = checks.integer(n_states, "n_states", least=1), checks.integer(n_actions, "n_actions", least=1)
     checks.fits_in_memory(8 * S * A * S, f"a dense table of {S} states and {A} actions")

@@ -158,8 +158,9 @@ class MDP:
             available: which actions each state offers, ``[S, A]`` or ``[H, S, A]`` of booleans; all, by default. Rows
                 of other actions are not read.
             terminal: states whose entering ends the rollout: their numbers, or ``[S]`` booleans.
-            action_cost: what taking an action costs on average, 0 or more: ``[S, A]``, ``[H, S, A]`` or one number for all. It
-                is no part of the return, but counts against the best one (:func:`maxatk.solve`).
+            action_cost: what taking an action costs on average, 0 or more: ``[S, A]``, ``[H, S, A]`` or one number
+                for all.
+                It is no part of the return, but counts against the best one (:func:`maxatk.solve`).
             state_names: ``S`` names, for people.
             action_names: ``A`` names, for people.
 
@@ -197,7 +198,8 @@ class MDP:
             horizon: the number of steps of a rollout, ``H``.
             start: the state every rollout starts in, or a distribution ``[S]`` drawn from at every reset.
             terminal: states whose entering ends the rollout: their numbers, or ``[S]`` booleans.
-            action_cost: what each pair costs on average, 0 or more: ``[N]``, ``[H, N]`` or one number for all.
+            action_cost: what each pair costs on average, 0 or more: ``[N]``, ``[H, N]`` or one number
+                for all.
             state_names: ``S`` names, for people.
             action_names: ``A`` names, for people.
 
@@ -227,8 +229,9 @@ class MDP:
                 rollout is over, whatever the next state. A state may offer only some actions.
             horizon: the number of steps of a rollout, ``H``.
             start: the state every rollout starts in, or a distribution ``[S]`` drawn from at every reset.
-            action_cost: what taking an action costs on average, 0 or more: ``{s: {a: cost}}``, where what is not named costs
-                nothing; a list of ``H`` of those; arrays ``[S, A]`` or ``[H, S, A]``; or one number for all.
+            action_cost: what taking an action costs on average, 0 or more: ``{s: {a: cost}}``, where what is not named
+                costs nothing; a list of ``H`` of those; arrays ``[S, A]`` or ``[H, S, A]``; or one number
+                for all.
             state_names: ``S`` names, for people.
             action_names: ``A`` names, for people.
 
@@ -330,7 +333,8 @@ class MDP:
         return self._with(reward=real_column(self._column(reward)))
 
     def with_action_costs(self, action_cost: ArrayLike) -> "MDP":
-        """The same problem with another cost for each row, in the order of :attr:`action_cost`; or one number for all.
+        """The same problem with another cost for each row, in the order of :attr:`action_cost`; or one number
+                for all.
 
         >>> import maxatk as mk
         >>> mk.instances.figure1().with_action_costs(0.1).action_cost.tolist()

@@ -7,7 +7,7 @@ import numpy as np
 from maxatk.base import checks
 from maxatk.base.archive import Archive
 from maxatk.base.errors import InputError
-from maxatk.base.types import Ints
+from maxatk.base.types import Ints, Seed
 from maxatk.learning.data import Data
 from maxatk.learning.episodes import CheckedEpisodes
 from maxatk.learning.ledger import Ledger
@@ -26,7 +26,7 @@ class EpisodeLedger(Ledger):
     had in hand, which is no more than it would have come to.
     """
 
-    def __init__(self, setting: CheckedEpisodes, k: int, rng: np.random.Generator, **arguments: Any) -> None:
+    def __init__(self, setting: CheckedEpisodes, k: int, rng: Seed, **arguments: Any) -> None:
         super().__init__({**setting.signature(), "k": k}, rng, **arguments)
         self.setting, self.k = setting, k
         self.data = Data(setting)
@@ -85,8 +85,8 @@ class EpisodeLedger(Ledger):
             different = self.data.different(row, next_state, reward)
             if different > setting.max_outcomes:
                 raise InputError(
-                    f"{setting.name(row)} has {different} different outcomes (next state and reward), but max_outcomes is "
-                    f"{setting.max_outcomes}"
+                    f"{setting.name(row)} has {different} different outcomes (next state and reward), but "
+                    f"max_outcomes is {setting.max_outcomes}"
                 )
         self.data.count(row, next_state, reward)
 

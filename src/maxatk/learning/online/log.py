@@ -132,7 +132,8 @@ def _above(ledger: EpisodeLedger) -> Any:
 def _by_halves(halves: list[EpisodeLedger], points: Points, jumps: Ints) -> tuple[Swept, float]:
     """The policy that is best by one half of the log, and what it earns at least by the other.
 
-    Given the policy, what it is worth from each cell on is a fixed function, and bets on it need no bound on the number of outcomes.
+    Given the policy, what it is worth from each cell on is a fixed function, and bets on it need no bound
+    on the number of outcomes.
     """
     first, second = halves
     claims = points.functions(first.k) * len(STAKES)

@@ -12,12 +12,10 @@ from os import PathLike
 from types import SimpleNamespace
 from typing import Any, get_args
 
-import numpy as np
-
 from maxatk.base import archive, checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
-from maxatk.base.types import Number
+from maxatk.base.types import Number, Seed
 from maxatk.learning.episodes import CheckedEpisodes
 from maxatk.learning.learned import Learned
 from maxatk.learning.online import certificate
@@ -72,7 +70,7 @@ class Online:
         can_terminate: bool = True,
         max_outcomes: int | None = None,
         delta: Number = 0.05,
-        rng: int | np.random.Generator = 0,
+        rng: Seed = None,
         checkpoint: str | PathLike[str] | None = None,
     ) -> OnlineRun:
         """Begin a run whose episodes you play: ask it for trials, and tell them what happens.
@@ -90,7 +88,7 @@ class Online:
             can_terminate: whether rollouts may end before the horizon.
             max_outcomes: a bound on the number of different outcomes of a row, if one is known.
             delta: the probability with which bounds may fail.
-            rng: a seed, or a generator.
+            rng: a seed, a NumPy Generator, or None for a fresh one.
             checkpoint: a file that the run is saved to as it goes on; if it exists, its run is continued.
         """
         source = SimpleNamespace(
@@ -105,8 +103,6 @@ class Online:
             max_outcomes=max_outcomes,
         )
         risk = float(probability(delta, "delta"))
-        if not isinstance(rng, np.random.Generator):
-            rng = np.random.default_rng(checks.integer(rng, "rng"))
         if checkpoint is not None:
             if not isinstance(checkpoint, str | PathLike):
                 raise InputError(f"checkpoint must be a path, not {shown(checkpoint)}")
@@ -118,7 +114,7 @@ class Online:
 
     # The closed loop of :func:`maxatk.learn`.
 
-    def ledger(self, source: Any, k: int, rng: np.random.Generator, **arguments: Any) -> EpisodeLedger:
+    def ledger(self, source: Any, k: int, rng: Seed, **arguments: Any) -> EpisodeLedger:
         """The ledger of ``source``'s episodes, for ``k`` rollouts, from ``rng``; ``arguments`` are the ledger's."""
         for name in ("reset", "step"):
             if not callable(getattr(source, name, None)):
