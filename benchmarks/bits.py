@@ -43,9 +43,9 @@ def problems() -> Iterator[tuple[str, Any, int, dict[str, Any]]]:
         mdp = mk.MDP.from_arrays(P, R, horizon=H)
         if kind == "early ends":
             mdp = mk.MDP.from_table(_ending(P, R, rng), horizon=H)
-        with_action_costs = getattr(mdp, "with_action_costs", None) or mdp.with_action_costs
+        with_costs = getattr(mdp, "with_action_costs", None) or mdp.with_costs
         yield kind, mdp, 3, {}
-        yield f"{kind}, costs", with_action_costs(rng.integers(0, 3, shape) / 8), 3, {"cost": 0.1}
+        yield f"{kind}, costs", with_costs(rng.integers(0, 3, shape) / 8), 3, {"cost": 0.1}
 
 
 def _ending(P: Any, R: Any, rng: Any) -> Any:

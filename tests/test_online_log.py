@@ -34,7 +34,7 @@ def while_it_pays(log, rollout, state, rng):
 
 
 @pytest.mark.parametrize("behave", [at_random, while_it_pays])
-@pytest.mark.parametrize("max_outcomes", [True, False])
+@pytest.mark.parametrize("bounded", [True, False])
 def test_a_log_bounds_the_optimum(behave, bounded):
     for mdp, k in ((mk.instances.figure1(), 2), (mk.instances.proposition3(), 2)):
         source, best = mk.TabularEpisodes(mdp), mk.solve(mdp, k)

@@ -81,7 +81,7 @@ class Problem:
         for (s, a), cost in self.costs.items():
             costs.setdefault(s, {})[a] = cost
         return (
-            f"mdp = mk.MDP.from_table({table!r}, horizon={self.horizon}, start={self.start!r}, cost={costs!r}); "
+            f"mdp = mk.MDP.from_table({table!r}, horizon={self.horizon}, start={self.start!r}, action_cost={costs!r}); "
             f"k, incumbent, cost, abandon = {self.k}, {incumbent}, {self.price!r}, {self.abandon}"
         )
 
@@ -225,7 +225,7 @@ class Truth:
                         if action == GIVE_UP:
                             ended[best] = ended.get(best, Fraction(0)) + q
                             continue
-                        paid += q * self.problem.action_cost(s, action)
+                        paid += q * self.problem.cost(s, action)
                         for p, t, r in self.problem.row(h, s, action):
                             if t is None or h + 1 == self.problem.horizon:
                                 ended[max(best, g + r)] = ended.get(max(best, g + r), Fraction(0)) + q * p
