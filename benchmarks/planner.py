@@ -27,7 +27,8 @@ import threadpoolctl
 import maxatk as mk
 from common import report
 from maxatk import kernels
-from maxatk.planning import CertifiedPlan, lattice
+from maxatk.base.tuning import tuned
+from maxatk.planning import CertifiedPlan
 from maxatk.planning.slices import WholeSlice
 from maxatk.planning.windows import Task
 from peers import QuantEcon, full_table, seconds
@@ -134,12 +135,11 @@ def product(S: int = 100, H: int = 20, k: int = 4) -> list[dict[str, object]]:
             sweep_rate(mdp, mk.solve(mdp, k, solver=solver)),
             seconds(lambda: mk.solve(mdp, k, solver=solver), 3),
         )
-        usual, lattice.WORTH_A_PRODUCT = lattice.WORTH_A_PRODUCT, math.inf
-        by_sums, summed = (
-            sweep_rate(mdp, mk.solve(mdp, k, solver=solver)),
-            seconds(lambda: mk.solve(mdp, k, solver=solver), 3),
-        )
-        lattice.WORTH_A_PRODUCT = usual
+        with tuned(product_work=math.inf):
+            by_sums, summed = (
+                sweep_rate(mdp, mk.solve(mdp, k, solver=solver)),
+                seconds(lambda: mk.solve(mdp, k, solver=solver), 3),
+            )
     return [
         {
             "on one thread": "sums, one by one",

@@ -1,9 +1,12 @@
 """Settings for all tests: Hypothesis repeats its runs, and does not time them on noisy machines. And a browser."""
 
 import shutil
+from contextlib import ExitStack
 
 import pytest
 from hypothesis import settings
+
+from maxatk.base.tuning import tuned
 
 collect_ignore_glob = ["data/*"]  # scripts there need tools that are not installed
 
@@ -11,6 +14,13 @@ settings.register_profile("maxatk", deadline=None, derandomize=True, print_blob=
 settings.load_profile("maxatk")
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+
+
+@pytest.fixture
+def tune():
+    """Sets thresholds until the test is over: ``tune(small_slice=-1)``."""
+    with ExitStack() as stack:
+        yield lambda **thresholds: stack.enter_context(tuned(**thresholds))
 
 
 @pytest.fixture(scope="module")

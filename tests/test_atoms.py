@@ -7,17 +7,15 @@ from hypothesis import strategies as st
 
 import maxatk as mk
 from maxatk import kernels
-from maxatk.base.workers import Workers
-from maxatk.evaluation import in_floats, propagation
+from maxatk.base.tuning import tuned
+from maxatk.evaluation import in_floats
 from oracles import policy_value
 from policies import policies
 from problems import specs, table_of
 
 
-def carried(mdp, policy, **tuned):
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in tuned.items():
-            patch.setattr(propagation, name, value)
+def carried(mdp, policy, **thresholds):
+    with tuned(**thresholds):
         return in_floats.carry(mdp, policy, 0.0, 10**6)
 
 
@@ -27,8 +25,8 @@ def test_tables_hold_what_sorting_puts_together(spec, k, seed):
     """And what a policy earns in fractions lies between the bounds of both."""
     mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
     for policy in policies(mdp, k, seed).values():
-        sorted_ = carried(mdp, policy, WORTH_A_TABLE=10**9)
-        tables = carried(mdp, policy, WORTH_A_TABLE=1, CELLS_PER_OUTCOME=10**9)
+        sorted_ = carried(mdp, policy, table_work=10**9)
+        tables = carried(mdp, policy, table_work=1, table_cells=10**9)
         assert tables.outcomes == sorted_.outcomes
         for one, other in zip(tables.laws, sorted_.laws, strict=True):
             assert one.values.tolist() == other.values.tolist()
@@ -40,13 +38,12 @@ def test_tables_hold_what_sorting_puts_together(spec, k, seed):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])
-def test_threads_change_no_bit(threads, monkeypatch):
+def test_threads_change_no_bit(threads, tune):
     mdp = mk.instances.random_sparse(30, 3, 6, rewards=range(5), rng=0)
     policy = mk.solve(mdp, 3).policy
-    monkeypatch.setattr(propagation, "WORTH_A_TABLE", 1)
-    monkeypatch.setattr(in_floats, "Workers", lambda: Workers(threads))
+    tune(table_work=1, cores=threads)
     found = in_floats.carry(mdp, policy, 1e-9, 10**6)
-    monkeypatch.setattr(in_floats, "Workers", lambda: Workers(1))
+    tune(cores=1)
     alone = in_floats.carry(mdp, policy, 1e-9, 10**6)
     assert found.bounds() == alone.bounds()
     for one, other in zip(found.laws, alone.laws, strict=True):
@@ -54,11 +51,11 @@ def test_threads_change_no_bit(threads, monkeypatch):
         assert one.probs.tolist() == other.probs.tolist()
 
 
-def test_returns_that_lie_far_apart_are_sorted(monkeypatch):
+def test_returns_that_lie_far_apart_are_sorted(monkeypatch, tune):
     """A table would have 2^40 cells."""
     followed = []
     monkeypatch.setattr(kernels, "follow_atoms", lambda *given: followed.append(given))
-    monkeypatch.setattr(propagation, "WORTH_A_TABLE", 1)
+    tune(table_work=1)
     mdp = mk.MDP.from_table({0: {0: [(0.5, 0, 0, False), (0.5, 0, 2**40, False)]}}, horizon=2)
     policy = mk.MarkovPolicy(np.zeros((2, 1), int), k=2)
     low, high = in_floats.carry(mdp, policy, 0.0, 100).bounds()

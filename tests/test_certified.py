@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import golden
 import maxatk as mk
-import maxatk.planning.certified as certified
+from maxatk.base.tuning import tuned
 from oracles import best_of_independent_returns, policy_value
 from problems import REPRESENTATIONS, problem, specs
 
@@ -180,8 +180,7 @@ def test_coarse_lattices_and_few_knots_keep_their_promise(mdp, k, points, knots)
         optimum = exact_of(mdp, k)
     except mk.TooLargeError:
         return
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(certified, "COARSE_POINTS", points)
+    with tuned(coarse_points=points):
         plan = mk.solve(mdp, k, solver=mk.Certified(tol=20.0 if knots else 6.0, threads=1))
     assert plan.lower <= optimum <= plan.upper
     assert policy_value(mdp, plan.policy, k) >= Fraction(plan.lower)
@@ -202,8 +201,7 @@ def test_what_the_policy_promises_never_falls(seed, S, H, points, share):
     mdp = mdp.with_rewards(random.normal(size=len(mdp.reward)))
     least, most = mdp.return_range
     M = least + share * (most - least)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(certified, "COARSE_POINTS", points)
+    with tuned(coarse_points=points):
         plan = mk.solve(mdp, 1, solver=mk.Certified(tol=(most - M) * 0.2, threads=1), best_so_far=M)
     assume(not plan.certificate.repeats_mean)
     policy = plan.policy
@@ -524,7 +522,6 @@ def test_acting_on_knots(spec, k, tol):
     """Where slices are too large for one at every best return: the knots' slices still earn what is promised."""
     mdp = problem(spec)
     plan = mk.solve(mdp, k, solver=mk.Certified(tol=tol, threads=1))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("maxatk.planning.slice_policy.SMALL_SLICE", -1)
+    with tuned(small_slice=-1):
         earned = policy_value(mdp, plan.policy, k)
     assert earned >= Fraction(plan.lower)

@@ -47,9 +47,9 @@ def same(a, b):
 
 
 @pytest.fixture
-def eager(monkeypatch):
-    monkeypatch.setattr(ledger, "SAVE_EVERY", 0.0)
-    monkeypatch.setattr(rows, "CHUNK", 500)
+def eager(tune):
+    tune(save_every=0.0)
+    tune(sample_chunk=500)
 
 
 @pytest.mark.slow

@@ -619,9 +619,9 @@ def test_help_into_a_closed_pipe():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_json_is_all_that_is_printed(monkeypatch, capsys):
+def test_json_is_all_that_is_printed(tune, capsys):
     """No progress beside it, however long it takes."""
-    monkeypatch.setattr("maxatk.show.progress.EVERY", 0.0)
+    tune(progress_every=0.0)
     for arguments in (
         ["solve", "windy_cliff", "-k", "2"],
         ["compare", "figure1", "-k", "2"],

@@ -224,8 +224,8 @@ def test_many_rollouts_are_searched_in_groups():
     assert compared[MEAN].lower <= compared[MARKOV].lower <= compared[NO_RETURN].lower <= compared.plan.upper
 
 
-def test_a_large_problem_is_not_searched(monkeypatch):
-    monkeypatch.setattr("maxatk.comparison.search.MOST_CELLS", 10)
+def test_a_large_problem_is_not_searched(tune):
+    tune(search_cells=10)
     compared = searched(mk.instances.windy_cliff(), 2)
     assert "found without a search" in compared[SINGLE].method
     assert compared[MARKOV].lower == compared[MEAN].lower

@@ -4,7 +4,6 @@ import dataclasses
 import itertools
 import math
 import pickle
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 import maxatk as mk
 from cost_oracles import Follow, earned
-from maxatk.planning import slice_policy
+from maxatk.base.tuning import tuned
 from maxatk.show.report import stopping_words
 from problems import problem, specs
 
@@ -54,9 +53,7 @@ def holds(mdp: mk.MDP, plan, known, cost) -> None:
 def test_plans_on_a_lattice(spec, k, cost, abandon, m, tol, small):
     mdp = problem(spec)
     known = mk.solve(mdp, k, solver=mk.Exact(), cost=cost, abandon=abandon, best_so_far=m)
-    with pytest.MonkeyPatch.context() as patch:
-        if not small:
-            patch.setattr(slice_policy, "SMALL_SLICE", -1)  # as where slices are large: act on those of knots
+    with tuned(small_slice=2**23 if small else -1):  # as where slices are large: act on those of knots
         plan = mk.solve(mdp, k, solver=mk.Certified(tol=tol), cost=cost, abandon=abandon, best_so_far=m)
         holds(mdp, plan, known, cost)
     if plan.stop_at < math.inf and plan.stop_at != float(m):
@@ -265,9 +262,7 @@ def test_what_policies_pay(spec, k, cost, m, stop_at, gives_up, salt, max_atoms)
     true = earned(mdp, policy, k, cost=cost, in_hand=m)
     said = mk.evaluate(mdp, policy, cost=cost)
     assert (said.exact, said.best.exact, said.cost.exact, said.tries.exact) == tuple(true)
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("MOST_OUTCOMES", "FEW_OUTCOMES"):
-            patch.setattr(sys.modules["maxatk.evaluation.evaluate"], name, -1)
+    with tuned(most_outcomes=-1, few_outcomes=-1):
         try:
             said = mk.evaluate(mdp, policy, cost=cost, max_atoms=max_atoms)
         except mk.TooLargeError:
@@ -278,13 +273,12 @@ def test_what_policies_pay(spec, k, cost, m, stop_at, gives_up, salt, max_atoms)
 
 
 @pytest.mark.slow
-def test_parts_of_what_only_a_certificate_bounds(monkeypatch):
+def test_parts_of_what_only_a_certificate_bounds(tune):
     """Rewards with too many digits for 64 bits: what is paid is what the best return exceeds the certificate by."""
     table = {0: {0: [(0.75, 0, -0.011436388051677033, False), (0.25, 0, -4.032954685594672e-9, False)]}}
     mdp = mk.MDP.from_table(table, horizon=2, action_cost=0.5)
     plan = mk.solve(mdp, 1)
-    for name in ("MOST_OUTCOMES", "FEW_OUTCOMES"):
-        monkeypatch.setattr(sys.modules["maxatk.evaluation.evaluate"], name, -1)
+    tune(most_outcomes=-1, few_outcomes=-1)
     said = mk.evaluate(mdp, plan.policy)
     true = earned(mdp, plan.policy, 1)
     for part, amount in zip((said, said.best, said.cost, said.tries), true, strict=True):

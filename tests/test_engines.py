@@ -128,8 +128,8 @@ def test_every_engine_gives_the_same_bits(executor, real):
     assert fake.tasks
 
 
-def test_the_problem_travels_once_and_tasks_are_small(monkeypatch):
-    monkeypatch.setattr(crew, "RIDES_ALONG", 100)
+def test_the_problem_travels_once_and_tasks_are_small(tune):
+    tune(inline_bytes=100)
     mdp, fake = mk.instances.random_sparse(400, 3, 6, rewards=range(6), rng=0), Fake()
     data = len(pickle.dumps(mdp))
     assert bits(mdp, 4, 0.02, executor=fake) == bits(mdp, 4, 0.02)
@@ -139,7 +139,7 @@ def test_the_problem_travels_once_and_tasks_are_small(monkeypatch):
     assert sorted(small)[len(small) // 2] < 4096
 
 
-def test_workers_that_never_answer(monkeypatch):
+def test_workers_that_never_answer(tune):
     """With a time limit a true, wider interval and the reason; without one, patience ends."""
     mdp, fake = problem(False), Fake(silent=True)
     plan = mk.solve(mdp, 4, solver=mk.Certified(tol=0.02, time_limit=1.0, executor=fake))
@@ -148,7 +148,7 @@ def test_workers_that_never_answer(monkeypatch):
     assert plan.lower <= known.upper
     assert known.lower <= plan.upper
     assert all(future.cancelled() for _, future, _ in fake._waiting)
-    monkeypatch.setattr(crew, "PATIENCE", 0.2)
+    tune(worker_timeout=0.2)
     assert bits(mdp, 4, 0.02, executor=Fake(silent=True)) == bits(mdp, 4, 0.02)
 
 

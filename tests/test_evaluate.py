@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import golden
 import maxatk as mk
 import oracles
+from maxatk.base.tuning import tuned
 from maxatk.evaluation import bins as binned
 from maxatk.evaluation import in_fractions
 from maxatk.evaluation.law import Law, best_of, exact_best_of, in_floats, mixed
@@ -29,8 +30,7 @@ def test_every_class_is_evaluated_exactly(kind, spec, k, seed, incumbent):
     mdp = problem(spec)
     policy = policies(mdp, k, seed, incumbent)[kind]
     truth = oracles.policy_value(mdp, policy, k, incumbent)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "FEW_OUTCOMES", module.MOST_OUTCOMES)  # also where floats leave something out
+    with tuned(few_outcomes=100_000):  # also where floats leave something out
         evaluation = mk.evaluate(mdp, policy)
     assert evaluation.exact == truth
     assert evaluation.lower == evaluation.upper == evaluation.value == float(truth)
@@ -52,11 +52,7 @@ def test_floats_bound_the_truth(kind, spec, k, seed, incumbent, real, max_atoms,
     mdp = problem(spec, seed if real else None)
     policy = policies(mdp, k, seed, incumbent)[kind]
     truth = oracles.policy_value(mdp, policy, k, incumbent)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "FEW_OUTCOMES", -1)
-        patch.setattr(module, "MOST_OUTCOMES", -1)
-        patch.setattr(binned, "MOST_BINS", bins)
-        patch.setattr(binned, "LEAST_BINS", bins)
+    with tuned(few_outcomes=-1, most_outcomes=-1, most_bins=bins, least_bins=bins):
         try:
             evaluation = mk.evaluate(mdp, policy, max_atoms=max_atoms)
         except mk.TooLargeError:
@@ -159,10 +155,8 @@ def test_laws_bound_the_truth(spec, k, seed, max_atoms):
     """Distribution functions, not only means; in bins, too."""
     mdp = problem(spec, seed)
     for policy in policies(mdp, k, seed).values():
-        truth = in_fractions.exactly(mdp, policy).law
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "FEW_OUTCOMES", -1)
-            patch.setattr(module, "MOST_OUTCOMES", -1)
+        truth = in_fractions.exactly(mdp, policy, 100_000).law
+        with tuned(few_outcomes=-1, most_outcomes=-1):
             try:
                 evaluation = mk.evaluate(mdp, policy, max_atoms=max_atoms)
             except mk.TooLargeError:
@@ -192,9 +186,7 @@ def test_mixed_policies(spec, seed, k, weight):
         chance = math.prod((w if b else 1 - w for b in bits), start=Fraction(1))
         total += chance * oracles.policy_value(mdp, mk.AdaptivePolicy(choose, k, mdp.horizon), k)
     assert mk.evaluate(mdp, mk.MixedPolicy(parts, [1 - w, w], k)).exact == total
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "FEW_OUTCOMES", -1)
-        patch.setattr(module, "MOST_OUTCOMES", -1)
+    with tuned(few_outcomes=-1, most_outcomes=-1):
         evaluation = mk.evaluate(mdp, mk.MixedPolicy(parts, [1 - w, w], k))
     assert evaluation.lower <= total <= evaluation.upper
 
@@ -207,10 +199,10 @@ def test_a_policy_of_its_own_for_every_rollout():
 
 @pytest.mark.parametrize("few", [-1, 10**6])
 @pytest.mark.parametrize("in_hand", [-5, 0.25, 7])
-def test_a_part_of_a_mixture_is_asked_with_what_it_has_in_hand(few, in_hand, monkeypatch):
+def test_a_part_of_a_mixture_is_asked_with_what_it_has_in_hand(few, in_hand, tune):
     """As it is when it acts. Evaluation used to ask it as if nothing were in hand."""
-    monkeypatch.setattr(module, "MOST_OUTCOMES", few)
-    monkeypatch.setattr(module, "FEW_OUTCOMES", few)
+    tune(most_outcomes=few)
+    tune(few_outcomes=few)
     mdp = mk.instances.figure1(gamma=0.25)
     part = mk.AdaptivePolicy(lambda i, h, s, best, so_far: int(best == in_hand), 1, 1, best_so_far=in_hand)
     earned = mk.evaluate(mdp, mk.MixedPolicy([part], [1], 2))
@@ -230,9 +222,7 @@ def test_policies_that_round(spec, k, seed, n):
     assume(whole.exact is not None)
     optimum = mk.solve(mdp, k, solver=mk.Exact()).exact
     assert whole.exact >= optimum - Fraction(mdp.horizon, n)  # Theorem 1, with kappa H
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "FEW_OUTCOMES", -1)
-        patch.setattr(module, "MOST_OUTCOMES", -1)
+    with tuned(few_outcomes=-1, most_outcomes=-1):
         evaluation = mk.evaluate(mdp, plan.policy, max_atoms=2)
     assert evaluation.lower <= whole.exact <= evaluation.upper
 
@@ -255,15 +245,14 @@ def test_bins_alone(spec, k, seed, bins, kind):
         policy = mk.solve(mdp, k, solver=mk.Midpoint(Fraction(1, 2))).policy
     truth = mk.evaluate(mdp, policy).exact
     assume(truth is not None)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(binned, "MOST_BINS", bins)
-        patch.setattr(binned, "LEAST_BINS", bins)
+    with tuned(most_bins=bins, least_bins=bins):
         rollout = 0 if kind == "markov" else None
         laws = binned.binned(mdp, policy, rollout, Units.of(mdp, policy), 0.0, 10**6)
     low, high = (law if kind == "midpoint" else best_of([(law, k)]) for law in laws.laws)
     assert low.mean <= truth + 1e-9
     assert truth <= high.mean + 1e-9
-    assert laws.shift <= (mdp.horizon + 1) * k * 2 * max(np.ptp(mdp.return_range), 1e-9) / bins
+    largest = float(np.abs(mdp.reward).max()) * mdp.horizon
+    assert laws.shift <= (mdp.horizon + 1) * k * 2 * max(np.ptp(mdp.return_range), 1e-9 * largest) / bins
 
 
 @pytest.mark.slow
@@ -384,11 +373,9 @@ def test_digits_beyond_64_bits_are_not_called_certain():
     mdp = mk.MDP.from_table(table, horizon=2)
     policy = mk.AdaptivePolicy(lambda i, h, s, best, so_far: int(h == 1 and so_far > 0), 3, 2)
     assert mk.evaluate(mdp, policy).exact == 5 + Fraction(2) ** -80
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "MOST_OUTCOMES", -1)
-        patch.setattr(module, "FEW_OUTCOMES", -1)
-        with pytest.raises(mk.TooLargeError, match="more digits than 64 bits hold"):
-            mk.evaluate(mdp, policy)
+    message = "more digits than 64 bits hold"
+    with tuned(most_outcomes=-1, few_outcomes=-1), pytest.raises(mk.TooLargeError, match=message):
+        mk.evaluate(mdp, policy)
 
 
 @pytest.mark.parametrize("rewards", [[2.0**53, 1.0, -(2.0**53)], [1e300] * 3, [0.7, 0.7, 1e-9], [0.1, 0.1, 0.1]])
@@ -401,9 +388,7 @@ def test_cancelling_and_constant_returns(rewards, kind):
     )
     policy = {"markov": mk.MarkovPolicy([[0] * S] * 3, k=2), "no best": mk.NoBestPolicy(lambda *_: 0, 2, 3)}[kind]
     truth = sum(map(Fraction, rewards))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "MOST_OUTCOMES", -1)
-        patch.setattr(module, "FEW_OUTCOMES", -1)
+    with tuned(most_outcomes=-1, few_outcomes=-1):
         for max_atoms in (100, 100_000):
             if kind == "no best" and rewards[0] in (1e300, 0.7):  # it sees returns of more than 64 bits
                 with pytest.raises(mk.TooLargeError, match="more digits than 64 bits hold"):

@@ -171,7 +171,7 @@ def test_copies_are_tried_out_with_all_that_they_may_draw():
     assert len(one.start_state) == 1
 
 
-def test_what_cannot_be_listed_or_copied(monkeypatch):
+def test_what_cannot_be_listed_or_copied(tune):
     class Real(Dice):
         def step(self, action):
             self.total += self.np_random.random()
@@ -193,7 +193,7 @@ def test_what_cannot_be_listed_or_copied(monkeypatch):
             self.total = int(self.np_random.integers(10**6))
             return self._seen(), {}
 
-    monkeypatch.setattr("maxatk.problem.formats.simulators.MOST_RESETS", 50)
+    tune(most_resets=50)
     with pytest.raises(mk.TooLargeError, match=r"Many resets \(give seed= for one of its resets\) in more than 50"):
         mk.gym.explore(Many(), key=lambda env: env.total)
 

@@ -14,7 +14,6 @@ from maxatk.base.findings import Advice, Difference, Gain, Loss, Measured, NoAdv
 from maxatk.base.intervals import gap_between
 from maxatk.cli import main
 from maxatk.comparison.enough import stop_of
-from maxatk.planning import certified
 from maxatk.show import words
 from oracles import policy_value
 from problems import problem, specs
@@ -163,14 +162,14 @@ def test_your_own_policies_come_before_the_last_row():
         mk.compare(mdp, 2, policies={"mine": other})
 
 
-def test_long_fractions_give_way_to_floats(monkeypatch):
+def test_long_fractions_give_way_to_floats(tune):
     """Classes are tried in fractions while these stay short; then in floats, whose error is counted."""
     random = np.random.default_rng(0)
     laws = [list(zip(random.dirichlet(np.ones(30)), random.integers(0, 99, 30), strict=True)) for _ in range(3)]
     table = {0: {a: [(float(p), 0, int(r), True) for p, r in law] for a, law in enumerate(laws)}}
     mdp = mk.MDP.from_table(table, horizon=1)
     exact = mk.compare(mdp, 5)
-    monkeypatch.setattr("maxatk.comparison.enumeration.MOST_DIGITS", 0)
+    tune(enumeration_digits=0)
     floats = mk.compare(mdp, 5)
     for name in ("Markov, per rollout", "without M", "without G"):
         assert floats[name].exact is None
@@ -219,12 +218,12 @@ def test_the_default_tolerance_is_relative_to_what_tries_add():
     assert scaled.stats["tol"] == pytest.approx(1e-6 * plan.stats["tol"], rel=1e-2)
 
 
-def test_a_search_without_a_tolerance_ends_after_so_much_work(monkeypatch):
+def test_a_search_without_a_tolerance_ends_after_so_much_work(tune):
     mdp = mk.instances.random_sparse(6, 2, 4, successors=2, rng=0)
     mdp = mdp.with_rewards(np.random.default_rng(0).normal(size=len(mdp.reward)))
     whole = mk.solve(mdp, 4)
     assert whole.status == mk.Status.WITHIN_TOL
-    monkeypatch.setattr(certified, "MOST_WORK", 1e4)
+    tune(default_work=1e4)
     cut = mk.solve(mdp, 4)
     assert cut.status == mk.Status.WORK_LIMIT
     assert cut.lower <= whole.upper

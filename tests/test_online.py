@@ -13,7 +13,6 @@ import maxatk as mk
 from maxatk.kernels.uncertain import judged
 from maxatk.learning.betting import betting_bound
 from maxatk.learning.online import certificate
-from maxatk.learning.online import points as points_module
 from maxatk.learning.online.explore import balls
 from maxatk.learning.online.online import play
 from maxatk.learning.online.swept import ABOVE, BELOW, MEAN, Swept, SweptPolicy
@@ -223,15 +222,15 @@ def test_an_early_end_is_counted_as_one():
 
 
 @pytest.mark.parametrize(("way", "sign"), [(ABOVE, 1), (BELOW, -1)])
-def test_few_knots_bound_less(monkeypatch, way, sign):
+def test_few_knots_bound_less(tune, way, sign):
     """Between knots a bound from above is a chord, one from below the knot before: neither may be better than all."""
     differ = 0
     for seed in range(6):
         mdp = mk.instances.random_sparse(4, 2, 3, successors=2, rewards=[0, 0.1, 0.7, 1], rng=seed)
         points, belief = truth(mdp, 0.002)
-        monkeypatch.setattr(points_module, "KNOTS", 64)
+        tune(curve_knots=64)
         every = Swept(points, 3, belief, way).value
-        monkeypatch.setattr(points_module, "KNOTS", 3)
+        tune(curve_knots=3)
         few = Swept(points, 3, belief, way).value
         assert sign * few >= sign * every - 1e-12
         differ += few != every

@@ -10,7 +10,7 @@ import pytest
 import maxatk as mk
 from maxatk.base import archive
 from maxatk.learning import ledger as ledger_module
-from maxatk.learning.online import certificate, swept
+from maxatk.learning.online import certificate
 
 SMALL = {"k": 2, "n_states": 2, "n_actions": 2, "horizon": 3}
 
@@ -64,7 +64,7 @@ def test_a_test_that_is_given_up_counts_as_one(tmp_path, saved):
     assert certificate.test_returns(run.ledger).tolist() == [0.0]
 
 
-def test_rollouts_that_no_longer_differ_share_a_curve(monkeypatch):
+def test_rollouts_that_no_longer_differ_share_a_curve(tune):
     """Two billion tries: the bound from above is the best return, and the first is played as the one after it."""
     most = 2**31 - 1
     run = mk.Online().begin(k=most, n_states=1, n_actions=2, horizon=1)
@@ -80,7 +80,7 @@ def test_rollouts_that_no_longer_differ_share_a_curve(monkeypatch):
         assert all(out.lower <= 0.5 <= out.upper for out in some)
         assert some[0].lower - 1e-5 <= some[1].lower or n is None  # balls hold for any k, but for rounding
         assert some[1].lower > 0.3
-    monkeypatch.setattr(swept, "MOST_CURVES", 3)
+    tune(most_curves=3)
     with pytest.raises(mk.InputError, match="k 1000 is too large to learn by playing: more than 3 rollouts differ"):
         mk.learn_from(log, 1000, n_states=1, n_actions=2, horizon=1, max_outcomes=4)
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import maxatk as mk
-from maxatk.learning import ledger as ledger_module
 from maxatk.learning.episodes import CheckedEpisodes
 from maxatk.learning.online.points import points_for
 from maxatk.planning.slice_policy import SlicePolicy
@@ -68,8 +67,8 @@ class Stopping(mk.TabularEpisodes):
 @pytest.mark.parametrize(
     ("explore", "real"), [("optimism", False), ("posterior", False), ("optimism", True), ("posterior", True)]
 )
-def test_an_interrupted_run_goes_on(tmp_path, monkeypatch, explore, real):
-    monkeypatch.setattr(ledger_module, "SAVE_EVERY", 0.0)
+def test_an_interrupted_run_goes_on(tmp_path, tune, explore, real):
+    tune(save_every=0.0)
     mdp = mk.instances.proposition3()
     if real:  # rewards that are multiples of nothing: rounded at random
         mdp = mdp.with_rewards(mdp.reward * math.sqrt(0.5) + 0.1 * np.sin(np.arange(len(mdp.reward))))

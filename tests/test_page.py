@@ -270,8 +270,8 @@ def test_what_is_too_large_is_said(tmp_path, monkeypatch):
     assert (tmp_path / "x.html").read_text().count(": it would take a year") == 3
 
 
-def test_long_trials_are_not_shown(monkeypatch):
-    monkeypatch.setattr("maxatk.show.page.moments.MOST_TRIAL", 99)
+def test_long_trials_are_not_shown(tune):
+    tune(longest_trial=99)
     plan = mk.solve(mk.instances.figure1(), 100)
     assert sample_trials(plan) == []
     asked = ask(plan, Count(plan), [], 0.0, cells=32)

@@ -7,7 +7,6 @@ import pytest
 
 import maxatk as mk
 from maxatk.base import archive, checks
-from maxatk.show import progress
 
 
 def test_instances_files_and_environments(tmp_path, monkeypatch):
@@ -107,8 +106,8 @@ def test_compare_takes_a_plan(monkeypatch):
             mk.compare(problem, k, plan=plan)
 
 
-def test_progress_is_plain_lines_where_there_is_no_terminal(monkeypatch, capsys):
-    monkeypatch.setattr(progress, "EVERY", 0.0)
+def test_progress_is_plain_lines_where_there_is_no_terminal(tune, capsys):
+    tune(progress_every=0.0)
     mk.solve(mk.instances.windy_cliff(), 3, progress=True)
     mk.learn(mk.TabularModel(mk.instances.figure1()), 2, epsilon=0.2, delta=0.1, progress=True)
     mk.simulate(mk.instances.figure1(), mk.MarkovPolicy([[0]], k=1), trials=5, rng=0, progress=True)
@@ -118,6 +117,6 @@ def test_progress_is_plain_lines_where_there_is_no_terminal(monkeypatch, capsys)
     assert any("samples: policy at least" in line for line in lines)
     assert lines[-1].startswith("simulating: 5 of 5 trials")
     assert not any("\x1b" in line for line in lines)
-    monkeypatch.setattr(progress, "EVERY", 1000.0)
+    tune(progress_every=1000.0)
     mk.solve(mk.instances.windy_cliff(), 3, progress=True)
     assert capsys.readouterr().err == ""

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 import maxatk as mk
 import shim
 from cost_oracles import earned
-from maxatk.planning import dense, lattice, rectangles, sweeper, windows
+from maxatk.planning import rectangles
 from maxatk.planning.curves import identity
 from maxatk.planning.gpu import Gpu
 from maxatk.planning.lattice import WholeLattice
@@ -23,11 +23,11 @@ from problems import costs_of, specs, table_of
 
 
 @pytest.fixture
-def always(monkeypatch):
+def always(tune):
     """Products for all problems that they can be used for."""
-    monkeypatch.setattr(lattice, "WORTH_A_PRODUCT", 0)
-    monkeypatch.setattr(dense, "DENSE", 0.0)
-    monkeypatch.setattr(rectangles, "TILE", 3)  # so that layers have several
+    tune(product_work=0)
+    tune(dense_share=0.0)
+    tune(product_tile=3)  # so that layers have several
 
 
 def with_rewards_of_rows(mdp, shift=0.0):
@@ -75,9 +75,9 @@ def test_sweeps_are_the_usual_ones_but_for_rounding(spec, share, shift, abandon)
 @pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("paid", [{}, {"cost": 0.1}, {"cost": 0.1, "abandon": True}])
 @pytest.mark.parametrize("seed", range(4))
-def test_plans_are_true_and_their_policies_earn_them(seed, paid, monkeypatch):
+def test_plans_are_true_and_their_policies_earn_them(seed, paid, tune):
     """In fractions, over all histories; ties are many, and no slice is small."""
-    monkeypatch.setattr("maxatk.planning.slice_policy.SMALL_SLICE", -1)
+    tune(small_slice=-1)
     mdp = mk.instances.random_dense(4, 3, 3, rewards=range(3), rng=seed)
     mdp = mdp.with_action_costs(np.linspace(0, 0.2, len(mdp.action_cost)) if paid else 0)
     plan = mk.solve(mdp, 3, solver=mk.Certified(tol=1e-9), **paid)
@@ -114,10 +114,10 @@ def test_others_do_not(mdp):
 
 
 @pytest.mark.parametrize(("make", "true"), [(mk.instances.random_dense, True), (mk.instances.random_sparse, False)])
-def test_policies_of_dense_problems_act_at_the_true_best_return(make, true, always, monkeypatch):
+def test_policies_of_dense_problems_act_at_the_true_best_return(make, true, always, tune):
     """Products need not break ties as the bounds did, so that no tangent may be relied on, however large slices are."""
-    monkeypatch.setattr("maxatk.planning.slice_policy.SMALL_SLICE", -1)
-    monkeypatch.setattr(dense, "DENSE", 0.9)
+    tune(small_slice=-1)
+    tune(dense_share=0.9)
     mdp = make(20, 3, 6, rewards=range(5), rng=0)
     policy = mk.solve(mdp, 3, solver=mk.Certified(tol=1e-9)).policy
     assert not policy.repeated
@@ -144,7 +144,7 @@ def test_rewards_that_are_nearly_the_same_are_added_up(always):
 
 @pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("threads", [2, 3, 7])
-def test_every_split_gives_the_same_bits(threads, monkeypatch):
+def test_every_split_gives_the_same_bits(threads, tune):
     mdp = mk.instances.random_dense(40, 3, 6, rewards=range(5), rng=0)
 
     def bits(**options) -> list[bytes]:
@@ -153,9 +153,9 @@ def test_every_split_gives_the_same_bits(threads, monkeypatch):
         return [repr((plan.lower, plan.upper)).encode(), *(array.tobytes() for array in arrays)]
 
     alone = bits(threads=1)
-    monkeypatch.setattr(windows, "WORTH_A_PART", 1)
+    tune(part_work=1)
     assert bits(threads=threads) == alone
-    monkeypatch.setattr(sweeper, "LARGE_DENSE_LAYER", 1)
+    tune(large_dense_layer=1)
     assert bits(threads=threads) == alone
     with threadpool_limits(4, user_api="blas"):
         assert bits(threads=threads) == alone

@@ -8,7 +8,6 @@ import itertools
 import math
 import pickle
 from fractions import Fraction
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -16,21 +15,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
+from maxatk.base.tuning import tuned
 from maxatk.evaluation.propagation import Propagation
 from maxatk.evaluation.units import Units
 from oracles import policy_value
 
 BRANCHES = {  # settings that lead small problems where only large ones come otherwise
     "as it is": {},
-    "knots": {"maxatk.planning.slice_policy.SMALL_SLICE": -1},
-    "coarse": {"maxatk.planning.certified.COARSE_POINTS": 5},
-    "no common step": {"maxatk.planning.certified.common_step": lambda mdp: None},
-    "refined to a common step": {"maxatk.planning.certified.EXACT_POINTS": 1},
-    "no table": {"maxatk.planning.curve_maker.TABLE_POINTS": 1},
-    "no table, knots": {
-        "maxatk.planning.curve_maker.TABLE_POINTS": 1,
-        "maxatk.planning.slice_policy.SMALL_SLICE": -1,
-    },
+    "knots": {"small_slice": -1},
+    "coarse": {"coarse_points": 5},
+    "no common step": {"common_points": -1},
+    "refined to a common step": {"exact_points": 1},
+    "no table": {"table_points": 1},
+    "no table, knots": {"table_points": 1, "small_slice": -1},
 }
 
 
@@ -97,9 +94,7 @@ def test_every_line_is_earned(branch, seed, real, k, tol, incumbent):
     """Whatever the lattice, the slices that are acted on, and the tolerance, which here is a share of the range."""
     mdp = heavy(seed, real)
     least, most = mdp.return_range
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in BRANCHES[branch].items():
-            patch.setattr(name, value)
+    with tuned(**BRANCHES[branch]):
         width = None if tol is None else tol * (most - least)
         plan = mk.solve(mdp, k, solver=mk.Certified(tol=width, threads=1, time_limit=5), best_so_far=incumbent)
         optimum = mk.solve(mdp, k, solver=mk.Exact(), best_so_far=incumbent).exact
@@ -111,10 +106,9 @@ def test_every_line_is_earned(branch, seed, real, k, tol, incumbent):
 @pytest.mark.parametrize("p", [0.2757, 0.2757115800073742])
 @pytest.mark.parametrize("tol", [2, None])
 @pytest.mark.parametrize("digits", [0.123456789, 0.0])
-def test_a_line_far_below_the_floor(branch, p, tol, digits, monkeypatch):
+def test_a_line_far_below_the_floor(branch, p, tol, digits, tune):
     """Promised was the mean, but the policy that acted there maximised E max(floor, R): 6.89 against -67."""
-    for name, value in BRANCHES[branch].items():
-        monkeypatch.setattr(name, value)
+    tune(**BRANCHES[branch])
     D, b, top = 1000 + digits, 9 + digits, 10 + digits
     table = {
         0: {
@@ -128,10 +122,9 @@ def test_a_line_far_below_the_floor(branch, p, tol, digits, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("branch", ["as it is", "knots"])
-def test_a_certain_best_return_is_taken(branch, monkeypatch):
+def test_a_certain_best_return_is_taken(branch, tune):
     """Where the largest return is certain every state is idle in its slice, but the first action is not the one."""
-    for name, value in BRANCHES[branch].items():
-        monkeypatch.setattr(name, value)
+    tune(**BRANCHES[branch])
     for sure in (5.0, 5.123456789):
         table = {0: {0: [(0.5, 0, sure, True), (0.5, 0, -30, True)], 1: [(1, 0, sure, True)]}}
         check_every_line(mk.solve(mk.MDP.from_table(table, horizon=1), 3))
@@ -374,10 +367,9 @@ def test_every_step_of_a_propagation_counts_its_rounding():
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e9])
-def test_bins_count_the_rounding_of_large_returns(offset, monkeypatch):
+def test_bins_count_the_rounding_of_large_returns(offset, tune):
     """In bins returns are floats: with rewards of 10^9 and many steps their last digits go, and bounds allow for it."""
-    for name in ("FEW_OUTCOMES", "MOST_OUTCOMES"):
-        monkeypatch.setattr(import_module("maxatk.evaluation.evaluate"), name, -1)
+    tune(few_outcomes=-1, most_outcomes=-1)
     random = np.random.default_rng(0)
     H = 60
     for _ in range(20):
@@ -406,10 +398,9 @@ def test_an_interrupted_midpoint_plan_says_so():
 # Found by the hunt (benchmarks/soak.py).
 
 
-def test_what_is_dropped_keeps_its_side_of_a_float(monkeypatch):
+def test_what_is_dropped_keeps_its_side_of_a_float(tune):
     """A best return in hand is rounded down in one law and up in the other, also where the rest was not followed."""
-    for name in ("FEW_OUTCOMES", "MOST_OUTCOMES"):
-        monkeypatch.setattr(import_module("maxatk.evaluation.evaluate"), name, -1)
+    tune(few_outcomes=-1, most_outcomes=-1)
     a, b, c, third = -6.738512797462052, -3.464987737862057, -2.6273583941006278, 0.3333333333333333
     table = {0: {0: [(third, 0, a, False), (third, 0, b, False), (third, 0, c, True)]}}
     mdp = mk.MDP.from_table(table, horizon=2)
@@ -445,9 +436,9 @@ def test_a_comparison_of_large_integers_with_early_ends():
     assert Fraction(row.lower) <= mk.solve(mdp, 2, solver=mk.Exact()).exact <= Fraction(row.upper)
 
 
-def test_acting_breaks_ties_as_the_bounds_did(monkeypatch):
+def test_acting_breaks_ties_as_the_bounds_did(tune):
     """At M = 5 both actions are worth 7, but only one of them gains with M: the line promises what that one earns."""
-    monkeypatch.setattr("maxatk.planning.slice_policy.SMALL_SLICE", -1)
+    tune(small_slice=-1)
     third = 1 / 3
     lottery = [(third, 0, -2, True), (third, 0, 7, True), (third, 0, 2, False)]
     for horizon, k in ((2, 2), (3, 2), (3, 3)):

@@ -256,9 +256,9 @@ def test_a_dear_action_does_not_make_others_equal():
     assert not mk.solve(mdp, 2).gain.tied
 
 
-def test_a_plan_stops_where_no_try_pays_though_giving_up_is_free(monkeypatch):
+def test_a_plan_stops_where_no_try_pays_though_giving_up_is_free(tune):
     """By slices one by one, a try that is given up at once is worth what it is made with, but for rounding."""
-    monkeypatch.setattr("maxatk.planning.curve_maker.TABLE_POINTS", 1)
+    tune(table_points=1)
     third = 0.3333333333333333
     rows = {
         0: {0: [(0.12094529722967363, 2, 8, False), (0.8790547027703264, 1, -3, True)]},

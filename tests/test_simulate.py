@@ -45,8 +45,8 @@ def test_plans_earn_what_they_promise(solver):
 
 
 @pytest.mark.parametrize("kind", ["markov", "plan", "mixed", "adaptive"])
-def test_threads_change_nothing(kind, monkeypatch):
-    monkeypatch.setattr(module, "BLOCK", 64)
+def test_threads_change_nothing(kind, tune):
+    tune(trial_block=64)
     mdp = mk.instances.windy_cliff()
     part = mk.MarkovPolicy(np.ones((40, 48), int), k=1)
     policy = {
@@ -194,8 +194,8 @@ def test_ctrl_c_is_heard_between_two_questions(kind):
     assert run.stderr == ""
 
 
-def test_progress_and_single_trials(monkeypatch):
-    monkeypatch.setattr(module, "BLOCK", 10)
+def test_progress_and_single_trials(tune):
+    tune(trial_block=10)
     seen = []
     mdp = mk.instances.figure1()
     mk.simulate(mdp, mk.MarkovPolicy([[0]], k=1), trials=25, rng=0, threads=1, progress=seen.append)

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
-from maxatk.planning import floor, sweeper, windows
+from maxatk.base.tuning import tuned
+from maxatk.planning import floor, sweeper
 from maxatk.planning.curves import identity
 from maxatk.planning.lattice import RealLattice, WholeLattice
 from maxatk.planning.slices import Decisions, kind_of_choice
@@ -29,9 +30,7 @@ def test_the_floor_is_earned(spec, k, few, bins):
     mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
     rows, _ = mdp.mean_optimal
     earned = policy_value(mdp, mk.MarkovPolicy(mdp.action[rows], k), k)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(floor, "FEW_ATOMS", few)
-        patch.setattr(floor, "MOST_BINS", bins)
+    with tuned(floor_atoms=few, floor_bins=bins):
         promised = floor.repeated_mean(mdp, k, -math.inf)
     assert Fraction(promised) <= earned
     if few:
@@ -93,11 +92,11 @@ def test_rows_of_a_step(spec):
 
 
 @pytest.mark.parametrize("real", [False, True])
-def test_large_slices_are_acted_on_one_after_the_other(real, monkeypatch):
+def test_large_slices_are_acted_on_one_after_the_other(real, monkeypatch, tune):
     """Where two of them do not fit, trials on one are run before those on the next, and the policy is the same."""
     mdp = mk.instances.random_sparse(20, 3, 6, rewards=None if real else range(5), rng=0)
     plan = mk.solve(mdp, 4, solver=mk.Certified(tol=0.02))
-    monkeypatch.setattr("maxatk.planning.slice_policy.SMALL_SLICE", -1)
+    tune(small_slice=-1)
     swept = []
     sweep = sweeper.Cores.decisions
     monkeypatch.setattr(
@@ -106,7 +105,7 @@ def test_large_slices_are_acted_on_one_after_the_other(real, monkeypatch):
     together = mk.simulate(mdp, type(plan.policy)(plan), trials=3000, rng=0)
     side_by_side = len(swept)
     assert side_by_side > 4
-    monkeypatch.setattr("maxatk.planning.slice_policy.HELD", 1)
+    tune(held_slices=1)
     policy = type(plan.policy)(plan)
     alone = mk.simulate(mdp, policy, trials=3000, rng=0)
     assert len(policy._slices) == 1
@@ -118,7 +117,7 @@ def test_large_slices_are_acted_on_one_after_the_other(real, monkeypatch):
 
 @pytest.mark.parametrize("real", [False, True])
 @pytest.mark.parametrize("threads", [2, 3, 7])
-def test_every_split_gives_the_same_bits(real, threads, monkeypatch):
+def test_every_split_gives_the_same_bits(real, threads, monkeypatch, tune):
     """Slices side by side, the states of layers split, one slice after the other for want of memory."""
     mdp = mk.instances.random_sparse(40, 3, 6, rewards=None if real else range(5), rng=0)
 
@@ -128,12 +127,11 @@ def test_every_split_gives_the_same_bits(real, threads, monkeypatch):
         return [repr((plan.lower, plan.upper, str(plan.status))).encode(), *(array.tobytes() for array in arrays)]
 
     alone = bits(1)
-    monkeypatch.setattr(windows, "WORTH_A_PART", 1)
+    tune(part_work=1)
     assert bits(threads) == alone
-    for name in ("LARGE_LAYER", "LARGE_REAL_LAYER"):
-        monkeypatch.setattr(sweeper, name, 1)
+    tune(large_layer=1, large_real_layer=1)
     assert bits(threads) == alone
-    monkeypatch.setattr("maxatk.problem.mdp.LARGE_LAYER", 1)
+    tune(large_problem_layer=1)
     again = pickle.loads(pickle.dumps(mdp))
     assert again.mean_optimal[0].tolist() == mdp.mean_optimal[0].tolist()
     assert (again.most == mdp.most).all()
@@ -153,8 +151,7 @@ def test_parts_of_a_layer_cover_it():
     layers = Windows.of(lattice, Task(identity(*mdp.return_range), (10.0,)))
     for h in range(6):
         for parts in (1, 2, 9, 400):
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(windows, "WORTH_A_PART", 1)
+            with tuned(part_work=1):
                 cuts = layers.shares(h, parts)
             assert cuts == sorted(cuts)
             assert (cuts[0], cuts[-1]) == (0, 100)
@@ -162,11 +159,10 @@ def test_parts_of_a_layer_cover_it():
 
 
 @pytest.mark.parametrize("real", [False, True])
-def test_teams_hear_that_time_is_up(real, monkeypatch):
+def test_teams_hear_that_time_is_up(real, monkeypatch, tune):
     """Layers that are split are left in the middle, with a true interval."""
-    monkeypatch.setattr(windows, "WORTH_A_PART", 1)
-    for name in ("LARGE_LAYER", "LARGE_REAL_LAYER"):
-        monkeypatch.setattr(sweeper, name, 1)
+    tune(part_work=1)
+    tune(large_layer=1, large_real_layer=1)
     mdp = mk.instances.random_sparse(60, 3, 12, rewards=None if real else range(9), rng=0)
     known = mk.solve(mdp, 4, solver=mk.Certified(tol=0.05, threads=3))
     stopped = mk.solve(mdp, 4, solver=mk.Certified(tol=1e-9, threads=3, time_limit=0.01))

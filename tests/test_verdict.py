@@ -105,8 +105,8 @@ def test_the_mean_is_what_a_comparison_says():
     assert plan.gain.rival_upper - plan.gain.rival_lower < 1e-9
 
 
-def test_where_the_rival_takes_long_to_evaluate_it_is_bounded(monkeypatch):
-    monkeypatch.setattr("maxatk.comparison.findings.MOST_WORK", 1)
+def test_where_the_rival_takes_long_to_evaluate_it_is_bounded(tune):
+    tune(rival_work=1)
     told = said("figure1", 2)
     assert told[0].startswith("It is not known whether adapting gains anything here: between 0 and 0.09")
 

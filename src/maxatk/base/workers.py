@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from maxatk.base import stopping
 from maxatk.base.stopping import HEARING, Reason
+from maxatk.base.tuning import TUNING
 
 T = TypeVar("T")
 
@@ -20,7 +21,7 @@ class Workers:
     """
 
     def __init__(self, threads: int | None = None) -> None:
-        self.threads = threads or os.cpu_count() or 1
+        self.threads = threads or TUNING.cores or os.cpu_count() or 1
         self._pool = ThreadPoolExecutor(self.threads)
 
     def __enter__(self) -> "Workers":

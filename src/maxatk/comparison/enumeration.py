@@ -14,12 +14,12 @@ import numpy as np
 
 from maxatk.base import stopping
 from maxatk.base.types import Floats, Number
+from maxatk.comparison.tuning import TUNING
 from maxatk.problem.mdp import MDP, ExactOutcome
 
 MOST_LAWS = 1_000  # of policies of one rollout
 MOST_OUTCOMES = 100_000  # followed to find them
 MOST_SELECTIONS = 200_000
-MOST_DIGITS = 2e9  # bits that arithmetic in fractions may work on; beyond, floats do
 ROUNDING = 2.0**-53
 
 Atoms: TypeAlias = dict[tuple[int, Fraction], Fraction]  # (state, G) -> probability
@@ -122,7 +122,7 @@ def best_selection(every: list[Option], k: int, best_so_far: Number) -> Best[lis
     spread = float(values[-1] - values[0])
     noise = 1e-9 * spread
     top = counts[scores >= scores.max() - noise]
-    if _digits(every, k) * len(values) * len(top) > MOST_DIGITS:
+    if _digits(every, k) * len(values) * len(top) > TUNING.enumeration_digits:
         chosen, size = counts[scores.argmax()].tolist(), max(abs(float(v)) for v in values)
         value, error = float(values[-1]) + float(scores.max()), noise + 4 * ROUNDING * size
         return Best(value - error, value + error, _taken(every, chosen))
@@ -161,7 +161,7 @@ def best_by_best(every: list[Option], k: int, best_so_far: Number) -> Best[list[
     finite: list[Any] = [Fraction(m) for m in bests if m != -math.inf]
     none = [Fraction(0)] * (len(bests) - len(finite))  # no return is -inf
     laws = [[*none, *(option.law.get(m, Fraction(0)) for m in finite)] for option in every]
-    exact = k * _digits(every, k) * len(every) * len(bests) <= MOST_DIGITS
+    exact = k * _digits(every, k) * len(every) * len(bests) <= TUNING.enumeration_digits
     if not exact:
         finite = [float(m) for m in finite]
     pay = _paid if exact else _paid_in_floats

@@ -15,6 +15,7 @@ from maxatk.base.stopping import Reason, StoppedError
 from maxatk.base.types import Number
 from maxatk.comparison.priced import MEAN_FIXED, PricedClasses
 from maxatk.comparison.rows import ADAPTIVE, MEAN, Row
+from maxatk.comparison.tuning import TUNING
 from maxatk.evaluation.evaluate import evaluate
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.exact import ExactPlan
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
-MOST_WORK = 2_000_000  # outcomes times steps times rollouts, up to which the rival is evaluated
 NEGLIGIBLE = 2e-3  # of what the tries after the first add: a gain of no more counts as none
 TIES = 2.0**-40  # of the largest return: what means may differ by that count as the same
 NOISE = 2.0**-45  # what means of rows may differ by, relative, and count as the same: as where policies are made
@@ -106,7 +106,7 @@ def several_best_means(mdp: MDP) -> bool:
 
     They are told apart by the mean of exp(return / size). False where that would take too long.
     """
-    if len(mdp.prob) / mdp.n_layers * mdp.horizon > MOST_WORK:
+    if len(mdp.prob) / mdp.n_layers * mdp.horizon > TUNING.rival_work:
         return False
     size = max(*map(abs, mdp.return_range), float(np.abs(mdp.reward).max()), 1e-150)
     means, errors, grown = np.zeros(mdp.n_states + 1), np.zeros(mdp.n_states + 1), np.ones(mdp.n_states + 1)
@@ -165,7 +165,7 @@ def _exact_ends(row: Row) -> tuple[Fraction, Fraction]:
 def _mean_repeated(plan: Plan) -> tuple[Number, Number]:
     """What repeating a policy with the best mean earns, between two bounds."""
     mdp = plan.mdp
-    if len(mdp.prob) / mdp.n_layers * mdp.horizon * plan.k <= MOST_WORK:
+    if len(mdp.prob) / mdp.n_layers * mdp.horizon * plan.k <= TUNING.rival_work:
         try:
             earned = evaluate(mdp, MarkovPolicy(mdp.mean_optimal_actions, k=plan.k, best_so_far=plan.best_so_far))
         except TooLargeError:

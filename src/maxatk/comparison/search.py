@@ -23,6 +23,7 @@ from maxatk.base import checks, stopping
 from maxatk.base.errors import TooLargeError
 from maxatk.base.types import Floats, Ints
 from maxatk.base.workers import Workers
+from maxatk.comparison.tuning import TUNING
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.curves import Curve, Curves
 from maxatk.planning.lattice import WholeLattice
@@ -32,7 +33,6 @@ from maxatk.planning.sweeper import Cores
 from maxatk.planning.windows import Task
 from maxatk.policies import ByBestPolicy, CompressedPolicy, MarkovPolicy, MixedPolicy, RoundingPolicy
 
-MOST_CELLS = 2**25  # of a slice that is searched
 BYTES_A_CELL = 128  # what a search takes, generously
 MOST_POINTS = 2**22  # of a law of returns
 MOST_GROUPS = 16  # of rollouts that are bettered one by one; beyond, several together
@@ -83,7 +83,7 @@ class Search:
         self.points: Floats = step * np.arange(self._first, self._lattice.index(high) + 1.0)  # [n] the floor first
         least = np.maximum(tables.reach.first, self._first - tables.most_left[:-1])
         cells = np.maximum(tables.reach.last - least + 1, 0).sum()
-        if cells > MOST_CELLS:
+        if cells > TUNING.search_cells:
             raise TooLargeError(f"a search would sweep {float(cells):.2g} cells at a time")
         self._base = self._slice(self._curve(self.points))  # for its cells: they are the same for all curves
 

@@ -9,7 +9,7 @@ import hashlib
 import pickle
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from importlib.metadata import version
 from typing import Any, NamedTuple, TypeVar
@@ -18,11 +18,11 @@ from maxatk.base import stopping
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.stopping import HEARING, Reason
+from maxatk.base.tuning import changed, tuned
+from maxatk.engines.tuning import TUNING
 
 T = TypeVar("T")
 
-RIDES_ALONG = 2**15  # bytes that are sent with every task; more are sent to those who ask for them
-PATIENCE = 600.0  # seconds without any answer after which workers are taken to be silent
 FAILURES = 3  # in a row after which workers are asked no more
 KEPT = 2  # large objects that a worker keeps
 
@@ -47,7 +47,12 @@ _lock = threading.Lock()
 
 
 def answer(
-    function: Callable[..., Any], key: str, packed: bytes | None, caller: str, item: Sequence[Any]
+    function: Callable[..., Any],
+    key: str,
+    packed: bytes | None,
+    caller: str,
+    thresholds: Mapping[str, Any],
+    item: Sequence[Any],
 ) -> Answered | Unknown:
     """On a worker: ``function`` of the object and the item."""
     if versions() != caller:
@@ -60,7 +65,8 @@ def answer(
             while len(_known) > KEPT:
                 del _known[next(iter(_known))]
         known = _known[key]
-    return Answered(function(known, *item))
+    with tuned(**thresholds):
+        return Answered(function(known, *item))
 
 
 def submitted(executor: Executor, task: Callable[..., Any], *arguments: Any) -> Future[Any] | None:
@@ -89,7 +95,8 @@ class Crew:
         except Exception as error:  # whatever a foreign object raises
             raise InputError(f"this cannot be sent to workers: {str(error).splitlines()[0]}") from None
         self._key, self._data = hashlib.sha256(data).hexdigest(), data
-        self._there: Any = self._put() if hasattr(executor, "put") else data if len(data) <= RIDES_ALONG else None
+        sent = data if len(data) <= TUNING.inline_bytes else None
+        self._there: Any = self._put() if hasattr(executor, "put") else sent
         self._failures = 0
 
     def _put(self) -> Any:
@@ -126,7 +133,7 @@ class Crew:
                         answers[number], self._failures = answer.result, 0
                     else:
                         self._failures += 1
-                if time.monotonic() - heard > PATIENCE or self._failures >= FAILURES:
+                if time.monotonic() - heard > TUNING.worker_timeout or self._failures >= FAILURES:
                     self._failures = FAILURES
                     break
         except KeyboardInterrupt:
@@ -142,7 +149,7 @@ class Crew:
     def _submit(self, pending: dict[Future[Any], int], number: int, function: Any, item: Any, packed: Any) -> None:
         if self._failures >= FAILURES:
             return
-        future = submitted(self._executor, answer, function, self._key, packed, versions(), item)
+        future = submitted(self._executor, answer, function, self._key, packed, versions(), changed(), item)
         if future is None:
             self._failures = FAILURES
         else:

@@ -17,11 +17,10 @@ import numpy as np
 
 from maxatk.base.types import Floats, Number
 from maxatk.evaluation.propagation import ROUNDING, Atoms, Bill, Laws, Sieve, Walk, neighbours
+from maxatk.evaluation.tuning import TUNING
 from maxatk.evaluation.units import Units
 from maxatk.policies import CompressedPolicy
 from maxatk.problem.mdp import MDP
-
-MOST_BINS, LEAST_BINS = 4096, 256
 
 
 class Binned(NamedTuple):
@@ -62,8 +61,8 @@ class InBins(Walk):
         least, most = mdp.return_range
         largest = float(np.abs(mdp.reward).max()) * mdp.horizon
         self._splits, self._low = splits, least
-        self._width = max(most - least, 1e-9 * largest, 1e-300) / MOST_BINS
-        self._widest = self._width * MOST_BINS / LEAST_BINS
+        self._width = max(most - least, 1e-9 * largest, 1e-300) / TUNING.most_bins
+        self._widest = self._width * TUNING.most_bins / TUNING.least_bins
         self._largest = largest + abs(least)
         self.shift = 0.0
         self.drift = 0.0

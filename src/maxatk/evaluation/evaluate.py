@@ -11,15 +11,15 @@ from maxatk.base.intervals import Interval, down, up
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
 from maxatk.evaluation.in_floats import Carried, carry
-from maxatk.evaluation.in_fractions import MOST_HISTORIES, MOST_OUTCOMES, Exactly, TooManyError, exactly
+from maxatk.evaluation.in_fractions import MOST_HISTORIES, Exactly, TooManyError, exactly
 from maxatk.evaluation.law import ExactLaw, Law, in_floats
 from maxatk.evaluation.propagation import ROUNDING
+from maxatk.evaluation.tuning import TUNING
 from maxatk.evaluation.units import Units, counted
 from maxatk.policies import HistoryPolicy, Policy, check_policy
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective, try_cost
 
-FEW_OUTCOMES = 3_000  # that are followed in fractions even if floats had to leave some out
 TOO_MANY_HISTORIES = (
     f"more than {MOST_HISTORIES} outcomes can follow a policy that remembers everything; "
     "mk.simulate still estimates its value"
@@ -132,7 +132,7 @@ def _evaluate(mdp: MDP, policy: Policy, price: Fraction, tol: float | None, max_
     width = most - max(least, float(policy.best_so_far))
     share = (1e-9 * (most - least) if tol is None else tol) / (policy.k * mdp.horizon)
     carried = carry(mdp, policy, share, max_atoms, float(price)) if _in_64_bits(mdp, policy) else None
-    few = FEW_OUTCOMES if carried is None or carried.left_out else MOST_OUTCOMES
+    few = TUNING.few_outcomes if carried is None or carried.left_out else TUNING.most_outcomes
     if carried is None or carried.outcomes <= few:
         try:
             # Those that floats left out are followed, too, if they are not many.

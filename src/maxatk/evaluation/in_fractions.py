@@ -12,7 +12,6 @@ from maxatk.evaluation.law import ExactLaw, exact_best_of
 from maxatk.policies import ABANDON, CompressedPolicy, History, HistoryPolicy, Lot, Policy, Seen
 from maxatk.problem.mdp import MDP, ExactOutcome
 
-MOST_OUTCOMES = 100_000  # that are followed before giving up
 MOST_HISTORIES = 20_000  # the same, for policies that remember everything
 MOST_DIGITS = 3_000_000  # of the fractions that the laws of independent rollouts multiply to, in bits
 MOST_BITS = 100_000  # of a single probability
@@ -32,7 +31,7 @@ class Exactly(NamedTuple):
     rows: Fraction
 
 
-def exactly(mdp: MDP, policy: Policy, most_outcomes: int = MOST_OUTCOMES, *, price: Fraction = Fraction(0)) -> Exactly:
+def exactly(mdp: MDP, policy: Policy, most_outcomes: int, *, price: Fraction = Fraction(0)) -> Exactly:
     """What a policy comes to. Where each rollout costs ``price``, or rows do, all of them are followed to the end.
 
     Raises:

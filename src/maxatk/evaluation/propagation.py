@@ -24,13 +24,12 @@ from maxatk.base.returns import NONE, Amounts
 from maxatk.base.types import Floats, Ints, Number
 from maxatk.base.workers import Workers
 from maxatk.evaluation.law import Law, law_of
+from maxatk.evaluation.tuning import TUNING
 from maxatk.evaluation.units import Units
 from maxatk.policies import ABANDON, CompressedPolicy
 from maxatk.problem.mdp import MDP
 
 ROUNDING = 2.0**-53
-WORTH_A_TABLE = 2**12  # outcomes that are put together in tables, and worth a thread of their own
-CELLS_PER_OUTCOME = 8  # of these tables, at most
 
 
 class GivesUpError(Exception):
@@ -324,11 +323,11 @@ class Propagation(Walk):
         """
         mdp, tag = self.mdp, atoms.place[0]
         outcomes = int((mdp.outcome_start[rows + 1] - mdp.outcome_start[rows]).sum())
-        if self.units.rounds or outcomes < WORTH_A_TABLE:
+        if self.units.rounds or outcomes < TUNING.table_work:
             return super()._followed(h, atoms, rows)
         begin, low, high = stopping.run(kernels.spans, mdp.outcome_start, self._reward, rows, tag, atoms.value)
         widths: Floats = high.astype(np.float64) - low + 1
-        if (mdp.n_states + 1) * widths.sum() > CELLS_PER_OUTCOME * outcomes:
+        if (mdp.n_states + 1) * widths.sum() > TUNING.table_cells * outcomes:
             return super()._followed(h, atoms, rows)
 
         def follow(first: int, end: int) -> kernels.Followed:
@@ -337,7 +336,7 @@ class Propagation(Walk):
                 *(rows, tag, atoms.value, atoms.prob, begin, low, high, first, end, stopping.current().flag),
             )
 
-        parts = 1 if self._workers is None else min(2 * self._workers.threads, outcomes // WORTH_A_TABLE)
+        parts = 1 if self._workers is None else min(2 * self._workers.threads, outcomes // TUNING.table_work)
         cuts = np.searchsorted(begin, np.linspace(0, len(rows), parts + 1)).tolist()
         followed = self._workers.map(follow, cuts[:-1], cuts[1:]) if self._workers else [follow(0, len(low))]
         *columns, most = zip(*followed, strict=True)

@@ -21,6 +21,7 @@ from maxatk.base.types import Floats, Ints, Number, Seed
 from maxatk.base.workers import Workers
 from maxatk.engines.crew import Crew
 from maxatk.evaluation.propagation import rows_taken
+from maxatk.evaluation.tuning import TUNING
 from maxatk.evaluation.units import Units, counted
 from maxatk.policies import ABANDON, CompressedPolicy, Policy, Rule, check_policy
 from maxatk.problem.mdp import MDP
@@ -28,7 +29,6 @@ from maxatk.problem.objective import try_cost
 from maxatk.show.progress import reporter
 
 BLOCKS_AT_ONCE = 256  # that an executor is given
-BLOCK = 32_768  # trials that share a stream of random numbers, whatever the number of threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +215,7 @@ def _blocks(
         yield from _in_environment(problem, policy, generator, sheet, state_of or _plain_state)
         return
     returns = sheet.returns
-    spans = [slice(i, i + BLOCK) for i in range(0, len(returns), BLOCK)]
+    spans = [slice(i, i + TUNING.trial_block) for i in range(0, len(returns), TUNING.trial_block)]
     jobs = list(zip(spans, generator.spawn(len(spans)), strict=True))
     walk = _Walk(problem, policy)
     if walk.in_bulk and executor is not None:

@@ -24,10 +24,10 @@ from maxatk.base.archive import Archive
 from maxatk.base.errors import InputError
 from maxatk.base.types import Seed
 from maxatk.learning.risk import Risk
+from maxatk.learning.tuning import TUNING
 from maxatk.show.bounds import at_least, at_most, decimals_of
 
 VERSION = 2
-SAVE_EVERY = 1.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Ledger(ABC):
     def settle(self) -> None:
         """All fields belong together now: save them if it is time to."""
         self._settled = True
-        if time.perf_counter() - self._saved >= SAVE_EVERY:
+        if time.perf_counter() - self._saved >= TUNING.save_every:
             self.save()
 
     def keep_in(self, path: str | PathLike[str]) -> None:

@@ -11,12 +11,11 @@ from maxatk.base.types import Floats, Ints, Seed
 from maxatk.learning.data import Data
 from maxatk.learning.ledger import Ledger
 from maxatk.learning.models import CheckedModel
+from maxatk.learning.tuning import TUNING
 from maxatk.planning import Plan, Solver, Status
 from maxatk.problem.objective import Objective
 
 PlanT = TypeVar("PlanT", bound=Plan)
-
-CHUNK = 2**18  # samples in one call of the model
 
 
 class RowLedger(Ledger):
@@ -41,7 +40,7 @@ class RowLedger(Ledger):
         """Sample every row up to its target."""
         while (behind := np.flatnonzero(self.data.counts < self.target)).size:
             row = int(behind[0])
-            n = min(int(self.target[row] - self.data.counts[row]), CHUNK)
+            n = min(int(self.target[row] - self.data.counts[row]), TUNING.sample_chunk)
             self.data.add(row, *self._draw(row, n))
             self.settle()
 

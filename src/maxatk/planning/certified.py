@@ -38,15 +38,13 @@ from maxatk.planning.floor import repeated_mean
 from maxatk.planning.lattice import Lattice, RealLattice, WholeLattice, common_step, returns_apart
 from maxatk.planning.plan import Progress, Reporter, Status
 from maxatk.planning.sweeper import DEVICES, Sweeper, sweeper_on
+from maxatk.planning.tuning import TUNING
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
 
-EXACT_POINTS = 50_000  # a lattice of at most so many points is swept exactly, whatever the tolerance
-COARSE_POINTS = 128  # of the first lattice for rewards without a common step
 # The default tolerance (docs/theory/planner.md, 11).
 RELATIVE_TOL = 1e-3  # of what the tries after the first add
 FLOOR_TOL = 1e-6  # of the value, or of the range of returns if that is less
-MOST_WORK = 3e11  # multiply-adds: a few minutes on two cores
 
 
 @dataclass(frozen=True)
@@ -132,7 +130,7 @@ class _Search:
         self.least, self.most, self.mean, self.incumbent = maker.least, maker.most, maker.mean, maker.incumbent
         self._priced, self._gives_up = maker.priced, objective.gives_up(mdp)
         self._asked = None if tol is None else float(tol)
-        maker.most_work = MOST_WORK if tol is None else math.inf
+        maker.most_work = TUNING.default_work if tol is None else math.inf
         self._one_rollout = math.inf  # no policy earns more with a single rollout, as far as is known
         # What is known: the best pass, the least upper bound, and what repeating the mean-optimal policy earns.
         lattice = self._first_lattice()
@@ -238,10 +236,10 @@ class _Search:
 
     def _first_lattice(self) -> Lattice:
         """The lattice of a common step if that has few points, else a coarse one."""
-        if self._step is not None and returns_apart(self.mdp) <= EXACT_POINTS * self._step:
+        if self._step is not None and returns_apart(self.mdp) <= TUNING.exact_points * self._step:
             return self._whole_lattice(self._step)
         span, size = self.most - self.least, float(np.abs(self.mdp.reward).max())
-        return self._real_lattice(max(max(span, 1e-3 * size, 1e-300) / COARSE_POINTS, self._finest))
+        return self._real_lattice(max(max(span, 1e-3 * size, 1e-300) / TUNING.coarse_points, self._finest))
 
     def _whole_lattice(self, step: Fraction) -> Lattice:
         return WholeLattice(self.mdp, float(step), float(self.objective.cost), self._gives_up)

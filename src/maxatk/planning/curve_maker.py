@@ -14,10 +14,10 @@ from maxatk import kernels
 from maxatk.planning.curves import Bounds, Curve, at_least, build, from_knots, lowered
 from maxatk.planning.lattice import Lattice
 from maxatk.planning.sweeper import Sweeper, last_rollout, solve_slices
+from maxatk.planning.tuning import TUNING
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
 
-TABLE_POINTS = 2**22  # of a table that holds the last curve at all lattice points
 FIRST_KNOTS = 7  # with the floor, two sweeps of four
 MOST_STEPS = 20  # of Newton's method for the threshold at which to stop
 
@@ -36,7 +36,7 @@ def table_fits(lattice: Lattice, bottom: int, top: int) -> bool:
     Not where most of them would be empty, nor where no index reaches them from the middle of all returns.
     """
     middle = lattice.drift * lattice.mdp.horizon
-    return top - bottom <= TABLE_POINTS and max(abs(middle - bottom), abs(middle - top)) < kernels.WIDEST
+    return top - bottom <= TUNING.table_points and max(abs(middle - bottom), abs(middle - top)) < kernels.WIDEST
 
 
 class CurveMaker:

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxatk.base.types import Floats, Ints32
+from maxatk.planning.tuning import TUNING
 from maxatk.problem.mdp import MDP
-
-DENSE = 0.5  # of all states follow a row, on average: a product takes a third of the time per entry
 
 
 class DenseRows(NamedTuple):
@@ -26,7 +25,7 @@ class DenseRows(NamedTuple):
 
 def is_sparse(mdp: MDP) -> bool:
     """Whether rows lead to too few states for a matrix."""
-    return len(mdp.prob) < DENSE * len(mdp.action_cost) * mdp.n_states
+    return len(mdp.prob) < TUNING.dense_share * len(mdp.action_cost) * mdp.n_states
 
 
 def dense_rows(mdp: MDP, jump: Ints32) -> DenseRows | None:

@@ -5,10 +5,9 @@ import numpy as np
 from maxatk import kernels
 from maxatk.base import stopping
 from maxatk.base.types import Floats, Ints, Ints32, Number
+from maxatk.planning.tuning import TUNING
 from maxatk.problem.mdp import MDP
 
-FEW_ATOMS = 4096  # outcomes that are followed one by one; where there are more, neighbours are put together
-MOST_BINS = 2**18  # of states and returns, for those; no more than 128 of returns
 MOST_OUTCOMES = 2**23  # that one step of all of them has, where each row is taken equally often
 ROUNDING = 2.0**-53
 
@@ -28,7 +27,7 @@ def repeated_mean(mdp: MDP, k: int, best_so_far: Number) -> float:
         stopping.check()
         taken = rows[h, state].astype(np.int64)
         sizes = mdp.outcome_start[taken + 1] - mdp.outcome_start[taken]
-        follow = _one_by_one if sizes.sum() <= FEW_ATOMS else _in_bins
+        follow = _one_by_one if sizes.sum() <= TUNING.floor_atoms else _in_bins
         state, so_far, mass, merged = follow(mdp, taken, sizes, so_far, mass)
         error += merged + 8
         over = state == mdp.n_states
@@ -64,7 +63,7 @@ def _one_by_one(mdp: MDP, rows: Ints, sizes: Ints, so_far: Floats, mass: Floats)
 
 def _in_bins(mdp: MDP, rows: Ints, sizes: Ints, so_far: Floats, mass: Floats) -> tuple[Ints32, Floats, Floats, int]:
     """The same, with atoms of one state in one bin of returns merged into their mean."""
-    bins = max(min(MOST_BINS // (mdp.n_states + 1), MOST_OUTCOMES * mdp.n_layers // len(mdp.prob), 128), 1)
+    bins = max(min(TUNING.floor_bins // (mdp.n_states + 1), MOST_OUTCOMES * mdp.n_layers // len(mdp.prob), 128), 1)
     low = float(so_far.min() + mdp.reward.min())
     per_bin = bins / max(float(so_far.max() + mdp.reward.max()) - low, 1e-300)
     total, moment, count = stopping.run(

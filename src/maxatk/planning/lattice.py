@@ -15,13 +15,12 @@ from maxatk.base import checks, stopping
 from maxatk.base.errors import TooLargeError
 from maxatk.base.types import Bools, Floats, Ints, Ints32, Number
 from maxatk.planning.dense import DenseRows, dense_rows, is_sparse
+from maxatk.planning.tuning import TUNING
 from maxatk.problem.mdp import MDP
 
-MOST_POINTS = 2**22  # of a lattice that is tried as a common step
 LARGEST_DENOMINATOR = 10**6
 TOGETHER = 4  # knots that one sweep on a whole lattice takes
 FAR = 2.0**62  # beyond any index of a lattice point
-WORTH_A_PRODUCT = 2**17  # multiplications of a layer from which on a matrix product is worth its call
 
 
 def simplest(x: Number) -> Fraction:
@@ -56,7 +55,7 @@ def common_step(mdp: MDP) -> Fraction | None:
     if step == 0:
         return Fraction(1)
     spread = (max(rewards) - min(rewards)) * mdp.horizon  # states that no rollout reaches count, too
-    if returns_apart(mdp) > MOST_POINTS * step or spread > kernels.WIDEST // 2 * step:
+    if returns_apart(mdp) > TUNING.common_points * step or spread > kernels.WIDEST // 2 * step:
         return None
     return step
 
@@ -133,7 +132,7 @@ class Lattice(ABC):
     def dense(self) -> DenseRows | None:
         """The rows as a matrix, where sweeps are faster with that."""
         mdp = self.mdp
-        if not self.whole or is_sparse(mdp) or self.work < WORTH_A_PRODUCT:
+        if not self.whole or is_sparse(mdp) or self.work < TUNING.product_work:
             return None
         # A matrix, as it is made, and where the products of all steps lie.
         if 16 * len(mdp.action_cost) * mdp.n_states + 8 * mdp.horizon * len(mdp.action_cost) > checks.memory() / 4:

@@ -16,9 +16,8 @@ from threadpoolctl import ThreadpoolController  # pyright: ignore[reportMissingT
 from maxatk import kernels
 from maxatk.base.types import Ints
 from maxatk.planning.dense import DenseRows
+from maxatk.planning.tuning import TUNING
 from maxatk.planning.windows import Sweeps, Windows
-
-TILE = 2**22  # multiplications of one product, at least
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ class Rectangles(Windows):
         Tiles are a power of two, so that threads get as many of them.
         """
         S = self.low.shape[1]
-        tiles = self.most_rows * S * int(self.width.max()) // TILE
+        tiles = self.most_rows * S * int(self.width.max()) // TUNING.product_tile
         return -(-S >> max(min(tiles, S), 1).bit_length() - 1)
 
     @property

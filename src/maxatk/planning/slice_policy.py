@@ -14,17 +14,16 @@ from maxatk.base.errors import InputError
 from maxatk.base.returns import Amounts
 from maxatk.base.types import Bools, Floats, Ints, Number
 from maxatk.base.workers import Workers
-from maxatk.planning.curve_maker import TABLE_POINTS, table_fits
+from maxatk.planning.curve_maker import table_fits
 from maxatk.planning.curves import Curves
 from maxatk.planning.lattice import Lattice, WholeLattice
 from maxatk.planning.slices import Acting
 from maxatk.planning.sweeper import sweeper_on
+from maxatk.planning.tuning import TUNING
 from maxatk.planning.windows import Task, Windows
 from maxatk.policies import ABANDON, CompressedPolicy, Rule
 from maxatk.problem.mdp import MDP
 
-SMALL_SLICE = 2**23  # bytes of values
-HELD = 2**29  # bytes of decisions that a policy keeps
 _KEEPING = threading.Lock()  # trials on several threads share what a policy keeps
 FEW = 16  # slices that are kept for sure, so that trials on them may go side by side
 
@@ -119,7 +118,7 @@ class SlicePolicy(CompressedPolicy):
 
     def apart(self, rollout: int, best: Amounts) -> Ints:
         """The slice of each best return, where slices are too large for several of them to be kept."""
-        if self.repeated or self._slice_size * FEW <= HELD:
+        if self.repeated or self._slice_size * FEW <= TUNING.held_slices:
             return super().apart(rollout, best)
         tags = self._tags(max(rollout, self._first_that_matters), best.floats())
         return np.unique(np.stack([tags.rollout, tags.knot]), axis=1, return_inverse=True)[1].ravel()
@@ -227,7 +226,7 @@ class SlicePolicy(CompressedPolicy):
         lattice = self._lattice
         if not lattice.whole or lattice.abandon or self.may_stop:
             return False
-        if any(abs(m / lattice.kappa - self._middle) > TABLE_POINTS for m in self.mdp.return_range):
+        if any(abs(m / lattice.kappa - self._middle) > TUNING.table_points for m in self.mdp.return_range):
             return False
         return self._pays_itself
 
@@ -245,7 +244,7 @@ class SlicePolicy(CompressedPolicy):
 
     @cached_property
     def _acts_on_true_best(self) -> bool:
-        return self._lattice.whole and (8 * self._cells <= SMALL_SLICE or self._lattice.dense is not None)
+        return self._lattice.whole and (8 * self._cells <= TUNING.small_slice or self._lattice.dense is not None)
 
     @cached_property
     def _cells(self) -> int:
@@ -342,7 +341,7 @@ class SlicePolicy(CompressedPolicy):
 
     @property
     def _may_hold(self) -> float:
-        return min(checks.memory() / 4, HELD)
+        return min(checks.memory() / 4, TUNING.held_slices)
 
     @property
     def _slice_size(self) -> int:

@@ -28,13 +28,11 @@ from maxatk.planning.slices import (
     WholeSlice,
     in_one_go,
 )
+from maxatk.planning.tuning import TUNING
 from maxatk.planning.windows import Task, Windows
 
 DEVICES = ("cpu", "gpu", "auto")
 # Products from which on a layer is split over threads: what takes a millisecond or so.
-LARGE_LAYER = 2**22  # of values and slopes
-LARGE_REAL_LAYER = 2**20  # where bounds are swept on both sides
-LARGE_DENSE_LAYER = 2**23  # by matrix products
 
 
 class Sweeper(Protocol):
@@ -118,7 +116,8 @@ class Cores:
 
     def _splits(self, lattice: Lattice) -> bool:
         """Whether layers are large enough to be split."""
-        large = LARGE_DENSE_LAYER if lattice.dense else LARGE_LAYER if lattice.whole else LARGE_REAL_LAYER
+        exact = TUNING.large_dense_layer if lattice.dense else TUNING.large_layer
+        large = exact if lattice.whole else TUNING.large_real_layer
         return self._workers is not None and self._workers.threads > 1 and lattice.work >= large
 
     def split(self, every: Any, one: Any, windows: Windows, layout: Layout, *buffers: Any) -> None:

@@ -17,10 +17,9 @@ from maxatk.base.errors import TooLargeError
 from maxatk.base.types import Ints, Ints32
 from maxatk.planning.curves import Curve
 from maxatk.planning.lattice import Lattice
+from maxatk.planning.tuning import TUNING
 
 Kernel = Callable[..., None]
-
-WORTH_A_PART = 2**16  # products of a layer that are worth a thread of their own
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class Windows:
         node = int(tables.step_layer[h]) * self.low.shape[1]
         outcomes: Ints = np.diff(tables.outcome_start[tables.pair_start[node : node + self.low.shape[1] + 1]])
         work: Ints = np.cumsum(outcomes * np.maximum(self.high[h].astype(np.int64) - self.low[h] + 1, 0) + 1)
-        parts = max(min(parts, int(work[-1]) // WORTH_A_PART), 1)
+        parts = max(min(parts, int(work[-1]) // TUNING.part_work), 1)
         inner = np.searchsorted(work, np.linspace(0, float(work[-1]), parts + 1)[1:-1])
         inner = np.minimum((inner + self.together // 2) // self.together * self.together, len(work))
         return [0, *(int(cut) for cut in inner), len(work)]

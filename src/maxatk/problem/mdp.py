@@ -29,8 +29,7 @@ from maxatk.base.workers import Workers
 from maxatk.problem import formats
 from maxatk.problem.explore import MOST_STATES, Exploration, Explored, States, explored, with_states
 from maxatk.problem.rows import SUM_TOLERANCE, Rows, array, canonical, exact_text, floats_and_fractions, real_column
-
-LARGE_LAYER = 2**18  # outcomes from which on a layer is passed over by all cores
+from maxatk.problem.tuning import TUNING
 
 
 class Outcome(NamedTuple):
@@ -538,7 +537,7 @@ class MDP:
 
     def _pass_back(self, every: Any, one: Any, *arguments: Any) -> None:
         """Run a kernel over all steps from the last to the first; where layers are large, on all cores."""
-        if len(self.prob) < LARGE_LAYER * self.n_layers:
+        if len(self.prob) < TUNING.large_problem_layer * self.n_layers:
             stopping.run(every, *arguments)
             return
         with Workers() as workers:

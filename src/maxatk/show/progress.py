@@ -10,10 +10,9 @@ from rich.console import Console
 from rich.status import Status as Spinner
 
 from maxatk.base import checks
+from maxatk.base.tuning import TUNING
 
 T = TypeVar("T")
-
-EVERY = 5.0  # seconds between plain lines
 
 
 @contextmanager
@@ -46,7 +45,7 @@ def reporter(
 
         def say(at: Any) -> None:
             nonlocal said
-            if time.perf_counter() - said >= EVERY:
+            if time.perf_counter() - said >= TUNING.progress_every:
                 print(line(at), file=sys.stderr, flush=True)
                 said = time.perf_counter()
 

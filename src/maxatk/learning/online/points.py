@@ -15,11 +15,11 @@ import numpy as np
 from maxatk.base.types import Bools, Ints, Number
 from maxatk.learning.episodes import CheckedEpisodes
 from maxatk.learning.risk import series
+from maxatk.learning.tuning import TUNING
 from maxatk.planning.lattice import LARGEST_DENOMINATOR, simplest
 
 MOST_POINTS = 512  # of a lattice that holds all rewards
 ROUNDED_POINTS = 64  # of one that they are rounded to
-KNOTS = 64  # best returns at which a curve is computed, at most; between them chords bound it from above
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,9 @@ class Points:
     def knots(self) -> Ints:
         """The best returns at which curves are computed: all, or some of many."""
         every = np.arange(self.first, self.top)
-        if len(every) <= KNOTS:
+        if len(every) <= TUNING.curve_knots:
             return every
-        return np.unique(np.linspace(self.first, self.top - 1, KNOTS).round().astype(np.int64))
+        return np.unique(np.linspace(self.first, self.top - 1, TUNING.curve_knots).round().astype(np.int64))
 
     def functions(self, k: int) -> int:
         """How many functions of an outcome a bound from above bets on: one for each row, step, rollout and cell."""

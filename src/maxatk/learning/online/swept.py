@@ -13,11 +13,11 @@ from maxatk.base.types import Floats, Ints, Ints32, Number
 from maxatk.learning.episodes import CheckedEpisodes
 from maxatk.learning.online.points import Points
 from maxatk.learning.optimism import STAKES
+from maxatk.learning.tuning import TUNING
 from maxatk.policies import CompressedPolicy, Rule
 from maxatk.problem.rows import offsets
 
 BELOW, MEAN, ABOVE = -1, 0, 1  # ways of judging a row
-MOST_CURVES = 2**14  # that differ: so many rollouts to come can be told apart
 
 
 class Belief(NamedTuple):
@@ -88,8 +88,10 @@ class Swept:
                 curve = ends[1][np.searchsorted(ends[0], every, side="right") - 1]
             if np.array_equal(curve, self._curves[-1]):
                 break
-            if len(self._curves) == MOST_CURVES:
-                raise InputError(f"k {k} is too large to learn by playing: more than {MOST_CURVES} rollouts differ")
+            if len(self._curves) == TUNING.most_curves:
+                raise InputError(
+                    f"k {k} is too large to learn by playing: more than {TUNING.most_curves} rollouts differ"
+                )
             self._curves.append(curve)
         self.value = self._solve(0, points.first)[1]
 

@@ -19,8 +19,8 @@ from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.types import Floats
 from maxatk.problem.cards import CARDS, add_card, dealer_showing
+from maxatk.problem.tuning import TUNING
 
-MOST_RESETS = 20_000  # ways to reset that are tried
 MOST_BRANCHES = 20_000  # ways that one step may go
 
 
@@ -225,7 +225,7 @@ def copied(inner: Any, name: str, key: Callable[[Any], Any], seed: int | None) -
 
     start: dict[Any, float] = {}
     hint = f"{name} resets" if seed is not None else f"{name} resets (give seed= for one of its resets)"
-    for prob, state in branches.all(reset, MOST_RESETS, hint):
+    for prob, state in branches.all(reset, TUNING.most_resets, hint):
         start[state] = start.get(state, 0.0) + prob
     paid_at = _timed(inner) if _is_minigrid(inner) else None
     return Simulator(start, range(int(inner.action_space.n)), outcomes, key, None, paid_at)

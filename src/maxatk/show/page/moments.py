@@ -19,10 +19,10 @@ from maxatk.planning.plan import Plan
 from maxatk.policies import ABANDON, CompressedPolicy
 from maxatk.problem.mdp import MDP
 from maxatk.show.reach import Reach
+from maxatk.show.tuning import TUNING
 
 TRIALS = 12
 MOST_STEPS = 20_000  # of all trials together
-MOST_TRIAL = 60_000  # steps of a single trial
 ROLLOUTS = 8  # of which there are at least as many, if there are
 MOST_ROLLOUTS = 60
 BESTS = 60
@@ -53,7 +53,7 @@ class Moments:
 def sample_trials(plan: Plan, seed: int = 0) -> list[list[Taken]]:
     """Some trials of the plan's policy, step by step; none where even one would be too long to look at."""
     length = plan.k * plan.mdp.horizon
-    if length > MOST_TRIAL:
+    if length > TUNING.longest_trial:
         return []
     count = min(max(MOST_STEPS // length, 1), TRIALS)
     streams = np.random.default_rng(seed).spawn(count)
