@@ -40,7 +40,7 @@ def row(name: str, given: dict[str, int]) -> dict[str, object]:
 
     gym_classics.register("gymnasium")
     began = time.process_time()
-    mdp, _ = mk.gym.explore(name, **given)
+    mdp = mk.gym.explore(name, **given)
     read = time.process_time() - began
     plan = mk.solve(mdp, K, solver=mk.Certified(time_limit=TIME_LIMIT))
     return {

@@ -7,8 +7,8 @@ import pytest
 
 import golden
 import maxatk as mk
+from maxatk.problem.grid import places
 from maxatk.show import contrasts
-from maxatk.show.grid import places
 
 
 @pytest.fixture(scope="module")

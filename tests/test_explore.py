@@ -20,8 +20,25 @@ def stairs(state, action):
     return [(Fraction(1, 3), (floor + action,), 0, False), (Fraction(2, 3), (0,), -1, floor > 2)]
 
 
+def test_what_actions_cost_is_a_function_of_state_and_action():
+    def outcomes(n, action):
+        return [(1, n + 1, 1, action == "leave")]
+
+    mdp = mk.MDP.explore(
+        0, ["stay", "leave"], outcomes, horizon=3, action_cost=lambda n, action: n * (action == "stay")
+    )
+    stay = [mdp.exact_action_cost_of(0, mdp.states.index(n), 0) for n in range(3)]
+    assert stay == [0, 1, 2]
+    assert mdp.exact_action_cost_of(0, 1, 1) == 0
+    with pytest.raises(mk.InputError, match=r"action_cost must be a function of a state and an action, not 1"):
+        mk.MDP.explore(0, [0], outcomes, horizon=3, action_cost=1)
+    with pytest.raises(mk.InputError, match=r"row \(state 1, action 0, step 0\): cost -1.0 is negative"):
+        mk.MDP.explore(0, ["stay", "leave"], outcomes, horizon=3, action_cost=lambda n, action: -n)
+
+
 def test_states_are_numbered_as_they_are_met_and_fractions_stay_exact():
-    mdp, states = mk.MDP.explore((0,), lambda s: [1, 2, "down"] if s[0] else [1], stairs, horizon=3)
+    mdp = mk.MDP.explore((0,), lambda s: [1, 2, "down"] if s[0] else [1], stairs, horizon=3)
+    states = mdp.states
     assert list(states) == [(0,), (1,), (2,), (3,)]  # what only the last step leads to is not among them
     assert [states.index(s) for s in states] == [0, 1, 2, 3]
     assert (states.actions, mdp.action_names) == ((1, 2, "down"), ("1", "2", "down"))
@@ -47,7 +64,8 @@ def test_a_table_that_is_explored_is_the_table(spec):
         return [(o.prob, o.next_state, o.reward, o.next_state is None) for o in mdp.exact_outcomes(0, s, a)]
 
     start = {s: p for p, s in mdp.exact_start()}
-    again, states = mk.MDP.explore(start, lambda s: mdp.actions(0, s), outcomes, horizon=mdp.horizon)
+    again = mk.MDP.explore(start, lambda s: mdp.actions(0, s), outcomes, horizon=mdp.horizon)
+    states = again.states
     assert set(states) <= set(range(mdp.n_states))
     assert mk.solve(again, 2, solver=mk.Exact()).exact == mk.solve(mdp, 2, solver=mk.Exact()).exact
 
@@ -56,8 +74,8 @@ def test_a_limit_on_states_stops_clearly():
     def outcomes(s, a):
         return [(1, s + 1, 0, False)]
 
-    assert mk.MDP.explore(0, [0], outcomes, horizon=50)[0].n_states == 50
-    assert mk.MDP.explore(0, [0], outcomes, horizon=50, max_states=50)[0].n_states == 50
+    assert mk.MDP.explore(0, [0], outcomes, horizon=50).n_states == 50
+    assert mk.MDP.explore(0, [0], outcomes, horizon=50, max_states=50).n_states == 50
     with pytest.raises(mk.TooLargeError, match="more than 20 states can be reached: give max_states= for more"):
         mk.MDP.explore(0, [0], outcomes, horizon=50, max_states=20)
 
@@ -109,7 +127,8 @@ def dealt_once(env, rng):
 
 @pytest.mark.parametrize("arguments", [{}, {"sab": False, "natural": True}, {"sab": False}])
 def test_blackjack_by_its_rules_is_the_environments(arguments):
-    mdp, states = mk.gym.explore("Blackjack-v1", **arguments)
+    mdp = mk.gym.explore("Blackjack-v1", **arguments)
+    states = mdp.states
     table = np.array([[int(states[s][0] < 17) for s in range(len(states))]] * mdp.horizon)
     law = mk.evaluate(mdp, mk.MarkovPolicy(table, k=1)).law
     env, rng = gymnasium.make("Blackjack-v1", **arguments).unwrapped, random.Random(0)
@@ -120,7 +139,8 @@ def test_blackjack_by_its_rules_is_the_environments(arguments):
 
 
 def test_a_plan_for_blackjack_is_run_in_it():
-    mdp, states = mk.gym.explore("Blackjack-v1")
+    mdp = mk.gym.explore("Blackjack-v1")
+    states = mdp.states
     plan = mk.solve(mdp, 2)
     env = gymnasium.make("Blackjack-v1")
     runs = mk.simulate(env, plan.policy, trials=400, rng=0, state_of=lambda _: states.now(env))
@@ -155,19 +175,20 @@ class Dice(gymnasium.Env):
 
 
 def test_copies_are_tried_out_with_all_that_they_may_draw():
-    mdp, states = mk.gym.explore(Dice(), key=lambda env: env.total)
+    mdp = mk.gym.explore(Dice(), key=lambda env: env.total)
+    states = mdp.states
 
     def outcomes(total, action):
         if action == 0:
             return [(1, total, total, True)]
         return [(1 / 3, total + n, 0, total + n > 9) for n in (1, 2, 3)]
 
-    by_hand, _ = mk.MDP.explore({0: 0.25, 5: 0.75}, [0, 1], outcomes, horizon=3)
+    by_hand = mk.MDP.explore({0: 0.25, 5: 0.75}, [0, 1], outcomes, horizon=3)
     assert mdp == by_hand
     env = Dice()
     env.reset(seed=0)
     assert states[states.now(env)] == env.total
-    one, _ = mk.gym.explore(Dice(), key=lambda env: env.total, seed=0)
+    one = mk.gym.explore(Dice(), key=lambda env: env.total, seed=0)
     assert len(one.start_state) == 1
 
 
@@ -229,7 +250,9 @@ def test_minigrid(name):
         def reset(self, *, seed=None, options=None):
             return self.env.reset(seed=3, options=options)
 
-    mdp, states = mk.gym.explore(name, horizon=25, seed=3)
+    mdp = mk.gym.explore(name, horizon=25, seed=3)
+
+    states = mdp.states
     plan = mk.solve(mdp, 2)
     env = gymnasium.make(name)
     env.reset(seed=3)
@@ -243,7 +266,8 @@ def test_minigrid(name):
 def test_the_layouts_of_minigrid_are_listed():
     """LavaGap's three gaps are equally likely; every layout that the environment draws is among those listed."""
     pytest.importorskip("minigrid", reason="MiniGrid is in the extra worlds")
-    mdp, states = mk.gym.explore("MiniGrid-LavaGapS5-v0", horizon=12)
+    mdp = mk.gym.explore("MiniGrid-LavaGapS5-v0", horizon=12)
+    states = mdp.states
     assert mdp.reset_prob.tolist() == pytest.approx([1 / 3] * 3)
     env = gymnasium.make("MiniGrid-LavaGapS5-v0")
     found = set()

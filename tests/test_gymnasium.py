@@ -317,7 +317,9 @@ def test_a_state_read_from_an_observation():
     def outcomes(state, action):
         return [(1, (state[0] + 1, action), action, state[0] == 1)]
 
-    mdp, states = mk.MDP.explore((0, 0), [0, 1], outcomes, horizon=2)
+    mdp = mk.MDP.explore((0, 0), [0, 1], outcomes, horizon=2)
+
+    states = mdp.states
     plan = mk.solve(mdp, 2)
     runs = mk.simulate(Pairs(), plan.policy, trials=3, rng=0, state_of=states.index)
     assert runs.best.tolist() == [2, 2, 2]

@@ -15,12 +15,10 @@ ORDER = (
 LEFT = {
     ("attempts.estimates.counted", "problem"),
     ("attempts.estimates.extrapolation", "show"),
-    ("attempts.estimates.intervals", "show"),
     ("attempts.estimates.pairing", "show"),
     ("attempts.logs.log", "problem"),
     ("attempts.sequences.desk", "show"),
     ("attempts.sequences.offers", "show"),
-    ("attempts.sequences.paths", "show"),
     ("attempts.sequences.plans", "show"),
     ("attempts.sequences.replay", "show"),
     ("attempts.study.charts", "show"),
@@ -30,16 +28,9 @@ LEFT = {
     ("attempts.study.tables", "show"),
     ("comparison.compare", "show"),
     ("comparison.contrast", "show"),
-    ("evaluation.simulate", "show"),
-    ("learning.learn", "show"),
     ("learning.learned", "show"),
-    ("learning.ledger", "show"),
     ("planning.plan", "comparison"),
     ("planning.plan", "show"),
-    ("planning.solve", "show"),
-    ("problem.explore", "show"),
-    ("problem.formats.gymnasium", "show"),
-    ("problem.instances", "show"),
 }
 
 

@@ -88,7 +88,7 @@ def sound(build) -> None:
         for a in mdp.actions(0, s):
             assert sum(o.prob for o in mdp.exact_outcomes(0, s, a)) == 1
     assert sum(p for p, _ in mdp.exact_start()) == 1
-    assert np.isfinite(mdp.most).all()
+    assert np.isfinite(mdp.analysis.most).all()
 
 
 @settings(max_examples=200)

@@ -96,9 +96,11 @@ def test_it_is_frozen_and_owns_its_memory():
     assert mdp.prob.tolist() == [0.5, 0.5, 1.0]
     with pytest.raises(dataclasses.FrozenInstanceError):
         mdp.horizon = 3  # pyright: ignore
-    for name in ("prob", "next_state", "reward", "start_prob", "step_layer", "most"):
+    for name in ("prob", "next_state", "reward", "start_prob", "step_layer"):
         with pytest.raises(ValueError, match="read-only"):
             getattr(mdp, name)[...] = 0
+    with pytest.raises(ValueError, match="read-only"):
+        mdp.analysis.most[...] = 0
     for field in dataclasses.fields(mdp):
         value = getattr(mdp, field.name)
         assert not isinstance(value, np.ndarray) or value.flags.c_contiguous
@@ -235,10 +237,10 @@ def returns_of(mdp: mk.MDP, h: int, s: int) -> set[Fraction]:
 @given(spec=specs())
 def test_least_and_most_are_the_extreme_returns(spec: Spec):
     mdp = problem(spec)
-    assert mdp.least.shape == mdp.most.shape == (spec.H + 1, spec.S)
+    assert mdp.analysis.least.shape == mdp.analysis.most.shape == (spec.H + 1, spec.S)
     for h, s in itertools.product(range(spec.H + 1), range(spec.S)):
         returns = returns_of(mdp, h, s)
-        assert (mdp.least[h, s], mdp.most[h, s]) == (min(returns), max(returns))
+        assert (mdp.analysis.least[h, s], mdp.analysis.most[h, s]) == (min(returns), max(returns))
     possible = set().union(*(returns_of(mdp, 0, s) for _, s in mdp.exact_start()))
     assert mdp.return_range == (min(possible), max(possible))
 
@@ -258,11 +260,11 @@ def test_least_and_most_hold_for_the_floats_themselves(spec: Spec, scale, shift,
     mdp = mk.MDP.from_table(table, horizon=spec.H, start=spec.start)
     for h, s in itertools.product(range(spec.H + 1), range(spec.S)):
         low, high = min(returns_of(mdp, h, s)), max(returns_of(mdp, h, s))
-        assert mdp.least[h, s] <= low <= high <= mdp.most[h, s]
+        assert mdp.analysis.least[h, s] <= low <= high <= mdp.analysis.most[h, s]
         # and no wider than the rounding of so many sums can make them
         slack = (spec.H + 1) * 2 * math.ulp(max(abs(float(low)), abs(float(high)), spec.H * abs(shift) + 8 * scale))
-        assert mdp.most[h, s] - slack <= high
-        assert low <= mdp.least[h, s] + slack
+        assert mdp.analysis.most[h, s] - slack <= high
+        assert low <= mdp.analysis.least[h, s] + slack
 
 
 def test_names_are_for_people_and_no_part_of_the_problem():

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
+from maxatk.base.text import at_least, at_most, decimals_of
 from maxatk.comparison.contrast import worth_winning
+from maxatk.problem.grid import cell_names, find_grid
 from maxatk.show import report, views
-from maxatk.show.bounds import at_least, at_most, decimals_of
-from maxatk.show.grid import cell_names, find_grid
 from maxatk.show.page import graph
 from maxatk.show.page.moments import ANY, Count, ask, frame, passed_over, sample_trials, story
 from maxatk.show.reach import Reach
@@ -42,7 +42,7 @@ def test_moments_are_what_the_policy_says(spec, k, exactly):
     for h, s, returns, actions in zip(asked.step, asked.state, asked.returns, asked.actions, strict=True):
         for (n, g, m), action in np.ndenumerate(actions):
             G, M = float(returns[g]), float(asked.bests[m])
-            beaten = G + mdp.most[h, s] <= M
+            beaten = G + mdp.analysis.most[h, s] <= M
             assert (action == ANY) == beaten
             if not beaten:
                 assert action == plan.policy.action(rollout=asked.rollouts[n], step=h, state=s, best=M, so_far=G)
@@ -209,7 +209,7 @@ def test_trials_pass_over_what_cannot_win(cliff):
     steps = [t for trial in trials for t in trial]
     assert 0.2 < np.mean(idle) < 0.95
     for t, passed in zip(steps, idle, strict=True):
-        most = float(t.so_far) + cliff.mdp.most[t.step, t.state]
+        most = float(t.so_far) + cliff.mdp.analysis.most[t.step, t.state]
         if most <= t.best:
             assert passed
         if passed:  # the best it could come to is worth next to nothing
@@ -486,7 +486,7 @@ class TestInBrowser:
             for axis in placed.values():
                 assert sorted(axis) == sorted(axis, key=axis.get)
             for (M, G), action in cells.items():
-                if G + plan.mdp.most[step, state] <= M:
+                if G + plan.mdp.analysis.most[step, state] <= M:
                     assert action == "M cannot be beaten"
                 else:
                     taken = plan.policy.action(rollout=rollout, step=step, state=state, best=M, so_far=G)
@@ -589,7 +589,7 @@ class TestInBrowser:
                         rollout=rollout, step=int(match[4]), state=state, best=best, so_far=so_far
                     )
                     assert plan.mdp.action_names[does] == match[6]
-                    lost = so_far + plan.mdp.most[int(match[4]), state] <= best
+                    lost = so_far + plan.mdp.analysis.most[int(match[4]), state] <= best
                     assert match[7] == (", but this try cannot beat that any more" if lost else "")
                     assert page.input_value("#step") == match[4]
                     assert number(shown.text("#best-value")) == best

@@ -61,7 +61,15 @@ def best_returns(plan, i: int) -> list[float]:
     """Best returns at which something changes in rollout ``i``, those beside them, and none at all."""
     least, most = plan.mdp.return_range
     curve = plan.curves[i]
-    places = [*curve.line_end, *curve.line_knot, curve.floor, plan.start, least, most, plan.mdp.mean_optimal[1]]
+    places = [
+        *curve.line_end,
+        *curve.line_knot,
+        curve.floor,
+        plan.start,
+        least,
+        most,
+        plan.mdp.analysis.mean_optimal[1],
+    ]
     bests = {float(x) for x in places if math.isfinite(x)}
     span = most - least
     bests |= {x + step for x in list(bests) for step in (1e-9 * span, -1e-9 * span, 0.01 * span, -0.2 * span)}
@@ -158,7 +166,8 @@ def test_any_best_return_and_return_so_far(make):
         answer = policy.action(rollout=1, step=h, state=0, best=best, so_far=so_far)
         assert answer in mdp.actions(h, 0)
     assert (
-        policy.action(rollout=1, step=0, state=0, best=-math.inf, so_far=1e300) == mdp.action[mdp.mean_optimal[0][0, 0]]
+        policy.action(rollout=1, step=0, state=0, best=-math.inf, so_far=1e300)
+        == mdp.action[mdp.analysis.mean_optimal[0][0, 0]]
     )
 
 

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 import maxatk as mk
+from maxatk.base import text as bounds
 from maxatk.base.findings import Loss
 from maxatk.cli import main
 from maxatk.comparison.enough import stop_of
 from maxatk.kernels import compiled
-from maxatk.show import bounds, report, words
+from maxatk.show import report, words
 from maxatk.show.verdict import sentences
 
 

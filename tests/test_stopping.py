@@ -231,7 +231,7 @@ def test_a_plan_that_is_stopped_at_any_moment_is_true(real, reason):
         statuses.add(str(plan.status))
         assert Fraction(plan.lower) <= optimum <= Fraction(plan.upper)
         assert policy_value(mdp, plan.policy, 3) >= Fraction(plan.lower)
-        assert plan.lower >= mdp.mean_optimal[1] - 1e-9
+        assert plan.lower >= mdp.analysis.mean_optimal[1] - 1e-9
     assert statuses == {str(reason), "within tol"}
 
 

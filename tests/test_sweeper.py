@@ -28,7 +28,7 @@ from problems import specs, table_of
 def test_the_floor_is_earned(spec, k, few, bins):
     """What repeating the mean-optimal policy is said to earn, it earns, in fractions; one by one, nothing is lost."""
     mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
-    rows, _ = mdp.mean_optimal
+    rows, _ = mdp.analysis.mean_optimal
     earned = policy_value(mdp, mk.MarkovPolicy(mdp.action[rows], k), k)
     with tuned(floor_atoms=few, floor_bins=bins):
         promised = floor.repeated_mean(mdp, k, -math.inf)
@@ -133,8 +133,8 @@ def test_every_split_gives_the_same_bits(real, threads, monkeypatch, tune):
     assert bits(threads) == alone
     tune(large_problem_layer=1)
     again = pickle.loads(pickle.dumps(mdp))
-    assert again.mean_optimal[0].tolist() == mdp.mean_optimal[0].tolist()
-    assert (again.most == mdp.most).all()
+    assert again.analysis.mean_optimal[0].tolist() == mdp.analysis.mean_optimal[0].tolist()
+    assert (again.analysis.most == mdp.analysis.most).all()
     cells = Windows.of(plan_lattice(mdp), Task(identity(*mdp.return_range), (mdp.return_range[0],)))
     needed = 33 * cells.two_layers()[1] + cells.size
     assert bits(threads, max_memory=max(1.5 * needed, 1e5)) == alone

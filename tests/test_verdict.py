@@ -5,7 +5,7 @@ import math
 import pytest
 
 import maxatk as mk
-from maxatk.show.grid import find_grid
+from maxatk.problem.grid import find_grid
 from maxatk.show.verdict import sentences
 
 

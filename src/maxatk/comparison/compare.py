@@ -15,6 +15,7 @@ from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.findings import Finding, Gain, Share
+from maxatk.base.progress import reporter
 from maxatk.base.returns import floats_around
 from maxatk.base.stopping import Reason, StoppedError
 from maxatk.base.types import Number
@@ -29,7 +30,6 @@ from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.solve import solve
 from maxatk.policies import MarkovPolicy, NoBestPolicy, NoReturnPolicy, Policy
 from maxatk.problem.mdp import MDP
-from maxatk.show.progress import reporter
 
 SINGLE, MARKOV, NO_BEST, NO_RETURN = "one policy, sampled k times", "Markov, per rollout", "without M", "without G"
 CLASSES = MEAN, SINGLE, MARKOV, NO_BEST, NO_RETURN  # all but that of all policies
@@ -280,7 +280,7 @@ class _Classes:
         plan = self._plan
         smaller = [self._rows[other] for other in SMALLER[name] if other in self._rows]
         if not smaller:  # repeated, the policy that maximises the mean earns the mean at least
-            rows, mean = self._mdp.mean_optimal
+            rows, mean = self._mdp.analysis.mean_optimal
             policy = MarkovPolicy(self._mdp.action[rows], k=self._k, best_so_far=self._best_so_far)
             lower = max(mean - plan.certificate.rounding, floats_around(self._best_so_far)[0])
             return Row(name, lower, plan.upper, None, method, policy, None, searched=False)

@@ -15,7 +15,8 @@ import numpy as np
 from maxatk.base import stopping
 from maxatk.base.types import Floats, Number
 from maxatk.comparison.tuning import TUNING
-from maxatk.problem.mdp import MDP, ExactOutcome
+from maxatk.problem.data import ExactOutcome
+from maxatk.problem.mdp import MDP
 
 MOST_LAWS = 1_000  # of policies of one rollout
 MOST_OUTCOMES = 100_000  # followed to find them

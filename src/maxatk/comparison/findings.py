@@ -184,7 +184,7 @@ def _mean_alone(plan: Plan) -> Number:
     rounding = TIES * max(map(abs, plan.mdp.return_range))
     if isinstance(plan, CertifiedPlan):
         rounding += plan.certificate.rounding
-    mean = plan.mdp.mean_optimal[1] - float(plan.objective.cost) - rounding
+    mean = plan.mdp.analysis.mean_optimal[1] - float(plan.objective.cost) - rounding
     return max(mean, floats_around(plan.best_so_far)[0])
 
 

@@ -157,7 +157,7 @@ class PricedClasses:
         plan = self._plan
         if smaller is not None:
             return replace(smaller, name=name, upper=plan.upper, exact=None, method=method, tries=None, searched=False)
-        rows, mean = self._mdp.mean_optimal
+        rows, mean = self._mdp.analysis.mean_optimal
         rounding = plan.certificate.rounding if isinstance(plan, CertifiedPlan) else math.inf
         lower = mean - float(plan.objective.cost) - rounding
         one = MarkovPolicy(self._mdp.action[rows], k=1)
@@ -177,7 +177,7 @@ class PricedClasses:
         lattice, (_, most) = replace(self._plan.lattice, abandon=False), self._mdp.return_range
         curves = Curves(1, (identity(lattice.floor, most),))
         # From what a try is worth with nothing in hand to what ends the search.
-        mean = self._mdp.mean_optimal[1] - lattice.price
+        mean = self._mdp.analysis.mean_optimal[1] - lattice.price
         top = min(self._plan.stop_at, most)
         places: list[float] = np.linspace(max(mean, lattice.floor), top, CANDIDATES).tolist() if top > mean else []
         policies = [SlicePolicy(lattice, curves, start=m, best_so_far=m) for m in places]

@@ -196,7 +196,12 @@ class Search:
     def rows_of(self, actions: Ints) -> Ints:
         """The rows that a Markov policy's actions [H, S] take."""
         states = np.arange(self._mdp.n_states)
-        return np.stack([self._mdp.step(h).row_of(states, a) for h, a in enumerate(actions)])
+        return np.stack(
+            [
+                kernels.rows_of_actions(self._mdp.step(h).first_row, self._mdp.action, states, a)
+                for h, a in enumerate(actions)
+            ]
+        )
 
     # Classes of policies.
 

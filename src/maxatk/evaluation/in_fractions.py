@@ -10,7 +10,8 @@ from maxatk.base.errors import InputError
 from maxatk.base.types import Number
 from maxatk.evaluation.law import ExactLaw, exact_best_of
 from maxatk.policies import ABANDON, CompressedPolicy, History, HistoryPolicy, Lot, Policy, Seen
-from maxatk.problem.mdp import MDP, ExactOutcome
+from maxatk.problem.data import ExactOutcome
+from maxatk.problem.mdp import MDP
 
 MOST_HISTORIES = 20_000  # the same, for policies that remember everything
 MOST_DIGITS = 3_000_000  # of the fractions that the laws of independent rollouts multiply to, in bits

@@ -128,7 +128,7 @@ class Sieve:
         """
         least, most = self._mdp.return_range
         # The float of a return may be off by half a unit in its last place, its sum with another number by more.
-        fewer, more = self._mdp.least[h, state], self._mdp.most[h, state]
+        fewer, more = self._mdp.analysis.least[h, state], self._mdp.analysis.most[h, state]
         low = np.maximum(best[0], so_far + fewer - 2 * ROUNDING * (np.abs(so_far) + np.abs(fewer)))
         reach = so_far + more + 2 * ROUNDING * (np.abs(so_far) + np.abs(more))
         high = np.maximum(best[1], np.minimum(reach, self._most))
@@ -155,7 +155,7 @@ class Sieve:
         """What rows may still cost at most from each state [n] on; None where nothing costs anything."""
         if not self._mdp.has_costs and not self._price:
             return None
-        costs = self._mdp.greatest_costs
+        costs = self._mdp.analysis.greatest_costs
         return costs[h, state] + later * float(costs[0, self._mdp.start_state].max())
 
     @property
@@ -354,7 +354,7 @@ class Propagation(Walk):
 
 def rows_taken(mdp: MDP, i: int, h: int, state: Ints, action: Ints) -> Ints:
     """The row of each atom's action [n], if its state offers that."""
-    rows = mdp.step(h).row_of(state, action)
+    rows = kernels.rows_of_actions(mdp.step(h).first_row, mdp.action, state, action)
     if rows.min(initial=0) < 0:
         k = int(np.argmin(rows))
         raise InputError(

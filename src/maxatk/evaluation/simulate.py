@@ -16,6 +16,7 @@ from maxatk import kernels
 from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
+from maxatk.base.progress import reporter
 from maxatk.base.returns import NONE, Amounts, nearest_float
 from maxatk.base.types import Floats, Ints, Number, Seed
 from maxatk.base.workers import Workers
@@ -26,7 +27,6 @@ from maxatk.evaluation.units import Units, counted
 from maxatk.policies import ABANDON, CompressedPolicy, Policy, Rule, check_policy
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import try_cost
-from maxatk.show.progress import reporter
 
 BLOCKS_AT_ONCE = 256  # that an executor is given
 

@@ -63,6 +63,6 @@ class _Typical(Propagation):
     def acted(self, h: int, atoms: Atoms, action: Ints) -> None:
         """Count the actions."""
         state = atoms.place[1]
-        reach = self.nearest(atoms.value) + self.mdp.most[h, state]
+        reach = self.nearest(atoms.value) + self.mdp.analysis.most[h, state]
         open_still = reach - 2.0**-40 * np.abs(reach) > self._worth_counting  # sums of floats may differ by rounding
         np.add.at(self.visits, (state, action), atoms.prob * open_still)

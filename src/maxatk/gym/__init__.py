@@ -9,7 +9,7 @@ except ImportError:
 
 from maxatk.gym.best_of_k import BestOfK, TabularEnv
 from maxatk.gym.encoder import TrialEncoder
-from maxatk.gym.exploring import explore
+from maxatk.gym.explore import explore
 from maxatk.gym.network import NetworkPolicy
 from maxatk.gym.vector import TabularVectorEnv
 from maxatk.learning.gym_episodes import EnvEpisodes

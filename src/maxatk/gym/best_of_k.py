@@ -20,9 +20,9 @@ from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number
 from maxatk.gym.observations import Observations, return_scale
-from maxatk.problem.formats.gymnasium import time_limit, wrappers_of
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import try_cost
+from maxatk.problem.readers.gymnasium import time_limit, wrappers_of
 
 
 class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):

@@ -15,7 +15,8 @@ from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints, Number
 from maxatk.learning.models import Checked
-from maxatk.problem.mdp import MDP, start_distribution
+from maxatk.problem.mdp import MDP
+from maxatk.problem.start import Start
 
 
 @runtime_checkable
@@ -133,7 +134,7 @@ class CheckedEpisodes(Checked):
         start = getattr(source, "start", None)
         self.start: tuple[Ints, Floats] | None = None  # states and their probabilities, where they are known
         if start is not None:
-            states, probs = start_distribution(start, self.n_states)
+            states, probs, _ = Start.of(start, self.n_states)
             self.start = states.astype(np.int64), probs / probs.sum()
         given = getattr(source, "max_outcomes", None)
         self.max_outcomes = None if given is None else checks.integer(given, "the episodes' max_outcomes", least=1)

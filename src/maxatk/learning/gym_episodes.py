@@ -9,7 +9,7 @@ from maxatk.base import checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number
-from maxatk.problem import formats
+from maxatk.problem import readers
 
 
 class EnvEpisodes:
@@ -49,7 +49,7 @@ class EnvEpisodes:
         homogeneous: bool = True,
         **make_arguments: Any,
     ) -> None:
-        made, _, name = formats.open_gymnasium(env, make_arguments)
+        made, _, name = readers.open_gymnasium(env, make_arguments)
         for space, what in ((made.observation_space, "states"), (made.action_space, "actions")):
             if not hasattr(space, "n"):
                 raise InputError(
@@ -58,7 +58,7 @@ class EnvEpisodes:
         self.n_states = int(made.observation_space.n)  # S
         self.n_actions = int(made.action_space.n)  # A
         self._first = tuple(int(getattr(x, "start", 0)) for x in (made.observation_space, made.action_space))
-        self.horizon = formats.gymnasium_horizon(made, name, horizon)
+        self.horizon = readers.gymnasium_horizon(made, name, horizon)
         self.reward_range, self.return_range, self.best_so_far = reward_range, return_range, best_so_far
         self.start, self.can_terminate, self.max_outcomes = start, can_terminate, max_outcomes
         self.homogeneous = homogeneous  # whether all steps behave alike

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from maxatk.base import archive, checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, TooLargeError
+from maxatk.base.progress import reporter
 from maxatk.base.types import Number, Seed
 from maxatk.kernels.compiled import at_work
 from maxatk.learning.episodes import EpisodeSource
@@ -14,7 +15,6 @@ from maxatk.learning.learned import Learned
 from maxatk.learning.ledger import LearningProgress, LearningReporter
 from maxatk.learning.models import Model
 from maxatk.learning.sample_size import probability
-from maxatk.show.progress import reporter
 
 MOST_ROLLOUTS = 10_000
 

@@ -22,10 +22,10 @@ import numpy as np
 from maxatk.base import archive, checks
 from maxatk.base.archive import Archive
 from maxatk.base.errors import InputError
+from maxatk.base.text import at_least, at_most, decimals_of
 from maxatk.base.types import Seed
 from maxatk.learning.risk import Risk
 from maxatk.learning.tuning import TUNING
-from maxatk.show.bounds import at_least, at_most, decimals_of
 
 VERSION = 2
 

@@ -14,9 +14,10 @@ from maxatk.base import checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints
-from maxatk.problem import formats
-from maxatk.problem.mdp import MDP, start_distribution
+from maxatk.problem import readers
+from maxatk.problem.mdp import MDP
 from maxatk.problem.rows import LEAST_SIZE, array, offsets
+from maxatk.problem.start import Start
 
 
 @runtime_checkable
@@ -146,7 +147,7 @@ class GymnasiumModel:
         start: Any = None,
         **make_arguments: Any,
     ) -> None:
-        made, inner, name = formats.open_gymnasium(env, make_arguments)
+        made, inner, name = readers.open_gymnasium(env, make_arguments)
         for space, what in ((inner.observation_space, "states"), (inner.action_space, "actions")):
             if not hasattr(space, "n"):
                 raise InputError(f"{name} has no finite number of {what}, so it cannot be sampled state by state")
@@ -154,8 +155,8 @@ class GymnasiumModel:
         if not hasattr(inner, "s"):
             raise InputError(f"{name} has no state that can be set (no attribute s), so it cannot be asked about any")
         self.n_states, self.n_actions = int(inner.observation_space.n), int(inner.action_space.n)
-        self.horizon = formats.gymnasium_horizon(made, name, horizon)
-        self.start = formats.gymnasium_start(inner, name, start)
+        self.horizon = readers.gymnasium_horizon(made, name, horizon)
+        self.start = readers.gymnasium_start(inner, name, start)
         self.reward_range = reward_range
         self._env, self._name = inner, name
 
@@ -304,7 +305,7 @@ class CheckedModel(Checked):
         if not callable(model.sample):
             raise InputError("the model's sample is not a function")
         super().__init__(model, "model's")
-        self.start_state, self.start_prob = start_distribution(model.start, self.n_states)
+        self.start_state, self.start_prob, _ = Start.of(model.start, self.n_states)
         self.rewards = self._known_rewards()
         given = getattr(model, "max_outcomes", None)
         self.max_outcomes = self.n_states + self.can_terminate

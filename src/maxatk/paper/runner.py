@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import maxatk as mk
+from maxatk.base.progress import reporter
 from maxatk.paper import (
     drawing,
     errata,
@@ -27,7 +28,6 @@ from maxatk.paper import (
     theorem4,
 )
 from maxatk.paper.claim import Check, Claim, Effort, Verdict, tally
-from maxatk.show.progress import reporter
 
 CLAIMS: dict[str, Callable[[Effort], Claim]] = {
     "figure1": figure1.run,

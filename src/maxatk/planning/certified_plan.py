@@ -24,7 +24,7 @@ from maxatk.planning.lattice import Lattice, RealLattice, WholeLattice
 from maxatk.planning.plan import Plan, Status
 from maxatk.planning.slice_policy import SlicePolicy
 from maxatk.planning.sweeper import Cores, solve_slices, sweeper_on
-from maxatk.problem import formats
+from maxatk.problem import files
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
 from maxatk.problem.rows import exact_text
@@ -90,7 +90,7 @@ class CertifiedPlan(Plan):
     def value_of_tries(self, n: int) -> tuple[float, float]:
         """Bounds on the optimum of ``n`` rollouts; one of them may always maximise the mean."""
         lower, upper = super().value_of_tries(n)
-        mean = self.mdp.mean_optimal[1] - float(self.objective.cost) - self.certificate.rounding
+        mean = self.mdp.analysis.mean_optimal[1] - float(self.objective.cost) - self.certificate.rounding
         return max(lower, min(mean, upper)), upper
 
     def _of_rollout(self, i: int, best: Number) -> tuple[float, float]:
@@ -183,7 +183,7 @@ def plan_members(plan: CertifiedPlan, with_problem: bool) -> tuple[dict[str, Any
     arrays["floor"] = np.array([curve.floor for curve in tail])
     header = {"problem": plan.mdp.fingerprint, **plan.numbers()}
     if with_problem:
-        header["problem_header"], problem = formats.problem_members(plan.mdp, PROBLEM)
+        header["problem_header"], problem = files.problem_members(plan.mdp, PROBLEM)
         arrays |= problem
     return header, arrays
 
@@ -263,10 +263,10 @@ def _check_bounds(lower: float, upper: float, maker: CurveMaker, after: Curve, s
 
 def _objective(k: int, numbers: Mapping[str, Any]) -> Objective:
     best, cost = numbers.get("best_so_far"), numbers.get("cost")
-    best_so_far = formats.fractions(str(best))[0] if best else -math.inf
+    best_so_far = files.fractions(str(best))[0] if best else -math.inf
     if cost is None:
         return Objective(k, best_so_far)
-    return Objective(k, best_so_far, formats.fractions(str(cost))[0], _bool(numbers, "abandon"))
+    return Objective(k, best_so_far, files.fractions(str(cost))[0], _bool(numbers, "abandon"))
 
 
 def _number(numbers: Mapping[str, Any], name: str) -> float:
@@ -284,7 +284,7 @@ def _held_problem(file: Archive, numbers: Mapping[str, Any]) -> MDP:
     header = numbers.get("problem_header")
     if not checks.is_dict(header):
         raise InputError("it was saved without its problem, which must be given")
-    rows, arguments = formats.read_problem(file, header, PROBLEM)
+    rows, arguments = files.read_problem(file, header, PROBLEM)
     return MDP(rows, **arguments)
 
 

@@ -52,11 +52,11 @@ class CurveMaker:
         self.mdp, self.k, self.best_so_far = mdp, objective.k, objective.best_so_far
         self.least, self.most = mdp.return_range
         # What a rollout is worth with nothing in hand: never more than the most, but for rounding.
-        self.mean = min(mdp.mean_optimal[1], self.most) - float(objective.cost)
+        self.mean = min(mdp.analysis.mean_optimal[1], self.most) - float(objective.cost)
         self.priced = objective.stops(mdp)
         # For a rollout that is made, what is in hand is as good as none below the least return; or, where it may be
         # given up, below that less the most that it takes to finish.
-        finishing = float(mdp.least_costs[0].max()) if objective.gives_up(mdp) and mdp.has_costs else 0.0
+        finishing = float(mdp.analysis.least_costs[0].max()) if objective.gives_up(mdp) and mdp.has_costs else 0.0
         self.incumbent = max(float(objective.best_so_far), self.least - finishing)
         self.slices = 0  # solved so far
         self.work = 0.0  # multiply-adds that they took, as if no window were cut by ``m``

@@ -19,7 +19,7 @@ def repeated_mean(mdp: MDP, k: int, best_so_far: Number) -> float:
     state that lie close together are merged into their mean: the expected best is convex in each return, so by Jensen's
     inequality it can only fall.
     """
-    rows, _ = mdp.mean_optimal
+    rows, _ = mdp.analysis.mean_optimal
     state, so_far, mass = mdp.start_state, np.zeros(len(mdp.start_state)), mdp.reset_prob
     ended: list[tuple[Floats, Floats]] = []
     error = len(mass) + 4.0  # of masses, relative, and of returns, as a share of the largest: in units of rounding

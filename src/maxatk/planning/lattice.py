@@ -124,7 +124,7 @@ class Lattice(ABC):
             most_left=moves.most_left,
             reach=self._reachable(0, mdp.start_state),
             cost=mdp.action_cost,
-            cheap=np.zeros_like(mdp.least) if self.finishing is None else self.finishing,
+            cheap=np.zeros_like(mdp.analysis.least) if self.finishing is None else self.finishing,
             abandon=self.abandon,
         )
 
@@ -143,7 +143,7 @@ class Lattice(ABC):
     def finishing(self) -> Floats | None:
         """What a rollout costs at least from each step and state on, [H + 1, S]; None where it need not be finished or
         rows cost nothing."""
-        return self.mdp.least_costs[0] if self.mdp.has_costs and not self.abandon else None
+        return self.mdp.analysis.least_costs[0] if self.mdp.has_costs and not self.abandon else None
 
     @cached_property
     def floor(self) -> float:
@@ -159,14 +159,14 @@ class Lattice(ABC):
         """With no more in hand than this the last rollout is best made for its mean: whatever is done, finishing it is
         worth no less."""
         least, _ = self.mdp.return_range
-        return least - (float(self.mdp.least_costs[0].max()) if self.abandon and self.mdp.has_costs else 0.0)
+        return least - (float(self.mdp.analysis.least_costs[0].max()) if self.abandon and self.mdp.has_costs else 0.0)
 
     def idle_rows(self, step: int, state: Ints) -> Ints:
         """The rows to take in states [n] where nothing can be improved: the cheapest; -1 where to give up."""
         rows = self.mdp.step(step).first_row[state]
         if self.abandon:
             return np.full(len(rows), -1)
-        return rows + self.mdp.least_costs[1][step, state] if self.mdp.has_costs else rows
+        return rows + self.mdp.analysis.least_costs[1][step, state] if self.mdp.has_costs else rows
 
     @abstractmethod
     def _in_steps(self, drift: int) -> tuple[Floats, Floats, Floats]:
@@ -283,7 +283,7 @@ class WholeLattice(Lattice):
     def _in_steps(self, drift: int) -> tuple[Floats, Floats, Floats]:
         left = np.arange(self.mdp.horizon, -1, -1)[:, None] * drift
         jump = np.rint(self.mdp.reward / self.kappa) - drift
-        most_left: Any = np.rint(self.mdp.most / self.kappa) - left
+        most_left: Any = np.rint(self.mdp.analysis.most / self.kappa) - left
         return jump, np.zeros(len(jump)), most_left
 
     def steps(self, amounts: Floats | float) -> Floats:
@@ -382,7 +382,9 @@ class RealLattice(Lattice):
         left = np.arange(self.mdp.horizon, -1, -1)[:, None] * drift
         steps = (self.mdp.reward - drift * self.kappa) / self.kappa
         jump = np.floor(steps)
-        most_left = np.ceil((self.mdp.most - left * self.kappa) / self.kappa + 1e-6)  # generous to the rounding here
+        most_left = np.ceil(
+            (self.mdp.analysis.most - left * self.kappa) / self.kappa + 1e-6
+        )  # generous to the rounding here
         return jump, np.clip(steps - jump, 0.0, 1.0), most_left
 
     @property

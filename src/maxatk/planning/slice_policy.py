@@ -176,7 +176,7 @@ class SlicePolicy(CompressedPolicy):
     def _incumbent(self) -> float:
         """The knot of every curve that stands for the best return before the first rollout."""
         lattice, mdp = self._lattice, self.mdp
-        finishing = float(mdp.least_costs[0].max()) if lattice.abandon and mdp.has_costs else 0.0
+        finishing = float(mdp.analysis.least_costs[0].max()) if lattice.abandon and mdp.has_costs else 0.0
         return max(float(self.best_so_far), mdp.return_range[0] - finishing)
 
     @cached_property
@@ -266,7 +266,7 @@ class SlicePolicy(CompressedPolicy):
         rows = np.empty(len(s), np.int64)
         means = (shared[1] == -math.inf)[group]
         if means.any():
-            rows[means] = self.mdp.mean_optimal[0][h, s[means]]
+            rows[means] = self.mdp.analysis.mean_optimal[0][h, s[means]]
         g = self._lattice.points(h, G)
         usual = self._lattice.comes_to(h, s, g, G)
         for n in np.flatnonzero(~usual & ~means).tolist():
@@ -289,10 +289,10 @@ class SlicePolicy(CompressedPolicy):
     def _unusual_row(self, i: int, h: int, s: int, M: float, G: float) -> int:
         """The row at a return that no rollout comes there with."""
         mdp = self.mdp
-        if G + mdp.most[h, s] <= M:  # nothing can be improved
+        if G + mdp.analysis.most[h, s] <= M:  # nothing can be improved
             return int(self._lattice.idle_rows(h, np.array([s]))[0])
-        if G + mdp.least[h, s] >= mdp.return_range[1]:  # whatever comes is worth itself
-            return int(mdp.mean_optimal[0][h, s])
+        if G + mdp.analysis.least[h, s] >= mdp.return_range[1]:  # whatever comes is worth itself
+            return int(mdp.analysis.mean_optimal[0][h, s])
         g, phase = self._lattice.place(h, G)
         acting = self._acting(i, M, (h, s, g, phase))
         return int(acting.rows(h, *(np.array([x]) for x in (s, g, M, G)))[0])

@@ -6,6 +6,8 @@ from typing import Any, TypeVar, overload
 
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
+from maxatk.base.progress import reporter
+from maxatk.base.text import at_least, at_most, decimals_of
 from maxatk.base.types import Number
 from maxatk.kernels.compiled import at_work
 from maxatk.planning.certified import Certified
@@ -14,8 +16,6 @@ from maxatk.planning.plan import Plan, Progress, Reporter, Solver
 from maxatk.problem.find import find_problem
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective, try_cost
-from maxatk.show.bounds import at_least, at_most, decimals_of
-from maxatk.show.progress import reporter
 
 P = TypeVar("P", bound=Plan)
 

@@ -10,9 +10,9 @@ import numpy as np
 from maxatk.base import checks
 from maxatk.base.checks import is_list, shown
 from maxatk.base.errors import InputError, TooLargeError
+from maxatk.base.progress import reporter
 from maxatk.base.types import Floats
 from maxatk.problem.rows import Rows, real_column
-from maxatk.show.progress import reporter
 
 MOST_STATES = 1_000_000
 
@@ -82,12 +82,17 @@ class States(Sequence[Any]):
 
 
 class Exploration(NamedTuple):
-    """What was found: the rows of a problem, and what they are about."""
+    """A problem that was read from a simulator or an environment: its rows, and what they are about."""
 
     rows: Rows
     start: Any  # a distribution over the states [S]
     states: States
-    action_names: list[str] | None
+    state_names: Sequence[str] | None
+    action_names: Sequence[str] | None
+
+    def arguments(self) -> dict[str, Any]:
+        """What the constructor of :class:`maxatk.MDP` takes beside the rows."""
+        return {name: value for name, value in self._asdict().items() if name != "rows"}
 
 
 def explored(
@@ -96,6 +101,7 @@ def explored(
     outcomes: Callable[[Any, Any], Iterable[Any]],
     horizon: int,
     *,
+    action_cost: Callable[[Any, Any], Any] | None = None,
     max_states: int = MOST_STATES,
     progress: bool | Callable[[Explored], None] = False,
     paid_at: Callable[[int, Floats], Floats] | None = None,
@@ -108,9 +114,11 @@ def explored(
     horizon = checks.horizon(horizon)
     limit = checks.integer(max_states, "max_states", least=1)
     offered = _offers(actions)
+    if action_cost is not None and not callable(action_cost):
+        raise InputError(f"action_cost must be a function of a state and an action, not {shown(action_cost)}")
     if not callable(outcomes):
         raise InputError(f"outcomes must be a function of a state and an action, not {shown(outcomes)}")
-    table = _Table(limit)
+    table = _Table(limit, action_cost)
     start_prob = [(prob, table.number(state)) for state, prob in _start(start)]
     began, depth, frontier = time.perf_counter(), 0, range(len(table.states))
     with reporter(progress, "exploring", _line) as report:
@@ -127,15 +135,17 @@ def explored(
         distribution[state] = distribution[state] + prob
     rows, labels = table.rows(horizon, paid_at)
     names = None if labels == list(range(len(labels))) else [str(label) for label in labels]
-    return Exploration(rows, distribution, States(table.states, labels), names)
+    states = States(table.states, labels)
+    return Exploration(rows, distribution, states, [shown(state) for state in states], names)
 
 
-def with_states(message: str, states: States) -> str:
-    """A message on rows, with the first state that it speaks of by number in the simulator's words, too."""
+def with_states(message: str, states: States | None) -> str:
+    """An error message, with the simulator's own name for the first state that it mentions by number."""
     spoken = re.search(r"state (\d+)", message)
-    if spoken is None or int(spoken[1]) >= len(states):
+    if spoken is None or states is None or int(spoken[1]) >= len(states):
         return message
-    return f"{message} (state {spoken[1]} is {shown(states[int(spoken[1])])})"
+    name = shown(states[int(spoken[1])])
+    return message if name == spoken[1] else f"{message} (state {spoken[1]} is {name})"
 
 
 def _line(at: Explored) -> str:
@@ -164,7 +174,8 @@ def _start(start: Any) -> list[tuple[Any, Any]]:
 class _Table:
     """Rows that grow as states are met."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, action_cost: Callable[[Any, Any], Any] | None) -> None:
+        self._cost_of, self._cost = action_cost, list[Any]()
         self.states: dict[Any, int] = {}
         self._listed: list[Any] = []  # the same, by number
         self._limit = limit
@@ -202,6 +213,8 @@ class _Table:
         for action in acts:
             self._state.append(s)
             self._action.append(self._label(action))
+            if self._cost_of is not None:
+                self._cost.append(self._cost_of(state, action))
             for n, outcome in enumerate(outcomes(state, action)):
                 if not is_list(outcome) or len(outcome) != 4:
                     raise InputError(
@@ -251,6 +264,7 @@ class _Table:
             next_state=np.tile(np.array(self._next, np.int64), layers),
             reward=reward,
             ends=np.tile(np.array(self._ends, np.bool_), layers),
+            action_cost=np.tile(real_column(_objects(self._cost)), layers) if self._cost else None,
         ), labels
 
 

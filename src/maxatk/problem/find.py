@@ -8,8 +8,8 @@ from typing import Any
 from maxatk.base.checks import nearest, shown
 from maxatk.base.errors import InputError
 from maxatk.problem import instances
-from maxatk.problem.formats import open_gymnasium
 from maxatk.problem.mdp import MDP, load_mdp
+from maxatk.problem.readers import open_gymnasium
 
 _ID = re.compile(r"(?:[\w.]+:)?(?:[\w:-]+/)?[\w:.-]+-v\d+")  # [module:][namespace/]name-v0
 

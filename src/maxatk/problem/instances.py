@@ -18,8 +18,8 @@ from maxatk.base.checks import nearest, shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number, Seed
 from maxatk.problem.gallery import blackjack, drafts, gambler, javelin, qualifying_laps, speedrun
+from maxatk.problem.grid import cell_names
 from maxatk.problem.mdp import MDP
-from maxatk.show.grid import cell_names
 
 SAFE, RISKY = 0, 1
 # Of Theorem 3: c0 and c1. Its proof takes c1 > 8 / ((3/4 - 3 c0/2)(1 - 3 c0/2)): docs/theory/learning.md, 5.

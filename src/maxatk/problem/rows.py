@@ -51,17 +51,17 @@ class Rows:
 class Canonical:
     """Checked outcomes: sorted by layer, state, action, next state and reward; merged; all probabilities positive."""
 
-    step_layer: Ints32  # [H]
+    step_layer: Ints32  # [H] which layer is in force at each step
     pair_start: Ints  # [L * S + 1] the rows of state s in layer l are pair_start[l * S + s] : pair_start[l * S + s + 1]
-    action: Ints32  # [N]
-    outcome_start: Ints  # [N + 1]
-    prob: Floats  # [T]
-    next_state: Ints32  # [T] S where the rollout ends
-    reward: Floats  # [T]
+    action: Ints32  # [N] the action of each row, rising within a state
+    outcome_start: Ints  # [N + 1] the outcomes of row n are outcome_start[n] : outcome_start[n + 1]
+    prob: Floats  # [T] positive; each row means its entries divided by their exact sum
+    next_state: Ints32  # [T] where each outcome leads; S where the rollout ends
+    reward: Floats  # [T] what each outcome pays
     exact_prob: tuple[Fraction, ...] | None  # [T] normalised; None where the floats say it all
-    exact_reward: tuple[Fraction, ...] | None  # [T]
-    action_cost: Floats  # [N] what taking each row costs on average
-    exact_action_cost: tuple[Fraction, ...] | None  # [N]
+    exact_reward: tuple[Fraction, ...] | None  # [T] likewise
+    action_cost: Floats  # [N] what taking each row costs on average; no part of the return
+    exact_action_cost: tuple[Fraction, ...] | None  # [N] likewise
 
 
 def array(values: Any, name: str) -> NDArray[Any]:

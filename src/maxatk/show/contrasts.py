@@ -2,10 +2,10 @@
 
 import math
 
+from maxatk.base.text import about
 from maxatk.comparison.contrast import Contrast, Difference, Try
+from maxatk.problem.grid import action_name, places
 from maxatk.problem.mdp import MDP
-from maxatk.show.bounds import about
-from maxatk.show.grid import action_name, places
 
 MUCH = 0.01  # the chance of courses that were not followed, from which on it is told
 NOTHING = 1e-15  # of the range of returns: what rounding amounts to

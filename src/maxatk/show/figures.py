@@ -17,8 +17,8 @@ from maxatk.comparison.compare import Comparison
 from maxatk.comparison.contrast import contrast
 from maxatk.learning.ledger import LearningProgress
 from maxatk.planning.plan import Plan
+from maxatk.problem.grid import find_grid
 from maxatk.show import views
-from maxatk.show.grid import find_grid
 from maxatk.show.views import COLOURS
 
 

@@ -15,6 +15,7 @@ from rich.text import Text
 from maxatk.base.checks import name_of
 from maxatk.base.errors import InputError
 from maxatk.base.findings import Agreement, Finding, Loss, Share, Value
+from maxatk.base.text import agreed, at_least, at_most, decimals_of, small, span
 from maxatk.base.types import Number
 from maxatk.comparison.compare import Comparison
 from maxatk.comparison.contrast import SELDOM, Contrast
@@ -25,12 +26,11 @@ from maxatk.learning.learned import Learned
 from maxatk.planning import CertifiedPlan, ExactPlan, Plan
 from maxatk.planning.exact import Decision
 from maxatk.policies import ABANDON
+from maxatk.problem.grid import CellGrid, action_name, find_grid
 from maxatk.problem.mdp import MDP
 from maxatk.show import verdict as verdicts
 from maxatk.show import words
-from maxatk.show.bounds import agreed, at_least, at_most, decimals_of, small, span
 from maxatk.show.fitting import FittingTable
-from maxatk.show.grid import CellGrid, action_name, find_grid
 from maxatk.show.views import Panel, panels
 
 MOST_BITS = 14_000  # of a fraction in print: about 4,200 digits

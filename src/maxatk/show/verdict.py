@@ -3,6 +3,7 @@
 import numpy as np
 
 from maxatk.base.findings import Finding, Gain, Share, Value
+from maxatk.base.text import decimals_of, known
 from maxatk.comparison.compare import SINGLE, Comparison
 from maxatk.comparison.contrast import Contrast
 from maxatk.comparison.enough import stop_of
@@ -12,7 +13,6 @@ from maxatk.planning.exact import ExactPlan
 from maxatk.planning.plan import Plan, Status
 from maxatk.problem.mdp import MDP
 from maxatk.show import contrasts, words
-from maxatk.show.bounds import decimals_of, known
 from maxatk.show.views import in_hand
 
 SIMPLER = {  # what a class is called in a sentence

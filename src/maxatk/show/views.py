@@ -181,7 +181,7 @@ def action_map(plan: Plan, i: int, h: int, s: int, points: int) -> ActionMap:
     """Returns so far are those with which the state can be reached, evenly spread."""
     mdp, policy = plan.mdp, plan.policy
     low, high = range_of_interest(plan)
-    left = float(mdp.most[h, s])
+    left = float(mdp.analysis.most[h, s])
     units = Units.of(mdp, policy)
     so_far = units.memory.floats(Reach(mdp, units.remembered).returns(h, s, points))
     if not len(so_far):

@@ -20,8 +20,8 @@ from maxatk.base.findings import (
     Share,
     Stop,
 )
+from maxatk.base.text import at_least, at_most, decimals_of, ends, known, probability, short, small, span
 from maxatk.learning.learned import Learned
-from maxatk.show.bounds import at_least, at_most, decimals_of, ends, known, probability, short, small, span
 
 MEAN, ONE_MEAN = "a policy with the best mean", "one of the policies with the best mean"
 

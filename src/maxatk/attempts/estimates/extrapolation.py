@@ -18,8 +18,8 @@ from scipy.optimize import linprog
 from scipy.special import betaincinv, gammaln, xlog1py, xlogy
 
 from maxatk.base.errors import InputError
+from maxatk.base.text import at_least, at_most
 from maxatk.base.types import Floats, Ints
-from maxatk.show.bounds import at_least, at_most
 
 FARTHEST = 4  # times as many attempts as were made: beyond, the range says little
 MOST_ATTEMPTS = 32  # of a task that are counted: more would take long, and say little more

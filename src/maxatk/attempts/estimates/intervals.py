@@ -24,8 +24,8 @@ from scipy.special import stdtrit
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.findings import Measured
+from maxatk.base.text import ends
 from maxatk.base.types import Floats, Ints
-from maxatk.show.bounds import ends
 
 Range: TypeAlias = tuple[float, float]
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maxatk.attempts.sequences.walk import Board, Place, ratio
+from maxatk.base.text import at_least, decimals_of
 from maxatk.base.types import Floats, Ints
-from maxatk.show.bounds import at_least, decimals_of
 
 if TYPE_CHECKING:
     from maxatk.attempts.logs.log import Log

@@ -9,7 +9,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 
 from maxatk.attempts.estimates.intervals import Estimate
-from maxatk.show.bounds import short as short
+from maxatk.base.text import short as short
 from maxatk.show.fitting import FittingTable
 
 Side: TypeAlias = Literal["left", "right"]

@@ -23,21 +23,21 @@ import numpy as np
 from maxatk.base import archive, stopping
 from maxatk.base.checks import is_list, name_of, shown
 from maxatk.base.errors import InputError, MissingExtraError, TooLargeError
+from maxatk.base.progress import reporter
 from maxatk.base.stopping import StoppedError
+from maxatk.base.text import at_least, at_most
 from maxatk.comparison.compare import Comparison, compare
 from maxatk.comparison.contrast import Contrast, contrast, worth_winning
 from maxatk.evaluation.simulate import Taken
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan
 from maxatk.policies import ABANDON
+from maxatk.problem.grid import CellGrid, find_grid
 from maxatk.problem.mdp import MDP
 from maxatk.show import contrasts, report, verdict, views
-from maxatk.show.bounds import at_least, at_most
-from maxatk.show.grid import CellGrid, find_grid
 from maxatk.show.page import graph
 from maxatk.show.page.boards import boards, listed
 from maxatk.show.page.moments import ANY, Count, ask, finite, frame, passed_over, sample_trials, story
-from maxatk.show.progress import reporter
 from maxatk.show.template import Html, in_script, minus, part, render
 
 POINTS = 61  # of each curve

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from maxatk.comparison.contrast import SELDOM, Contrast
-from maxatk.show.grid import CellGrid
+from maxatk.problem.grid import CellGrid
 from maxatk.show.template import Html
 from maxatk.show.views import Panel, panels
 

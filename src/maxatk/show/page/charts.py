@@ -11,7 +11,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from maxatk.show.grid import CellGrid
+from maxatk.problem.grid import CellGrid
 from maxatk.show.views import BEST, COLOURS, FEW, SO_FAR, Classes, Curves, action_colours
 
 INK, FAINT = "currentColor", "var(--line)"

@@ -117,7 +117,7 @@ def ask(plan: Plan, count: Count, trials: list[list[Taken]], low: float, cells: 
     for h, s in itertools.chain(met, _arrivals(plan, reach), _everywhere(plan, reach)):
         if (h, s) in places:
             continue
-        hopeful = count.units(low) - mdp.most[h, s] / float(
+        hopeful = count.units(low) - mdp.analysis.most[h, s] / float(
             scale.unit
         )  # above that, some M that is shown can be beaten
         returns = np.union1d(reach.returns(h, s, RETURNS, hopeful), np.array(met.get((h, s), []), np.int64))
@@ -186,7 +186,7 @@ def passed_over(mdp: MDP, trial: list[Taken], worth: Callable[[int, float], floa
     """
 
     def most(taken: Taken) -> float:
-        return float(taken.so_far) + float(mdp.most[taken.step, taken.state])
+        return float(taken.so_far) + float(mdp.analysis.most[taken.step, taken.state])
 
     whole = {t.rollout for t in trial if t.step == 0 and float(t.best) < most(t) <= worth(t.rollout, float(t.best))}
     return [t.rollout not in whole and most(t) <= worth(t.rollout, float(t.best)) for t in trial]
@@ -213,7 +213,7 @@ def finite(x: float) -> float | None:
 def hopeless(plan: Plan, h: int, state: Any, best: Any, so_far: Any) -> Any:
     """Whether a rollout can no longer beat the best return by more than the rounding of its rewards."""
     rounding = plan.mdp.horizon * 2.0**-52 * max(map(abs, plan.mdp.return_range))
-    return so_far + plan.mdp.most[h, state] <= best + rounding
+    return so_far + plan.mdp.analysis.most[h, state] <= best + rounding
 
 
 def _bests(plan: Plan, count: Count, trials: list[list[Taken]], low: float, reach: Reach, rollouts: int) -> Ints:

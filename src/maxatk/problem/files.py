@@ -3,17 +3,15 @@
 import os
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from maxatk.base import archive, checks
 from maxatk.base.archive import Archive
 from maxatk.base.errors import InputError
+from maxatk.problem.data import ProblemData
 from maxatk.problem.rows import Rows, exact_text
-
-if TYPE_CHECKING:
-    from maxatk.problem.mdp import MDP
 
 VERSION, WITH_COSTS = 2, 4
 LONGEST_FRACTION = 2**16  # hexadecimal digits: reducing a longer one takes seconds
@@ -37,13 +35,13 @@ _EXACT = (
 )  # members only where there are exact entries
 
 
-def write_npz(path: str | os.PathLike[str], mdp: "MDP") -> None:
+def write_npz(path: str | os.PathLike[str], mdp: ProblemData) -> None:
     """Write ``mdp`` to ``path``, whole or not at all."""
     header, arrays = problem_members(mdp)
     archive.write(path, "problem", WITH_COSTS if mdp.has_costs else VERSION, header, arrays)
 
 
-def problem_members(mdp: "MDP", prefix: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
+def problem_members(mdp: ProblemData, prefix: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
     """The header and the arrays of a problem, the latter named with ``prefix``, for a file of its own or another."""
     header = {name: getattr(mdp, name) for name in ("n_states", "n_actions", "state_names", "action_names")}
     arrays = {name: getattr(mdp, name).astype(dtype, copy=False) for name, dtype in _ARRAYS.items()}

@@ -6,9 +6,6 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from rich.console import Console
-from rich.status import Status as Spinner
-
 from maxatk.base import checks
 from maxatk.base.tuning import TUNING
 
@@ -26,14 +23,18 @@ def reporter(
         first: what the line says before there is news.
         line: what it says of the news.
     """
-    console = Console(stderr=True)
     if callable(progress):
         yield progress
         return
     checks.boolean(progress, "progress")
     if not progress:
         yield None
-    elif console.is_terminal:
+        return
+    from rich.console import Console  # it takes a while to load, and most callers want no lines
+    from rich.status import Status as Spinner
+
+    console = Console(stderr=True)
+    if console.is_terminal:
         with Spinner(first, console=console) as spinner:
 
             def show(at: Any) -> None:

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from maxatk.problem.explore import MOST_STATES, Explored, States
-from maxatk.problem.mdp import MDP, explore_gymnasium
+from maxatk.problem.explore import MOST_STATES, Explored
+from maxatk.problem.mdp import MDP
+from maxatk.problem.readers import read_environment
 
 
 def explore(
@@ -16,11 +17,11 @@ def explore(
     max_states: int = MOST_STATES,
     progress: bool | Callable[[Explored], None] = False,
     **make_arguments: Any,
-) -> tuple[MDP, States]:
-    """A problem from a Gymnasium environment, as :meth:`maxatk.MDP.from_gymnasium` reads it, and its states by number.
+) -> MDP:
+    """A problem from a Gymnasium environment, as :meth:`maxatk.MDP.from_gymnasium` reads it.
 
-    ``states.now(env)`` is the number of the state in which an environment of this kind stands, so that a plan can be
-    run in it: ``mk.simulate(env, plan.policy, state_of=lambda _: states.now(env))``.
+    ``mdp.states.now(env)`` is the number of the state in which an environment of this kind stands, so that a plan can
+    be run in it: ``mk.simulate(env, plan.policy, state_of=lambda _: mdp.states.now(env))``.
 
     Args:
         env: an environment, or the id of one, made with ``make_arguments``.
@@ -33,17 +34,12 @@ def explore(
         progress: a function that is told where the exploration stands, or True for lines on standard error.
 
     >>> import maxatk as mk
-    >>> mdp, states = mk.gym.explore("Blackjack-v1")
+    >>> mdp = mk.gym.explore("Blackjack-v1")
     >>> plan = mk.solve(mdp, k=3)
-    >>> states[0]                                    # 12 by two aces, against an ace; no natural
+    >>> mdp.states[0]                                # 12 by two aces, against an ace; no natural
     (12, 1, 1, False)
     """
-    return explore_gymnasium(
-        env,
-        horizon=horizon,
-        key=key,
-        seed=seed,
-        max_states=max_states,
-        progress=progress,
-        make_arguments=make_arguments,
+    made = read_environment(
+        *(env, horizon, None, make_arguments), key=key, seed=seed, max_states=max_states, progress=progress
     )
+    return MDP(made.rows, **made.arguments())

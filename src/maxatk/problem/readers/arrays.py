@@ -1,16 +1,16 @@
 """Arrays of probabilities and rewards, dense or sparse: by state and action, or by a list of state-action pairs."""
 
+import sys
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy import sparse
 
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.types import Bools, Ints, Reals
-from maxatk.problem.formats.costs import with_costs_of_pairs
+from maxatk.problem.readers.costs import with_costs_of_pairs
 from maxatk.problem.rows import Rows, array, integers, offsets, real_column
 
 Shape: TypeAlias = tuple[int, ...]
@@ -87,8 +87,15 @@ def _either(shapes: list[Shape]) -> str:
     return " or ".join(str(shape) for shape in shapes)
 
 
+def _csr(matrix: Any) -> Any:
+    from scipy.sparse import csr_array
+
+    return csr_array(matrix)
+
+
 def _is_sparse(value: Any) -> bool:
-    return bool(sparse.issparse(value))
+    """Whether this is a matrix of SciPy's; who has none need not import it."""
+    return "scipy.sparse" in sys.modules and bool(sys.modules["scipy.sparse"].issparse(value))
 
 
 def _sizes(P: _Given) -> tuple[int, int]:
@@ -177,7 +184,7 @@ def _layer(P: Any, R: Any, kept: Ints, n_rows: int, S: int) -> _Layer:
         chosen = offered[row]
         row, next_state, prob = row[chosen], next_state[chosen], prob[chosen]
     if _is_sparse(R):
-        reward = np.asarray(sparse.csr_array(R)[row, next_state]).ravel()
+        reward = np.asarray(_csr(R)[row, next_state]).ravel()
     elif R.size == n_rows:
         reward = R.reshape(n_rows)[row]
     else:
@@ -192,7 +199,7 @@ def _entries(P: Any, n_rows: int, S: int) -> tuple[Any, Any, Any]:
         order = np.argsort(P.row, kind="stable")
         return P.row[order], P.col[order], P.data[order]
     if _is_sparse(P):
-        matrix = sparse.csr_array(P).sorted_indices()  # by row in C: cheaper than one large sort later
+        matrix = _csr(P).sorted_indices()  # by row in C: cheaper than one large sort later
         return np.repeat(np.arange(n_rows), np.diff(matrix.indptr)), matrix.indices, matrix.data
     dense = P.reshape(n_rows, S)
     # NaN is not 0 either, nor is what is no number: they are found and named later.

@@ -1,7 +1,7 @@
 """Gymnasium environments that carry their table (``env.unwrapped.P``), such as those of toy text, or can be asked."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -9,8 +9,11 @@ import numpy as np
 
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, MissingExtraError
-from maxatk.problem.formats.simulators import Simulator, blackjack, copied, minigrid_key, model_table
-from maxatk.show.grid import cell_names
+from maxatk.problem.explore import MOST_STATES, Exploration, Explored, States, explored
+from maxatk.problem.grid import cell_names
+from maxatk.problem.readers.costs import with_costs
+from maxatk.problem.readers.simulators import Simulator, blackjack, copied, minigrid_key, model_table
+from maxatk.problem.readers.table import read_table
 
 HARMLESS = {  # wrappers that change neither what is observed nor what is done nor what is paid
     *(f"gymnasium.{name}" for name in ("PassiveEnvChecker", "OrderEnforcing", "TimeLimit", "RecordEpisodeStatistics")),
@@ -24,7 +27,39 @@ CHANGING = {  # what a wrapper must define to change anything
 TOLD_BY = ("P", "initial_state_distrib", "model", "_generate_transitions")  # what a class says of its own steps by
 
 
-def read_gymnasium(
+def read_environment(
+    env: Any,
+    horizon: int | None,
+    start: Any,
+    make_arguments: Mapping[str, Any],
+    *,
+    action_cost: Any = None,
+    key: Callable[[Any], Any] | None = None,
+    seed: int | None = None,
+    max_states: int = MOST_STATES,
+    progress: bool | Callable[[Explored], None] = False,
+) -> Exploration:
+    """An environment as a problem; :func:`maxatk.gym.explore` says what the arguments are."""
+    found, arguments = _read(env, horizon, start, dict(make_arguments), key, seed)
+    if not isinstance(found, Simulator):
+        rows = with_costs(read_table(found, arguments["horizon"]), action_cost)
+        states = States({s: s for s in range(rows.n_states)}, range(rows.n_actions))
+        return Exploration(rows, arguments["start"], states, arguments["state_names"], arguments["action_names"])
+    if action_cost is not None:
+        raise InputError(
+            "action_cost= is for environments with a table; MDP.with_action_costs sets those of one that is explored"
+        )
+    exploration = explored(
+        *(found.start, found.actions, found.outcomes, arguments["horizon"]),
+        max_states=max_states,
+        progress=progress,
+        paid_at=found.paid_at,
+    )
+    exploration.states.key = found.key
+    return exploration
+
+
+def _read(
     env: Any,
     horizon: Any,
     start: Any,

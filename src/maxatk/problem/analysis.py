@@ -1,0 +1,136 @@
+"""What planners derive from a problem: the range of returns, the mean, the costs ahead. Computed on demand, once."""
+
+import math
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from maxatk import kernels
+from maxatk.base import checks, stopping
+from maxatk.base.types import Floats, Ints, Ints32
+from maxatk.base.workers import Workers
+from maxatk.problem.data import ProblemData
+from maxatk.problem.tuning import TUNING
+
+
+class Analysis:
+    """Passes over a problem from the last step to the first.
+
+    Args:
+        mdp: the problem.
+    """
+
+    def __init__(self, mdp: ProblemData) -> None:
+        self._mdp = mdp
+
+    @cached_property
+    def least(self) -> Floats:
+        """``[H + 1, S]`` the least return still reachable from each step and state, with positive probability.
+
+        Never above the true number: where a sum is not a float, it is rounded down (and :attr:`most` up).
+        """
+        least = 0.0 - self._most_ahead(-1)  # no negative zeros
+        least.flags.writeable = False
+        return least
+
+    @cached_property
+    def most(self) -> Floats:
+        """``[H + 1, S]`` the greatest return still reachable from each step and state, with positive probability."""
+        most = self._most_ahead(1)
+        most.flags.writeable = False
+        return most
+
+    @property
+    def return_range(self) -> tuple[float, float]:
+        """The least and the greatest return that a rollout can have: every best return lies between."""
+        return float(self.least[0, self._mdp.start_state].min()), float(self.most[0, self._mdp.start_state].max())
+
+    @cached_property
+    def mean_optimal(self) -> tuple[Ints32, float]:
+        """The rows ``[H, S]`` that maximise the mean return of one rollout, less what its rows cost; and that mean."""
+        return self._mean_optimal(0.0)
+
+    def _mean_optimal(self, noise: float) -> tuple[Ints32, float]:
+        mdp = self._mdp
+        rows = np.empty((mdp.horizon, mdp.n_states), np.int32)
+        values, errors = np.zeros((2, mdp.n_states + 1)), np.zeros((2, mdp.n_states + 1))
+        self._pass_back(
+            *(
+                kernels.best_means,
+                kernels.best_means_layer,
+                mdp.step_layer,
+                mdp.pair_start,
+                mdp.outcome_start,
+            ),
+            *(
+                mdp.row_prob,
+                mdp.next_state,
+                mdp.reward,
+                mdp.action_cost,
+                noise,
+                values,
+                errors,
+                rows,
+            ),
+        )
+        return rows, float(values[0, mdp.start_state] @ mdp.reset_prob)
+
+    @cached_property
+    def mean_optimal_actions(self) -> Ints:
+        """The actions ``[H, S]`` that maximise the mean of one rollout; of equals, but for rounding, the first."""
+        rows, _ = self._mean_optimal(2.0**-45)
+        return self._mdp.action[rows].astype(np.int64)
+
+    @cached_property
+    def least_costs(self) -> tuple[Floats, Ints32]:
+        """The least expected cost of finishing from each step and state ``[H + 1, S]``, and the rows that have it
+        ``[H, S]``, counted from each state's first."""
+        return self._costs_ahead(self._mdp.action_cost)
+
+    @cached_property
+    def greatest_costs(self) -> Floats:
+        """The greatest expected cost of finishing from each step and state, ``[H + 1, S]``."""
+        return 0.0 - self._costs_ahead(-self._mdp.action_cost)[0]
+
+    def _costs_ahead(self, cost: Floats) -> tuple[Floats, Ints32]:
+        mdp = self._mdp
+        return stopping.run(
+            *(kernels.least_costs, mdp.step_layer, mdp.pair_start, mdp.outcome_start),
+            *(mdp.row_prob, mdp.next_state, cost),
+        )
+
+    def _most_ahead(self, sign: int) -> Floats:
+        """The most that rewards times ``sign`` can still add up to, rounded up, [H + 1, S]."""
+        mdp = self._mdp
+        shape = (mdp.horizon + 1, mdp.n_states)
+        checks.fits_in_memory(8 * math.prod(shape), f"a table of {mdp.horizon} steps and {mdp.n_states} states")
+        reward = sign * mdp.reward
+        if mdp.exact_reward is not None:  # the floats are the nearest; bounds must hold for the fractions
+            short = [sign * q > r for q, r in zip(mdp.exact_reward, reward.tolist(), strict=True)]
+            reward = np.where(short, np.nextafter(reward, np.inf), reward)
+        most = np.zeros(shape)
+        self._pass_back(
+            *(
+                kernels.most_ahead,
+                kernels.most_ahead_layer,
+                mdp.step_layer,
+                mdp.pair_start,
+                mdp.outcome_start,
+            ),
+            *(mdp.next_state, reward, most),
+        )
+        return most
+
+    def _pass_back(self, every: Any, one: Any, *arguments: Any) -> None:
+        """Run a kernel over all steps from the last to the first; where layers are large, on all cores."""
+        mdp = self._mdp
+        if len(mdp.prob) < TUNING.large_problem_layer * mdp.n_layers:
+            stopping.run(every, *arguments)
+            return
+        with Workers() as workers:
+            cuts = [i * mdp.n_states // (2 * workers.threads) for i in range(2 * workers.threads + 1)]
+            parts = len(cuts) - 1
+            fixed = [[x] * parts for x in (*arguments, stopping.current().flag)]
+            for h in range(mdp.horizon - 1, -1, -1):
+                workers.map(one, [h] * parts, cuts[:-1], cuts[1:], *fixed)
