@@ -16,7 +16,9 @@ import rich.console
 import golden
 import maxatk as mk
 from maxatk.base import stopping
-from maxatk.cli import _Console, main
+from maxatk.cli import commands, main
+from maxatk.cli.console import Console as _Console
+from maxatk.cli.main import COMMANDS
 from maxatk.show import report
 
 
@@ -245,15 +247,17 @@ def test_maxatk_alone_shows_its_help(capsys):
 @pytest.mark.parametrize("name", ["solve", "compare", "run", "learn", "paper", "instances"])
 def test_the_examples_in_the_help_are_commands(name, capsys):
     """Every command shows examples, and all of them can be parsed."""
-    from maxatk.cli import commands
-
     with pytest.raises(SystemExit):
         main([name, "--help"])
     examples = re.findall(r"^    maxatk (.*)$", capsys.readouterr().out, re.MULTILINE)
     assert examples
     for example in examples:
         command, *arguments = example.split()
-        commands.commands[command].make_context(command, arguments)
+        with commands.make_context("maxatk", []) as top:
+            found = commands.get_command(top, command)
+            assert found is not None
+            assert found.get_short_help_str(200) == COMMANDS[command]
+            found.make_context(command, arguments)
 
 
 # JSON.
@@ -483,7 +487,7 @@ def test_a_signal_is_an_interrupt(tmp_path):
     code = f"""
 import os, signal, sys
 import maxatk as mk
-from maxatk.cli import main
+from maxatk.cli import commands, main
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
 solve = mk.solve
 def slow(*arguments, progress, **options):
@@ -503,7 +507,7 @@ def test_the_paper_is_called_when_it_is_there(tmp_path, monkeypatch, capsys):
         calls.append((out, arguments))
         return types.SimpleNamespace(failed=["theorem 1"] if out == tmp_path else [], out=out)
 
-    monkeypatch.setitem(sys.modules, "maxatk.paper", types.SimpleNamespace(reproduce=reproduce))
+    monkeypatch.setattr("maxatk.cli.paper.reproduce", reproduce)
     assert main(["paper", "--only", "a", "--only", "b"]) == 0
     assert main(["paper", "--quick", "--out", str(tmp_path)]) == 1  # something is not as it should be
     assert [arguments["only"] for _, arguments in calls] == [("a", "b"), ()]

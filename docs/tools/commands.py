@@ -37,7 +37,8 @@ def _section(command: click.Command, ctx: click.Context) -> str:
     if isinstance(command, click.Group):
         summaries = [
             f"| [`{name}`](#maxatk-{name}) | {_prose(inner.get_short_help_str(200))} |"
-            for name, inner in command.commands.items()
+            for name in command.list_commands(ctx)
+            if (inner := command.get_command(ctx, name))
         ]
         parts.append("\n".join(["| command | what it does |", "| --- | --- |", *summaries]))
     examples = re.findall(r"^  (maxatk .*)$", command.epilog or "", re.MULTILINE)

@@ -9,7 +9,7 @@ import click
 
 from maxatk import attempts as at
 from maxatk.base import archive
-from maxatk.show.console import Console
+from maxatk.cli.console import Console
 from maxatk.show.page import require
 
 

@@ -2,7 +2,10 @@
 
 import codecs
 import io
+import json
+import sys
 import unicodedata
+from collections.abc import Callable
 from typing import Any
 
 import rich.console
@@ -45,3 +48,17 @@ def _letter(character: str) -> str:
 
 
 codecs.register_error("maxatk.plain", _plain)
+
+
+def show(as_json: bool, data: Callable[[], Any], table: Callable[[], Any]) -> None:
+    """Print one JSON object, or what people read."""
+    if as_json:
+        print(json.dumps(data()))
+    else:
+        Console().print(table())
+
+
+def complain(message: str, code: int) -> int:
+    """Say what went wrong in one line on standard error, and return the exit code."""
+    print(f"maxatk: {' '.join(message.split())}", file=sys.stderr)
+    return code

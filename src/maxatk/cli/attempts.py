@@ -1,0 +1,5 @@
+"""The command ``maxatk attempts``."""
+
+from maxatk.attempts.study.command import attempts
+
+__all__ = ["attempts"]

@@ -1,0 +1,27 @@
+"""The command ``maxatk compare``: what each class of policies earns."""
+
+import json
+
+import click
+
+from maxatk.base import stopping
+from maxatk.cli.options import PlanRequest, examples, json_option, plan_options
+from maxatk.cli.planned import compared, exit_code, planned
+from maxatk.show import report
+
+
+@click.command(epilog=examples("compare", "compare proposition3 -k 2", "compare Taxi-v4 --horizon 20 -k 3 --json"))
+@plan_options
+@json_option
+def compare(request: PlanRequest, *, given_problem: bool, as_json: bool) -> int:
+    """Compare classes of policies.
+
+    What is it worth to adapt to the best return so far, and to that of the present try?
+    """
+    with stopping.scope(request.time_limit):
+        with stopping.half():
+            plan = planned(request, as_json)
+        comparison = compared(plan, as_json, request.title)
+        if as_json:
+            print(json.dumps({**report.plan_data(plan, comparison), "comparison": report.comparison_data(comparison)}))
+        return exit_code(plan, request.save)

@@ -1,0 +1,17 @@
+"""The command ``maxatk instances``: the named problems."""
+
+import click
+
+import maxatk as mk
+from maxatk.cli.console import show
+from maxatk.cli.options import examples, json_option
+from maxatk.show import report
+
+
+@click.command(epilog=examples("instances", "solve footnote --set horizon=3"))
+@json_option
+def instances(as_json: bool) -> int:
+    """List the named problems and their arguments, for --set."""
+    described = mk.instances.described()
+    show(as_json, lambda: described, lambda: report.instances(described))
+    return 0

@@ -1,0 +1,94 @@
+"""The command ``maxatk learn``: a policy from samples."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+import maxatk as mk
+from maxatk.cli.console import complain, show
+from maxatk.cli.options import DEFAULT, check_outputs, examples, json_option, problem_options
+from maxatk.problem import find as problems
+from maxatk.show import report
+
+
+@click.command(
+    epilog=examples(
+        "learn figure1 -k 2 --epsilon 0.1",
+        "learn windy_cliff --horizon 15 -k 2 --epsilon 20 --budget 1000000",
+        "learn FrozenLake-v1 --horizon 10 -k 2 --epsilon 0.2 --online --returns 0 1 --budget 100000",
+    )
+)
+@problem_options
+@click.option("-k", type=int, default=2, show_default=True, metavar="K", help="The number of rollouts.")
+@click.option("--epsilon", type=float, required=True, metavar="E", help="The loss allowed, in units of the return.")
+@click.option("--delta", type=float, default=0.05, show_default=True, metavar="D", help="The probability of failure.")
+@click.option("--uniform", is_flag=True, help="Draw all samples at once, as many of each row as Theorem 4 needs.")
+@click.option("--online", is_flag=True, help="Learn by playing alone: states cannot be set, and rollouts run forward.")
+@click.option(
+    "--explore",
+    type=click.Choice(["optimism", "posterior"]),
+    default="optimism",
+    show_default=True,
+    help="How to explore, with --online.",
+)
+@click.option("--rewards", type=float, nargs=2, metavar="LOW HIGH", help="Bounds on a reward, with --online.")
+@click.option("--returns", type=float, nargs=2, metavar="LOW HIGH", help="Bounds on a return, with --online.")
+@click.option("--best-so-far", type=float, metavar="M", help="A return in hand, with --online.")
+@click.option("--budget", type=int, metavar="N", help="The number of samples at most.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of the random numbers.")
+@click.option("--checkpoint", type=Path, metavar="FILE", help="Keep the run here, and go on from here.")
+@click.option("--save", type=Path, metavar="PLAN", help="Write the policy, with what is certain of it, to a file.")
+@json_option
+def learn(
+    problem: str | None, settings: dict[str, Any], k: int, epsilon: float,
+    delta: float, uniform: bool, online: bool, explore: Any, rewards: tuple[float, float] | None,
+    returns: tuple[float, float] | None, best_so_far: float | None, budget: int | None, seed: int,
+    checkpoint: Path | None, save: Path | None, as_json: bool,
+) -> int:  # fmt: skip
+    """Learn a policy from samples, with a guarantee.
+
+    The learner does not see the problem: it may only ask what an action in a state would bring. With --online it
+    cannot query states at all: it only plays episodes, so any Gymnasium environment with finitely many states will do.
+
+    After Ctrl-C the same command goes on where it was, if it has a --checkpoint or a --save: the latter's is kept
+    beside the plan, as PLAN.checkpoint, until the plan is there.
+    """
+    title = DEFAULT if problem is None else problem
+    check_outputs(title, save=save, checkpoint=checkpoint)
+    kept = checkpoint or (save.with_name(f"{save.name}.checkpoint") if save else None)
+    check_outputs(title, checkpoint=kept)
+    learner: Any = mk.Online(explore) if online else mk.Uniform() if uniform else mk.Adaptive()
+    if online and uniform:
+        raise mk.InputError("--online and --uniform are two ways to learn: choose one")
+    known = {"reward_range": rewards, "return_range": returns, "best_so_far": best_so_far}
+    given = {name: value for name, value in known.items() if value is not None}
+    if given and not online:
+        option = {"reward_range": "--rewards", "return_range": "--returns", "best_so_far": "--best-so-far"}
+        raise mk.InputError(f"{option[next(iter(given))]} is for --online alone")
+    model: Any = _episodes(title, settings, given) if online else mk.TabularModel(mk.find_problem(title, **settings))
+    try:
+        learned = mk.learn(
+            model, k, epsilon=epsilon, delta=delta, learner=learner, budget=budget, rng=seed, checkpoint=kept,
+            progress=not as_json,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        if kept is None or not kept.exists():
+            raise
+        return complain(f"interrupted: {kept} holds the run, and the same command goes on", 130)
+    if save is not None:
+        learned.save(save)
+        if kept is not None and kept != checkpoint:
+            kept.unlink(missing_ok=True)
+    show(as_json, lambda: report.learned_data(learned), lambda: report.learned(learned, title))
+    return 0
+
+
+def _episodes(title: str, settings: dict[str, Any], known: dict[str, Any]) -> Any:
+    """What to play in: an environment as it is, or a table that only runs forward."""
+    if problems.is_environment(title):
+        return mk.gym.EnvEpisodes(title, **settings, **known)
+    episodes: Any = mk.TabularEpisodes(mk.find_problem(title, **settings))
+    for name, value in known.items():
+        setattr(episodes, name, value)
+    return episodes

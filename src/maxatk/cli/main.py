@@ -1,0 +1,126 @@
+"""The entry: which command, its exit code, and one line for whatever goes wrong.
+
+Click does the parsing, the help and the completion: it stands alone, where others bring more packages along.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+from click.shell_completion import shell_complete
+
+from maxatk.base import checks
+from maxatk.base.errors import MaxAtKError
+from maxatk.cli.console import complain, write_plainly
+
+# Commands in the order in which they are met, each in a module of its name, with the first sentence of its help.
+COMMANDS = {
+    "solve": "Plan for the best of K rollouts, to a certified interval.",
+    "compare": "Compare classes of policies.",
+    "attempts": "What a log of attempts says, and what to try next.",
+    "run": "Run a saved plan or a learned policy, and check its certificate.",
+    "learn": "Learn a policy from samples, with a guarantee.",
+    "paper": "Recompute the claims of the paper, one by one.",
+    "instances": "List the named problems and their arguments, for --set.",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code: 0, 1 if output fails, 2 for bad input, 130 after Ctrl-C."""
+    if instruction := os.environ.get("_MAXATK_COMPLETE"):
+        return shell_complete(commands, {}, "maxatk", "_MAXATK_COMPLETE", instruction)
+    if getattr(sys, "stdout", None) is None:
+        return complain("cannot write: standard output is closed", 1)
+    for stream in (sys.stdout, sys.stderr):
+        write_plainly(stream)
+    try:
+        given = sys.argv[1:] if arguments is None else list(arguments)
+        with commands.make_context("maxatk", given) as context:
+            code = commands.invoke(context)
+        sys.stdout.flush()
+    except click.exceptions.Exit as end:  # help was asked for, and given
+        raise SystemExit(end.exit_code) from None
+    except click.MissingParameter as error:
+        return complain(f"{error.format_message()} {_example(error.ctx)}", 2)
+    except click.ClickException as error:
+        return complain(error.format_message(), 2)
+    except MaxAtKError as error:
+        return complain(str(error), 2)
+    except KeyboardInterrupt:
+        return complain("interrupted", 130)
+    except SystemError as error:  # compiled code that is interrupted wraps what it was interrupted by
+        inner: BaseException | None = error
+        while inner is not None and not isinstance(inner, KeyboardInterrupt):
+            inner = inner.__cause__ or inner.__context__
+        if inner is None:
+            raise
+        return complain("interrupted", 130)
+    except BrokenPipeError:  # the reader has seen enough; keep Python from complaining at exit
+        _drop_output()
+        return 0
+    except OSError as error:
+        _drop_output()
+        return complain(f"cannot write: {error.strerror}", 1)
+    return code or 0
+
+
+def _example(ctx: click.Context | None) -> str:
+    """The first example of a command, as its help has it."""
+    lines = (ctx.command.epilog or "").splitlines() if ctx else []
+    return f"For example: {lines[2].strip()}" if len(lines) > 2 else ""
+
+
+def _drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class _Commands(click.Group):
+    """Commands that are loaded when they are run; a name that is nearly right is pointed out."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return getattr(import_module(f"maxatk.cli.{cmd_name}"), cmd_name) if cmd_name in COMMANDS else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        name = args[0]
+        if not name.startswith("-") and name not in COMMANDS:
+            close = checks.nearest(name, COMMANDS)
+            known = f"did you mean {close}?" if close else f"the commands are {', '.join(COMMANDS)}"
+            raise click.UsageError(f"there is no command {checks.shown(name)}: {known}")
+        return super().resolve_command(ctx, args)
+
+
+def _versions(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
+    """Say what is installed, and end."""
+    if asked and not ctx.resilient_parsing:
+        from maxatk.show.versions import installed  # nothing else needs it
+
+        click.echo(installed())
+        ctx.exit()
+
+
+@click.group(
+    cls=_Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog='\b\nTab completion: eval "$(_MAXATK_COMPLETE=bash_source maxatk)" in ~/.bashrc; '
+    "zsh_source and fish_source\nfor other shells.",
+)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_versions,
+    help="Show versions: of maxatk and what it needs, extras, compiled loops.",
+)  # fmt: skip
+@click.pass_context
+def commands(ctx: click.Context) -> None:
+    """Best-of-K (max@k) decision making: plan and act when only the best of K tries counts."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

@@ -1,0 +1,83 @@
+"""What commands that plan have in common: a plan in its time, a comparison row by row, an exit code."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import maxatk as mk
+from maxatk.base import stopping
+from maxatk.base.stopping import Reason, StoppedError
+from maxatk.cli.console import Console, complain
+from maxatk.cli.options import PlanRequest, check_outputs
+from maxatk.comparison.rows import Row
+from maxatk.planning import CertifiedPlan
+from maxatk.show import report, verdict
+
+T = TypeVar("T")
+
+
+def planned(request: PlanRequest, quiet: bool) -> CertifiedPlan:
+    """A plan, saved where it is to be."""
+    check_outputs(request.title, save=request.save)
+    mdp = mk.find_problem(request.title, **request.settings)
+    solver = mk.Certified(tol=request.tol)
+    plan = mk.solve(mdp, request.k, solver=solver, progress=not quiet, **request.objective())
+    if request.save is not None:
+        plan.save(request.save, with_problem=True)
+    return plan
+
+
+def exit_code(plan: CertifiedPlan, save: Path | None) -> int:
+    """The exit code of a command that has shown what it knows."""
+    if stopping.current().reason is not Reason.INTERRUPTED:
+        return 0
+    if plan.status is mk.Status.INTERRUPTED:
+        return complain(f"interrupted: the best so far is {f'in {save}' if save else 'shown'}", 130)
+    return complain("interrupted: what was not done by then is missing", 130)
+
+
+def in_time(missing: str, work: Callable[[], T]) -> T | None:
+    """What some work gives, or a line that says what is missing, if anything, because the command was stopped."""
+    try:
+        stopping.check()
+        return work()
+    except StoppedError as stop:
+        if missing and stop.reason is not Reason.INTERRUPTED:
+            complain(f"{missing}: {stop.reason}", 0)
+        return None
+
+
+def verdict_in_time(
+    plan: CertifiedPlan, contrast: mk.Contrast | None, comparison: mk.Comparison | None = None
+) -> list[str]:  # fmt: skip
+    """The verdict, by what is known when the time is up; none after Ctrl-C."""
+    try:
+        return verdict.sentences(plan, contrast, comparison)
+    except StoppedError:
+        return []
+
+
+def compared(plan: CertifiedPlan, quiet: bool, title: str | None = None) -> mk.Comparison:
+    """Classes of policies beside a plan's; unless it is to be quiet, a table of them."""
+    console = Console()
+    if not quiet:
+        console.print(f"{title}: {plan.mdp!r}\n" if title else "\nWhat simpler policies earn:\n")
+        _passing("evaluating a policy with the best mean; Ctrl-C keeps what is known")
+
+    def show(row: Row) -> None:
+        if not quiet:
+            _passing(f"{row.name}: at least {row.lower:.6g}; searching on, Ctrl-C keeps what is known")
+
+    comparison = mk.compare(plan.mdp, plan.k, plan=plan, progress=show)
+    if not quiet:
+        _passing("")
+        console.print(report.comparison_rows(comparison, comparison.rows))
+        console.print(f"\n{report.comparison_note(comparison)}")
+    return comparison
+
+
+def _passing(line: str) -> None:
+    """What is being done, on a terminal's standard error, until the next such line takes its place."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,149 @@
+"""The command ``maxatk solve``: a plan, and on request what simpler policies earn, words, a page."""
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import click
+
+import maxatk as mk
+from maxatk.base import stopping
+from maxatk.base.findings import Outcome
+from maxatk.cli.console import Console, show
+from maxatk.cli.options import PlanRequest, check_outputs, examples, json_option, plan_options
+from maxatk.cli.planned import compared, exit_code, in_time, planned, verdict_in_time
+from maxatk.planning import CertifiedPlan
+from maxatk.show import report
+from maxatk.show.page import prepare
+
+
+@click.command(
+    epilog=examples(
+        "solve",
+        "solve windy_cliff -k 20 --tol 1e-6 --explain",
+        "solve figure1 -k 2 --exact",
+        "solve windy_cliff -k 20 --cost 0.5",
+        "solve FrozenLake-v1 --horizon 30 --set is_slippery=false --save lake.plan",
+    )
+)
+@plan_options
+@click.option(
+    "--page",
+    type=Path,
+    metavar="HTML",
+    help="Write the plan as a web page of one file (extra page), with a comparison unless --no-compare.",
+)
+@click.option("--open", "open_page", is_flag=True, help="Show that page in a browser.")
+@click.option("--exact", is_flag=True, help="Solve in fractions, and show what the policy does; small problems.")
+@click.option("--compare/--no-compare", default=None, help="Show what smaller classes of policies earn.")
+@click.option("--explain/--no-explain", default=None, help="Say what the policy does differently on the last try.")
+@json_option
+def solve(
+    request: PlanRequest, *, given_problem: bool, page: Path | None, open_page: bool, exact: bool,
+    compare: bool | None, explain: bool | None, as_json: bool,
+) -> int:  # fmt: skip
+    """Plan for the best of K rollouts, to a certified interval.
+
+    The problem is a named instance (`maxatk instances`), a file of `MDP.save`, or the id of a Gymnasium environment
+    with a table. Without one, a walk along a windy cliff is planned, compared with simpler policies, and explained.
+    """
+    tour = not given_problem and not exact and not as_json
+    if open_page and page is None:
+        raise click.UsageError("--open shows the page that --page writes, so that must be given")
+    check_outputs(request.title, save=request.save, page=page)
+    shown = _Shown(
+        compare=tour if compare is None else compare,
+        explain=tour if explain is None else explain,
+        page=page,
+        compare_on_page=compare is not False,
+        open_page=open_page,
+        as_json=as_json,
+    )
+    began = time.perf_counter()
+    if page is not None:
+        prepare()  # which is not a part of the work that is timed
+    limit = request.time_limit
+    with stopping.scope(None if limit is None else limit - (time.perf_counter() - began)):
+        return _exactly(request, shown) if exact else _certified(request, shown)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What is to be shown of a plan."""
+
+    compare: bool
+    explain: bool
+    page: Path | None
+    compare_on_page: bool
+    open_page: bool
+    as_json: bool
+
+    def write_page(self, plan: mk.Plan, title: str, comparison: mk.Comparison | None = None) -> None:
+        """Write the page of a plan and, if asked for, show it in a browser."""
+        assert self.page is not None
+        plan.page(self.page, title=title, comparison=comparison or self.compare_on_page, progress=not self.as_json)
+        if not self.as_json:
+            print(f"wrote {self.page}")
+        if self.open_page:
+            click.launch(self.page.resolve().as_uri())
+
+
+def _exactly(request: PlanRequest, shown: _Shown) -> int:
+    """Solve in fractions, and show what the policy does."""
+    for option, given in (("--tol", request.tol), ("--time-limit", request.time_limit), ("--save", request.save)):
+        if given is not None:
+            raise click.UsageError(f"{option} is for the certified planner, not for --exact")
+    if shown.compare or shown.explain:
+        raise click.UsageError(
+            f"--{'compare' if shown.compare else 'explain'} is for the certified planner, not --exact"
+        )
+    mdp = mk.find_problem(request.title, **request.settings)
+    plan = mk.solve(mdp, request.k, solver=mk.Exact(), **request.objective())
+    show(shown.as_json, lambda: report.plan_data(plan), lambda: report.exact_plan(plan, request.title))
+    if shown.page is not None:
+        shown.write_page(plan, request.title)
+    return 0
+
+
+def _certified(request: PlanRequest, shown: _Shown) -> int:
+    """Plan, then show what is asked for, as far as the time allows."""
+    with stopping.half() if shown.compare or shown.explain or shown.page else nullcontext():
+        plan = planned(request, shown.as_json)
+    contrast = in_time("no explanation", lambda: mk.contrast(plan)) if shown.explain else None
+    compare = partial(in_time, "no comparison", lambda: compared(plan, shown.as_json))
+    if shown.as_json:
+        comparison = compare() if shown.compare else None
+        data = report.plan_data(plan, comparison)
+        if shown.explain:
+            data["tries"] = report.contrast_data(contrast) if contrast else None
+        if shown.compare:
+            data["comparison"] = report.comparison_data(comparison) if comparison else None
+        print(json.dumps(data))
+    else:
+        comparison = _printed(plan, request.title, contrast, compare if shown.compare else None)
+    if shown.page is not None:
+        in_time("no page", lambda: shown.write_page(plan, request.title, comparison))
+    return exit_code(plan, request.save)
+
+
+def _printed(
+    plan: CertifiedPlan,
+    title: str,
+    contrast: mk.Contrast | None,
+    compare: Callable[[], mk.Comparison | None] | None,
+) -> mk.Comparison | None:
+    """Print the plan, its words and its comparison; the comparison comes back for the page."""
+    sentences = verdict_in_time(plan, contrast)
+    # The rows of a comparison may know more than the plan does: then the verdict comes after them.
+    later = compare is not None and sentences and plan.gain.outcome is Outcome.UNKNOWN
+    Console().print(report.certified_plan(plan, title, [] if later else sentences))
+    if contrast:
+        Console().print("", report.contrast(contrast), sep="\n")
+    comparison = compare() if compare else None
+    if later:
+        Console().print("", " ".join(verdict_in_time(plan, contrast, comparison)), sep="\n", style="bold")
+    return comparison
