@@ -198,7 +198,7 @@ def test_a_budget_is_kept(small_log, budget):
     whole = at.sequence(small_log, budget=budget, method="greedy", stop_at=0.8)
     if whole.further:  # the next attempt would not have been paid, and its worth is the price
         assert whole.cost + whole.further[0].reached * whole.further[0].cost > budget
-        assert whole.price == pytest.approx(whole.further[0].worth)
+        assert whole.price == pytest.approx(whole.further[0].gain_per_cost)
     else:
         assert whole.price == 0
 
@@ -211,7 +211,7 @@ def test_a_score_is_reached_for_as_little_as_possible(small_log):
         assert plan.score >= path.score[length] - 1e-12
         assert plan.cost <= path.cost[length] + 1e-12
         assert plan.reach == path.score[length]
-        assert plan.price == pytest.approx(plan.steps[-1].worth)
+        assert plan.price == pytest.approx(plan.steps[-1].gain_per_cost)
     assert at.sequence(small_log, reach=0.0, method="greedy").arms == []
 
 
@@ -602,13 +602,14 @@ def test_plans_are_kept(tmp_path):
         assert at.load_sequence(tmp_path / "x.sequence") == plan
     text = (tmp_path / "x.sequence").read_text()
     for old, new, message in (
-        ("maxatk sequence", "maxatk desk", "its first line is not that of a maxatk sequence"),
-        ('"version": 1', '"version": 9', "it has format version 9, and this maxatk reads 1"),
-        ('"stop_at": ', '"stop_at": "a", "x": ', "'a' stands where a number should be"),
+        ("maxatk sequence", "maxatk scheduler", "its first line is not that of a maxatk sequence"),
+        ('"version": 2', '"version": 9', "it has format version 9, and this maxatk reads 2"),
+        ('"version": 2', '"version": 1', "it has format version 1, and this maxatk reads 2"),
+        ('"stop_at": ', '"stop_at": "a", "x": ', "'a' is not a finite number"),
         ('"tasks": 40', '"tasks": -1', "tasks must be at least 1"),
-        ('"plan": {', '"plan": 5, "x": {', "it holds no plan"),
-        ('"steps": [[', '"steps": [[1, 2], [', "not enough values|too many|stands where"),
-        ("\n", "", "it has no whole line"),
+        ('"plan": {', '"plan": 5, "x": {', "it does not contain a plan"),
+        ('"steps": [[', '"steps": [[1, 2], [', "not enough values|too many|is not a word"),
+        ("\n", "", "it has no complete line"),
         ("{", "[", "line 1 is not JSON"),
     ):
         (tmp_path / "y.sequence").write_text(text.replace(old, new, 1))

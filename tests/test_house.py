@@ -17,7 +17,7 @@ LEFT = {
     ("attempts.estimates.intervals", "show"),
     ("attempts.estimates.pairing", "show"),
     ("attempts.logs.log", "problem"),
-    ("attempts.sequences.desk", "show"),
+    ("attempts.sequences.scheduler", "show"),
     ("attempts.sequences.offers", "show"),
     ("attempts.sequences.paths", "show"),
     ("attempts.sequences.plans", "show"),

@@ -17,10 +17,6 @@ from .logs.log import Log as Log
 from .logs.readers import read_log as read_log
 from .logs.recording import recorded as recorded
 from .sequences.advice import Advised as Advised
-from .sequences.desk import Ask as Ask
-from .sequences.desk import Desk as Desk
-from .sequences.desk import TaskState as TaskState
-from .sequences.desk import load_desk as load_desk
 from .sequences.files import load_sequence as load_sequence
 from .sequences.offers import Frontier as Frontier
 from .sequences.offers import Offer as Offer
@@ -31,6 +27,10 @@ from .sequences.plans import SequencePlan as SequencePlan
 from .sequences.plans import Step as Step
 from .sequences.replay import Replay as Replay
 from .sequences.replay import cross_replay as cross_replay
+from .sequences.scheduler import Attempt as Attempt
+from .sequences.scheduler import Scheduler as Scheduler
+from .sequences.scheduler import TaskState as TaskState
+from .sequences.scheduler import load_scheduler as load_scheduler
 from .sequences.sequence import sequence as sequence
 from .study.study import Study as Study
 from .study.study import study as study

@@ -14,8 +14,8 @@ from maxatk.attempts.study.tables import amount, as_text, plain_table, share, sh
 
 if TYPE_CHECKING:
     from maxatk.attempts.logs.log import Log
-    from maxatk.attempts.sequences.desk import Desk
     from maxatk.attempts.sequences.replay import Replay
+    from maxatk.attempts.sequences.scheduler import Scheduler
 
 
 class AttemptsWarning(UserWarning):
@@ -32,7 +32,7 @@ class Step:
     cost: float  # what it costs, on average of those tasks
 
     @property
-    def worth(self) -> float:
+    def gain_per_cost(self) -> float:
         """Gain per cost."""
         return walk.ratio(self.gain, self.cost)
 
@@ -109,19 +109,19 @@ class SequencePlan:
 
         return replay.replay(self, log, level, proved, passed)
 
-    def desk(
-        self, path: str | os.PathLike[str] | None = None, *, pot: float | None = None, tasks: int | None = None
-    ) -> Desk:
-        """A desk that says what to try next, for many tasks at once.
+    def scheduler(
+        self, path: str | os.PathLike[str] | None = None, *, total_budget: float | None = None, tasks: int | None = None
+    ) -> Scheduler:
+        """A scheduler that says which attempt to make next, for many tasks at once.
 
         Args:
-            path: a file to keep everything in as it comes, so that nothing is lost even if the process is killed.
-            pot: money for all tasks together; the sequence is then cut, task by task, so that it lasts.
-            tasks: for how many tasks the pot must last.
+            path: a file to which every event is written at once, so that nothing is lost even if the process is killed.
+            total_budget: a budget that all tasks share; the sequence is then cut, task by task, so that it lasts.
+            tasks: the number of tasks for which the budget must last.
         """
-        from maxatk.attempts.sequences.desk import Desk
+        from maxatk.attempts.sequences.scheduler import Scheduler
 
-        return Desk(self, path, pot=pot, tasks=tasks)
+        return Scheduler(self, path, total_budget=total_budget, tasks=tasks)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan to ``path``; :func:`load_sequence` reads it."""
@@ -146,7 +146,7 @@ class SequencePlan:
                 share(step.reached),
                 short(step.gain),
                 short(step.cost),
-                amount(step.worth),
+                amount(step.gain_per_cost),
             )
         return shown
 
