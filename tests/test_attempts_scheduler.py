@@ -28,8 +28,9 @@ def plan_of(*steps, length=None, stop_at=1.0, price=0.1, budget=None, tasks=100)
     dearest = {step.arm: 3 * step.cost for step in made}
     single = at.Capped(made[0].arm, 1, stop_at)
     return at.SequencePlan(
-        steps=made[:length], further=made[length:], stop_at=stop_at, price=price, budget=budget, reach=None,
-        method="greedy", why="as asked for", single=single, nothing=0.0, tasks=tasks, seen=frozenset(), dearest=dearest,
+        steps=made[:length], further=made[length:], stop_at=stop_at, price=price, budget=budget, target_score=None,
+        method="greedy", why="as asked for", single=single, default_score=0.0, tasks=tasks, seen=frozenset(),
+        dearest=dearest,
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ LEFT = {
     ("attempts.estimates.pairing", "show"),
     ("attempts.logs.log", "problem"),
     ("attempts.sequences.scheduler", "show"),
-    ("attempts.sequences.offers", "show"),
+    ("attempts.sequences.strategies", "show"),
     ("attempts.sequences.paths", "show"),
     ("attempts.sequences.plans", "show"),
     ("attempts.sequences.replay", "show"),

@@ -3,7 +3,7 @@
 The flow is log → curves, differences, frontier → sequence → replay → scheduler:
 
 >>> from maxatk import attempts as at
->>> log = at.recorded()                             # or at.read_log("attempts.csv"), at.Log.from_frame(df)
+>>> log = at.example_log()                             # or at.read_log("attempts.csv"), at.Log.from_frame(df)
 >>> train, held_out = log.split(0.5)
 >>> plan = at.sequence(train, price=0.1)            # what a second of the processor is worth, in score
 >>> replay = plan.replay(held_out)                  # what it earns on tasks that it has not seen

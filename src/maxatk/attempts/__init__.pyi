@@ -13,14 +13,11 @@ from .estimates.pairing import Difference as Difference
 from .estimates.pairing import Differences as Differences
 from .estimates.pairing import difference as difference
 from .estimates.pairing import differences as differences
+from .logs.example import example_log as example_log
 from .logs.log import Log as Log
 from .logs.readers import read_log as read_log
-from .logs.recording import recorded as recorded
 from .sequences.advice import Advised as Advised
 from .sequences.files import load_sequence as load_sequence
-from .sequences.offers import Frontier as Frontier
-from .sequences.offers import Offer as Offer
-from .sequences.offers import frontier as frontier
 from .sequences.plans import AttemptsWarning as AttemptsWarning
 from .sequences.plans import Capped as Capped
 from .sequences.plans import SequencePlan as SequencePlan
@@ -32,6 +29,9 @@ from .sequences.scheduler import Scheduler as Scheduler
 from .sequences.scheduler import TaskState as TaskState
 from .sequences.scheduler import load_scheduler as load_scheduler
 from .sequences.sequence import sequence as sequence
+from .sequences.strategies import Frontier as Frontier
+from .sequences.strategies import Strategy as Strategy
+from .sequences.strategies import frontier as frontier
 from .study.study import Study as Study
 from .study.study import study as study
 from .training.off_policy import off_policy_weights as off_policy_weights

@@ -257,7 +257,7 @@ class Scheduler:
         waiting[0] += max(self.tasks - len(self._states), int(newcomer))
         # What is left after the attempts in flight, at the mean cost of their arms.
         left = self.total_budget - self._spent - sum(n * self._mean_cost(arm) for arm, n in self._in_flight.items())
-        lowest = self.plan.price if self.plan.budget is None and self.plan.reach is None else 0.0
+        lowest = self.plan.price if self.plan.budget is None and self.plan.target_score is None else 0.0
         return max(lowest, self._schedule.shadow_price(+waiting, left))
 
     def _mean_cost(self, arm: str) -> float:
@@ -299,7 +299,7 @@ class Scheduler:
         if not self._closed(state) or state.allowed is None or state.in_flight:
             return None
         told = list(state.told)
-        best, gains, costs = self.plan.nothing, list[float](), list[float]()
+        best, gains, costs = self.plan.default_score, list[float](), list[float]()
         for step in self._schedule.steps[: len(told)]:
             # Attempts in flight together come back in any order. They are fresh draws, whichever is counted first.
             attempt = next((one for one in told if one[0] == step.arm), None)
@@ -421,7 +421,7 @@ def load_scheduler(path: str | os.PathLike[str], *, keep: bool = False) -> Sched
 
     >>> from maxatk import attempts as at
     >>> from pathlib import Path
-    >>> scheduler = at.sequence(at.recorded(), price=2.0, method="greedy").scheduler()
+    >>> scheduler = at.sequence(at.example_log(), price=2.0, method="greedy").scheduler()
     >>> scheduler.tell("f1", arm="L-BFGS-B", score=0.5, cost=0.01)
     >>> scheduler.save("x.scheduler")
     >>> at.load_scheduler("x.scheduler").state("f1").best

@@ -57,42 +57,40 @@ def _column(name: str, what: str) -> Any:
     ),
 )
 @click.argument("log", required=False, nargs=-1, metavar="[LOG...]", type=click.Path(path_type=Path))
-@click.option("-k", "ks", callback=_several, metavar="K ...", help="Numbers of attempts; 1, 2, 4, ... unless given.")
+@click.option("-k", "ks", callback=_several, metavar="K ...", help="Numbers of attempts; by default 1, 2, 4, ...")
 @click.option("--price", type=float, metavar="P", help="What one unit of cost is worth, in score.")
-@click.option("--budget", type=float, metavar="B", help="Instead of a price: what a task may cost on average.")
-@click.option("--reach", type=float, metavar="S", help="Instead of both: the mean score to reach, at the least cost.")
-@click.option(
-    "--passed", type=float, metavar="S", help="The score from which on an attempt passes; the greatest unless given."
-)
-@click.option("--stop-at", type=float, metavar="S", help="The score at which to stop; chosen unless given.")
-@click.option("--least", type=int, default=0, metavar="N", help="Leave out tasks with fewer attempts of an arm.")
+@click.option("--budget", type=float, metavar="B", help="Instead of a price: the mean cost of a task.")
+@click.option("--target-score", type=float, metavar="S", help="Instead of both: the mean score, at the lowest cost.")
+@click.option("--pass-threshold", type=float, metavar="S", help="The lowest score that passes; by default the highest.")
+@click.option("--stop-at", type=float, metavar="S", help="The score at which to stop; chosen by default.")
+@click.option("--min-attempts", type=int, default=0, metavar="N", help="Omit tasks with fewer attempts of an arm.")
 @click.option("--arms", metavar="A,B", help="Only these arms, separated by commas.")
 @_column("task", "The column of tasks [task].")
 @_column("arm", "The column of arms [arm].")
 @_column("score", "The column of scores, a scorer of Inspect, a metric of lm_eval [score].")
 @_column("cost", "The column of costs [cost].")
 @_column("seconds", "The column of durations [seconds].")
-@click.option("--score-range", type=float, nargs=2, metavar="LOW HIGH", help="What no score can leave, for proofs.")
-@click.option("--unscored", type=float, metavar="S", help="What an attempt without a score counts as.")
+@click.option("--score-range", type=float, nargs=2, metavar="LOW HIGH", help="Range of all scores, for proofs.")
+@click.option("--missing-score", type=float, metavar="S", help="The score of attempts without one.")
 @click.option("--level", type=float, default=0.95, show_default=True, metavar="L", help="Of the intervals.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of the folds of cross-validation.")
-@click.option("--all", "every", is_flag=True, help="Show all offers and pairs.")
-@click.option("--page", type=Path, metavar="HTML", help="Write all of it as a web page of one file (extra page).")
+@click.option("--all", "every", is_flag=True, help="Show all strategies and pairs.")
+@click.option("--page", type=Path, metavar="HTML", help="Write a web page of one file (extra page).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def attempts(
-    log: tuple[Path, ...], ks: list[int] | None, price: float | None, budget: float | None, reach: float | None,
-    passed: float | None, stop_at: float | None, least: int, arms: str | None, task: str | None, arm: str | None,
-    score: str | None, cost: str | None, seconds: str | None, score_range: tuple[float, float] | None,
-    unscored: float | None, level: float, seed: int,
+    log: tuple[Path, ...], ks: list[int] | None, price: float | None, budget: float | None, target_score: float | None,
+    pass_threshold: float | None, stop_at: float | None, min_attempts: int, arms: str | None, task: str | None,
+    arm: str | None, score: str | None, cost: str | None, seconds: str | None, score_range: tuple[float, float] | None,
+    missing_score: float | None, level: float, seed: int,
     every: bool, page: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
-    """What a log of attempts says, and what to try next.
+    """Estimates from a log of attempts, and what to try next.
 
     LOG is CSV, JSON lines, a log of Inspect or samples of lm_eval, with a task, an arm, a score and a cost for every
-    attempt. Printed are curves of the best of k with intervals over tasks, differences between arms, what can be had
-    for what cost, and which arm to try next until when: with what that earned on held-out tasks.
+    attempt. Prints curves of the best of k with intervals over tasks, differences between arms, the frontier of score
+    and cost, and which arm to try next until when, with score and cost on held-out tasks.
 
-    Without a LOG it is one that comes with the library: restarts of five solvers on 120 functions, cost in seconds.
+    Without a LOG it reads the example log: restarts of five solvers on 120 functions, cost in seconds.
     """
     if page is not None:
         require()
@@ -101,16 +99,20 @@ def attempts(
             raise click.UsageError(f"--page {page} would overwrite the log")
     columns: dict[str, Any] = {"task": task, "arm": arm, "score": score, "cost": cost, "seconds": seconds}
     given = {name: column for name, column in columns.items() if column is not None}
-    chosen = at.read_log(list(log), unscored=unscored, score_range=score_range, **given) if log else at.recorded()
-    if arms is not None or least:
-        chosen = chosen.select(arms=None if arms is None else [name.strip() for name in arms.split(",")], least=least)
+    if log:
+        chosen = at.read_log(list(log), missing_score=missing_score, score_range=score_range, **given)
+    else:
+        chosen = at.example_log()
+    if arms is not None or min_attempts:
+        some = None if arms is None else [name.strip() for name in arms.split(",")]
+        chosen = chosen.select(arms=some, min_attempts=min_attempts)
     study = at.study(
         chosen,
         ks,
         price=price,
         budget=budget,
-        reach=reach,
-        passed=passed,
+        target_score=target_score,
+        pass_threshold=pass_threshold,
         stop_at=stop_at,
         level=level,
         rng=seed,

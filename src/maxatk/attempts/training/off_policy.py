@@ -99,10 +99,10 @@ def _product(xp: Library, name: str, rewards: Array, ratios: Array, k: int, base
         # A sample's contribution less what those of the others would be on average without it: contributions of
         # samples below it, of gaps below it to samples above it, and of gaps above it.
         above = xp.flip(xp.cumulative_sum(xp.flip(rho, axis=-1), axis=-1), axis=-1)[:, 1:]  # ratios above each gap
-        nothing = xp.zeros_like(rho[:, :1])
+        zeros = xp.zeros_like(rho[:, :1])
         below = xp.cumulative_sum((rho * reached)[:, :-1], axis=-1, include_initial=True)
-        across = reached * xp.concat([above, nothing], axis=-1)
-        parts = xp.concat([nothing, w[1:] * gaps * above], axis=-1)
+        across = reached * xp.concat([above, zeros], axis=-1)
+        parts = xp.concat([zeros, w[1:] * gaps * above], axis=-1)
         without = below + across + table.summed(parts, holding=False)
         weights = rho * (reached - without / (n - k))
     else:
@@ -128,8 +128,8 @@ class _MeanProducts:
         G, n = rho.shape
         self._every = 1 if G * n * k <= CELLS else math.isqrt(n)  # which rows are held
         self._held: list[Array] = []
-        self._nothing = xp.zeros_like(rho[:, :1])
-        row = xp.concat([self._nothing + 1, *[self._nothing] * (k - 1)], axis=-1)
+        self._zeros = xp.zeros_like(rho[:, :1])
+        row = xp.concat([self._zeros + 1, *[self._zeros] * (k - 1)], axis=-1)
         last: list[Array] = []
         for j in range(n):
             row = self._after(row, j) if j else row
@@ -144,7 +144,7 @@ class _MeanProducts:
 
     def _after(self, row: Array, j: int) -> Array:
         """Row ``j``, from the one before it."""
-        shares, fewer = self._shares(j), self._xp.concat([self._nothing, row[:, :-1]], axis=-1)
+        shares, fewer = self._shares(j), self._xp.concat([self._zeros, row[:, :-1]], axis=-1)
         return (1 - shares) * row + shares * self._rho[:, j - 1 : j] * fewer
 
     def _backwards(self) -> Iterator[Array]:
@@ -162,16 +162,16 @@ class _MeanProducts:
 
         The recursion is followed back, as in reverse differentiation; nothing is subtracted.
         """
-        xp, rho, nothing = self._xp, self._rho, self._nothing
+        xp, rho, zeros = self._xp, self._rho, self._zeros
         behind = xp.zeros_like(self._held[0])  # what the entries of row j count for in the sum, from row j on
-        sums = [nothing]  # no row has the best sample
+        sums = [zeros]  # no row has the best sample
         for j, before in zip(range(rho.shape[-1] - 1, 0, -1), self._backwards(), strict=True):
             shares = self._shares(j)
             behind = xp.concat([behind[:, :-1], behind[:, -1:] + parts[:, j : j + 1]], axis=-1)
             held, left = (shares * behind)[:, 1:], (1 - shares) * behind
             counted = held * before[:, :-1] if holding else left * before
             sums.append(xp.sum(counted, axis=-1, keepdims=True))
-            behind = left + rho[:, j - 1 : j] * xp.concat([held, nothing], axis=-1)
+            behind = left + rho[:, j - 1 : j] * xp.concat([held, zeros], axis=-1)
         return xp.concat(sums[::-1], axis=-1)
 
 
@@ -188,6 +188,6 @@ def _plug_in(xp: Library, name: str, rewards: Array, ratios: Array, k: int) -> A
     share = share / xp.sum(share, axis=-1, keepdims=True)
     q = xp.take_along_axis(share, order, axis=-1)
     below = xp.cumulative_sum(q, axis=-1)[:, :-1]
-    worth = xp.cumulative_sum(below ** (k - 1) * gaps, axis=-1, include_initial=True)
-    weights = k * q * (worth - xp.sum(q * worth, axis=-1, keepdims=True))
+    value = xp.cumulative_sum(below ** (k - 1) * gaps, axis=-1, include_initial=True)
+    weights = k * q * (value - xp.sum(q * value, axis=-1, keepdims=True))
     return xp.take_along_axis(weights, place, axis=-1)
