@@ -202,9 +202,9 @@ def warm_up():
 
 
 def live(path):
-    """Plan from the recorded log, and run the plans on functions that they have never seen, beside the best capped arm.
+    """Plan from the example log, and run the plans on functions that they have never seen, beside the best capped arm.
 
-    One sequence is the cheapest that scores as much on the recorded functions as the best capped arm does there; the
+    One sequence is the cheapest that scores as much on the functions of the log as the best capped arm does there; the
     other one is made for the same price as that arm.
     """
     log = at.example_log()

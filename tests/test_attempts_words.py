@@ -1,5 +1,6 @@
 """What is said of a log: no more than its intervals show, the same everywhere, and for the true reason."""
 
+import ast
 import json
 import re
 from dataclasses import replace
@@ -448,3 +449,52 @@ def test_a_budget_that_pays_is_not_refused_for_a_fold():
     cheapest = min(float(log.cost[log.arm == a].mean()) for a in range(2))
     plan = at.sequence(log, budget=cheapest + 1e-6)
     assert plan.arms
+
+
+# The words of the code itself.
+
+OLD = ("Desk", "load_desk", "Ask", "recorded", "Offer")
+BANNED = re.compile("worth|enough|paid|found|in_hand")
+
+
+def test_old_names_are_gone():
+    assert not set(OLD) & set(dir(at))
+    log = log_of({"a": [[0, 1], [1, 1]]})
+    for call in (
+        lambda: log.select(least=1),
+        lambda: log.pass_at_k(1, passed=1.0),
+        lambda: log.max_at_k(1, proved=True),
+        lambda: at.sequence(log, reach=0.5),
+        lambda: at.sequence(log, price=1.0, most=1),
+        lambda: at.sequence(log, price=1.0, nothing=0.0),
+        lambda: at.Log.from_records([], unscored=0.0),
+        lambda: at.sequence(log, price=1.0).scheduler(pot=1.0, tasks=2),
+    ):
+        with pytest.raises(TypeError, match="unexpected keyword argument"):
+            call()
+
+
+def identifiers(tree):
+    """Names that a module gives: of arguments, variables, attributes, functions and classes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg | ast.keyword):
+            yield node.arg or ""
+        elif isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+
+
+def test_identifiers_are_technical_nouns():
+    """No value is called a worth, no cost paid, no best score in hand."""
+    folder = Path(at.__file__).parent
+    banned = {
+        f"{file.name}: {name}"
+        for file in folder.rglob("*.py")
+        for name in identifiers(ast.parse(file.read_text()))
+        if BANNED.search(name.lower())
+    }
+    assert banned == set()
+    assert set(identifiers(ast.parse("def f(a): b.paid(c=d)"))) == {"f", "a", "b", "paid", "c", "d"}

@@ -59,8 +59,10 @@ def _column(name: str, what: str) -> Any:
 @click.argument("log", required=False, nargs=-1, metavar="[LOG...]", type=click.Path(path_type=Path))
 @click.option("-k", "ks", callback=_several, metavar="K ...", help="Numbers of attempts; by default 1, 2, 4, ...")
 @click.option("--price", type=float, metavar="P", help="What one unit of cost is worth, in score.")
-@click.option("--budget", type=float, metavar="B", help="Instead of a price: the mean cost of a task.")
-@click.option("--target-score", type=float, metavar="S", help="Instead of both: the mean score, at the lowest cost.")
+@click.option("--budget", type=float, metavar="B", help="Instead of a price: the mean cost allowed per task.")
+@click.option(
+    "--target-score", type=float, metavar="S", help="Instead of both: the mean score to reach at the lowest cost."
+)
 @click.option("--pass-threshold", type=float, metavar="S", help="The lowest score that passes; by default the highest.")
 @click.option("--stop-at", type=float, metavar="S", help="The score at which to stop; chosen by default.")
 @click.option("--min-attempts", type=int, default=0, metavar="N", help="Omit tasks with fewer attempts of an arm.")
