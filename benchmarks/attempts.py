@@ -25,7 +25,7 @@ import numpy as np
 from common import report
 from maxatk import attempts as at
 from maxatk.attempts.sequences import paths, walk
-from maxatk.attempts.sequences.sequence import Builder, Goal, Settings
+from maxatk.attempts.sequences.sequence import Goal, PlanBuilder, Settings
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import attempt_worlds
@@ -39,7 +39,7 @@ METHODS = {"sequence": "greedy", "best capped arm": "single", "portfolio": "port
 def logs() -> dict[str, at.Log]:
     """The logs by name."""
     return {
-        "solver restarts": at.recorded(),
+        "solver restarts": at.example_log(),
         "ladder": attempt_worlds.ladder(120, MOST, 1),
         "specialists": attempt_worlds.specialists(120, MOST, 1),
     }
@@ -56,7 +56,7 @@ def planned(log: at.Log) -> dict[str, Curve]:
     for rest, held in log.folds(5, 0):
         rows = [place[task] for task in held.tasks]
         for number, price in enumerate(PRICES / usual):
-            builder = Builder(rest, Settings(Goal(price=price), None, None, 0.0))
+            builder = PlanBuilder(rest, Settings(Goal(price=price), None, None, 0.0))
             for name, method in METHODS.items():
                 plan = builder.plan(method)
                 out = walk.follow(held, plan.arms, plan.stop_at, 0.0, 1.0)
@@ -233,9 +233,9 @@ def _gain(train: at.Log, test: at.Log, method: str, prices: Any) -> float:
     for price in prices / usual:
         settings = Settings(Goal(price=price), None, None, 0.0)
         if method == "auto":
-            plan = at.sequence(train, price=price, nothing=0.0)
+            plan = at.sequence(train, price=price, default_score=0.0)
         else:
-            plan = Builder(train, settings).plan(method)
+            plan = PlanBuilder(train, settings).plan(method)
         nets = []
         for arms, stop_at in ((plan.arms, plan.stop_at), (plan.single.arms, plan.single.stop_at)):
             out = walk.follow(test, arms, stop_at, 0.0, 1.0)

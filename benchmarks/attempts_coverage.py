@@ -20,7 +20,7 @@ from scipy import integrate, special, stats
 
 from common import report
 from maxatk import attempts as at
-from maxatk.attempts.sequences import offers, walk
+from maxatk.attempts.sequences import strategies, walk
 from maxatk.attempts.sequences.sequence import Goal
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -160,9 +160,9 @@ def curves() -> Iterator[Row]:
                 passed = rng.random((tasks, n)) < law.draw(rng, tasks)[:, None]
                 log = log_of({"a": passed})
                 for row in (usual, proved):
-                    found = log.pass_at_k(k, passed=1.0, proved=row is proved)
+                    found = log.pass_at_k(k, pass_threshold=1.0, interval="proved" if row is proved else "usual")
                     row.add(found.lower, found.upper, law.passing(k))
-                plain.add(*plain_t(at.Log.pass_at_k(log, k, passed=1.0).value, passed, k), law.passing(k))
+                plain.add(*plain_t(at.Log.pass_at_k(log, k, pass_threshold=1.0).value, passed, k), law.passing(k))
                 pooled.add(*pooled_attempts(passed, k), law.passing(k))
             yield from (usual, proved, plain, pooled)
     for heavy in (lognormal(1.0), lognormal(1.5), pareto(2.5)):
@@ -187,8 +187,8 @@ def differences() -> Iterator[Row]:
             for _ in range(LOGS):
                 rates = law.draw(rng, tasks)[:, None]
                 log = log_of({"a": rng.random((tasks, n)) < rates, "b": rng.random((tasks, n)) < share * rates})
-                for row, proved in zip(rows, (False, True), strict=True):
-                    found = at.difference(log, "a", "b", k=4, proved=proved)
+                for row, interval in zip(rows, ("usual", "proved"), strict=True):
+                    found = at.difference(log, "a", "b", k=4, interval=interval)
                     row.add(found.lower, found.upper, truth)
             yield from rows
     shares = (1.0, 0.9, 0.8, 0.6)
@@ -226,7 +226,7 @@ def ranges() -> Iterator[Row]:
             row = Row(f"pass@{k} from {n} attempts", law.name, tasks, "proved")
             for _ in range(LOGS):
                 log = log_of({"a": rng.random((tasks, n)) < law.draw(rng, tasks)[:, None]})
-                found = log.pass_range(k, passed=1.0)
+                found = log.pass_range(k, pass_threshold=1.0)
                 row.add(found.lower, found.upper, law.passing(k))
             yield row
 
@@ -286,7 +286,7 @@ def replays() -> Iterator[Row]:
             }
             for number in range(LOGS):
                 log = make(tasks, 6, [7, tasks, number])
-                usual = plan.replay(log, proved=False)
+                usual = plan.replay(log, interval="usual")
                 for name, true in truths.items():
                     found = getattr(usual, name)
                     rows[name, "usual"].add(found.lower, found.upper, true)
@@ -324,7 +324,7 @@ def crossed() -> Iterator[Row]:
                 for kind in kinds:
                     if kind == "proved":
                         log = at.Log(**{**fields(log), "cost_limits": MOST[world], "cost_limited": True})
-                    replayed = at.cross_replay(log, price=price, method="greedy", proved=kind == "proved")
+                    replayed = at.cross_replay(log, price=price, method="greedy", interval=kind)
                     for name, true in truths.items():
                         estimate = getattr(replayed, name)
                         assert estimate.proved or kind == "usual"
@@ -333,21 +333,21 @@ def crossed() -> Iterator[Row]:
 
 
 def frontiers() -> Iterator[Row]:
-    """Offers of a frontier, and its gain over the prices."""
+    """Strategies of a frontier, and its gain over the prices."""
     for world, make in WORLDS.items():
         for tasks in (50, 100):
-            names = ("offer, score", "offer, cost", "cost per solved", "frontier, gain")
+            names = ("strategy, score", "strategy, cost", "cost per solved", "frontier, gain")
             rows = {name: Row(name, world, tasks, "usual") for name in names}
             for number in range(LOGS):
                 log = make(tasks, 6, [9, tasks, number])
                 found = at.frontier(log)
-                offer = next(o for o in found.offers if o.name == f"{log.arms[1]} × 3")
+                strategy = next(s for s in found.strategies if s.name == f"{log.arms[1]} × 3")
                 score, cost, _ = truth(world, (log.arms[1],) * 3, log.top, 0.0)
                 out = walk.follow(reference(world), [log.arms[1]] * 3, log.top, 0.0, log.top)
-                rows["offer, score"].add(offer.score.lower, offer.score.upper, score)
-                rows["offer, cost"].add(offer.cost.lower, offer.cost.upper, cost)
+                rows["strategy, score"].add(strategy.score.lower, strategy.score.upper, score)
+                rows["strategy, cost"].add(strategy.cost.lower, strategy.cost.upper, cost)
                 solved = float(out.cost.mean() / out.solved.mean())
-                low, high = offer.cost_per_solved_range
+                low, high = strategy.cost_per_solved_range
                 rows["cost per solved"].add(low, min(high, 10 * solved), solved)
                 rows["frontier, gain"].add(found.gain.lower, found.gain.upper, frontier_truth(world, log, found))
             yield from rows.values()
@@ -356,10 +356,10 @@ def frontiers() -> Iterator[Row]:
 def frontier_truth(world: str, log: at.Log, found: at.Frontier) -> float:
     """The gain of a frontier, with the folds' own choices and a world's true scores and costs."""
     limit = walk.caps(log)
-    parts = [(offers._families(rest, log.top, 0.0, limit), len(held.tasks)) for rest, held in log.folds(5, 0)]
-    whole = offers._families(log, log.top, 0.0, limit)
+    parts = [(strategies._families(rest, log.top, 0.0, limit), len(held.tasks)) for rest, held in log.folds(5, 0)]
+    whole = strategies._families(log, log.top, 0.0, limit)
     points: dict[str, Any] = {}
-    for family in (offers.SEQUENCE, offers.SINGLE):
+    for family in (strategies.SEQUENCE, strategies.SINGLE):
         scores, costs = [], []
         for price in found.prices:
             pairs = []
@@ -371,9 +371,9 @@ def frontier_truth(world: str, log: at.Log, found: at.Frontier) -> float:
             scores.append(sum(s * n for s, _, n in pairs) / weight)
             costs.append(sum(c * n for _, c, n in pairs) / weight)
         points[family] = np.array(scores), np.array(costs)
-    fair = [not Goal(price=p).cut(*Goal(price=p).best(whole[offers.SINGLE]), limit) for p in found.prices]
+    fair = [not Goal(price=p).cut(*Goal(price=p).best(whole[strategies.SINGLE]), limit) for p in found.prices]
     pick = np.flatnonzero(fair) if any(fair) else np.arange(len(fair))
-    (s, c), (s1, c1), prices = points[offers.SEQUENCE], points[offers.SINGLE], np.array(found.prices)
+    (s, c), (s1, c1), prices = points[strategies.SEQUENCE], points[strategies.SINGLE], np.array(found.prices)
     return float(((s - prices * c) - (s1 - prices * c1))[pick].mean())
 
 
@@ -386,7 +386,7 @@ TITLES = {
     "ranges": "ranges of pass@k beyond the attempts made",
     "replays": "replays on held-out tasks",
     "crossed": "cross-validated replays",
-    "frontiers": "offers and gains of a frontier",
+    "frontiers": "strategies and gains of a frontier",
 }
 
 

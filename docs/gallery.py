@@ -93,7 +93,7 @@ def draw(folder: Path = FOLDER, say: Callable[[str], object] = print) -> None:
         plan.page(folder / f"{entry.name}.html", title=entry.title, comparison=compared)
         (folder / f"{entry.name}.svg").write_text(picture(entry, compared))
         say(f"{entry.name}: {time.perf_counter() - began:.1f} s")
-    study = at.study(at.recorded())
+    study = at.study(at.example_log())
     study.page(folder / f"{LOG.name}.html", title=LOG.title)
     (folder / f"{LOG.name}.svg").write_text(restarts(study.main))
 

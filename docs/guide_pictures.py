@@ -59,15 +59,15 @@ def drafts() -> Any:
 
 
 def frontier() -> Any:
-    """Score and cost of every offer of the recorded log."""
-    found = at.frontier(at.recorded())
+    """Score and cost of every strategy of the example log."""
+    found = at.frontier(at.example_log())
     figure, ax = _axes(6.5, 3.8, xlabel="cost per task, seconds of the processor", ylabel="score", xscale="log")
-    families = list(dict.fromkeys(offer.family for offer in found.offers))
+    families = list(dict.fromkeys(strategy.family for strategy in found.strategies))
     for colour, family, marker in zip(palette(len(families)), families, "os^D", strict=False):
-        some = [offer for offer in found.offers if offer.family == family]
+        some = [strategy for strategy in found.strategies if strategy.family == family]
         ax.scatter(
-            [offer.cost.value for offer in some], [offer.score.value for offer in some], color=colour, marker=marker,
-            alpha=[1.0 if offer.dominated_by is None else 0.25 for offer in some], label=family, s=36,
+            [one.cost.value for one in some], [one.score.value for one in some], color=colour, marker=marker,
+            alpha=[1.0 if one.dominated_by is None else 0.25 for one in some], label=family, s=36,
         )  # fmt: skip
     ax.legend(frameon=False, title="faint: another costs less and scores more", title_fontsize=8, fontsize=9)
     return figure

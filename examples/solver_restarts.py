@@ -202,16 +202,16 @@ def warm_up():
 
 
 def live(path):
-    """Plan from the recorded log, and run the plans on functions that they have never seen, beside the best capped arm.
+    """Plan from the example log, and run the plans on functions that they have never seen, beside the best capped arm.
 
-    One sequence is the cheapest that scores as much on the recorded functions as the best capped arm does there; the
+    One sequence is the cheapest that scores as much on the functions of the log as the best capped arm does there; the
     other one is made for the same price as that arm.
     """
-    log = at.recorded()
+    log = at.example_log()
     arm = at.sequence(log, price=PRICE, method="single")
     ways = {
         "best capped arm": arm,
-        "as good": at.sequence(log, reach=arm.score),
+        "as good": at.sequence(log, target_score=arm.score),
         "same price": at.sequence(log, price=PRICE),
     }
     for name, plan in ways.items():

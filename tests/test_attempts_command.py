@@ -76,11 +76,11 @@ def test_every_number_beside_a_plan_is_its_own(runs, study):
     """The plan is chosen on some tasks; what is said of it, it earned itself on the others."""
     chosen_on, held_out = at.read_log(runs).split(advice.SHARE, 0)
     for one in study.advised:
-        earned = walk.follow(held_out, one.plan.arms, one.plan.stop_at, one.plan.nothing, 1.0)
+        earned = walk.follow(held_out, one.plan.arms, one.plan.stop_at, one.plan.default_score, 1.0)
         assert one.score.value == pytest.approx(float(earned.score.mean()))
         assert one.cost.value == pytest.approx(float(earned.cost.mean()))
         assert one.plan.seen == set(chosen_on.tasks)
-        other = walk.follow(held_out, one.alternative.arms, one.alternative.stop_at, one.plan.nothing, 1.0)
+        other = walk.follow(held_out, one.alternative.arms, one.alternative.stop_at, one.plan.default_score, 1.0)
         net = [x.score.mean() - one.plan.price * x.cost.mean() for x in (earned, other)]
         assert one.gain.value == pytest.approx(net[0] - net[1])
     assert [one.plan.price for one in study.advised] == [0.005, 0.02, 0.08]
@@ -101,7 +101,7 @@ def test_json_holds_it_all(runs, study, capsys):
     assert data["advised"][1]["gain"]["value"] == study.main.gain.value
     assert [one["kind"] for one in data["findings"]] == ["advice"] * 3 + ["difference"] * 4
     assert {one["outcome"] for one in data["findings"]} <= {"proved", "disproved", "unknown"}
-    assert len(data["frontier"]["offers"]) == len(study.frontier.offers)
+    assert len(data["frontier"]["strategies"]) == len(study.frontier.strategies)
     assert len(data["differences"]) == 3
     assert set(data) == {
         *("log", "advice", "notes", "curves", "ranges", "difficulty", "differences", "frontier", "plan"),
@@ -127,7 +127,8 @@ def test_beyond_the_attempts_there_is_a_range_and_no_number(tmp_path, capsys):
     assert "pass@8  " not in out
     assert main(["attempts", str(path), "-k", "17"]) == 2
     assert capsys.readouterr().err == (
-        "maxatk: k = 17 is more than 4 times the 4 attempts that every task has: the log does not say\n"
+        "maxatk: k = 17 is more than 4 times the 4 attempts that every task has: the log says next to nothing about "
+        "it\n"
     )
 
 
@@ -138,7 +139,7 @@ def test_pass_or_fail_and_thresholds(tmp_path, runs, capsys):
     out = capsys.readouterr().out
     assert "pass@k" in out
     assert "max@k" not in out
-    assert main(["attempts", str(runs), "--price", "0.01", "--passed", "0.5"]) == 0
+    assert main(["attempts", str(runs), "--price", "0.01", "--pass-threshold", "0.5"]) == 0
     out = capsys.readouterr().out
     assert "pass@k" in out
     assert "max@k" in out
@@ -172,28 +173,32 @@ def test_what_is_said_of_the_alternative(study):
     assert f"whether it is better than {other} is not known: 25 tasks are too few or too skewed" in unsure
     always = said(0.01, 0.01, 0.01, 50, None, "betting, on the range seen")
     assert (
-        f"that was better than {other}, by 0.0100, score less cost, at all 25 tasks; how it is elsewhere is" in always
+        f"that was better than {other}, by 0.0100, score less cost, at all 25 tasks; other tasks may differ" in always
     )
     same = said(0.0, 0.0, 0.0, 50, None, "betting, on the range seen")
-    assert f"{other} came to the same at all 25 tasks" in same
+    assert f"{other} was equal at all 25 tasks" in same
 
 
 @pytest.mark.slow
 def test_budgets_scores_and_parts(tmp_path, capsys):
     runs = written(specialists(30, 2, 1), tmp_path / "x.csv")
-    for words in (["--budget", "4"], ["--reach", "0.5"], ["--arms", "search, algebra"], ["--least", "2"], ["--all"]):
-        assert (
-            main(["attempts", str(runs), *words, "--price", "0.02"][: 4 if words[0] in ("--budget", "--reach") else 9])
-            == 0
-        )
+    for words in (
+        ["--budget", "4"],
+        ["--target-score", "0.5"],
+        ["--arms", "search, algebra"],
+        ["--min-attempts", "2"],
+        ["--all"],
+    ):
+        price = [] if words[0] in ("--budget", "--target-score") else ["--price", "0.02"]
+        assert main(["attempts", str(runs), *words, *price]) == 0
         out = capsys.readouterr().out
         assert "What to do" in out
         if words[0] == "--arms":
             assert "general" not in out
         if words[0] == "--all":
             assert "(--all)" not in out
-        elif words[0] == "--least":
-            assert "that cost no less and score no more than one of these (--all)." in out
+        elif words[0] == "--min-attempts":
+            assert re.search(r"Dominated strategies left out: \d+ \(--all\)\.", out)
 
 
 def test_few_tasks_costs_that_are_missing_and_other_notes(tmp_path, capsys):
@@ -208,9 +213,9 @@ def test_few_tasks_costs_that_are_missing_and_other_notes(tmp_path, capsys):
     assert main(["attempts", str(tmp_path / "x.csv")]) == 0
     out = capsys.readouterr().out
     assert "Note: task '99' has a single attempt of arm 'a'" in out
-    assert "Note: left out of all that concerns costs, for want of them: free." in out
-    assert "Note: costs that are not known count as the mean of their arm." in out
-    assert "Note: what concerns costs is about the 20 tasks that all arms tried." in out
+    assert "Note: left out of all comparisons with costs, because too few are known: free." in out
+    assert "Note: missing costs count as the mean of their arm." in out
+    assert "Note: all comparisons with costs are on the 20 tasks that all arms tried." in out
     assert "10 tasks are too few or too skewed for an interval without a score_range and a cost_limit." in out
     assert "to be sure of much" not in out  # said once
 
@@ -218,9 +223,9 @@ def test_few_tasks_costs_that_are_missing_and_other_notes(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("a,x,1,2", "1 task is too few to choose on some what to try on the others"),
-        ("a,x,1,2\nb,x,0,2", "2 tasks are too few to choose on some what to try on the others"),
-        ("a,x,1,0\nb,x,0,0", "All attempts cost nothing"),
+        ("a,x,1,2", "1 task is too few to choose a plan on some and test it on others"),
+        ("a,x,1,2\nb,x,0,2", "2 tasks are too few to choose a plan on some and test it on others"),
+        ("a,x,1,0\nb,x,0,0", "All attempts cost 0"),
         ("a,x,1,1\nb,x,1,1", "All attempts score the same and cost the same"),
         ("a,x,1,\nb,x,0,", "Too few costs are known"),
         ("a,x,1,1\nb,y,0,1", "Fewer than two tasks were tried by all arms"),
@@ -239,7 +244,7 @@ def test_logs_with_little_in_them(tmp_path, content, said, capsys):
     [
         (["no.csv"], "no.csv: cannot be read: No such file or directory"),
         (["{runs}", "--score", "points"], "{runs}: there is no column 'points' for the score: there are task, arm, "),
-        (["{runs}", "--price", "1", "--budget", "2"], "give one of a price per unit of cost, a budget per task and"),
+        (["{runs}", "--price", "1", "--budget", "2"], "give one of price (per unit of cost), budget (per task) and"),
         (["{runs}", "--price", "-1"], "price must not be negative, but is -1"),
         (["{runs}", "--level", "1"], "level must lie between 0 and 1, not 1.0"),
         (["{runs}", "-k", "x"], "Invalid value for '-k': 'x' is not a list of whole numbers"),
@@ -263,7 +268,7 @@ def test_what_is_refused(runs, words, message, capsys):
 def test_progress_is_told(runs):
     told = []
     at.study(at.read_log(runs), price=0.02, progress=told.append)
-    assert told == ["curves", "what lies beyond", "differences", "costs", "the frontier", "what to try"]
+    assert told == ["curves", "ranges of pass@k", "differences", "costs", "the frontier", "advice"]
 
 
 @pytest.mark.slow
@@ -357,7 +362,7 @@ def test_in_a_browser(study, tmp_path, options):
         assert page.inner_text("#advice").startswith("Try ")
         assert page.eval_on_selector_all(".chart svg", "all => all.length") == 2
         dots = page.eval_on_selector_all("#frontier svg .mark-symbol path", "all => all.length")
-        assert dots >= len(study.frontier.offers)
+        assert dots >= len(study.frontier.strategies)
         assert page.evaluate("document.documentElement.scrollWidth") <= options["viewport"]["width"]
         page.click("text=What each attempt adds and costs")
         rows = page.eval_on_selector_all("#steps tbody tr", "all => all.map(row => row.cells[1].innerText)")

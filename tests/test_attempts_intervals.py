@@ -73,28 +73,28 @@ def test_which_interval_is_used():
     even = rng.uniform(0, 1, 50)
     interval = mean(even, (0.0, 1.0), 0.95)
     reach = stats.t.ppf(0.975, 49) * even.std(ddof=1) / math.sqrt(50)
-    assert (interval.how, interval.proved) == (T, False)
+    assert (interval.method, interval.proved) == (T, False)
     assert (interval.lower, interval.upper) == pytest.approx((even.mean() - reach, even.mean() + reach), rel=1e-12)
-    assert mean(even[:49], (0.0, 1.0), 0.95).how == BETTING
+    assert mean(even[:49], (0.0, 1.0), 0.95).method == BETTING
     assert mean(even[:49], (0.0, 1.0), 0.95).proved
-    assert mean(even, (0.0, 1.0), 0.95, proved=True).how == BETTING
+    assert mean(even, (0.0, 1.0), 0.95, use_betting=True).method == BETTING
     rare = np.repeat([1.0, 0.0], [2, 98])  # t would be far too sure of itself
-    assert mean(rare, (0.0, 1.0), 0.95).how == BETTING
-    assert mean(rare, None, 0.95).how == ON_RANGE_SEEN
-    assert mean(rare, (0.0, 1.0), 0.95, known=False).how == ON_RANGE_SEEN
+    assert mean(rare, (0.0, 1.0), 0.95).method == BETTING
+    assert mean(rare, None, 0.95).method == ON_RANGE_SEEN
+    assert mean(rare, (0.0, 1.0), 0.95, known=False).method == ON_RANGE_SEEN
     constant = mean(np.ones(200), (0.0, 1.0), 0.95)  # it did not vary, but might have
-    assert constant.how == BETTING
+    assert constant.method == BETTING
     assert 0.9 < constant.lower < 1
     assert constant.upper == 1
     assert mean(np.ones(200), None, 0.95).lower == 1  # nothing is known of what else there may be
     barely = 1e9 + np.repeat([0.0, 1e-7], 50)  # rounding, not variation
-    assert mean(barely, None, 0.95).how == ON_RANGE_SEEN
+    assert mean(barely, None, 0.95).method == ON_RANGE_SEEN
 
 
 def test_t_stays_within_a_known_range():
     x = np.repeat([1.0, 0.6], [48, 12])
     interval = mean(x, (0.0, 1.0), 0.9999)
-    assert interval.how == T
+    assert interval.method == T
     assert interval.upper <= 1
 
 
@@ -108,7 +108,7 @@ def test_skewness_decides_at_a_fifth_of_the_root():
     n = 100
     for k in range(1, 50):
         expected = T if skew(skewed(k, n)) <= 2.0 else BETTING
-        assert mean(skewed(k, n), (0.0, 1.0), 0.95).how == expected
+        assert mean(skewed(k, n), (0.0, 1.0), 0.95).method == expected
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), min_size=3, max_size=30))
@@ -152,8 +152,10 @@ def test_levels_and_ranges_that_make_no_sense():
         with pytest.raises(mk.InputError, match="level must lie between 0 and 1"):
             log.max_at_k(1, level=level)
     with pytest.raises(mk.InputError, match="a proved interval needs the range that scores can have"):
-        log.max_at_k(1, proved=True)
-    assert log.max_at_k(1).points[0].how == ON_RANGE_SEEN
+        log.max_at_k(1, interval="proved")
+    with pytest.raises(mk.InputError, match="interval must be one of usual, proved, not 'betting'"):
+        log.max_at_k(1, interval="betting")
+    assert log.max_at_k(1).points[0].method == ON_RANGE_SEEN
     sure = at.Log.from_records([{"task": t, "score": 5 * t} for t in range(9)], score_range=(0, 100))
-    assert sure.max_at_k(1, proved=True).points[0].proved
+    assert sure.max_at_k(1, interval="proved").points[0].proved
     assert intervals.FEWEST_FOR_T == 50

@@ -86,11 +86,11 @@ def test_data_frames(library):
     log = at.Log.from_frame(frame)
     assert log.tasks == ("1", "2")
     assert np.isnan(log.cost).tolist() == [False, True, False, False]
-    unscored = {**columns, "score": [1.0, None, 0.0, 0.5]}
-    frame = module.table(unscored) if library == "pyarrow" else module.DataFrame(unscored)
+    missing = {**columns, "score": [1.0, None, 0.0, 0.5]}
+    frame = module.table(missing) if library == "pyarrow" else module.DataFrame(missing)
     with pytest.raises(mk.InputError, match="row 1: score is missing"):
         at.Log.from_frame(frame)
-    assert at.Log.from_frame(frame, unscored=0.0).score.tolist() == [1.0, 0.0, 0.0, 0.5]
+    assert at.Log.from_frame(frame, missing_score=0.0).score.tolist() == [1.0, 0.0, 0.0, 0.5]
 
 
 def test_data_frames_of_a_library_that_is_not_installed():
@@ -156,10 +156,10 @@ def broken(**change):
     [
         ([], {}, "the log is empty: it has no attempts"),
         (broken(score=float("nan")), {}, r"record 3: score is not a number \(NaN\)"),
-        (broken(score=None), {}, "record 3: score is missing; if an attempt without a score failed, say what"),
+        (broken(score=None), {}, "record 3: score is missing; if an attempt without a score counts as a failure, give"),
         (broken(score="good"), {}, "record 3: score must be a number, not 'good'"),
         (broken(score=[1]), {}, r"record 3: score must be a number, not \[1\]"),
-        (broken(score=1e101), {}, "record 3: score must be finite and at most 1e\\+100 in size, not 1e\\+101"),
+        (broken(score=1e101), {}, "record 3: score must be finite and within ±1e\\+100, not 1e\\+101"),
         (broken(score=10**400), {}, "record 3: score must be finite"),
         (broken(score=1j), {}, "record 3: score must be a number"),
         (broken(cost=-0.5), {}, "record 3: cost must not be negative, but is -0.5"),
@@ -178,14 +178,14 @@ def broken(**change):
         ([{"task": "a"}], {}, "there is no column 'score' for the score: there are task"),
         ([{**row, "attempt": 1} for row in ROWS * 2], {}, "record 5: attempt 1 of arm 'x' at task 't1' occurs twice"),
         (ROWS, {"score_range": (0, 0.75)}, "record 1: score 1 is outside the score_range 0 to 0.75"),
-        (ROWS, {"score_range": (1, 0)}, "score_range must be two numbers, the lesser first"),
-        (ROWS, {"score_range": 1}, "score_range must be two numbers, the least and the greatest score, not 1"),
+        (ROWS, {"score_range": (1, 0)}, "score_range must be two numbers, the smaller first"),
+        (ROWS, {"score_range": 1}, "score_range must be two numbers, the lowest and the highest score, not 1"),
         (ROWS, {"score_range": (0, float("nan"))}, "score_range is not a number"),
         (ROWS, {"cost_limit": 3}, "record 4: cost 4 is more than the cost_limit 3"),
         (ROWS, {"cost_limit": {"x": 9}}, "cost_limit has no entry for arm 'y'"),
         (ROWS, {"cost_limit": {"x": 1.5, "y": 9}}, "record 1: cost 2 is more than the cost_limit 1.5"),
         (ROWS, {"cost_limit": "9"}, "the log: cost_limit must be a number, not '9'"),
-        (broken(score=None), {"unscored": float("nan")}, "unscored is not a number"),
+        (broken(score=None), {"missing_score": float("nan")}, "missing_score is not a number"),
         ("task", {}, "records must be a list of dictionaries, not 'task'"),
         (5, {}, "records must be a list of dictionaries, not 5"),
     ],
@@ -275,7 +275,7 @@ def test_notes():
     rows += [{"task": t, "arm": "x", "score": 0.0, "cost": 1} for t in range(1, 10)]
     rows += [{"task": 0, "arm": "y", "score": 1.0, "cost": 1}]
     notes = at.Log.from_records(rows).notes
-    assert notes[0] == "task '0' has a single attempt of arm 'x': nothing beyond k = 1 can be said with that in"
+    assert notes[0] == "task '0' has a single attempt of arm 'x', which limits estimates to k = 1"
     assert "9 tasks have no attempt of arm 'y'" in notes
     assert "attempts without a cost: 1 of 19 of x" in notes
     assert at.Log.from_records([{**row, "cost": 1} for row in ROWS * 2]).notes == ()
@@ -306,8 +306,8 @@ def test_parts_of_a_log():
     kept = [row for row in rows if row["task"] in (3, 5) and row["arm"] in "xz"]
     assert some.score.tolist() == [row["score"] for row in kept]
     assert (some.tasks, some.arms) == (("3", "5"), ("x", "z"))
-    assert (log.select(least=2).counts >= 2).all()
-    assert len(log.select(least=2).tasks) == sum((log.counts >= 2).all(axis=1))
+    assert (log.select(min_attempts=2).counts >= 2).all()
+    assert len(log.select(min_attempts=2).tasks) == sum((log.counts >= 2).all(axis=1))
     first, second = log.split(1 / 3, rng=1)
     assert (len(first.tasks), len(second.tasks)) == (3, 6)
     assert set(first.tasks) | set(second.tasks) == set(log.tasks)
@@ -323,13 +323,13 @@ def test_parts_of_a_log():
     for call, message in (
         (lambda: log.select(arms=["w"]), "there is no arm 'w'"),
         (lambda: log.select(tasks=["77"]), "there is no task '77' in the log"),
-        (lambda: log.select(least=9), "no attempt is left of the log"),
+        (lambda: log.select(min_attempts=9), "the selection has no attempts"),
         (lambda: log.split(1), "share must lie between 0 and 1, not 1"),
         (lambda: log.split("a"), "share must lie between 0 and 1, not 'a'"),
         (lambda: log.select(tasks=["1"]).split(), "a log of one task cannot be split"),
         (lambda: log.select(tasks=["1"]).folds(), "a log of one task cannot be split"),
         (lambda: log.max_at_k(3), r"k = 3 is more than the \d attempts? of arm '.' at task"),
-        (lambda: log.pass_range(3), "say which arm: there are 'x', 'y', 'z'"),
+        (lambda: log.pass_range(3), "arm must be given: the log has 'x', 'y', 'z'"),
     ):
         with pytest.raises(mk.InputError, match=message):
             call()
@@ -399,7 +399,7 @@ def test_samples_that_ended_in_an_error(tmp_path):
     (tmp_path / "x.json").write_text(json.dumps(data))
     with pytest.raises(mk.InputError, match="record 2: score is missing"):
         at.read_log(tmp_path / "x.json", score="includes")
-    assert len(at.read_log(tmp_path / "x.json", score="includes", unscored=0).score) == 4
+    assert len(at.read_log(tmp_path / "x.json", score="includes", missing_score=0).score) == 4
     for sample in data["samples"]:
         sample["scores"] = {"judge": {"value": {"style": 0.5, "truth": "C"}}}
     (tmp_path / "y.json").write_text(json.dumps(data))
@@ -416,11 +416,11 @@ def test_samples_of_the_lm_evaluation_harness():
     assert log.tasks == ("sums/0", "sums/1", "sums/2")
     assert (log.counts == 2).all()
     # Answers were 0 9 9 and 0 2 9, then 0 2 4 and 9 2 4, to 0+0, 1+1 and 2+2; the first has a blank before it.
-    assert log.pass_at_k(1, passed=1, arm="small").value == 3 / 6
-    assert log.pass_at_k(1, passed=1, arm="big").value == pytest.approx(5 / 6)
-    assert log.pass_at_k(2, passed=1, arm="big").value == 1
+    assert log.pass_at_k(1, pass_threshold=1, arm="small").value == 3 / 6
+    assert log.pass_at_k(1, pass_threshold=1, arm="big").value == pytest.approx(5 / 6)
+    assert log.pass_at_k(2, pass_threshold=1, arm="big").value == 1
     strict = at.read_log(DATA / "lm_eval", score="exact_match,strict")
-    assert strict.pass_at_k(1, passed=1, arm="small").value == pytest.approx(1 / 6)
+    assert strict.pass_at_k(1, pass_threshold=1, arm="small").value == pytest.approx(1 / 6)
     with pytest.raises(mk.InputError, match=r"there is no column 'score' for the score: .* exact_match,strict"):
         at.read_log(DATA / "lm_eval")
 
@@ -459,13 +459,13 @@ def test_terminal_bench():
         pytest.skip("MAXATK_TERMINAL_BENCH does not name a copy of the log, which may not be distributed")
     log = at.read_log(path)
     assert repr(log) == "Log(80 tasks, 13 arms, 5200 attempts)"
-    assert log.pass_at_k(1, passed=1.0, arm="droid+claude-4-1-opus").value == pytest.approx(0.5875)
-    assert log.pass_at_k(1, passed=1.0, arm="droid+gpt-5").value == pytest.approx(0.5250)
+    assert log.pass_at_k(1, pass_threshold=1.0, arm="droid+claude-4-1-opus").value == pytest.approx(0.5875)
+    assert log.pass_at_k(1, pass_threshold=1.0, arm="droid+gpt-5").value == pytest.approx(0.5250)
     assert np.isnan(log.cost).sum() == 1276
 
 
 def test_the_recorded_log():
-    log = at.recorded()
+    log = at.example_log()
     assert (log.counts == 10).all()
     assert len(log.tasks) >= 100
     assert len(log.arms) == 5

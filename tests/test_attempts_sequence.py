@@ -11,7 +11,7 @@ import maxatk as mk
 from attempt_worlds import ladder, specialists, twins
 from maxatk import attempts as at
 from maxatk.attempts.estimates.intervals import T
-from maxatk.attempts.sequences import offers, paths, sequence, walk
+from maxatk.attempts.sequences import paths, sequence, strategies, walk
 from maxatk.attempts.sequences.sequence import Goal
 
 # Curves and differences.
@@ -30,7 +30,7 @@ def test_a_curve_by_hand():
     assert curve.value == [0.5, pytest.approx(2 / 3)]
     assert (curve.k, curve.tasks, curve.arm) == ([1, 2], [3, 3], ["x", "x"])
     assert all(low <= value <= high for low, value, high in zip(curve.lower, curve.value, curve.upper, strict=True))
-    one = log.pass_at_k(2, passed=1.0, arm="x")
+    one = log.pass_at_k(2, pass_threshold=1.0, arm="x")
     assert (one.k, one.tasks, one.value) == (2, 3, pytest.approx(2 / 3))
     assert log.pass_hat_k(2, arm="x").value == pytest.approx(1 / 3)
     assert [p.arm for p in log.max_at_k(1)] == ["x", "y"]
@@ -63,7 +63,7 @@ def test_differences_are_paired_by_task():
     assert cost.value == -1
     assert cost.verdict == "a costs less than b: by 0.72 to 1.16 an attempt"
     assert cost.ratio == pytest.approx((2 / 3, 2 / 3))
-    passes = at.difference(log, "a", "b", passed=0.5)
+    passes = at.difference(log, "a", "b", pass_threshold=0.5)
     by_hand = np.mean([level[t] + 0.1 >= 0.5 for t in range(60)]) - np.mean(level >= 0.5)
     assert passes.value == pytest.approx(by_hand, abs=0.03)
 
@@ -109,7 +109,7 @@ def test_several_differences_at_once_pay_for_it():
 def test_no_difference_says_how_many_tasks_it_would_take():
     log = twins(60, 2, 1)
     difference = at.difference(log, "left", "right")
-    assert "no difference between left and right in one attempt can be told" in difference.verdict
+    assert "no difference between left and right in one attempt can be established" in difference.verdict
     spread = np.std([a - b for a, b in zip(*(_means(log, arm) for arm in ("left", "right")), strict=True)], ddof=1)
     needed = ((1.959964 + 0.841621) * spread / difference.value) ** 2
     assert difference.tasks_needed == math.ceil(needed)
@@ -128,21 +128,24 @@ def _means(log, arm):
         (lambda log: at.difference(log, "small", "big", k=9), "k = 9 is more than the 2 attempts of arm 'small' at"),
         (lambda log: at.difference(log, "small", "big", of="luck"), "of must be score, cost or seconds, not 'luck'"),
         (lambda log: at.difference(log, "small", "big", k=2, of="cost"), "cost is compared for one attempt"),
-        (lambda log: at.difference(log, "small", "big", of="seconds"), "does not say of every attempt"),
-        (lambda log: at.differences(log.select(arms=["big"])), "there is one arm only"),
-        (lambda log: at.sequence(log), "give one of a price per unit of cost, a budget per task and a score to reach"),
-        (lambda log: at.sequence(log, price=1, budget=1), "give one of a price"),
+        (lambda log: at.difference(log, "small", "big", of="seconds"), "does not have the seconds of every attempt"),
+        (lambda log: at.difference(log, "small", "big", interval="sure"), "interval must be one of usual, proved, not"),
+        (lambda log: at.differences(log, interval=True), "interval must be one of usual, proved, not True"),
+        (lambda log: at.cross_replay(log, price=1, interval="auto"), "interval must be one of usual, proved, not"),
+        (lambda log: at.differences(log.select(arms=["big"])), "the log has only one arm"),
+        (lambda log: at.sequence(log), r"give one of price \(per unit of cost\), budget \(per task\) and target_score"),
+        (lambda log: at.sequence(log, price=1, budget=1), "give one of price"),
         (lambda log: at.sequence(log, price=-1), "price must not be negative, but is -1"),
         (lambda log: at.sequence(log, price=float("nan")), "price must be finite"),
         (lambda log: at.sequence(log, price="a"), "price must be a real number, not 'a'"),
         (lambda log: at.sequence(log, budget=0), "budget must be positive, but is 0"),
-        (lambda log: at.sequence(log, budget=1e-9), "a budget of 1e-09 per task does not pay for one attempt"),
-        (lambda log: at.sequence(log, reach=1.5), "no sequence scores 1.5 on these tasks: the best has 0."),
+        (lambda log: at.sequence(log, budget=1e-9), "a budget of 1e-09 per task does not cover one attempt"),
+        (lambda log: at.sequence(log, target_score=1.5), "no sequence scores 1.5 on these tasks: the best has 0."),
         (lambda log: at.sequence(log, price=1, method="magic"), "method must be one of auto, greedy, exact, portfolio"),
-        (lambda log: at.sequence(log, price=1, most=0), "most must be at least 1, not 0"),
+        (lambda log: at.sequence(log, price=1, max_per_arm=0), "max_per_arm must be at least 1, not 0"),
         (lambda log: at.sequence(log, price=1, stop_at="x"), "stop_at must be a real number"),
-        (lambda log: at.frontier(log.select(tasks=["1"])), "a frontier takes at least two tasks"),
-        (lambda log: at.frontier(log, most=0), "most must be at least 1"),
+        (lambda log: at.frontier(log.select(tasks=["1"])), "a frontier needs at least two tasks"),
+        (lambda log: at.frontier(log, max_per_arm=0), "max_per_arm must be at least 1"),
         (lambda log: at.load_sequence("/nowhere"), "/nowhere: cannot be read: No such file"),
     ],
 )  # fmt: skip
@@ -165,11 +168,11 @@ def _every(log, thresholds, monkeypatch):
     monkeypatch.setattr(paths, "FEWEST", 0.0)
     earned = []
     for stop_at in thresholds:
-        board = walk.Board(log, stop_at, 0.0)
+        prepared = walk.PreparedLog(log, stop_at, 0.0)
         for length in range(5):
             for one in itertools.product(range(2), repeat=length):
                 if all(one.count(arm) <= 2 for arm in range(2)):
-                    path = paths.along(board, one)
+                    path = paths.along(prepared, one)
                     earned.append((path.score[-1], path.cost[-1]))
     return np.array(earned)
 
@@ -196,47 +199,49 @@ def test_a_budget_is_kept(small_log, budget):
         assert plan.budget == budget
         assert plan.single.cap >= 1
     whole = at.sequence(small_log, budget=budget, method="greedy", stop_at=0.8)
-    if whole.further:  # the next attempt would not have been paid, and its worth is the price
+    if whole.further:  # the next attempt would not have been made, and its gain per cost is the price
         assert whole.cost + whole.further[0].reached * whole.further[0].cost > budget
-        assert whole.price == pytest.approx(whole.further[0].worth)
+        assert whole.price == pytest.approx(whole.further[0].gain_per_cost)
     else:
         assert whole.price == 0
 
 
 def test_a_score_is_reached_for_as_little_as_possible(small_log):
-    board = walk.Board(small_log, 0.8, 0.0)
-    path = paths.greedy(board, walk.caps(small_log))
+    prepared = walk.PreparedLog(small_log, 0.8, 0.0)
+    path = paths.greedy(prepared, walk.caps(small_log))
     for length in range(1, len(path.arms) + 1):
-        plan = at.sequence(small_log, reach=path.score[length], method="greedy", stop_at=0.8)
+        plan = at.sequence(small_log, target_score=path.score[length], method="greedy", stop_at=0.8)
         assert plan.score >= path.score[length] - 1e-12
         assert plan.cost <= path.cost[length] + 1e-12
-        assert plan.reach == path.score[length]
-        assert plan.price == pytest.approx(plan.steps[-1].worth)
-    assert at.sequence(small_log, reach=0.0, method="greedy").arms == []
+        assert plan.target_score == path.score[length]
+        assert plan.price == pytest.approx(plan.steps[-1].gain_per_cost)
+    assert at.sequence(small_log, target_score=0.0, method="greedy").arms == []
 
 
 def test_of_equal_beginnings_the_cheapest_is_taken():
     def path(*points):
-        return paths.Path(1.0, tuple(range(len(points) - 1)), (1.0,) * (len(points) - 1), *zip(*points, strict=True))
+        return paths.SequencePath(
+            1.0, tuple(range(len(points) - 1)), (1.0,) * (len(points) - 1), *zip(*points, strict=True)
+        )
 
     candidates = [path((0.0, 0.0), (0.5, 1.0), (0.6, 2.0)), path((0.0, 0.0), (0.5, 0.5), (0.6, 3.0))]
     assert Goal(price=0.1).best(candidates) == (candidates[1], 1)
     assert Goal(budget=2.5).best(candidates) == (candidates[0], 2)
-    assert Goal(reach=0.55).best(candidates) == (candidates[0], 2)
-    assert Goal(reach=0.4).best(candidates) == (candidates[1], 1)
+    assert Goal(target_score=0.55).best(candidates) == (candidates[0], 2)
+    assert Goal(target_score=0.4).best(candidates) == (candidates[1], 1)
     assert Goal(price=10.0).best(candidates)[1] == 0
 
 
 def test_what_the_steps_say_is_what_the_tasks_say(small_log):
     plan = at.sequence(small_log, price=0.02, method="greedy")
     for length, step in enumerate(plan.steps):
-        before = walk.follow(small_log, plan.arms[:length], plan.stop_at, plan.nothing, plan.stop_at)
-        after = walk.follow(small_log, plan.arms[: length + 1], plan.stop_at, plan.nothing, plan.stop_at)
+        before = walk.follow(small_log, plan.arms[:length], plan.stop_at, plan.default_score, plan.stop_at)
+        after = walk.follow(small_log, plan.arms[: length + 1], plan.stop_at, plan.default_score, plan.stop_at)
         alive = 1 - before.solved
         assert step.reached == pytest.approx(alive.mean())
         assert step.gain * step.reached == pytest.approx((after.score - before.score).mean())
         assert step.cost * step.reached == pytest.approx((after.cost - before.cost).mean())
-    out = walk.follow(small_log, plan.arms, plan.stop_at, plan.nothing, 1.0)
+    out = walk.follow(small_log, plan.arms, plan.stop_at, plan.default_score, 1.0)
     assert (plan.score, plan.cost) == pytest.approx((out.score.mean(), out.cost.mean()))
     assert "stop as soon as one scores at least" in str(plan)
 
@@ -258,7 +263,7 @@ def test_the_single_rival_is_the_best_capped_arm():
 def test_few_tasks_make_a_portfolio_and_a_warning():
     log = specialists(29, 3, 0)
     with pytest.warns(
-        at.AttemptsWarning, match="29 tasks are few to build a sequence from: below 30 it is a portfolio"
+        at.AttemptsWarning, match="29 tasks are few to build a sequence from: below 30 tasks the plan is a portfolio"
     ):
         plan = at.sequence(log, price=0.02)
     assert plan.method == "portfolio"
@@ -325,13 +330,16 @@ def test_a_replay_is_what_follows_say():
     assert replayed.solved == pytest.approx(mine.solved.mean())
     assert (replayed.tasks, replayed.exhausted, replayed.same) == (50, 0, False)
     assert replayed.score.proved  # the range of scores is known
-    assert replayed.cost.how in (T, "betting, on the range seen")
+    assert replayed.cost.method in (T, "betting, on the range seen")
     limited = at.Log.from_records(_records(held), cost_limit=100.0, score_range=(0, 1))
     assert plan.replay(limited).gain.proved
     assert plan.replay(limited).gain.lower <= replayed.gain.value <= plan.replay(limited).gain.upper
-    assert replayed.gain.how in (T, "betting, on the range seen")
+    assert replayed.gain.method in (T, "betting, on the range seen")
     with pytest.raises(mk.InputError, match="proved intervals need a score_range and a cost_limit"):
-        plan.replay(held, proved=True)
+        plan.replay(held, interval="proved")
+    with pytest.raises(mk.InputError, match="interval must be one of auto, usual, proved, not None"):
+        plan.replay(held, interval=None)
+    assert plan.replay(limited, interval="proved") == plan.replay(limited)  # the log has all that proofs need
     assert replayed.net.lower <= replayed.net.value <= replayed.net.upper
     assert "Held out: 50 tasks" in str(replayed)
 
@@ -397,20 +405,20 @@ def test_verdicts():
     worse = _plan(["x", "x"], price=0.1, single=("y", 2)).replay(log)
     assert worse.verdict.startswith("the sequence is worse than y × 2: by 0.")
     level = _plan(["y", "y"], price=0.1, single=("y", 1)).replay(log.select(tasks=log.tasks[:6]))
-    assert level.verdict.startswith("no difference between the sequence and y × 1 can be told: -")
+    assert level.verdict.startswith("no difference between the sequence and y × 1 can be established: -")
     unknown = _plan(["y", "y"], price=0.1, single=("y", 1)).replay(at.Log.from_records(rows[:24]))
     assert unknown.verdict == (
         "the sequence is better than y × 1 at all 6 tasks of the log: by 0.450 a task, score less cost at its price; "
-        "how it is elsewhere is not known"
+        "other tasks may differ"
     )
     unsure = _plan(["y", "y"], price=0.1, single=("x", 1)).replay(at.Log.from_records(rows[:24]))
     without = "6 tasks are too few or too skewed for an interval without a score_range and a cost_limit"
-    assert unsure.verdict == f"no difference between the sequence and x × 1 can be told: {without}"
+    assert unsure.verdict == f"no difference between the sequence and x × 1 can be established: {without}"
 
 
 def test_cross_replay_never_sees_the_tasks_that_it_judges(monkeypatch):
     log, seen = specialists(40, 3, 5), []
-    build, follow = sequence.Builder.plan, walk.follow
+    build, follow = sequence.PlanBuilder.plan, walk.follow
 
     def watched(self, method, why=""):
         plan = build(self, method, why)
@@ -426,7 +434,7 @@ def test_cross_replay_never_sees_the_tasks_that_it_judges(monkeypatch):
             checked.append(1)
         return follow(held, arms, stop_at, nothing, solved)
 
-    monkeypatch.setattr(sequence.Builder, "plan", watched)
+    monkeypatch.setattr(sequence.PlanBuilder, "plan", watched)
     monkeypatch.setattr(walk, "follow", judged)
     replayed = at.cross_replay(log, price=0.03, method="greedy")
     assert len(checked) == 10
@@ -434,7 +442,7 @@ def test_cross_replay_never_sees_the_tasks_that_it_judges(monkeypatch):
     assert at.cross_replay(log, price=0.03, method="greedy", rng=0) == replayed
 
 
-@pytest.mark.parametrize("goal", [{"budget": 6.0}, {"reach": 0.5}, {"price": 0.03}])
+@pytest.mark.parametrize("goal", [{"budget": 6.0}, {"target_score": 0.5}, {"price": 0.03}])
 def test_a_fold_is_judged_at_the_price_of_its_other_tasks(goal):
     """The price that follows from a budget used to be that of all tasks, held-out ones included.
 
@@ -454,7 +462,7 @@ def test_a_fold_is_judged_at_the_price_of_its_other_tasks(goal):
         expected = np.dot(share, [getattr(part, name).value for part in parts])
         assert getattr(replayed, name).value == pytest.approx(expected, abs=1e-12)
     assert replayed.price == pytest.approx(np.dot(share, [plan.price for plan, _ in alone]))
-    assert {plan.nothing for plan, _ in alone} == {0.0, -50.0}
+    assert {plan.default_score for plan, _ in alone} == {0.0, -50.0}
 
 
 def test_parts_of_a_log_are_built_from_like_the_log():
@@ -478,7 +486,7 @@ def test_a_sequence_beats_one_arm_where_arms_differ_and_not_where_they_are_twins
     equal_arms = at.cross_replay(twins(150, 8, 1), price=0.2)
     assert not equal_arms.cut
     assert equal_arms.gain.lower <= 0
-    assert "can be told" in equal_arms.verdict or equal_arms.same
+    assert "can be established" in equal_arms.verdict or equal_arms.same
 
 
 def test_a_log_that_cuts_one_arm_short_is_no_proof_against_it():
@@ -490,64 +498,67 @@ def test_a_log_that_cuts_one_arm_short_is_no_proof_against_it():
     assert plan.single.words == f"{plan.single.arm} × 6 (all that were logged; more might pay)"
     replayed = at.cross_replay(log, price=0.001)
     assert replayed.cut
-    assert "mind that the log has no more attempts of that arm" in replayed.verdict or replayed.gain.lower <= 0
+    assert "note that the log has no more attempts of that arm" in replayed.verdict or replayed.gain.lower <= 0
     assert not at.sequence(log, price=0.5).single.cut
     cheap = at.sequence(log, budget=1.0)
     assert not cheap.single.cut
     assert at.sequence(log, budget=1000.0).single.cut
-    assert at.sequence(log, reach=at.sequence(log, budget=1000.0).score).single.cut
+    assert at.sequence(log, target_score=at.sequence(log, budget=1000.0).score).single.cut
 
 
 # The frontier.
 
 
 @pytest.fixture(scope="module")
-def offered():
+def small_frontier():
     log = specialists(60, 4, 1)
     return log, at.frontier(log)
 
 
-def test_the_frontier_has_every_arm_and_cap(offered):
-    log, front = offered
-    names = {offer.name for offer in front.offers}
+def test_the_frontier_has_every_arm_and_cap(small_frontier):
+    log, front = small_frontier
+    names = {strategy.name for strategy in front.strategies}
     for arm in log.arms:
         for cap in range(1, 5):
             assert (arm if cap == 1 else f"{arm} × {cap}") in names
-    for offer in front.offers:
-        if offer.family == "one arm":
-            arm, _, cap = offer.name.partition(" × ")
+    for strategy in front.strategies:
+        if strategy.family == "one arm":
+            arm, _, cap = strategy.name.partition(" × ")
             out = walk.follow(log, [arm] * int(cap or 1), log.top, 0.0, log.top)
-            assert offer.score.value == pytest.approx(out.score.mean())
-            assert offer.cost.value == pytest.approx(out.cost.mean())
-            assert offer.solved == pytest.approx(out.solved.mean())
-            assert offer.cost_per_solved == pytest.approx(out.cost.mean() / out.solved.mean())
-            low, high = offer.cost_per_solved_range
-            assert low <= offer.cost_per_solved <= high
-    assert {offer.family for offer in front.offers} == {"one arm", "pair", "portfolio", "sequence"}
-    assert [offer.cost.value for offer in front.offers] == sorted(offer.cost.value for offer in front.offers)
+            assert strategy.score.value == pytest.approx(out.score.mean())
+            assert strategy.cost.value == pytest.approx(out.cost.mean())
+            assert strategy.solved == pytest.approx(out.solved.mean())
+            assert strategy.cost_per_solved == pytest.approx(out.cost.mean() / out.solved.mean())
+            low, high = strategy.cost_per_solved_range
+            assert low <= strategy.cost_per_solved <= high
+    assert {strategy.family for strategy in front.strategies} == {"one arm", "pair", "portfolio", "sequence"}
+    assert [strategy.cost.value for strategy in front.strategies] == sorted(
+        strategy.cost.value for strategy in front.strategies
+    )
 
 
-def test_what_dominates_what(offered):
-    _, front = offered
-    by_name = {offer.name: offer for offer in front.offers}
-    for offer in front.offers:
+def test_what_dominates_what(small_frontier):
+    _, front = small_frontier
+    by_name = {strategy.name: strategy for strategy in front.strategies}
+    for strategy in front.strategies:
         above = [
-            o for o in front.offers
-            if o is not offer and o.score.value >= offer.score.value and o.cost.value <= offer.cost.value
-            and (o.score.value, o.cost.value) != (offer.score.value, offer.cost.value)
+            other for other in front.strategies
+            if other is not strategy and other.score.value >= strategy.score.value
+            and other.cost.value <= strategy.cost.value
+            and (other.score.value, other.cost.value) != (strategy.score.value, strategy.cost.value)
         ]  # fmt: skip
-        assert (offer.dominated_by is None) == (not above)
+        assert (strategy.dominated_by is None) == (not above)
         if above:
-            assert by_name[offer.dominated_by] in above
-    assert front.efficient == [offer for offer in front.offers if offer.dominated_by is None]
-    said = "no difference between choosing a sequence and choosing one arm with a cap can be told: "
+            assert by_name[strategy.dominated_by] in above
+    assert front.efficient == [strategy for strategy in front.strategies if strategy.dominated_by is None]
+    said = "no difference between choosing a sequence and choosing one arm with a cap can be established: "
     assert front.verdict.startswith(f"On average over 6 prices, {said}")
-    assert "that cost no less and score no more than one of these" in str(front)
+    assert f"Dominated strategies left out: {len(front.strategies) - len(front.efficient)}." in str(front)
 
 
-def test_one_arm_is_enough_where_arms_are_twins():
+def test_one_arm_is_as_good_where_arms_are_twins():
     front = at.frontier(twins(80, 4, 3))
-    said = "no difference between choosing a sequence and choosing one arm with a cap can be told: "
+    said = "no difference between choosing a sequence and choosing one arm with a cap can be established: "
     assert front.verdict.startswith(f"On average over 3 prices, {said}")
 
 
@@ -565,9 +576,9 @@ def test_prices_at_which_the_log_cuts_one_arm_short_do_not_count(monkeypatch):
 
 def test_one_arm_alone_has_a_frontier():
     front = at.frontier(twins(40, 3, 3).select(arms=["left"]))
-    assert {offer.family for offer in front.offers} <= {"one arm", "sequence"}
+    assert {strategy.family for strategy in front.strategies} <= {"one arm", "sequence"}
     assert front.gain.value == pytest.approx(0, abs=1e-9)
-    with pytest.raises(mk.InputError, match="all attempts of the log cost nothing"):
+    with pytest.raises(mk.InputError, match="all attempts of the log cost 0"):
         at.frontier(at.Log.from_records([{"task": t, "score": t % 2, "cost": 0} for t in range(9)]))
 
 
@@ -579,12 +590,12 @@ def test_seconds_are_counted_where_they_are_logged():
     ]
     log = at.Log.from_records(rows)
     front = at.frontier(log)
-    by_name = {offer.name: offer for offer in front.offers}
+    by_name = {strategy.name: strategy for strategy in front.strategies}
     assert by_name["x"].seconds.value == 10
     assert by_name["x × 2"].seconds.value == 15
     assert "seconds" in str(front)
     gaps = at.Log.from_records([{**row, "seconds": None if row["task"] == 3 else 10.0} for row in rows])
-    assert at.frontier(gaps).offers[0].seconds is None  # not known of all
+    assert at.frontier(gaps).strategies[0].seconds is None  # not known of all
     with pytest.warns(
         at.AttemptsWarning, match="40 of the 40 tasks have the names of tasks that the sequence was built"
     ):
@@ -596,19 +607,20 @@ def test_seconds_are_counted_where_they_are_logged():
 
 
 def test_plans_are_kept(tmp_path):
-    for goal in ({"price": 0.02}, {"budget": 4.0}, {"reach": 0.4}):
+    for goal in ({"price": 0.02}, {"budget": 4.0}, {"target_score": 0.4}):
         plan = at.sequence(specialists(40, 3, 5), **goal)
         plan.save(tmp_path / "x.sequence")
         assert at.load_sequence(tmp_path / "x.sequence") == plan
     text = (tmp_path / "x.sequence").read_text()
     for old, new, message in (
-        ("maxatk sequence", "maxatk desk", "its first line is not that of a maxatk sequence"),
-        ('"version": 1', '"version": 9', "it has format version 9, and this maxatk reads 1"),
-        ('"stop_at": ', '"stop_at": "a", "x": ', "'a' stands where a number should be"),
+        ("maxatk sequence", "maxatk scheduler", "its first line is not that of a maxatk sequence"),
+        ('"version": 2', '"version": 9', "it has format version 9, and this maxatk reads 2"),
+        ('"version": 2', '"version": 1', "it has format version 1, and this maxatk reads 2"),
+        ('"stop_at": ', '"stop_at": "a", "x": ', "'a' is not a finite number"),
         ('"tasks": 40', '"tasks": -1', "tasks must be at least 1"),
-        ('"plan": {', '"plan": 5, "x": {', "it holds no plan"),
-        ('"steps": [[', '"steps": [[1, 2], [', "not enough values|too many|stands where"),
-        ("\n", "", "it has no whole line"),
+        ('"plan": {', '"plan": 5, "x": {', "it does not contain a plan"),
+        ('"steps": [[', '"steps": [[1, 2], [', "not enough values|too many|is not a word"),
+        ("\n", "", "it has no complete line"),
         ("{", "[", "line 1 is not JSON"),
     ):
         (tmp_path / "y.sequence").write_text(text.replace(old, new, 1))
@@ -617,7 +629,7 @@ def test_plans_are_kept(tmp_path):
         assert "\n" not in str(caught.value)
     with pytest.raises(mk.InputError, match="cannot be written"):
         plan.save(tmp_path)
-    assert offers.PRICES == 10
+    assert strategies.PRICES == 10
 
 
 def test_costs_with_a_heavy_tail_are_bet_on():
@@ -636,10 +648,10 @@ def test_costs_with_a_heavy_tail_are_bet_on():
     assert heavy.heavy_costs
     assert not light.heavy_costs
     assert not at.Log.from_records([{"task": t, "score": 1} for t in range(9)]).heavy_costs
-    for log, how in ((heavy, "betting, on the range seen"), (light, T)):
+    for log, method in ((heavy, "betting, on the range seen"), (light, T)):
         replayed = at.cross_replay(log, price=0.05, method="single")
-        assert replayed.single_cost.how == how
-        assert replayed.net.how == how
-        assert at.difference(log, "a", "b", of="cost").how == how
-        assert replayed.score.how == T
-        assert at.frontier(log).offers[0].cost.how == how
+        assert replayed.single_cost.method == method
+        assert replayed.net.method == method
+        assert at.difference(log, "a", "b", of="cost").method == method
+        assert replayed.score.method == T
+        assert at.frontier(log).strategies[0].cost.method == method

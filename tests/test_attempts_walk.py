@@ -13,7 +13,7 @@ import maxatk as mk
 from maxatk import attempts as at
 from maxatk.attempts.sequences import paths, walk
 from maxatk.attempts.sequences.paths import Lattice, along, greedy, pairs, singles
-from maxatk.attempts.sequences.walk import Board, caps, follow
+from maxatk.attempts.sequences.walk import PreparedLog, caps, follow
 
 ARMS = ("a", "b")
 
@@ -133,10 +133,10 @@ def test_the_lattice_finds_the_best_of_all_sequences(made, stop_at, price):
     paths_fewest, paths.FEWEST = paths.FEWEST, 0.0
     try:
         log, _ = made
-        board, limit = Board(log, stop_at, -1.0), caps(log)
+        prepared, limit = PreparedLog(log, stop_at, -1.0), caps(log)
 
         def net(sequence):
-            path = along(board, sequence)
+            path = along(prepared, sequence)
             assert len(path.arms) == len(sequence)
             return path.score[-1] - price * path.cost[-1]
 
@@ -146,7 +146,7 @@ def test_the_lattice_finds_the_best_of_all_sequences(made, stop_at, price):
             for one in itertools.product(range(2), repeat=length)
             if all(one.count(arm) <= limit[arm] for arm in range(2))
         )
-        best = Lattice(board, limit).best(price)
+        best = Lattice(prepared, limit).best(price)
         assert net(best) == pytest.approx(max(map(net, every)), abs=1e-11)
     finally:
         paths.FEWEST = paths_fewest
@@ -164,16 +164,16 @@ def test_the_lattice_looks_far_ahead(seed, thorough):
                 score = rng.choice([0.0, 0.5, 1.0], p=[1 - p, p / 2, p / 2])
                 rows.append({"task": task, "arm": arm, "score": score, "cost": rng.choice([0.2, 1.0, 3.0])})
     log = at.Log.from_records(rows)
-    board, limit = Board(log, 1.0, 0.0), caps(log)
+    prepared, limit = PreparedLog(log, 1.0, 0.0), caps(log)
     every = [
-        along(board, one)
+        along(prepared, one)
         for length in range(7)
         for one in itertools.product(range(3), repeat=length)
         if max(Counter(one).values(), default=0) <= 2
     ]
-    lattice = Lattice(board, limit)
+    lattice = Lattice(prepared, limit)
     for price in (0.02, 0.05, 0.1, 0.2):
-        walked = along(board, lattice.best(price))
+        walked = along(prepared, lattice.best(price))
         best = max(path.score[-1] - price * path.cost[-1] for path in every)
         assert walked.score[-1] - price * walked.cost[-1] == pytest.approx(best, abs=1e-11)
 
@@ -182,21 +182,21 @@ def test_the_lattice_looks_far_ahead(seed, thorough):
 @given(logs(), st.sampled_from([0.25, 0.5, 1.0]))
 def test_greedy_takes_the_most_gain_per_cost(made, stop_at):
     log, _ = made
-    board, limit = Board(log, stop_at, -1.0), caps(log)
-    path = greedy(board, limit)
+    prepared, limit = PreparedLog(log, stop_at, -1.0), caps(log)
+    path = greedy(prepared, limit)
     for length in range(len(path.arms) + 1):
-        before = along(board, path.arms[:length])
+        before = along(prepared, path.arms[:length])
         assert (before.score[-1], before.cost[-1]) == pytest.approx((path.score[length], path.cost[length]), abs=1e-12)
         if length == len(path.arms):
             break
         assert path.alive[length] == pytest.approx(float(np.mean(_alive(log, path.arms[:length], stop_at))), abs=1e-12)
-        worth = {}
+        rates = {}
         for arm in range(2):
             if path.arms[:length].count(arm) < limit[arm]:
-                after = along(board, (*path.arms[:length], arm))
+                after = along(prepared, (*path.arms[:length], arm))
                 gain, cost = after.score[-1] - before.score[-1], after.cost[-1] - before.cost[-1]
-                worth[arm] = walk.ratio(gain, cost)
-        assert path.worth(length) == pytest.approx(max(worth.values()), rel=1e-6)
+                rates[arm] = walk.ratio(gain, cost)
+        assert path.gain_per_cost(length) == pytest.approx(max(rates.values()), rel=1e-6)
 
 
 def _alive(log, sequence, stop_at):
@@ -209,11 +209,11 @@ def test_paths_end_where_too_few_tasks_are_left(monkeypatch):
         {"task": t, "arm": "a", "score": float(i >= t % 3 or t > 2), "cost": 1} for t in range(40) for i in range(3)
     ]
     log = at.Log.from_records(rows)
-    board, limit = Board(log, 1.0, 0.0), caps(log)
-    assert len(greedy(board, limit).arms) == 1  # one task and a third would need a second attempt
-    assert [len(path.arms) for path in singles(board, limit)] == [1]
+    prepared, limit = PreparedLog(log, 1.0, 0.0), caps(log)
+    assert len(greedy(prepared, limit).arms) == 1  # one task and a third would need a second attempt
+    assert [len(path.arms) for path in singles(prepared, limit)] == [1]
     monkeypatch.setattr(paths, "FEWEST", 0.0)
-    assert len(greedy(board, limit).arms) == 3
+    assert len(greedy(prepared, limit).arms) == 3
 
 
 def test_pairs_are_one_arm_and_then_another(thorough):
@@ -225,16 +225,16 @@ def test_pairs_are_one_arm_and_then_another(thorough):
         for _ in range(2)
     ]
     log = at.Log.from_records(rows)
-    arms = {path.arms for path in pairs(Board(log, 1.0, 0.0), caps(log))}
+    arms = {path.arms for path in pairs(PreparedLog(log, 1.0, 0.0), caps(log))}
     assert arms == {(a,) * n + (b,) * 2 for a in range(3) for b in range(3) if a != b for n in (1, 2)}
 
 
 def test_free_attempts_are_made_as_long_as_they_gain():
     rows = [{"task": t, "arm": a, "score": float(t % 2 == 0 and a == "a"), "cost": 0} for t in range(10) for a in "ab"]
     log = at.Log.from_records(rows)
-    path = greedy(Board(log, 1.0, 0.0), caps(log))
+    path = greedy(PreparedLog(log, 1.0, 0.0), caps(log))
     assert path.arms == (0,)
-    assert path.worth(0) == np.inf
+    assert path.gain_per_cost(0) == np.inf
 
 
 def test_what_cannot_be_walked():
@@ -254,4 +254,4 @@ def test_a_log_that_would_not_fit_in_memory(monkeypatch):
     log = at.Log.from_records([{"task": t, "arm": "a", "score": s, "cost": 1} for t in range(4) for s in range(5)])
     monkeypatch.setattr(walk, "MOST_BYTES", 100)
     with pytest.raises(mk.TooLargeError, match="a log of 4 tasks, 1 arms and up to 4 different scores per task"):
-        Board(log, 4.0, 0.0)
+        PreparedLog(log, 4.0, 0.0)

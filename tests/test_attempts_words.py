@@ -1,5 +1,6 @@
 """What is said of a log: no more than its intervals show, the same everywhere, and for the true reason."""
 
+import ast
 import json
 import re
 from dataclasses import replace
@@ -59,8 +60,8 @@ def test_side_goals_that_cannot_be_met_are_left_out(capsys):
 @pytest.mark.parametrize(
     ("goal", "said"),
     [
-        ({"reach": 0.999}, r"no sequence was found that scores 0.999: the best has 0\.9\d+\."),
-        ({"budget": 0.5}, r"a budget of 0.5 a task does not pay for one attempt: the cheapest costs 1 on average\."),
+        ({"target_score": 0.999}, r"no sequence was found that scores 0.999: the best has 0\.9\d+\."),
+        ({"budget": 0.5}, r"a budget of 0.5 a task does not cover one attempt: the cheapest costs 1 on average\."),
     ],
 )  # fmt: skip
 def test_a_goal_that_is_not_met_is_told_of_beside_the_rest(goal, said):
@@ -77,12 +78,12 @@ def test_a_goal_that_is_not_met_is_told_of_beside_the_rest(goal, said):
         assert "At other budgets" in str(study)
 
 
-def test_a_score_to_reach_is_named():
-    study = at.study(few(), reach=0.5)
+def test_a_target_score_is_named():
+    study = at.study(few(), target_score=0.5)
     assert "(to reach a score of 0.5)" in study.advice[0]
     missed = replace(study.main, score=replace(study.main.score, value=0.4))
-    assert ", less than was to be reached" in words.advice(missed.finding)[1]
-    assert "What that earned" in str(study)
+    assert ", less than the target" in words.advice(missed.finding)[1]
+    assert "Its score and cost" in str(study)
 
 
 def test_a_number_is_told_on_the_right_side_of_the_goal():
@@ -97,7 +98,7 @@ def test_a_number_is_told_on_the_right_side_of_the_goal():
 def test_an_interval_without_a_level_says_so_everywhere(tmp_path):
     study = at.study(few(), price=0.02)
     main_score = study.main.score
-    assert main_score.how == ON_RANGE_SEEN
+    assert main_score.method == ON_RANGE_SEEN
     assert main_score.level is None
     value, interval = tables.shown(main_score)
     assert interval.endswith(", no level")
@@ -105,7 +106,7 @@ def test_an_interval_without_a_level_says_so_everywhere(tmp_path):
     assert f"scores {value} ({interval})" in study.advice[1]
     assert f"{value} {interval}" in text
     assert "95 %" not in text.split("Differences")[1].split("How much")[0]
-    assert "cannot be told: too few or too skewed tasks" in text
+    assert "not established: too few or too skewed tasks" in text
     data = study.data()
     assert data["advised"][1]["score"]["level"] is None
     assert data["differences"][0]["level"] is None
@@ -131,7 +132,7 @@ def test_cards_and_steps_of_the_page_are_those_of_the_plan_that_is_advised(tmp_p
     rows = re.findall(r'<tr><td>\d+<td class="words">(.*?)<td>', page.split('id="steps"')[1].split("</table>")[0])
     assert rows == study.plan.arms
     assert study.advice[0].startswith(f"Try {study.plan.spelled}, ")
-    assert "curves, offers and differences below are of all" in page
+    assert "curves, strategies and differences below are of all" in page
     assert words.threshold(study.plan.stop_at) in page
 
 
@@ -140,7 +141,7 @@ def test_levels_are_told_by_row():
     mixed = at.differences(log_of({"a": a, "b": b, "c": a - 5}))
     assert {row.level is None for row in mixed} == {True, False}
     assert mixed.sureness == "95 % for all 3 pairs together, where there is a level"
-    assert "just so much at all 60 tasks of the log" in str(mixed)
+    assert "by the same amount at all 60 tasks of the log" in str(mixed)
     assert at.differences(log_of({"a": a, "b": b})).sureness == "95 %"
 
 
@@ -159,10 +160,10 @@ def test_a_level_is_never_all_of_it():
 def test_intervals_by_t_are_nominal_and_say_so(capsys, tmp_path):
     log = ladder(60, 3, 1)
     study = at.study(log, price=0.02)
-    assert [p.how for p in study.curves[0]][:1] == [T]
+    assert [p.method for p in study.curves[0]][:1] == [T]
     assert T == "t, nominal"
     assert sum("intervals by t are nominal" in note for note in study.notes) == 1
-    assert study.data()["curves"][0]["how"] == "t, nominal"
+    assert study.data()["curves"][0]["method"] == "t, nominal"
     assert "by t are nominal" not in " ".join(at.study(few(), price=0.02).notes)
     half = at.Estimate(0.5, 0.4, 0.6, 80, 0.95, T).measured
     assert words._with_level(half) == "0.50 (0.40 to 0.60, 95 % nominal)"
@@ -171,12 +172,12 @@ def test_intervals_by_t_are_nominal_and_say_so(capsys, tmp_path):
 
 def test_t_stays_within_what_passes_and_fails_can_score():
     log = log_of({"a": passes(60, 2, 0.75, 3), "b": passes(60, 2, 0.75, 4)}, {"a": 1.0, "b": 1.0})
-    offers = at.frontier(log, level=1 - 1e-9).offers
-    assert any(offer.score.how == T for offer in offers)
-    assert max(offer.score.upper for offer in offers) <= 1
-    assert not any(offer.score.proved for offer in offers)
-    replay = at.cross_replay(log, price=0.2, method="single", most=1, level=1 - 1e-12)
-    assert replay.score.how == T
+    strategies = at.frontier(log, level=1 - 1e-9).strategies
+    assert any(strategy.score.method == T for strategy in strategies)
+    assert max(strategy.score.upper for strategy in strategies) <= 1
+    assert not any(strategy.score.proved for strategy in strategies)
+    replay = at.cross_replay(log, price=0.2, method="single", max_per_arm=1, level=1 - 1e-12)
+    assert replay.score.method == T
     assert replay.score.upper <= 1
     assert log.taken_range == (0, 1)
     assert log.score_range is None
@@ -187,8 +188,8 @@ def test_nothing_is_proved_with_a_range_that_was_guessed():
     """The scores are 0 and 1, but nobody said that they must be."""
     log = log_of({"a": passes(60, 2, 0.5, 0)})
     with pytest.raises(mk.InputError, match="a proved interval needs the range that scores can have"):
-        log.max_at_k(1, proved=True)
-    assert log.pass_at_k(1, proved=True).points[0].proved  # to pass or not is one of two things
+        log.max_at_k(1, interval="proved")
+    assert log.pass_at_k(1, interval="proved").points[0].proved  # to pass or not is one of two things
 
 
 # Thresholds.
@@ -225,12 +226,12 @@ def test_scores_of_many_digits_reach_a_threshold_that_can_be_said():
     plan = at.sequence(log_of({"a": scores}), price=0.01)
     assert plan.stop_at == 0.9925
     assert "at least 0.9925" in plan.words
-    desk = plan.desk()
-    desk.tell("x", arm="a", score=0.99249, cost=1)
-    assert "so far is 0.992, below 0.9925" in desk.ask("x").why
-    desk.tell("x", arm="a", score=0.9925, cost=1)
-    assert "is 0.993, which reaches 0.9925" in desk.ask("x").why
-    other = replace(plan, stop_at=0.9999).desk()
+    scheduler = plan.scheduler()
+    scheduler.tell("x", arm="a", score=0.99249, cost=1)
+    assert "so far is 0.992, below 0.9925" in scheduler.ask("x").why
+    scheduler.tell("x", arm="a", score=0.9925, cost=1)
+    assert "is 0.993, which reaches 0.9925" in scheduler.ask("x").why
+    other = replace(plan, stop_at=0.9999).scheduler()
     other.tell("x", arm="a", score=0.99955, cost=1)
     assert "so far is 0.99955, below 0.9999" in other.ask("x").why
 
@@ -252,16 +253,21 @@ def test_trying_nothing_is_a_finding():
     assert found.outcome == "proved"
     ends = re.search(r"The best single attempt there, a, adds (\S+) to (\S+) \(95 %\)", study.advice[1])
     assert float(ends[1]) <= net <= float(ends[2]) < 0
-    assert study.advice[1].endswith("to the score, less its cost, on the other 60 tasks; trying nothing counts as 0.")
+    assert study.advice[1].endswith(
+        "to the score, less its cost, on the other 60 tasks; a task without an attempt scores 0."
+    )
     nothing = study.main.score
     assert (nothing.lower, nothing.value, nothing.upper, nothing.level) == (0, 0, 0, 0.95)
-    assert "nothing" not in [offer.example for offer in study.frontier.offers]
+    assert "nothing" not in [strategy.example for strategy in study.frontier.strategies]
     plan = at.sequence(log, price=3.0)
     assert (
         plan.words == "Try nothing: at 3.00 per unit of cost no attempt pays on the 120 tasks that this was built from."
     )
-    enough = at.study(log, reach=0.0)
-    assert enough.advice == ("Try nothing (to reach a score of 0).", "Trying nothing counts as 0, which is enough.")
+    target = at.study(log, target_score=0.0)
+    assert target.advice == (
+        "Try nothing (to reach a score of 0).",
+        "A task without an attempt scores 0, which reaches the target.",
+    )
 
 
 def test_what_costs_nothing_here_may_cost_something_elsewhere():
@@ -283,9 +289,7 @@ def test_where_all_attempts_score_the_same_the_cheapest_is_advised():
     ones = np.ones((60, 4))
     study = at.study(log_of({"b": ones, "a": ones}, {"a": 1.0, "b": 2.0}))
     assert study.advice[0] == "Try a once: all attempts of the log score 1.00, and it costs least."
-    assert (
-        "that was better than b, by 1.00, in cost, at all 30 tasks; how it is elsewhere is not known" in study.advice[1]
-    )
+    assert "that was better than b, by 1.00, in cost, at all 30 tasks; other tasks may differ" in study.advice[1]
     assert "all attempts score 1.00" in study.notes
     assert [curve.name for curve in study.curves] == ["max@k"]  # to pass would be to score as always
     limited = at.study(log_of({"b": ones, "a": ones}, {"a": 1.0, "b": 2.0}, cost_limit=2.0, score_range=(0, 1)))
@@ -296,16 +300,16 @@ def test_where_all_attempts_score_the_same_the_cheapest_is_advised():
     different = at.Log.from_records([{"task": t, "score": 1, "cost": 1 + t % 3} for t in range(9)])
     assert at.study(different).advice[0] == "Try attempt once: all attempts of the log score 1.00."
     same = at.study(log_of({"a": 0 * ones, "b": 0 * ones}, {"a": 1.0, "b": 1.0}))
-    assert same.advice[0] == "All attempts score the same and cost the same: nothing tells them apart."
+    assert same.advice[0] == "All attempts score the same and cost the same, so there is no advice."
     assert not [note for note in same.notes if "pass" in note]
     assert "At other prices" not in str(study)
-    beyond = at.study(log_of({"a": ones, "b": ones}, {"a": 1.0, "b": 2.0}), reach=2.0)
+    beyond = at.study(log_of({"a": ones, "b": ones}, {"a": 1.0, "b": 2.0}), target_score=2.0)
     assert beyond.silence.reason == "out of reach"
 
 
 def test_what_passing_means_is_told_where_it_is_not_to_score_one():
     thirds = at.study(log_of({"a": 3 * passes(40, 2, 0.5, 0)}), price=0.1)
-    assert "to pass is to score at least 3.00, the greatest score of the log" in thirds.notes
+    assert "to pass is to score at least 3.00, the highest score of the log" in thirds.notes
     assert not [note for note in at.study(few(), price=0.1).notes if "to pass" in note]
 
 
@@ -332,7 +336,7 @@ def test_why_the_alternative_is_a_portfolio_is_not_said_of_the_plan():
     study = at.study(few(), price=0.02)
     assert study.main.alternative.method == "portfolio"
     assert study.plan.method == "single"
-    assert "one attempt of each arm at most" not in str(study).lower()
+    assert "at most one attempt of each arm" not in str(study).lower()
     one_each = log_of({"a": passes(20, 1, 0.4, 0), "b": passes(20, 1, 0.9, 1)})
     chosen = at.study(one_each, price=0.0001)
     if chosen.plan.method == "portfolio":
@@ -347,35 +351,32 @@ def test_a_difference_that_is_the_same_at_all_tasks():
     cost = at.difference(log, "b", "a", of="cost")
     assert cost.level is None
     assert cost.verdict == (
-        "b costs more than a at all 60 tasks of the log: by 1.00 an attempt; how it is elsewhere is not known"
+        "b costs more than a at all 60 tasks of the log: by 1.00 an attempt; other tasks may differ"
     )
     assert cost.finding.outcome == "unknown"
     limited = log_of({"a": passes(60, 4, 0.4, 0), "b": passes(60, 4, 0.3, 1)}, {"a": 1.0, "b": 2.0}, cost_limit=2.0)
     proved = at.difference(limited, "b", "a", of="cost")
-    assert (proved.how, proved.finding.outcome) == (BETTING, "proved")
+    assert (proved.method, proved.finding.outcome) == (BETTING, "proved")
     assert proved.lower < 1 < proved.upper
     equal = at.difference(log_of({"a": np.ones((9, 1)), "b": np.ones((9, 1))}), "a", "b")
-    assert (
-        equal.verdict
-        == "a and b come to the same in one attempt at all 9 tasks of the log; how it is elsewhere is not known"
-    )
+    assert equal.verdict == "a and b are equal in one attempt at all 9 tasks of the log; other tasks may differ"
     one = at.difference(log_of({"a": [[1.0]], "b": [[0.0]]}), "a", "b")
     assert "at the one task of the log" in one.verdict
 
 
-def test_differences_in_cost_that_cannot_be_told():
+def test_differences_in_cost_that_cannot_be_established():
     rows = [
         {"task": t, "arm": arm, "score": 0, "cost": 1 + (t * (3 + i)) % 7}
         for t in range(60)
         for i, arm in enumerate("ab")
     ]
     said = at.difference(at.Log.from_records(rows), "a", "b", of="cost").verdict
-    assert said.startswith("no difference in cost between a and b can be told: -")
+    assert said.startswith("no difference in cost between a and b can be established: -")
     assert " an attempt (0." in said
     short = at.difference(at.Log.from_records(rows[:20]), "a", "b", of="cost").verdict
     assert short == (
-        "no difference in cost between a and b can be told: 10 tasks are too few or too skewed for an interval without "
-        "a cost_limit"
+        "no difference in cost between a and b can be established: 10 tasks are too few or too skewed for an interval "
+        "without a cost_limit"
     )
 
 
@@ -428,10 +429,10 @@ def test_what_a_plan_is_for_has_its_own_numbers():
     study = at.study(log, budget=4.0)
     for one in study.advised:
         held = log.select(tasks=[task for task in log.tasks if task not in one.plan.seen])
-        earned = walk.follow(held, one.plan.arms, one.plan.stop_at, one.plan.nothing, 1.0)
+        earned = walk.follow(held, one.plan.arms, one.plan.stop_at, one.plan.default_score, 1.0)
         assert one.score.value == pytest.approx(earned.score.mean())
         assert one.cost.value == pytest.approx(earned.cost.mean())
-    assert (study.main.finding.budget, study.main.finding.reach) == (4.0, None)
+    assert (study.main.finding.budget, study.main.finding.target_score) == (4.0, None)
     assert "(for a budget of 4 a task)" in study.advice[0]
 
 
@@ -448,3 +449,52 @@ def test_a_budget_that_pays_is_not_refused_for_a_fold():
     cheapest = min(float(log.cost[log.arm == a].mean()) for a in range(2))
     plan = at.sequence(log, budget=cheapest + 1e-6)
     assert plan.arms
+
+
+# The words of the code itself.
+
+OLD = ("Desk", "load_desk", "Ask", "recorded", "Offer")
+BANNED = re.compile("worth|enough|paid|found|in_hand")
+
+
+def test_old_names_are_gone():
+    assert not set(OLD) & set(dir(at))
+    log = log_of({"a": [[0, 1], [1, 1]]})
+    for call in (
+        lambda: log.select(least=1),
+        lambda: log.pass_at_k(1, passed=1.0),
+        lambda: log.max_at_k(1, proved=True),
+        lambda: at.sequence(log, reach=0.5),
+        lambda: at.sequence(log, price=1.0, most=1),
+        lambda: at.sequence(log, price=1.0, nothing=0.0),
+        lambda: at.Log.from_records([], unscored=0.0),
+        lambda: at.sequence(log, price=1.0).scheduler(pot=1.0, tasks=2),
+    ):
+        with pytest.raises(TypeError, match="unexpected keyword argument"):
+            call()
+
+
+def identifiers(tree):
+    """Names that a module gives: of arguments, variables, attributes, functions and classes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg | ast.keyword):
+            yield node.arg or ""
+        elif isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+
+
+def test_identifiers_are_technical_nouns():
+    """No value is called a worth, no cost paid, no best score in hand."""
+    folder = Path(at.__file__).parent
+    banned = {
+        f"{file.name}: {name}"
+        for file in folder.rglob("*.py")
+        for name in identifiers(ast.parse(file.read_text()))
+        if BANNED.search(name.lower())
+    }
+    assert banned == set()
+    assert set(identifiers(ast.parse("def f(a): b.paid(c=d)"))) == {"f", "a", "b", "paid", "c", "d"}

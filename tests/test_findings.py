@@ -253,7 +253,10 @@ def test_a_log_that_cannot_advise_says_why():
     [
         ({"price": 0.05}, "Try a × 3, and stop as soon as one scores at least 0.9996 (at 0.0500 per unit of cost)."),
         ({"budget": 20.0}, "Try a × 3, and stop as soon as one scores at least 0.9996 (for a budget of 20 a task)."),
-        ({"reach": 0.83}, "Try a × 3, and stop as soon as one scores at least 0.9996 (to reach a score of 0.83)."),
+        (
+            {"target_score": 0.83},
+            "Try a × 3, and stop as soon as one scores at least 0.9996 (to reach a score of 0.83).",
+        ),
         ({"attempts": 1}, "Try a × 3 once (at 0 per unit of cost)."),
     ],
 )

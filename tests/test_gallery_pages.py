@@ -37,8 +37,8 @@ def test_where_the_gain_is(entry):
 
 def test_a_page_and_a_picture_of_one(tmp_path, monkeypatch):
     monkeypatch.setattr(gallery, "ENTRIES", [entry for entry in gallery.ENTRIES if entry.name == "drafts"])
-    some, _ = at.recorded().split(0.3, rng=0)
-    monkeypatch.setattr(at, "recorded", lambda: some)
+    some, _ = at.example_log().split(0.3, rng=0)
+    monkeypatch.setattr(at, "example_log", lambda: some)
     said = []
     gallery.draw(tmp_path, said.append)
     assert sorted(path.name for path in tmp_path.iterdir()) == [

@@ -451,7 +451,7 @@ def attempted(case: Case) -> tuple[str, bool]:
             (one.plan, told.score.value, told.cost.value),
             *([(one.alternative, one.other_score.value, one.other_cost.value)] if one.alternative else ()),
         ):
-            true = _replayed(world.records, held, plan.arms, plan.stop_at, plan.nothing)
+            true = _replayed(world.records, held, plan.arms, plan.stop_at, plan.default_score)
             if abs(score - true[0]) > 1e-9 or abs(cost - true[1]) > 1e-9:
                 raise BrokenError(
                     f"attempts: {plan.spelled} has {true[0]!r} for {true[1]!r}, not {score!r} for {cost!r}"
@@ -486,8 +486,9 @@ class _World:
             given = {"score_range": (self.grades[0], self.grades[-1]), "cost_limit": self.arms + 0.5}
         self.log = at.Log.from_records(self.records, **given)
         price, budget = float(10 ** random.uniform(-2, 0.5)), float(random.uniform(0.5, 3 * self.arms))
-        reach = float(random.uniform(self.grades[0], self.grades[1] + 1))
-        self.goal = [{"price": price}, {"price": price}, {}, {"budget": budget}, {"reach": reach}][random.integers(5)]
+        target_score = float(random.uniform(self.grades[0], self.grades[1] + 1))
+        goals: list[dict[str, float]] = [{"price": price}, {"price": price}, {}, {"budget": budget}]
+        self.goal = [*goals, {"target_score": target_score}][random.integers(5)]
         self.all = self._chances(random.beta(0.5, 0.7, (self.MANY, self.arms)))
 
     def cost(self, arm: int, grade: int) -> float:
@@ -501,45 +502,45 @@ class _World:
     def _drawn(self, random: np.random.Generator, skill: Any) -> Any:
         return (random.random(skill.shape) < skill) * (1 + (random.random(skill.shape) < self.well))
 
-    def worth(self, arms: Sequence[str], stop_at: float, nothing: float) -> tuple[float, float]:
+    def value(self, arms: Sequence[str], stop_at: float, default_score: float) -> tuple[float, float]:
         """The mean best score and cost of a sequence over all tasks."""
         if not arms:
-            return nothing, 0.0
+            return default_score, 0.0
         here = np.zeros((self.MANY, len(self.grades)))  # the chance that it goes on, with each grade as its best
-        won, paid = np.zeros(self.MANY), np.zeros(self.MANY)
+        score, cost = np.zeros(self.MANY), np.zeros(self.MANY)
         for number, name in enumerate(arms):
             arm = int(name.removeprefix("arm "))
             alive = here.sum(axis=1) if number else np.ones(self.MANY)
             after = np.zeros_like(here)
             for g, value in enumerate(self.grades):
                 chance = self.all[:, arm, g]
-                paid += alive * chance * self.cost(arm, g)
+                cost += alive * chance * self.cost(arm, g)
                 if value >= stop_at:
-                    won += alive * chance * value
+                    score += alive * chance * value
                 elif not number:
                     after[:, g] += chance
                 else:
                     for best in range(len(self.grades)):
                         after[:, max(best, g)] += here[:, best] * chance
             here = after
-        return float((won + here @ np.array(self.grades)).mean()), float(paid.mean())
+        return float((score + here @ np.array(self.grades)).mean()), float(cost.mean())
 
     def holds(self, study: Any, which: int) -> bool:
         """Whether a proved interval of the study or of its log has the true number in it."""
         if not self.bounded:  # then only chances to pass can be proved
-            passed = self.log.pass_at_k(1, self.grades[1], arm="arm 0", proved=True)
+            passed = self.log.pass_at_k(1, self.grades[1], arm="arm 0", interval="proved")
             return bool(passed.lower <= 1 - self.all[:, 0, 0].mean() <= passed.upper)
         means = (self.all @ np.array(self.grades)).mean(axis=0)
         if which == 0 and self.arms > 1:
-            apart = at.difference(self.log, "arm 0", "arm 1", proved=True)
+            apart = at.difference(self.log, "arm 0", "arm 1", interval="proved")
             return _right(apart.finding, float(means[0] - means[1]))
         one = study.main
         if which == 1 and one is not None and one.alternative is not None and one.gain.proved:
             plans = one.plan, one.alternative
-            net = [self.worth(plan.arms, plan.stop_at, plan.nothing) for plan in plans]
+            net = [self.value(plan.arms, plan.stop_at, plan.default_score) for plan in plans]
             true = net[0][0] - net[1][0] - one.finding.price * (net[0][1] - net[1][1])
             return _right(one.finding, true)
-        proved = self.log.max_at_k(1, arm="arm 0", proved=True)
+        proved = self.log.max_at_k(1, arm="arm 0", interval="proved")
         return bool(proved.lower <= float(means[0]) <= proved.upper)
 
 
@@ -561,9 +562,9 @@ def _said(study: Any, log: at.Log) -> None:
     if "at least " in first and float(first.split("at least ")[1].split(" (")[0]) != plan.stop_at:
         raise BrokenError(f"attempts: {first!r}, but the plan stops at {plan.stop_at!r}")
     claims = "that is better than" in second, f"there {found.alternative} was better, by" in second
-    elsewhere = "elsewhere is not known" in second
+    may_differ = "other tasks may differ" in second
     if claims[0] != (found.outcome == "proved" and found.attempts > 0) or (
-        claims[1] != (found.outcome == "disproved" and found.attempts > 0) and not elsewhere
+        claims[1] != (found.outcome == "disproved" and found.attempts > 0) and not may_differ
     ):
         raise BrokenError(f"attempts: {second!r} of {found}")
     for one, goal in ((one, one.goal) for one in study.advised):
@@ -574,12 +575,14 @@ def _said(study: Any, log: at.Log) -> None:
     for pair in study.differences or ():
         if log.score_range is None and pair.proved:
             raise BrokenError(f"attempts: {pair} is proved without a range")
-        if ("better" in pair.verdict) != (pair.finding.outcome == "proved") and "elsewhere" not in pair.verdict:
+        if ("better" in pair.verdict) != (
+            pair.finding.outcome == "proved"
+        ) and "other tasks may differ" not in pair.verdict:
             raise BrokenError(f"attempts: {pair.verdict!r} of {pair.finding}")
 
 
 def _replayed(
-    records: list[dict[str, Any]], tasks: set[str], arms: Sequence[str], stop_at: float, nothing: float
+    records: list[dict[str, Any]], tasks: set[str], arms: Sequence[str], stop_at: float, default_score: float
 ) -> tuple[float, float]:
     """The mean best score and cost of a sequence on some tasks, by brute force over the orders of attempts."""
     scores: list[Fraction] = []
@@ -589,7 +592,7 @@ def _replayed(
         for row in records:
             if str(row["task"]) == task:
                 mine.setdefault(row["arm"], []).append((row["score"], row["cost"]))
-        score, cost = _walked(mine, tuple(arms), stop_at, nothing)
+        score, cost = _walked(mine, tuple(arms), stop_at, default_score)
         scores.append(score)
         costs.append(cost)
     return float(sum(scores) / len(scores)), float(sum(costs) / len(costs))

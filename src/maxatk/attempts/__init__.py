@@ -1,14 +1,14 @@
-"""Attempts at tasks: what logs of them say, which arm to try next, when to stop; and weights that train for max@k.
+"""Attempts at tasks: estimates from logs, which arm to try next, when to stop; and weights that train for max@k.
 
-The flow is log → curves, differences, frontier → sequence → replay → desk:
+The flow is log → curves, differences, frontier → sequence → replay → scheduler:
 
 >>> from maxatk import attempts as at
->>> log = at.recorded()                             # or at.read_log("attempts.csv"), at.Log.from_frame(df)
+>>> log = at.example_log()                             # or at.read_log("attempts.csv"), at.Log.from_frame(df)
 >>> train, held_out = log.split(0.5)
 >>> plan = at.sequence(train, price=0.1)            # what a second of the processor is worth, in score
 >>> replay = plan.replay(held_out)                  # what it earns on tasks that it has not seen
->>> desk = plan.desk()                              # ask and tell
->>> desk.ask("a new task").arm
+>>> scheduler = plan.scheduler()                    # ask and tell
+>>> scheduler.ask("a new task").arm
 'L-BFGS-B'
 """
 

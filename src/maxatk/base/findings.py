@@ -188,13 +188,13 @@ class Difference(Finding):
     second: str  # the other, which is subtracted
     of: str  # what differs: "score", "cost", "seconds", or "net" for score less price times cost
     value: float  # the difference on the tasks of the log
-    tasks: int  # how many
-    level: float | None  # the probability with which the bounds hold; None where nobody can say
-    method: str  # how the bounds were obtained
-    k: int = 1  # how many attempts of each
+    tasks: int  # the number of tasks
+    level: float | None  # the probability with which the bounds hold; None if it is not known
+    method: str  # by which the bounds were obtained
+    k: int = 1  # the number of attempts of each
     ratio: tuple[float, float] | None = None  # bounds on the ratio of both
-    tasks_needed: int | None = None  # with which a difference of this size would be found four times in five
-    needs: tuple[str, ...] = ()  # what the log would have to be given for bounds with a level: its arguments, by name
+    tasks_needed: int | None = None  # to detect a difference of this size with power 0.8
+    needs: tuple[str, ...] = ()  # arguments that the log lacks for bounds with a level, by name
 
     @property
     def outcome(self) -> Outcome:
@@ -211,37 +211,37 @@ class Measured:
     value: float  # on the tasks of the log
     lower: float  # the mean over all tasks is at least this
     upper: float  # and at most this
-    level: float | None  # the probability with which the bounds hold; None where nobody can say
-    proved: bool = False  # whether that level is proved for every law and number of tasks, or else nominal
+    level: float | None  # the probability with which the bounds hold; None if it is not known
+    proved: bool = False  # whether that level is proved for every distribution and number of tasks, else it is nominal
 
 
 @dataclass(frozen=True, kw_only=True)
 class Advice(Finding):
-    """What to try is better than the alternative; the bounds are of its gain, score less price times cost.
+    """The advised plan is better than the alternative; the bounds are of its gain in score less price times cost.
 
     All numbers are those of this very plan, on tasks that it was not chosen on. It was chosen for a price, a budget or
-    a score to reach; with one of the latter two, ``price`` is where that cuts the plan. Where all attempts of a log
-    score the same, the price is 1 and the gain what is saved.
+    a target score; with one of the latter two, ``price`` is the one at which the plan is cut. Where all attempts of a
+    log score the same, the price is 1 and the gain is the cost that is saved.
     """
 
     kind: ClassVar[str] = "advice"
 
-    plan: str  # what to try, in words
+    plan: str  # the plan in words
     stop_at: float  # the score at which to stop
     price: float  # what a unit of cost is worth in score
     score: Measured  # of a task, on the tasks held out
     cost: Measured  # likewise
-    alternative: str | None  # what it was compared with; None where there is nothing else
+    alternative: str | None  # the plan that it was compared with; None if there is no other
     tasks: int  # that were held out
     built: int  # tasks that it was chosen on
-    level: float | None  # of the bounds on the gain; None where nobody can say
-    method: str  # how they were obtained
-    attempts: int | None = None  # that the plan makes at most: 0 to try nothing; None where it does not matter
-    nothing: float = 0.0  # what a task counts as at which nothing is tried
-    budget: float | None = None  # what a task may cost on average, if that was the goal
-    reach: float | None = None  # the mean score to reach, if that was the goal
-    same: float | None = None  # the score of all attempts of the log, if they have but one
-    needs: tuple[str, ...] = ()  # what the log would have to be given for bounds with a level: its arguments, by name
+    level: float | None  # of the bounds on the gain; None if it is not known
+    method: str  # by which they were obtained
+    attempts: int | None = None  # the maximal number of attempts of the plan; None where it does not matter
+    default_score: float = 0.0  # the score of a task without an attempt
+    budget: float | None = None  # the mean cost of a task that was allowed, if that was the goal
+    target_score: float | None = None  # the mean score to reach, if that was the goal
+    same: float | None = None  # the score of all attempts of the log, if it is the same
+    needs: tuple[str, ...] = ()  # arguments that the log lacks for bounds with a level, by name
 
     @property
     def outcome(self) -> Outcome:
@@ -252,26 +252,26 @@ class Advice(Finding):
 
 
 class Reason(StrEnum):
-    """Why a log does not say what to try."""
+    """The reason why a log gives no advice."""
 
     COSTS_UNKNOWN = "costs unknown"  # of every arm, more than a few
     NOT_SHARED = "not shared"  # fewer than two tasks were tried by all arms
     FREE = "free"  # no attempt costs anything
     ALIKE = "alike"  # all attempts score the same and cost the same
-    FEW_TASKS = "few tasks"  # to choose on some and to try on the others
-    TOO_DEAR = "too dear"  # the budget does not pay for one attempt
-    OUT_OF_REACH = "out of reach"  # nothing reaches the score
+    FEW_TASKS = "few tasks"  # too few to choose on some and to test on the others
+    TOO_DEAR = "too dear"  # the budget does not cover one attempt
+    OUT_OF_REACH = "out of reach"  # no sequence reaches the target score
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoAdvice(Finding):
-    """A log does not say what to try; nothing is known of any gain."""
+    """A log gives no advice; no gain is known."""
 
     kind: ClassVar[str] = "no advice"
 
-    reason: Reason  # why
-    tasks: int  # that were looked at: where a goal is not met, those that plans are chosen on
-    asked: float | None = None  # the budget, or the score to reach
+    reason: Reason  # the reason
+    tasks: int  # of the log; where a goal is not met, those that plans are chosen on
+    asked: float | None = None  # the budget, or the target score
     best: float | None = None  # the mean cost of the cheapest attempt there, or the best mean score
     lower: float = -math.inf  # of the gain
     upper: float = math.inf  # likewise

@@ -196,7 +196,7 @@ BETTER = {  # how much one thing is above another, and below
 }
 PER = {"net": " a task, score less cost at its price", "cost": " an attempt", "seconds": " an attempt"}
 IN = {"cost": " in cost", "seconds": " in time"}
-ELSEWHERE = "how it is elsewhere is not known"
+ELSEWHERE = "other tasks may differ"
 
 
 def difference(found: Difference) -> str:
@@ -215,66 +215,66 @@ def difference(found: Difference) -> str:
         return f"{is_so}: by {low} to {high}{per}{times}"
     if always := _always(found):
         if found.value == 0:
-            return f"{found.first} and {found.second} come to the same{IN.get(found.of, '')}{of} {always}; {ELSEWHERE}"
+            return f"{found.first} and {found.second} are equal{IN.get(found.of, '')}{of} {always}; {ELSEWHERE}"
         return f"{is_so} {always}: by {short(abs(found.value))}{per}; {ELSEWHERE}"
-    neither = f"no difference{IN.get(found.of, '')} between {found.first} and {found.second}{of} can be told"
+    neither = f"no difference{IN.get(found.of, '')} between {found.first} and {found.second}{of} can be established"
     if found.level is None:
         return f"{neither}: {_unsure(found)}"
     needed = found.tasks_needed
-    enough = "" if needed is None else f"; a difference of {value} would take about {tasks_in_words(needed)}"
-    return f"{neither}: {low} to {high}{per}{times}{enough}"
+    power = "" if needed is None else f"; a difference of {value} would take about {tasks_in_words(needed)}"
+    return f"{neither}: {low} to {high}{per}{times}{power}"
 
 
 def told(found: Difference) -> str:
     """The same in a word or two, beside its numbers."""
     if always := _always(found):
-        return f"{'the same' if found.value == 0 else 'just so much'} {always}"
+        return f"{'equal' if found.value == 0 else 'by the same amount'} {always}"
     if found.level is None:
-        return "cannot be told: too few or too skewed tasks"
-    return {Outcome.PROVED: "better", Outcome.DISPROVED: "worse"}.get(found.outcome, "cannot be told")
+        return "not established: too few or too skewed tasks"
+    return {Outcome.PROVED: "better", Outcome.DISPROVED: "worse"}.get(found.outcome, "not established")
 
 
 def _always(found: Difference | Advice) -> str:
-    """Where a difference was the same at every task, which says nothing of others where no range is known."""
+    """Where a difference was the same at every task, which is no evidence on other tasks if no range is known."""
     if found.level is not None or found.lower != found.upper:
         return ""
     return f"at all {found.tasks} tasks of the log" if found.tasks > 1 else "at the one task of the log"
 
 
 def _unsure(found: Difference | Advice) -> str:
-    """Why an interval has no level, and what would give it one."""
+    """The reason why an interval has no level, and what would give it one."""
     without = f" without {' and '.join(f'a {name}' for name in found.needs)}" if found.needs else ""
     is_few = "is too few" if found.tasks == 1 else "are too few or too skewed"
     return f"{tasks_in_words(found.tasks)} {is_few} for an interval{without}"
 
 
 def tasks_in_words(n: int) -> str:
-    """So many tasks."""
+    """A number of tasks."""
     return "1 task" if n == 1 else f"{n} tasks"
 
 
 def percent(level: float) -> str:
-    """A level, which is never all of it."""
+    """A level in per cent, which is never 100."""
     said = (f"{100 * level:.{digits}g}" for digits in (12, 15, 17))
     return f"{next((text for text in said if text != '100'), 'nearly 100')} %"
 
 
 def threshold(x: float) -> str:
-    """A score at which to stop: to three digits where that is the very number, else in full."""
+    """A score at which to stop: to three digits if that is exact, else in full."""
     return short(x) if float(short(x)) == x else repr(x)
 
 
 def measured(found: Measured) -> tuple[str, str]:
-    """A mean over tasks, and its interval: how every such number is shown."""
+    """A mean over tasks, and its interval, as every such number is shown."""
     low, value, high = ends(found.lower, found.value, found.upper)
     return value, f"{low} to {high}" + ("" if found.level is not None else ", no level")
 
 
-FEW_TASKS = 30  # held out: fewer are too few to be sure of much
+FEW_TASKS = 30  # held out: with fewer the advice says that they are few
 
 
 def advice(found: Advice | NoAdvice) -> tuple[str, str]:
-    """What to try, and what it earned on tasks that it was not chosen on; or why nobody can say."""
+    """What to try, with its score and cost on tasks that it was not chosen on; or why there is no advice."""
     if isinstance(found, NoAdvice):
         return _no_advice(found)
     few = "" if found.tasks >= FEW_TASKS else f"; {tasks_in_words(found.tasks)} {'is' if found.tasks == 1 else 'are'} "
@@ -293,11 +293,11 @@ def advice(found: Advice | NoAdvice) -> tuple[str, str]:
 
 
 def aim(found: Advice) -> str:
-    """What a plan is for."""
+    """The goal of a plan."""
     if found.budget is not None:
         return f"for a budget of {found.budget:g} a task"
-    if found.reach is not None:
-        return f"to reach a score of {found.reach:g}"
+    if found.target_score is not None:
+        return f"to reach a score of {found.target_score:g}"
     return f"at {short(found.price)} per unit of cost"
 
 
@@ -305,15 +305,15 @@ def _missed(found: Advice) -> str:
     """Whether a goal that was met on some tasks was missed on the others."""
     if found.budget is not None and found.cost.value > found.budget:
         return ", more than the budget"
-    if found.reach is not None and found.score.value < found.reach:
-        return ", less than was to be reached"
+    if found.target_score is not None and found.score.value < found.target_score:
+        return ", less than the target"
     return ""
 
 
 def _try_nothing(found: Advice, few: str) -> tuple[str, str]:
-    counts = f"trying nothing counts as {short(found.nothing)}"
+    counts = f"a task without an attempt scores {short(found.default_score)}"
     if found.alternative is None:
-        return f"Try nothing ({aim(found)}).", f"{counts[0].upper()}{counts[1:]}, which is enough."
+        return f"Try nothing ({aim(found)}).", f"{counts[0].upper()}{counts[1:]}, which reaches the target."
     built, tasks = tasks_in_words(found.built), tasks_in_words(found.tasks)
     first = f"Try nothing ({aim(found)}): on the {built} that plans are chosen on, no attempt earns its cost."
     low, _, high = ends(-found.upper, -(found.lower + found.upper) / 2, -found.lower)
@@ -337,7 +337,7 @@ def _beside(found: Advice, other: str) -> str:
     net = "score less cost"
     if found.same is not None:
         net = "in cost"
-    elif found.budget is not None or found.reach is not None:
+    elif found.budget is not None or found.target_score is not None:
         net = f"score less cost at {short(found.price)} per unit" if found.price > 0 else "in score"
     if found.outcome is Outcome.PROVED:
         return f"that is better than {other}, by {low} to {high}, {net}"
@@ -346,7 +346,7 @@ def _beside(found: Advice, other: str) -> str:
         return f"there {other} was better, by {low} to {high}, {net}"
     if always := _always(found).removesuffix(" of the log"):
         if found.lower == 0:
-            return f"{other} came to the same {always}, {net}; {ELSEWHERE}"
+            return f"{other} was equal {always}, {net}; {ELSEWHERE}"
         which = f"that was better than {other}" if found.lower > 0 else f"there {other} was better"
         return f"{which}, by {short(abs(found.lower))}, {net}, {always}; {ELSEWHERE}"
     if found.level is None:
@@ -374,20 +374,20 @@ def _no_advice(found: NoAdvice) -> tuple[str, str]:
             "Let all arms try the same tasks.",
         ),
         Reason.FREE: (
-            "All attempts cost nothing, so that there is nothing to weigh scores against.",
+            "All attempts cost 0, so there are no costs to weigh scores against.",
             "Log costs, or leave them out: then every attempt counts as 1.",
         ),
         Reason.ALIKE: (
-            "All attempts score the same and cost the same: nothing tells them apart.",
+            "All attempts score the same and cost the same, so there is no advice.",
             "Log tasks at which they differ.",
         ),
         Reason.FEW_TASKS: (
-            f"{tasks} {'is' if found.tasks == 1 else 'are'} too few to choose on some what to try on the others.",
-            "Log four tasks or more; thirty on either side say something.",
+            f"{tasks} {'is' if found.tasks == 1 else 'are'} too few to choose a plan on some and test it on others.",
+            "Log at least four tasks; thirty in each half give useful intervals.",
         ),
         Reason.TOO_DEAR: (
-            f"{goal} a budget of {asked} a task does not pay for one attempt: the cheapest costs {best} on average.",
-            "Allow for a greater budget.",
+            f"{goal} a budget of {asked} a task does not cover one attempt: the cheapest costs {best} on average.",
+            "Allow a larger budget.",
         ),
         Reason.OUT_OF_REACH: (
             f"{goal} no sequence was found that scores {asked}: the best has {best}.",
@@ -397,7 +397,7 @@ def _no_advice(found: NoAdvice) -> tuple[str, str]:
 
 
 def _told_apart(asked: float, best: float) -> tuple[str, str]:
-    """Two numbers that differ, the first in full, the second to as many digits as show on which side of it it lies."""
+    """Two different numbers: the first in full, the second with as many digits as show which is larger."""
     said = (f"{best:.{digits}g}" for digits in range(3, 18))
     return f"{asked:g}" if float(f"{asked:g}") == asked else repr(asked), next(
         (text for text in said if (float(text) < asked) == (best < asked) and float(text) != asked), repr(best)

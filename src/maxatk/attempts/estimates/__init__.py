@@ -1,1 +1,1 @@
-"""What a log says: estimates with intervals, the task as their unit."""
+"""Estimates from a log, with intervals over tasks."""

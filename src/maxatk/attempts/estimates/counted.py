@@ -1,8 +1,8 @@
-"""Difficulty that attempts share: how much of it there is, and what a table counted from a log would promise.
+"""The difficulty that attempts at one task share, and by how much a table counted from a log overestimates.
 
-Attempts at one task are alike, because the task is the same. Pool the attempts of all tasks and they look independent:
-then the best of k of the pooled law is at least what the best of k is worth on average over tasks, since the expected
-best of k is concave in the law of a score. So a table counted from a log over-promises, always
+Attempts at one task are correlated, because they share its difficulty. Pooled over all tasks they look independent: the
+expected best of k of the pooled distribution is at least the mean over tasks of the expected best of k, since the
+expected best of k is concave in the distribution of a score. So a table counted from a log always overestimates
 (docs/theory/attempts.md).
 """
 
@@ -24,18 +24,18 @@ from maxatk.problem.mdp import MDP
 if TYPE_CHECKING:
     from maxatk.attempts.logs.log import Log
 
-MUCH = 0.05  # of the variance of scores between tasks: less is hardly difficulty, and may be chance
+MUCH = 0.05  # of the variance between tasks: a smaller share is negligible, and may be chance
 
 
 @dataclass(frozen=True)
 class Difficulty:
     """How much the attempts of an arm at one task have in common."""
 
-    arm: str  # which
-    between: float  # the share of the variance of scores between tasks: 0 if tasks are alike, 1 if attempts are
-    k: int  # as many attempts as every task has
-    pooled: float  # the best of k attempts at random tasks: what a table counted from the log would promise
-    measured: float  # the best of k attempts at one task: what they are worth
+    arm: str  # the arm
+    between: float  # the share of the variance that lies between tasks: 0 if all tasks are alike, 1 if all attempts are
+    k: int  # the number of attempts that every task has
+    pooled: float  # the expected best of k attempts at random tasks: what a table counted from the log would promise
+    measured: float  # the expected best of k attempts at one task
 
     def __str__(self) -> str:
         return (
@@ -50,7 +50,7 @@ def difficulty(log: Log, arm: str | None = None) -> list[Difficulty]:
 
     Args:
         log: the log.
-        arm: which arm; all unless given.
+        arm: the arm; all arms by default.
 
     >>> from maxatk import attempts as at
     >>> rows = [{"task": t, "score": float(t % 2)} for t in range(10) for _ in range(4)]   # half of the tasks are easy
@@ -78,7 +78,7 @@ def difficulty(log: Log, arm: str | None = None) -> list[Difficulty]:
 
 
 def _between(log: Log, arm: int) -> float:
-    """The share of the variance that lies between tasks (the intraclass correlation, by the analysis of variance)."""
+    """The share of the variance that lies between tasks (the intraclass correlation, by analysis of variance)."""
     rows = log.arm == arm
     task, score = log.task[rows], log.score[rows]
     counts = np.bincount(task, minlength=len(log.tasks))
@@ -98,7 +98,7 @@ def mdp(log: Log) -> MDP:
     for share in difficulty(log):
         if share.between > MUCH and share.k > 1:
             warnings.warn(
-                f"{share}: attempts at one task share its difficulty, which this table does not know",
+                f"{share}: attempts at one task share its difficulty, which this table ignores",
                 AttemptsWarning,
                 stacklevel=3,
             )

@@ -1,4 +1,4 @@
-"""What a log says of k attempts: pass@k, max@k, pass^k by arm, each with an interval over tasks."""
+"""pass@k, max@k and pass^k of a log by arm, each with an interval over tasks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.table import Table
 
 from maxatk.attempts.estimates import extrapolation, intervals
 from maxatk.attempts.estimates.estimators import best_of, numbers_of_attempts
-from maxatk.attempts.estimates.intervals import Estimate, Range, checked_level, provable
+from maxatk.attempts.estimates.intervals import Estimate, Range, checked_level, wants_proof
 from maxatk.attempts.study.tables import Side, as_text, plain_table, shown
 from maxatk.base import checks
 from maxatk.base.errors import InputError
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Point(Estimate):
-    """One row of a :class:`Curve`: an estimate of what ``k`` attempts of an arm are worth."""
+    """One row of a :class:`Curve`: an estimate for ``k`` attempts of an arm."""
 
-    arm: str  # whose attempts
-    k: int  # how many
+    arm: str  # the arm
+    k: int  # the number of attempts
 
 
 class Curve(Sequence[Point]):
-    """What so many attempts are worth: rows of :class:`Point`, by arm and ``k``.
+    """Estimates by number of attempts: rows of :class:`Point`, by arm and ``k``.
 
-    Its fields are those of its rows: a single value where one ``k`` of one arm was asked for, else a list.
+    Its fields are those of its rows: a single value if one ``k`` of one arm was asked for, else a list.
 
     Args:
         name: what is estimated, such as "max@k".
@@ -62,12 +62,12 @@ class Curve(Sequence[Point]):
 
     @property
     def k(self) -> Any:
-        """How many attempts."""
+        """The number of attempts."""
         return self._field("k")
 
     @property
     def arm(self) -> Any:
-        """Whose attempts."""
+        """The arm."""
         return self._field("arm")
 
     @property
@@ -87,18 +87,18 @@ class Curve(Sequence[Point]):
 
     @property
     def tasks(self) -> Any:
-        """How many tasks it is a mean over."""
+        """The number of tasks in the mean."""
         return self._field("tasks")
 
     def table(self) -> Table:
-        """The rows as a table for the terminal: one line for each arm, if there are several."""
+        """The rows as a table for the terminal; with several arms, one line per arm."""
         if len({p.arm for p in self.points}) > 1:
             return self._side_by_side()
         table = plain_table(
             ("k", "right"), (self.name, "right"), ("interval", "left"), ("tasks", "right"), ("by", "left")
         )
         for p in self.points:
-            table.add_row(str(p.k), *shown(p), str(p.tasks), p.how)
+            table.add_row(str(p.k), *shown(p), str(p.tasks), p.method)
         return table
 
     def _side_by_side(self) -> Table:
@@ -107,7 +107,7 @@ class Curve(Sequence[Point]):
         table = plain_table(("arm", "left"), *by_k, ("tasks", "right"), ("by", "left"))
         for arm in dict.fromkeys(p.arm for p in self.points):
             mine = {p.k: p for p in self.points if p.arm == arm}
-            by = "; ".join(dict.fromkeys(p.how for p in mine.values()))
+            by = "; ".join(dict.fromkeys(p.method for p in mine.values()))
             table.add_row(arm, *(str(mine[k]) for k in ks), str(mine[ks[0]].tasks), by)
         return table
 
@@ -118,27 +118,31 @@ class Curve(Sequence[Point]):
         return f"Curve({self.name}, {len(self)} row{'' if len(self) == 1 else 's'})"
 
 
-def max_at_k(log: Log, k: Any, arm: str | None, level: float, proved: bool) -> Curve:
+def max_at_k(log: Log, k: Any, arm: str | None, level: float, interval: str) -> Curve:
     """See :meth:`Log.max_at_k`."""
-    return _curve("max@k", log, k, arm, level, proved, lambda x: x, log.score_range)
+    return _curve("max@k", log, k, arm, level, interval, lambda x: x, log.score_range)
 
 
-def pass_at_k(log: Log, k: Any, passed: float | None, arm: str | None, level: float, proved: bool) -> Curve:
+def pass_at_k(log: Log, k: Any, pass_threshold: float | None, arm: str | None, level: float, interval: str) -> Curve:
     """See :meth:`Log.pass_at_k`."""
-    bar = threshold(log, passed)
-    return _curve("pass@k", log, k, arm, level, proved, lambda x: (x >= bar).astype(float), (0.0, 1.0))
+    lowest = threshold(log, pass_threshold)
+    return _curve("pass@k", log, k, arm, level, interval, lambda x: (x >= lowest).astype(float), (0.0, 1.0))
 
 
-def pass_hat_k(log: Log, k: Any, passed: float | None, arm: str | None, level: float, proved: bool) -> Curve:
+def pass_hat_k(log: Log, k: Any, pass_threshold: float | None, arm: str | None, level: float, interval: str) -> Curve:
     """See :meth:`Log.pass_hat_k`."""
-    bar = threshold(log, passed)
-    # All pass unless one fails: pass^k is 1 less the best of k of "it fails".
-    return _curve("pass^k", log, k, arm, level, proved, lambda x: (x < bar).astype(float), (0.0, 1.0), lambda y: 1 - y)
+    lowest = threshold(log, pass_threshold)
+
+    def failed(x: Floats) -> Floats:
+        return (x < lowest).astype(float)
+
+    # All pass unless one fails: pass^k is 1 less max@k of the indicator of failure.
+    return _curve("pass^k", log, k, arm, level, interval, failed, (0.0, 1.0), lambda y: 1 - y)
 
 
-def pass_range(log: Log, k: int, passed: float | None, arm: str | None, level: float) -> PassRange:
+def pass_range(log: Log, k: int, pass_threshold: float | None, arm: str | None, level: float) -> PassRange:
     """See :meth:`Log.pass_range`."""
-    number, bar = log.arm_number(arm), threshold(log, passed)
+    number, lowest = log.arm_number(arm), threshold(log, pass_threshold)
     k = checks.integer(k, "k", least=1)
     tried = np.flatnonzero(log.counts[:, number] > 0)
     n = int(log.counts[tried, number].min())
@@ -147,19 +151,19 @@ def pass_range(log: Log, k: int, passed: float | None, arm: str | None, level: f
             f"k = {k} is not more than the {n} attempts of every task: pass_at_k estimates it without bias"
         )
     n = min(n, extrapolation.MOST_ATTEMPTS)
-    first = log.score[log.starts[tried, number][:, None] + np.arange(n)]  # of tasks with more, the first n will do
-    return extrapolation.pass_range((first >= bar).sum(axis=1), n, k, checked_level(level))
+    first = log.score[log.starts[tried, number][:, None] + np.arange(n)]  # the first n, of tasks with more attempts
+    return extrapolation.pass_range((first >= lowest).sum(axis=1), n, k, checked_level(level))
 
 
-def threshold(log: Log, passed: float | None) -> float:
-    """The least score that passes: as given, or the greatest of the log."""
-    if passed is None:
+def threshold(log: Log, pass_threshold: float | None) -> float:
+    """The lowest score that passes: as given, or the highest of the log."""
+    if pass_threshold is None:
         return log.top
-    return float(checks.exact_number(passed, "passed"))
+    return float(checks.exact_number(pass_threshold, "pass_threshold"))
 
 
-def per_task(log: Log, arm: int, ks: Sequence[int], change: Callable[[Floats], Floats]) -> Floats:
-    """The best of so many changed scores, by task [T, len(ks)]; NaN for tasks without this arm."""
+def per_task(log: Log, arm: int, ks: Sequence[int], transform: Callable[[Floats], Floats]) -> Floats:
+    """max@k of transformed scores by task [T, len(ks)], for every k of ``ks``; NaN for tasks without this arm."""
     bests = np.full((len(log.tasks), len(ks)), np.nan)
     for tasks, scores in log.by_count(arm):
         n = scores.shape[1]
@@ -167,24 +171,24 @@ def per_task(log: Log, arm: int, ks: Sequence[int], change: Callable[[Floats], F
             k = min(k for k in ks if k > n)
             raise InputError(
                 f"k = {k} is more than the {n} attempt{'' if n == 1 else 's'} of arm {checks.shown(log.arms[arm])} at "
-                f"task {checks.shown(log.tasks[tasks[0]])}: no unbiased estimate exists. log.select(least={k}) leaves "
-                "such tasks out, and log.pass_range gives bounds"
+                f"task {checks.shown(log.tasks[tasks[0]])}: no unbiased estimate exists. "
+                f"log.select(min_attempts={k}) leaves such tasks out, and log.pass_range gives bounds"
             )
-        bests[tasks] = best_of(change(scores), ks)
+        bests[tasks] = best_of(transform(scores), ks)
     return bests
 
 
 def _curve(
-    name: str, log: Log, k: Any, arm: str | None, level: float, proved: bool,
-    change: Callable[[Floats], Floats], span: Range | None, after: Callable[[Floats], Floats] = lambda y: y,
+    name: str, log: Log, k: Any, arm: str | None, level: float, interval: str,
+    transform: Callable[[Floats], Floats], span: Range | None, after: Callable[[Floats], Floats] = lambda y: y,
 ) -> Curve:  # fmt: skip
     ks, level = numbers_of_attempts(k), checked_level(level)
     arms = range(len(log.arms)) if arm is None else [log.arm_number(arm)]
     points: list[Point] = []
     for number in arms:
-        values = after(per_task(log, number, ks, change))
+        values = after(per_task(log, number, ks, transform))
         values = values[~np.isnan(values[:, 0])]
         for place, one in enumerate(ks):
-            estimate = intervals.mean(values[:, place], span, level, proved=provable(span, proved))
+            estimate = intervals.mean(values[:, place], span, level, use_betting=wants_proof(interval, span))
             points.append(Point(**vars(estimate), arm=log.arms[number], k=one))
     return Curve(name, points, single=len(points) == 1 and not checks.is_list(k))

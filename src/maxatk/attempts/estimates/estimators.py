@@ -2,9 +2,9 @@
 
 With scores ``x_(1) <= ... <= x_(n)`` of ``n`` attempts, the mean over all sets of ``k`` of them of the greatest score
 is ``sum_i w_i x_(i)`` with ``w_i = C(i-1, k-1) / C(n, k)``: a U-statistic, hence unbiased for the expected best of k
-fresh attempts, and of least variance. The weights obey ``w_n = k/n`` and ``w_(i-1) = w_i (i-k)/(i-1)``, so that no
-factorial is needed. For ``k > n`` no unbiased estimator exists: the expected best is then a polynomial of higher degree
-in the law of a score than ``n`` attempts can tell. docs/theory/attempts.md has the proofs.
+fresh attempts, and of minimum variance. The weights obey ``w_n = k/n`` and ``w_(i-1) = w_i (i-k)/(i-1)``, so that no
+factorial is needed. For ``k > n`` no unbiased estimator exists: the expected best is then a polynomial in the
+distribution of a score whose degree exceeds ``n``. docs/theory/attempts.md has the proofs.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def max_at_k(scores: Any, k: int | Sequence[int]) -> float | Floats:
 
     Args:
         scores: the scores of the attempts, any finite numbers, in any order.
-        k: how many attempts, or several such numbers.
+        k: the number of attempts, or several such numbers.
 
     >>> from maxatk import attempts as at
     >>> at.max_at_k([3.0, 1.0, 2.0], k=2)       # the mean of 3, 3 and 2
@@ -51,7 +51,7 @@ def pass_at_k(passed: Any, k: int | Sequence[int]) -> float | Floats:
 
     Args:
         passed: for each attempt whether it passed, as true and false or 1 and 0.
-        k: how many attempts, or several such numbers.
+        k: the number of attempts, or several such numbers.
 
     >>> from maxatk import attempts as at
     >>> at.pass_at_k([True, False, False, False], k=2)
@@ -69,7 +69,7 @@ def pass_hat_k(passed: Any, k: int | Sequence[int]) -> float | Floats:
 
     Args:
         passed: for each attempt whether it passed, as true and false or 1 and 0.
-        k: how many attempts, or several such numbers.
+        k: the number of attempts, or several such numbers.
 
     >>> from maxatk import attempts as at
     >>> at.pass_hat_k([True, True, True, False], k=2)
@@ -83,7 +83,7 @@ def best_of(scores: Floats, ks: Sequence[int]) -> Floats:
     ordered = np.sort(scores, axis=1)
     n = ordered.shape[1]
     means = np.stack([ordered @ order_weights(n, k) for k in ks], axis=1)
-    # The estimate is a mean of scores from the k-th on; rounding must not carry it beyond them.
+    # The estimate is a mean of the scores from the k-th on. Rounding must not move it outside their range.
     low = np.stack([ordered[:, k - 1] for k in ks], axis=1)
     return np.clip(means, low, ordered[:, -1:])
 
@@ -97,7 +97,7 @@ def order_weights(n: int, k: int) -> Floats:
 
 
 def numbers_of_attempts(k: Any) -> list[int]:
-    """``k``, or several of them, as a list of whole numbers from 1 on."""
+    """``k``, a number or several, as a list of positive integers."""
     if checks.is_list(k) or type(k) is np.ndarray:
         given = list[Any](k)
         if not given:
@@ -113,7 +113,7 @@ def finite_array(values: Any, name: str) -> Floats:
         if numbers.dtype.kind not in "biuf":
             raise TypeError
         numbers = numbers.astype(float)
-    except (TypeError, ValueError, RuntimeError):  # RuntimeError: a tensor that is elsewhere
+    except (TypeError, ValueError, RuntimeError):  # RuntimeError: a tensor on another device
         raise InputError(f"{name} must be a list of numbers, not {checks.shown(values)}") from None
     if numbers.ndim != 1:
         raise InputError(f"{name} must be a list of numbers, not an array of shape {numbers.shape}")
@@ -137,5 +137,5 @@ def _refuse_beyond(k: int, n: int) -> None:
     if k > n:
         raise InputError(
             f"k = {k} is more than the {n} attempts of this task: no unbiased estimate exists; "
-            "for a log, pass_range says between what bounds pass@k must lie"
+            "for a log, pass_range gives bounds on pass@k"
         )

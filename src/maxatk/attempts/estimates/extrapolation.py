@@ -1,13 +1,13 @@
-"""pass@k for more attempts than were made: between which bounds it must lie.
+"""Bounds on pass@k for more attempts than were made.
 
-``n`` attempts at each of many tasks tell the first ``n`` moments of the law of a task's pass rate, and nothing else.
-Among all laws that agree with what was counted, some have the greatest pass@k and some the least: a linear programme
-over laws of rates. What was counted is allowed for by exact binomial limits (Clopper and Pearson) on how many tasks
-have ``c`` passes, and on how many have at most ``c``, all at once.
+``n`` attempts at each of many tasks identify the first ``n`` moments of the distribution of a task's pass rate, and
+nothing else. The largest and the smallest pass@k among all distributions that agree with the counts are the values of a
+linear programme over distributions of rates. Sampling error in the counts is covered by simultaneous exact binomial
+limits (Clopper and Pearson) on the share of tasks with ``c`` passes, and with at most ``c``, for all ``c``.
 
 The programme has infinitely many variables, one per rate. It is solved on a grid that grows where its dual is violated,
-and the bound is read off the dual after lifting it over the worst violation anywhere in [0, 1]: so it holds for *all*
-laws, not only for those on the grid (docs/theory/attempts.md).
+and the bound is the dual value plus the worst violation anywhere in [0, 1]: so it holds for *all* distributions, not
+only for those on the grid (docs/theory/attempts.md).
 """
 
 from dataclasses import dataclass
@@ -21,26 +21,26 @@ from maxatk.base.errors import InputError
 from maxatk.base.text import at_least, at_most
 from maxatk.base.types import Floats, Ints
 
-FARTHEST = 4  # times as many attempts as were made: beyond, the range says little
-MOST_ATTEMPTS = 32  # of a task that are counted: more would take long, and say little more
+FARTHEST = 4  # times as many attempts as were made: beyond that the bounds are nearly vacuous
+MOST_ATTEMPTS = 32  # of a task that are counted: more would take long and hardly sharpen the bounds
 _ROUNDS, _FINER, _FINE, _CLOSE = 30, 2, 2**14, 2e-5
 
 
 @dataclass(frozen=True)
 class PassRange:
-    """Between what bounds pass@k lies for ``k`` beyond the attempts that were made. There is no number in between.
+    """Bounds on pass@k for ``k`` beyond the attempts that were made; there is no point estimate.
 
     >>> from maxatk.attempts import PassRange
     >>> print(PassRange(k=16, attempts=8, lower=0.5625, upper=0.75, tasks=300, level=0.95))
     pass@16 lies between 0.562 and 0.750 (95 %, 300 tasks with 8 attempts each)
     """
 
-    k: int  # how many attempts it is about
-    attempts: int  # how many were made at each task
-    lower: float  # no law of tasks that fits the log has less
+    k: int  # the number of attempts
+    attempts: int  # the number of attempts made at each task
+    lower: float  # no distribution of tasks that fits the log has less
     upper: float  # nor more
-    tasks: int  # how many there were
-    level: float  # the probability, at least, with which such bounds are right
+    tasks: int  # the number of tasks
+    level: float  # the bounds hold with at least this probability
 
     def __str__(self) -> str:
         from maxatk.show.words import percent, tasks_in_words
@@ -53,10 +53,10 @@ class PassRange:
 
 
 def pass_range(passes: Ints, n: int, k: int, level: float) -> PassRange:
-    """The range of pass@k from how many of ``n`` attempts at each task [T] passed."""
+    """The range of pass@k, from the number of passes in ``n`` attempts at each task [T]."""
     if k > FARTHEST * n:
         raise InputError(
-            f"k = {k} is more than {FARTHEST} times the {n} attempts: what the log says of it is next to nothing"
+            f"k = {k} is more than {FARTHEST} times the {n} attempts: the log says next to nothing about it"
         )
     rows, low, high = _limits(np.bincount(passes, minlength=n + 1), n, 1 - level)
     ends = [_greatest(sign, rows, low, high, n, k) for sign in (-1, 1)]
@@ -64,7 +64,7 @@ def pass_range(passes: Ints, n: int, k: int, level: float) -> PassRange:
 
 
 def _limits(counts: Ints, n: int, risk: float) -> tuple[Floats, Floats, Floats]:
-    """Functions of the number of passes [R, n + 1], and limits on their means [R] that hold together."""
+    """Functions of the number of passes [R, n + 1], and simultaneous limits on their means [R]."""
     cells = np.eye(n + 1)
     at_most_c = np.tril(np.ones((n + 1, n + 1)))[:-1]
     rows = np.concatenate([cells, at_most_c])
@@ -84,7 +84,7 @@ def _chances(n: int, rates: Floats) -> Floats:
 
 
 def _greatest(sign: int, rows: Floats, low: Floats, high: Floats, n: int, k: int) -> float:
-    """No law within the limits has a greater mean of ``sign * pass@k`` than this."""
+    """An upper bound on the mean of ``sign * pass@k`` over all distributions within the limits."""
     rates = np.unique(np.concatenate([np.sin(np.linspace(0, np.pi / 2, 200)) ** 2, np.geomspace(1e-6, 1e-2, 40)]))
     fine = np.sin(np.linspace(0, np.pi / 2, _FINE)) ** 2
     spacing = float(np.diff(fine).max())
@@ -101,13 +101,13 @@ def _greatest(sign: int, rows: Floats, low: Floats, high: Floats, n: int, k: int
             bounds=(0, None),
             method="highs",
         )
-        if solved.status == 2 and turn < _FINER:  # no law on this grid fits: perhaps one on a finer grid does
+        if solved.status == 2 and turn < _FINER:  # infeasible on this grid: perhaps a finer one has a solution
             rates = np.unique(np.concatenate([rates, (rates[1:] + rates[:-1]) / 2]))
             continue
-        if solved.status != 0:  # attempts that no independent draws would bring: nothing can be said
+        if solved.status != 0:  # counts that independent draws cannot give: keep the bound so far
             break
-        # Any prices u, v >= 0 give, for every law within the limits, mean <= u high - v low + max over rates of what
-        # the goal exceeds u rows - v rows by. The solver's prices need not be exact for this to be true.
+        # Any prices u, v >= 0 give, for every distribution within the limits, mean <= u high - v low + the maximum over
+        # rates of goal - (u rows - v rows). The solver's prices need not be exact for this to be true.
         u, v = np.maximum(-solved.ineqlin.marginals, 0.0).reshape(2, -1)
         cover = (u - v) @ rows  # [n + 1] by number of passes
         excess = goal - cover @ chances

@@ -1,17 +1,16 @@
-"""Means over tasks and how surely they are known. The task is the unit: attempts at one task share its difficulty.
+"""Means over tasks, with intervals. The task is the unit: attempts at one task share its difficulty.
 
-Three intervals, all for the mean over the tasks from which those of the log were drawn:
+Three intervals, all for the mean over the population from which the tasks of the log were drawn:
 
-- *t*: Student's, from 50 tasks on and only where the values are not too skewed for so few tasks. Its level is nominal:
-  it assumes that the tasks of the log show the tail of the values. Rare great values that the log missed leave no trace
-  in its skewness, and then it covers far less often than it says.
-- *betting*: proved for every number of tasks and every law, given a range that no value can leave.
-- *betting, on the range seen*: the same where no range is given, with the least and the greatest value seen in its
-  place. It has no level: with few tasks and heavy tails it covers far less often than it was asked to, and nothing in
-  the log can tell.
+- *t*: Student's, from 50 tasks on and only if the values are not too skewed for that number of tasks. Its level is
+  nominal: it assumes that the tasks of the log show the tail of the values. Rare large values that the log missed leave
+  no trace in its skewness, and then the interval covers far less often than its level says.
+- *betting*: proved for every number of tasks and every distribution, given a range that contains all values.
+- *betting, on the range seen*: the same without a given range, between the smallest and the largest value seen. It has
+  no level: with few tasks and heavy tails it covers far less often than was asked for, and the log cannot show that.
 
-Where choices are cross-validated the parts of the tasks are not independent of each other: see :func:`crossed`.
-docs/theory/attempts.md has the proofs, and docs/benchmarks.md how often each covers what it should.
+With cross-validated choices the folds are not independent of each other: see :func:`crossed`.
+docs/theory/attempts.md has the proofs, and docs/benchmarks.md measures how often each interval covers the truth.
 """
 
 import math
@@ -31,7 +30,8 @@ Range: TypeAlias = tuple[float, float]
 
 FEWEST_FOR_T = 50  # tasks
 MOST_SKEW = 0.2  # times the square root of the number of tasks
-# Gamblers guess the deviation of values in [0, 1], and share the wealth like this; see `_above`.
+KINDS = ("usual", "proved")  # of intervals that may be asked for
+# Guesses of the deviation of values in [0, 1], one per gambler, and the gamblers' shares of the wealth; see `_above`.
 _GUESSES: Floats = np.array([0.45, 0.2, 0.08, 0.02])
 _SHARES: Floats = np.array([0.45, 0.3, 0.15, 0.1])
 _SLACK = 1e-9  # for the rounding of logarithms
@@ -44,21 +44,21 @@ class Estimate:
     """A mean over tasks, with an interval.
 
     >>> from maxatk.attempts import Estimate
-    >>> print(Estimate(0.5, 0.40625, 0.59375, tasks=80, level=0.95, how="t, nominal"))
+    >>> print(Estimate(0.5, 0.40625, 0.59375, tasks=80, level=0.95, method="t, nominal"))
     0.50 [0.40, 0.60]
     """
 
     value: float  # the mean over the tasks of the log
-    lower: float  # the interval is for the mean over the tasks that they were drawn from
+    lower: float  # of the interval for the mean over the population of tasks
     upper: float  # its other end
-    tasks: int  # how many there were
-    level: float | None  # how often such an interval is right, at least nominally; None where nobody can say
-    how: str  # "t, nominal", "betting" (proved), "betting, on the range seen" or "betting, over folds"
+    tasks: int  # the number of tasks
+    level: float | None  # the probability that the interval covers, at least nominally; None if it is not known
+    method: str  # "t, nominal", "betting" (proved), "betting, on the range seen" or "betting, over folds"
 
     @property
     def proved(self) -> bool:
-        """Whether the level is proved for every law and number of tasks."""
-        return self.how == BETTING
+        """Whether the level is proved for every distribution and number of tasks."""
+        return self.method == BETTING
 
     @property
     def measured(self) -> Measured:
@@ -73,23 +73,25 @@ class Estimate:
         return f"{value} [{low}, {high}]" + ("" if self.level is not None else " (no level)")
 
 
-def mean(values: Floats, span: Range | None, level: float, *, proved: bool = False, known: bool = True) -> Estimate:
+def mean(
+    values: Floats, span: Range | None, level: float, *, use_betting: bool = False, known: bool = True
+) -> Estimate:
     """The mean of one value per task [T], with an interval.
 
     Args:
         values: one per task.
-        span: what no value can leave or, if it is not ``known``, is taken not to leave; None for what was seen.
+        span: the range of all values, assumed unless it is ``known``; None for the range of the values seen.
         level: of the interval.
-        proved: whether to bet rather than to trust in *t*, however many tasks there are.
+        use_betting: whether to use betting rather than *t*, whatever the number of tasks.
         known: whether ``span`` was known before the values were.
     """
     n, value = len(values), float(values.mean())
     low, high = span or (float(values.min()), float(values.max()))
-    if not proved and n >= FEWEST_FOR_T and skewness(values) <= MOST_SKEW * math.sqrt(n):
-        reach = _reach(values, level)
+    if not use_betting and n >= FEWEST_FOR_T and skewness(values) <= MOST_SKEW * math.sqrt(n):
+        half_width = _half_width(values, level)
         if span is None:
             low, high = -math.inf, math.inf
-        return Estimate(value, max(value - reach, low), min(value + reach, high), n, level, T)
+        return Estimate(value, max(value - half_width, low), min(value + half_width, high), n, level, T)
     lower, upper = betting(values, (low, high), level)
     if span is not None and known:
         return Estimate(value, lower, upper, n, level, BETTING)
@@ -97,47 +99,48 @@ def mean(values: Floats, span: Range | None, level: float, *, proved: bool = Fal
 
 
 def crossed(
-    values: Floats, part: Ints, span: Range | None, level: float, *, compared: bool = False, proved: bool = False,
+    values: Floats, fold: Ints, span: Range | None, level: float, *, compared: bool = False, use_betting: bool = False,
     known: bool = True,
 ) -> Estimate:  # fmt: skip
-    """The mean of one value per task [T] where each part of the tasks was tried with what all the others chose.
+    """The mean of one value per task [T], where each fold of the tasks was tried with the choice of all other folds.
 
-    Given what was chosen for it, the tasks of a part are independent; the parts are not, for each had a say in what the
-    others were tried with. A proved interval therefore has one of each part, which hold together. The usual one is
-    Student's t as if there were no such tie, which does for the value of a choice. For what a choice gains over another
-    one (``compared``) it does not: there the errors of the parts count as if they all went the same way, so that the
-    deviation of their mean is at most the mean of their deviations (Cauchy and Schwarz).
+    Given the choice for a fold, its tasks are independent. The folds are not, because each contributed to the choices
+    for the others. A proved interval is therefore the mean of one interval per fold, all of which hold together. The
+    usual interval is Student's t as if folds were independent, which is adequate for the value of a choice. It is not
+    for the gain of one choice over another (``compared``): there the errors of the folds count as fully correlated, so
+    that the deviation of their mean is at most the mean of their deviations (Cauchy and Schwarz).
     """
-    n, parts = len(values), int(part.max()) + 1
-    if proved and known and span is not None:
-        ends = np.array([betting(values[part == j], span, 1 - (1 - level) / parts) for j in range(parts)])
-        lower, upper = (np.bincount(part) / n @ ends).tolist()
+    n, folds = len(values), int(fold.max()) + 1
+    if use_betting and known and span is not None:
+        ends = np.array([betting(values[fold == j], span, 1 - (1 - level) / folds) for j in range(folds)])
+        lower, upper = (np.bincount(fold) / n @ ends).tolist()
         return Estimate(float(values.mean()), lower, upper, n, level, BETTING)
-    estimate = mean(values, span, level, proved=proved, known=known)
+    estimate = mean(values, span, level, use_betting=use_betting, known=known)
     if estimate.proved:
-        return replace(estimate, how=OVER_FOLDS)
-    if not compared or estimate.how != T:
+        return replace(estimate, method=OVER_FOLDS)
+    if not compared or estimate.method != T:
         return estimate
-    reach = math.sqrt(parts) * _reach(values, level)
+    half_width = math.sqrt(folds) * _half_width(values, level)
     low, high = span or (-math.inf, math.inf)
-    return replace(estimate, lower=max(estimate.value - reach, low), upper=min(estimate.value + reach, high))
+    return replace(estimate, lower=max(estimate.value - half_width, low), upper=min(estimate.value + half_width, high))
 
 
-def provable(span: Range | None, proved: bool) -> bool:
-    """``proved``, unless there is no range to prove anything with."""
-    if proved and span is None:
+def wants_proof(interval: str, span: Range | None) -> bool:
+    """Whether a proved ``interval`` is asked for; it needs a range of the values."""
+    checks.one_of(interval, KINDS, "interval")
+    if interval == "proved" and span is None:
         raise InputError("a proved interval needs the range that scores can have: give the log a score_range")
-    return proved
+    return interval == "proved"
 
 
-def _reach(values: Floats, level: float) -> float:
+def _half_width(values: Floats, level: float) -> float:
     """Half the width of Student's interval."""
     n = len(values)
     return float(stdtrit(n - 1, (1 + level) / 2)) * float(values.std(ddof=1)) / math.sqrt(n)
 
 
 def skewness(values: Floats) -> float:
-    """The size of the skewness; infinite for values that do not vary, about which *t* would be sure."""
+    """The absolute skewness; infinite for values that do not vary, where *t* would give an interval of width 0."""
     apart = values - values.mean()
     deviation = float(np.sqrt((apart**2).mean()))
     if deviation <= 1e-12 * float(np.abs(values).max()) or deviation == 0:
@@ -146,7 +149,7 @@ def skewness(values: Floats) -> float:
 
 
 def betting(values: Floats, span: Range, level: float) -> Range:
-    """An interval for the mean of independent values [n] within ``span`` that is right with probability ``level``."""
+    """An interval that covers the mean of independent values [n] within ``span`` with probability ``level``."""
     low, high = span
     if high <= low:
         return low, low
@@ -158,34 +161,36 @@ def betting(values: Floats, span: Range, level: float) -> Range:
 def _above(share: Floats, risk: float) -> float:
     """An upper bound on the mean of values in [0, 1] that fails with probability at most ``risk``.
 
-    If the mean is ``m``, a gambler who multiplies his wealth by ``1 + b (m - F)`` at every value ``F`` expects to hold
-    what he began with, for every bet ``b`` up to ``1/(1 - m)``, with which he never falls below 0; and so do several
-    who share their wealth. By Markov's inequality they hold ``1/risk`` of it with probability at most ``risk``. What
-    they hold rises with ``m``: the bound is where it comes to ``1/risk``. Bets are those that would be best if the
-    values had one of a few deviations; which, and how many values there are, is fixed beforehand. (The lemma of
-    docs/theory/learning.md for a fixed number of values, where ``b = 1/(x - m)``; the order of values plays no part.)
+    If the mean is ``m``, a gambler who multiplies his wealth by ``1 + b (m - F)`` at every value ``F`` has a constant
+    expected wealth, for every bet ``b`` up to ``1/(1 - m)``, with which the wealth is never negative. The same is true
+    of several gamblers with shares of one wealth. By Markov's inequality their wealth reaches ``1/risk`` times the
+    initial one with probability at most ``risk``. It increases with ``m``: the bound is the ``m`` at which it is
+    ``1/risk``. The bets are optimal for values of a few given deviations; these and the number of values are fixed
+    beforehand. (The lemma of docs/theory/learning.md for a fixed number of values, where ``b = 1/(x - m)``; the order
+    of the values does not matter.)
     """
     bets = math.sqrt(2 * math.log(1 / risk) / len(share)) / _GUESSES
-    begun = np.log(_SHARES * risk)
+    initial = np.log(_SHARES * risk)
 
-    def enough(m: float) -> bool:
+    def rejected(m: float) -> bool:
+        """Whether the wealth under a mean of ``m`` reaches ``1/risk``."""
         b = np.minimum(bets, 1 / (1 - m))
         with np.errstate(divide="ignore"):
-            held = begun + np.log1p(np.maximum(b[:, None] * (m - share), -1.0)).sum(axis=1)
-        most = held.max()
-        return bool(most > -math.inf and most + math.log(np.exp(held - most).sum()) >= _SLACK)
+            wealth = initial + np.log1p(np.maximum(b[:, None] * (m - share), -1.0)).sum(axis=1)
+        largest = wealth.max()
+        return bool(largest > -math.inf and largest + math.log(np.exp(wealth - largest).sum()) >= _SLACK)
 
     low, high = float(share.mean()), 1.0
     while (middle := (low + high) / 2) not in (low, high):
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        low, high = (low, middle) if rejected(middle) else (middle, high)
     return high
 
 
 def ratio(top: Floats, bottom: Floats, level: float) -> Range:
     """Fieller's interval for the ratio of two means over tasks; ``bottom`` is positive on average.
 
-    All ``r`` for which the mean of ``top - r bottom`` could be 0 by Student's t. Where the mean of ``bottom`` could be
-    0 itself, the interval has no upper end.
+    It contains all ``r`` for which Student's t does not reject that the mean of ``top - r bottom`` is 0. Where it does
+    not reject that the mean of ``bottom`` is 0, the interval has no upper end.
     """
     n = len(top)
     if n < 2:

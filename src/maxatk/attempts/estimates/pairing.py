@@ -1,4 +1,4 @@
-"""Two arms at the same tasks: the difference task by task, which has far less noise than two means apart."""
+"""Two arms at the same tasks: the paired difference, which has far less noise than the difference of two means."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy.special import ndtri
 
 from maxatk.attempts.estimates import intervals
 from maxatk.attempts.estimates.curves import per_task, threshold
-from maxatk.attempts.estimates.intervals import Estimate, Range, checked_level, provable
+from maxatk.attempts.estimates.intervals import Estimate, Range, checked_level, wants_proof
 from maxatk.attempts.sequences import walk
 from maxatk.attempts.study.tables import as_text, plain_table, shown
 from maxatk.base import checks, findings
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Difference(Estimate):
-    """What one arm earns more than another in the best of ``k``, or costs more, at the same tasks."""
+    """The difference of two arms at the same tasks, in the best of ``k`` or in what one attempt costs."""
 
     first: str  # the arm
     second: str  # the other one, which is subtracted
-    k: int  # how many attempts of each
+    k: int  # the number of attempts of each
     of: str  # "score", "cost" or "seconds"
-    ratio: Range | None  # of the two means, an interval (Fieller's); for costs and seconds
-    tasks_needed: int | None  # with which a difference of this size would be found four times in five; None for none
+    ratio: Range | None  # an interval for the ratio of the two means (Fieller's); for costs and seconds
+    tasks_needed: int | None  # to detect a difference of this size with power 0.8; None for a difference of 0
 
     @property
     def finding(self) -> findings.Difference:
-        """What it proves."""
+        """The finding that it proves."""
         names = ("lower", "upper", "value", "first", "second", "of", "tasks", "level", "k", "tasks_needed")
-        needs = {"score": ("score_range",), "cost": ("cost_limit",)}.get(self.of, ())  # seconds have no limit to give
+        needs = {"score": ("score_range",), "cost": ("cost_limit",)}.get(self.of, ())  # seconds have no such argument
         return findings.Difference(
-            method=self.how,
-            ratio=self.ratio if self.how == intervals.T else None,  # Fieller's is no better than t
+            method=self.method,
+            ratio=self.ratio if self.method == intervals.T else None,  # Fieller's is no better than t
             needs=() if self.proved else needs,
             **{name: getattr(self, name) for name in names},
         )
 
     @property
     def verdict(self) -> str:
-        """What it means, in words."""
+        """The finding in words."""
         from maxatk.show import words
 
         return words.difference(self.finding)
@@ -63,7 +63,7 @@ class Differences(Sequence[Difference]):
 
     Args:
         rows: the pairs.
-        level: the probability, at least nominally, with which all intervals are right at once.
+        level: the probability, at least nominally, that all intervals hold at once.
     """
 
     def __init__(self, rows: Sequence[Difference], level: float) -> None:
@@ -82,7 +82,7 @@ class Differences(Sequence[Difference]):
 
     @property
     def of_the_best(self) -> list[Difference]:
-        """The pairs that the best arm is part of: it is never the worse one of a pair."""
+        """The pairs with the best arm, which is never the worse one of a pair."""
         arms = {arm for row in self.rows for arm in (row.first, row.second)}
         best = next(iter(arms - {row.second for row in self.rows if row.value > 0}), self.rows[0].first)
         return [row for row in self.rows if row.first == best or (row.second == best and row.value == 0)]
@@ -91,7 +91,7 @@ class Differences(Sequence[Difference]):
         """The rows as a table for the terminal.
 
         Args:
-            every: all pairs, not only those of the best arm.
+            every: show all pairs, not only those with the best arm.
         """
         from maxatk.show import words
 
@@ -104,7 +104,7 @@ class Differences(Sequence[Difference]):
 
     @property
     def sureness(self) -> str:
-        """How sure the intervals are, in words; empty where none has a level."""
+        """The level of the intervals in words; empty if none has a level."""
         from maxatk.show import words
 
         if all(row.level is None for row in self.rows):
@@ -125,20 +125,20 @@ def difference(
     level: float = 0.95,
     *,
     of: str = "score",
-    passed: float | None = None,
-    proved: bool = False,
+    pass_threshold: float | None = None,
+    interval: str = "usual",
 ) -> Difference:
-    """What ``first`` earns more than ``second`` in the best of ``k`` attempts, paired by task.
+    """The difference of ``first`` and ``second`` in the best of ``k`` attempts, paired by task.
 
     Args:
         log: the log; tasks that only one of the arms has tried do not count.
         first: an arm.
         second: another one.
-        k: how many attempts of each.
+        k: the number of attempts of each.
         level: of the interval.
-        of: "score"; or "cost" or "seconds", to compare what one attempt takes.
-        passed: compare chances to pass, that is to score at least this, rather than scores.
-        proved: ask for an interval that is proved for every number of tasks.
+        of: "score"; or "cost" or "seconds", to compare the cost or duration of one attempt.
+        pass_threshold: compare the chances to score at least this, rather than scores.
+        interval: "usual", or "proved" for one that is proved for every number of tasks.
 
     >>> from maxatk import attempts as at
     >>> rows = [{"task": t, "arm": a, "score": float(t % 3 > 0 or a == "big")}
@@ -149,70 +149,71 @@ def difference(
     if of not in ("score", "cost", "seconds"):
         raise InputError(f"of must be score, cost or seconds, not {checks.shown(of)}")
     arms = log.arm_number(first), log.arm_number(second)
-    measured = log if of == "score" else _measured(log, of, k, passed)
-    return _pair(measured, *arms, k, checked_level(level), passed, proved, 1, of)
+    measured = log if of == "score" else _measured(log, of, k, pass_threshold)
+    return _pair(measured, *arms, k, checked_level(level), pass_threshold, interval, 1, of)
 
 
 def differences(
-    log: Log, k: int = 1, level: float = 0.95, *, passed: float | None = None, proved: bool = False
+    log: Log, k: int = 1, level: float = 0.95, *, pass_threshold: float | None = None, interval: str = "usual"
 ) -> Differences:
-    """All pairs of arms at once; each interval is widened so that all are right together.
+    """All pairs of arms at once; each interval is widened so that all hold together.
 
     Args:
         log: the log.
-        k: how many attempts of each arm.
+        k: the number of attempts of each arm.
         level: of all intervals together (Bonferroni's inequality).
-        passed: compare chances to pass, that is to score at least this, rather than scores.
-        proved: ask for intervals that are proved for every number of tasks.
+        pass_threshold: compare the chances to score at least this, rather than scores.
+        interval: "usual", or "proved" for intervals that are proved for every number of tasks.
 
     >>> from maxatk import attempts as at
-    >>> best = at.differences(at.recorded(), k=4)[0]
+    >>> best = at.differences(at.example_log(), k=4)[0]
     >>> best.first, best.second, best.tasks_needed
     ('DE', 'L-BFGS-B', 16)
     """
     level, n = checked_level(level), len(log.arms)
     if n < 2:
-        raise InputError("there is one arm only: nothing to compare it with")
+        raise InputError("the log has only one arm: there is no other to compare it with")
     pairs = list(itertools.combinations(range(n), 2))
-    rows = [_pair(log, a, b, k, level, passed, proved, len(pairs)) for a, b in pairs]
+    rows = [_pair(log, a, b, k, level, pass_threshold, interval, len(pairs)) for a, b in pairs]
     rows = [d if d.value >= 0 else _turned(d) for d in rows]
     return Differences(sorted(rows, key=lambda d: -d.value), level)
 
 
-def _measured(log: Log, of: str, k: int, passed: float | None) -> Log:
+def _measured(log: Log, of: str, k: int, pass_threshold: float | None) -> Log:
     """A log whose scores are its costs, or its seconds."""
-    if k != 1 or passed is not None:
-        raise InputError(f"{of} is compared for one attempt: leave k and passed out")
+    if k != 1 or pass_threshold is not None:
+        raise InputError(f"{of} is compared for one attempt: leave k and pass_threshold out")
     if of == "cost":
         walk.costed(log)
         span = (0.0, max(log.cost_limits)) if log.cost_limited else None
         return replace(log, score=log.cost, score_range=span)
     if log.seconds is None or np.isnan(log.seconds).any():
-        raise InputError("the log does not say of every attempt how many seconds it took")
+        raise InputError("the log does not have the seconds of every attempt")
     return replace(log, score=log.seconds, score_range=None)
 
 
 def _pair(
-    log: Log, a: int, b: int, k: int, level: float, passed: float | None, proved: bool, pairs: int, of: str = "score"
-) -> Difference:
+    log: Log, a: int, b: int, k: int, level: float, pass_threshold: float | None, interval: str, pairs: int,
+    of: str = "score",
+) -> Difference:  # fmt: skip
     if a == b:
         raise InputError(f"{checks.shown(log.arms[a])} cannot be compared with itself")
     k = checks.integer(k, "k", least=1)
-    span, bar = log.score_range, None
-    if passed is not None:
-        span, bar = (0.0, 1.0), threshold(log, passed)
+    span, lowest = log.score_range, None
+    if pass_threshold is not None:
+        span, lowest = (0.0, 1.0), threshold(log, pass_threshold)
     common = (log.counts[:, [a, b]] > 0).all(axis=1)
     if not common.any():
         raise InputError(f"no task has attempts of both {checks.shown(log.arms[a])} and {checks.shown(log.arms[b])}")
-    both = log if common.all() else log.select(arms=[log.arms[a], log.arms[b]], least=1)
+    both = log if common.all() else log.select(arms=[log.arms[a], log.arms[b]], min_attempts=1)
 
-    def change(x: Any) -> Any:
-        return x if bar is None else (x >= bar).astype(float)
+    def transform(x: Any) -> Any:
+        return x if lowest is None else (x >= lowest).astype(float)
 
-    x, y = (per_task(both, both.arms.index(log.arms[arm]), [k], change)[:, 0] for arm in (a, b))
+    x, y = (per_task(both, both.arms.index(log.arms[arm]), [k], transform)[:, 0] for arm in (a, b))
     wide = None if span is None else (span[0] - span[1], span[1] - span[0])
-    bet = provable(span, proved) or (of == "cost" and log.heavy_costs)
-    estimate = intervals.mean(x - y, wide, 1 - (1 - level) / pairs, proved=bet)
+    use_betting = wants_proof(interval, span) or (of == "cost" and log.heavy_costs)
+    estimate = intervals.mean(x - y, wide, 1 - (1 - level) / pairs, use_betting=use_betting)
     return Difference(
         **vars(estimate),
         first=log.arms[a],

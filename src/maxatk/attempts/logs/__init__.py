@@ -1,1 +1,1 @@
-"""Logs of attempts, and the ways in."""
+"""Logs of attempts, and readers for them."""

@@ -1,7 +1,7 @@
-"""The one gate that all logs pass: columns of plain values in, checked and in order out.
+"""The one gate that all logs pass: it checks the columns that readers return, and sorts the attempts.
 
-Readers bring columns (:mod:`maxatk.attempts.logs.readers` and its neighbours). They are checked here, once; past this
-point a :class:`maxatk.attempts.Log` is frozen, and nothing asks again.
+The readers are in :mod:`maxatk.attempts.logs.readers` and the modules beside it. Values are checked here, once: after
+that a :class:`maxatk.attempts.Log` is frozen, and no other code checks them again.
 """
 
 import math
@@ -19,15 +19,15 @@ from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints
 
-LARGEST = 1e100  # in size, of scores and costs: their squares are still numbers
-ONLY_ARM = "attempt"  # what the arm is called where a log names none
+LARGEST = 1e100  # absolute value of scores and costs: their squares are still finite
+ONLY_ARM = "attempt"  # the name of the arm of a log without arms
 DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE)
 WHOLE = re.compile(r"\+?0*([0-9]+)(\.0*)?")
 
 
 @dataclass(frozen=True)
 class Columns:
-    """What a reader found: one entry per attempt in each column, as Python's own values, None where one is missing."""
+    """The columns of a log: one entry per attempt in each, as Python's own values, None where one is missing."""
 
     task: list[Any]
     arm: list[Any] | None
@@ -35,10 +35,12 @@ class Columns:
     cost: list[Any] | None
     seconds: list[Any] | None
     attempt: list[Any] | None
-    where: Callable[[int], str]  # the place of an entry in words, such as "line 7"
+    where: Callable[[int], str]  # the location of an entry, such as "line 7"
 
 
-def checked(columns: Columns, score_range: Range | None, cost_limit: Any, unscored: float | None) -> dict[str, Any]:
+def checked(
+    columns: Columns, score_range: Range | None, cost_limit: Any, missing_score: float | None
+) -> dict[str, Any]:
     """The fields of a log."""
     n = len(columns.score)
     if not n:
@@ -46,7 +48,7 @@ def checked(columns: Columns, score_range: Range | None, cost_limit: Any, unscor
     where = columns.where
     tasks, task = _names(columns.task, "task", where)
     arms, arm = ([ONLY_ARM], np.zeros(n, np.int64)) if columns.arm is None else _names(columns.arm, "arm", where)
-    score = _scores(columns.score, where, unscored)
+    score = _scores(columns.score, where, missing_score)
     in_units = columns.cost is None
     cost = np.ones(n) if columns.cost is None else _amounts(columns.cost, "cost", where)
     seconds = None if columns.seconds is None else _amounts(columns.seconds, "seconds", where)
@@ -74,14 +76,14 @@ def _frozen(array: Any) -> Any:
 
 
 def _names(values: list[Any], what: str, where: Callable[[int], str]) -> tuple[list[str], Ints]:
-    """The names that occur, in the order in which they are met, and the number of each entry's."""
+    """The distinct names, in order of appearance, and the index of each entry's name."""
     numbers: dict[str, int] = {}
     entries = np.empty(len(values), np.int64)
-    kinds: dict[bool, int] = {}  # words and whole numbers, and where each was first met
+    kinds: dict[bool, int] = {}  # words and whole numbers, and where each kind appears first
     for place, value in enumerate(values):
         plain: Any = value.item() if _is_numpy(value) else value
         if isinstance(plain, float) and plain.is_integer():
-            plain = int(plain)  # a data frame with gaps holds whole numbers as floats
+            plain = int(plain)  # a data frame with missing values stores whole numbers as floats
         if plain is None or (isinstance(plain, float) and math.isnan(plain)) or plain == "":
             raise InputError(f"{where(place)}: {what} is missing")
         if isinstance(plain, bool) or not isinstance(plain, str | int):
@@ -102,12 +104,12 @@ def _is_numpy(value: Any) -> bool:
 
 
 def decimal(text: str) -> float | None:
-    """The number that a text writes in plain digits; None for other text, though Python reads ``1_0`` as one, too."""
+    """The number that a text writes in plain digits; None for other text, including ``1_0``, which Python accepts."""
     return float(text) if DECIMAL.fullmatch(text) else None
 
 
 def _number(value: Any, what: str, place: str) -> float:
-    """A finite number of a size that can be reckoned with."""
+    """A finite number, not larger than ``LARGEST`` in absolute value."""
     plain = value.item() if _is_numpy(value) else value
     if not isinstance(plain, Real | Decimal):
         raise InputError(f"{place}: {what} must be a number, not {checks.shown(value)}")
@@ -118,19 +120,21 @@ def _number(value: Any, what: str, place: str) -> float:
     if math.isnan(number):
         raise InputError(f"{place}: {what} is not a number (NaN)")
     if abs(number) > LARGEST:
-        raise InputError(f"{place}: {what} must be finite and at most {LARGEST:g} in size, not {checks.shown(value)}")
+        raise InputError(f"{place}: {what} must be finite and within ±{LARGEST:g}, not {checks.shown(value)}")
     return number
 
 
-def _scores(values: list[Any], where: Callable[[int], str], unscored: float | None) -> Floats:
-    instead = None if unscored is None else _number(unscored, "unscored", "the score of attempts without one")
+def _scores(values: list[Any], where: Callable[[int], str], missing_score: float | None) -> Floats:
+    instead = (
+        None if missing_score is None else _number(missing_score, "missing_score", "the score of attempts without one")
+    )
     scores = np.empty(len(values))
     for place, value in enumerate(values):
         if value is None:
             if instead is None:
                 raise InputError(
-                    f"{where(place)}: score is missing; if an attempt without a score failed, say what that is worth: "
-                    "unscored=0.0, say"
+                    f"{where(place)}: score is missing; if an attempt without a score counts as a failure, give its "
+                    "score: missing_score=0.0, for example"
                 )
             scores[place] = instead
         else:
@@ -139,7 +143,7 @@ def _scores(values: list[Any], where: Callable[[int], str], unscored: float | No
 
 
 def _amounts(values: list[Any], what: str, where: Callable[[int], str]) -> Floats:
-    """What is not negative: costs, seconds; NaN where nothing is known."""
+    """Nonnegative numbers, costs or seconds; NaN where one is missing."""
     amounts = np.empty(len(values))
     for place, value in enumerate(values):
         if value is None:
@@ -162,23 +166,23 @@ def _refuse_twice(attempt: list[Any], task: list[str], arm: list[str], where: Ca
 
 
 def _attempt(value: Any) -> str:
-    """What tells an attempt from others: a word, or a whole number, however that is written."""
+    """The identity of an attempt: a word, or a whole number in any notation."""
     text = str(value)
     whole = WHOLE.fullmatch(text)
     return whole[1] if whole else text
 
 
 def _score_range(given: Any, values: list[Any], score: Floats, where: Callable[[int], str]) -> Range | None:
-    """What no score can leave: as given, or known since all scores are true or false. Numbers seen do not tell."""
+    """The range of all possible scores: as given, or 0 to 1 if all are true or false. Numbers do not reveal it."""
     if given is None:
         return (0.0, 1.0) if all(isinstance(value, bool | np.bool_) for value in values) else None
     if not checks.is_list(given) or len(given) != 2:
         raise InputError(
-            f"score_range must be two numbers, the least and the greatest score, not {checks.shown(given)}"
+            f"score_range must be two numbers, the lowest and the highest score, not {checks.shown(given)}"
         )
     low, high = (_number(end, "score_range", "the log") for end in given)
     if low >= high:
-        raise InputError(f"score_range must be two numbers, the lesser first, not {checks.shown(given)}")
+        raise InputError(f"score_range must be two numbers, the smaller first, not {checks.shown(given)}")
     if outside := np.flatnonzero((score < low) | (score > high)).tolist():
         raise InputError(
             f"{where(outside[0])}: score {score[outside[0]]:g} is outside the score_range {low:g} to {high:g}"
@@ -189,7 +193,7 @@ def _score_range(given: Any, values: list[Any], score: Floats, where: Callable[[
 def _cost_limits(
     given: Any, cost: Floats, arm: Ints, arms: list[str], where: Callable[[int], str]
 ) -> tuple[float, ...]:
-    """What no attempt of each arm can cost more than: as given, for all or by arm, or else the most that was seen."""
+    """The highest possible cost of an attempt of each arm: as given, for all or by arm, else the highest cost seen."""
     known = np.where(np.isfinite(cost), cost, 0.0)
     if given is None:
         return tuple(float(known[arm == number].max()) for number in range(len(arms)))
@@ -198,8 +202,8 @@ def _cost_limits(
         if missing := next((name for name in arms if name not in given), None):
             raise InputError(f"cost_limit has no entry for arm {checks.shown(missing)}")
         limits = [given[name] for name in arms]
-    most = np.array([_number(limit, "cost_limit", "the log") for limit in limits])
-    if above := np.flatnonzero(known > most[arm]).tolist():
+    highest = np.array([_number(limit, "cost_limit", "the log") for limit in limits])
+    if above := np.flatnonzero(known > highest[arm]).tolist():
         place = above[0]
-        raise InputError(f"{where(place)}: cost {known[place]:g} is more than the cost_limit {most[arm[place]]:g}")
-    return tuple(most.tolist())
+        raise InputError(f"{where(place)}: cost {known[place]:g} is more than the cost_limit {highest[arm[place]]:g}")
+    return tuple(highest.tolist())

@@ -1,4 +1,4 @@
-"""A log of attempts: who tried what, what it scored, what it cost."""
+"""A log of attempts: the task, arm, score and cost of each."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from maxatk.problem.mdp import MDP
 
 
-MOST_COST_SKEW = 2.0  # that of an exponential law
+MOST_COST_SKEW = 2.0  # that of an exponential distribution
 
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """Attempts at tasks by arms: models, prompts, solvers, whatever can be asked for another try.
+    """Attempts at tasks by arms: models, prompts, solvers, or anything else that can be run again.
 
     Made by :func:`read_log`, :meth:`from_records` or :meth:`from_frame`.
 
@@ -43,19 +43,17 @@ class Log:
     (('small', 'big'), [[2, 1], [2, 1]])
     """
 
-    tasks: tuple[str, ...]  # in the order in which they are met
+    tasks: tuple[str, ...]  # in order of appearance
     arms: tuple[str, ...]  # likewise
-    task: Ints  # [N] of each attempt: its task, by number; attempts are in the order of tasks, then of arms
+    task: Ints  # [N] the task of each attempt, by number; attempts are sorted by task, then by arm
     arm: Ints  # [N] its arm
     score: Floats  # [N] its score
-    cost: Floats  # [N] what it cost, NaN where that is not known
-    seconds: Floats | None  # [N] how long it took, where that was logged
-    score_range: Range | None  # what no score can leave, if that was given
-    cost_limits: tuple[
-        float, ...
-    ]  # what no attempt of each arm can cost more than, if that was given; else the most seen
-    cost_limited: bool  # whether it was given, or is known since costs were not logged
-    in_units: bool  # whether costs are just numbers of attempts, for want of a column
+    cost: Floats  # [N] its cost, NaN where that is not known
+    seconds: Floats | None  # [N] its duration, if that was logged
+    score_range: Range | None  # the range of all possible scores, if that was given
+    cost_limits: tuple[float, ...]  # the highest possible cost of an attempt, by arm; if not given, the highest seen
+    cost_limited: bool  # whether the limits were given, or are known because costs were not logged
+    in_units: bool  # whether every attempt costs 1, because the log has no column of costs
 
     @classmethod
     def from_records(
@@ -70,28 +68,29 @@ class Log:
         attempt: str | None = None,
         score_range: Range | None = None,
         cost_limit: float | Mapping[str, float] | None = None,
-        unscored: float | None = None,
+        missing_score: float | None = None,
     ) -> Log:
         """A log from dictionaries, one per attempt.
 
         Args:
             records: the dictionaries.
-            task: which entry names the task.
-            arm: which names the arm; "arm" if there is one. Without one all attempts are of one arm.
-            score: which is the score.
-            cost: which is the cost; "cost" if there is one. Without one every attempt costs 1.
-            seconds: which says how long it took; "seconds" if there is one.
-            attempt: which numbers the attempts, so that one that occurs twice is refused; "attempt" if there is one.
-            score_range: what no score can leave, which proofs need; 0 and 1 for scores that are true or false.
-            cost_limit: what no attempt can cost more than, for all arms or by arm, if there is such a limit.
-            unscored: what an attempt without a score counts as; without it such an attempt is refused.
+            task: the key of the task.
+            arm: the key of the arm; by default "arm", if there is one. Without one all attempts are of one arm.
+            score: the key of the score.
+            cost: the key of the cost; by default "cost", if there is one. Without one every attempt costs 1.
+            seconds: the key of the duration; by default "seconds", if there is one.
+            attempt: the key of the number of an attempt, so that duplicates are refused; by default "attempt", if there
+                is one.
+            score_range: the range of all possible scores, which proofs need; 0 and 1 for scores that are true or false.
+            cost_limit: the highest possible cost of an attempt, for all arms or by arm, if there is such a limit.
+            missing_score: the score of attempts without one; by default such attempts are refused.
 
         >>> from maxatk import attempts as at
         >>> at.Log.from_records([{"id": 1, "passed": True}, {"id": 1, "passed": False}], task="id", score="passed")
         Log(1 task, 1 arm, 2 attempts)
         """
         names = readers.Names(task, arm, score, cost, seconds, attempt)
-        return cls(**gate.checked(readers.records(records, names), score_range, cost_limit, unscored))
+        return cls(**gate.checked(readers.records(records, names), score_range, cost_limit, missing_score))
 
     @classmethod
     def from_frame(
@@ -106,26 +105,26 @@ class Log:
         attempt: str | None = None,
         score_range: Range | None = None,
         cost_limit: float | Mapping[str, float] | None = None,
-        unscored: float | None = None,
+        missing_score: float | None = None,
     ) -> Log:
         """A log from a data frame with one row per attempt: pandas, Polars, or any other that narwhals knows.
 
         Args:
             frame: the data frame.
-            task: which column names the task; all else is as in :meth:`from_records`.
+            task: the column of tasks; the other arguments are as in :meth:`from_records`.
             arm: the column of arms.
             score: the column of scores.
             cost: the column of costs.
             seconds: the column of durations.
-            attempt: the column that numbers attempts.
-            score_range: what no score can leave.
-            cost_limit: what no attempt can cost more than.
-            unscored: what an attempt without a score counts as.
+            attempt: the column of the numbers of attempts.
+            score_range: the range of all possible scores.
+            cost_limit: the highest possible cost of an attempt.
+            missing_score: the score of attempts without one.
         """
         names = readers.Names(task, arm, score, cost, seconds, attempt)
-        return cls(**gate.checked(readers.frame(frame, names), score_range, cost_limit, unscored))
+        return cls(**gate.checked(readers.frame(frame, names), score_range, cost_limit, missing_score))
 
-    # What is in it.
+    # Contents.
 
     def __repr__(self) -> str:
         parts = (len(self.tasks), "task"), (len(self.arms), "arm"), (len(self.score), "attempt")
@@ -133,38 +132,38 @@ class Log:
 
     @cached_property
     def counts(self) -> Ints:
-        """How many attempts [tasks, arms] there are."""
+        """The number of attempts [tasks, arms]."""
         shape = len(self.tasks), len(self.arms)
         return np.bincount(self.task * shape[1] + self.arm, minlength=shape[0] * shape[1]).reshape(shape)
 
     @cached_property
     def starts(self) -> Ints:
-        """Where the attempts of each task and arm begin [tasks, arms]."""
+        """The index of the first attempt of each task and arm [tasks, arms]."""
         flat = self.counts.ravel()
         return (np.cumsum(flat) - flat).reshape(self.counts.shape)
 
     @property
     def top(self) -> float:
-        """The greatest score."""
+        """The highest score."""
         return float(self.score.max())
 
     @property
     def usual_range(self) -> Range:
-        """Between what scores are taken to lie where nothing is to be proved: the range given, 0 to 1, or that seen."""
+        """The range of scores assumed where no proof is asked for: the one given, else 0 to 1, else that seen."""
         low, high = float(self.score.min()), float(self.score.max())
         return self.score_range or ((0.0, 1.0) if low >= 0 and high <= 1 else (low, high))
 
     @property
     def taken_range(self) -> Range | None:
-        """The range given, or 0 to 1 where scores are only these, pass and fail: taken so, which proves nothing."""
+        """The range given, or 0 to 1 if all scores are 0 or 1: an assumption, which does not make intervals proved."""
         return self.score_range or ((0.0, 1.0) if np.isin(self.score, (0.0, 1.0)).all() else None)
 
     def arm_number(self, arm: str | None) -> int:
-        """The number of an ``arm``; None will do where there is one arm only."""
+        """The number of an ``arm``; None stands for the only arm of a log."""
         if arm is None and len(self.arms) == 1:
             return 0
         if arm is None:
-            raise InputError(f"say which arm: there are {', '.join(map(checks.shown, self.arms[:8]))}")
+            raise InputError(f"arm must be given: the log has {', '.join(map(checks.shown, self.arms[:8]))}")
         if str(arm) not in self.arms:
             close = checks.nearest(str(arm), self.arms)
             known = f"did you mean {checks.shown(close)}?" if close else f"the arms are {', '.join(self.arms[:8])}"
@@ -172,7 +171,7 @@ class Log:
         return self.arms.index(str(arm))
 
     def by_count(self, arm: int) -> Iterator[tuple[Ints, Floats]]:
-        """Tasks with so many attempts of an ``arm`` (a number), and their scores [tasks, n]."""
+        """Groups of tasks with equally many attempts of an ``arm`` (a number), and their scores [tasks, n]."""
         counts = self.counts[:, arm]
         for n in np.unique(counts[counts > 0]).tolist():
             tasks = np.flatnonzero(counts == n)
@@ -180,9 +179,9 @@ class Log:
 
     @cached_property
     def heavy_costs(self) -> bool:
-        """Whether costs, each against the mean of its arm, are more skewed than an exponential law.
+        """Whether costs, relative to the mean of their arm, are more skewed than an exponential distribution.
 
-        Then a mean of them may hang on tasks so rare that these are not in the log, and Student's t is not for it.
+        Their mean may then depend on tasks so rare that the log has none of them, and Student's t does not apply.
         """
         means = np.array([self.cost[self.arm == number].mean() for number in range(len(self.arms))])
         relative = self.cost / np.where(means > 0, means, 1.0)[self.arm]
@@ -190,23 +189,25 @@ class Log:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the numbers should know about this log."""
+        """Warnings about this log, in words."""
         return tuple(notes.notes(self))
 
-    # Parts of it.
+    # Parts.
 
-    def select(self, *, tasks: Iterable[str] | None = None, arms: Iterable[str] | None = None, least: int = 0) -> Log:
+    def select(
+        self, *, tasks: Iterable[str] | None = None, arms: Iterable[str] | None = None, min_attempts: int = 0
+    ) -> Log:
         """Some tasks and arms of the log.
 
         Args:
-            tasks: those to keep; all unless given.
-            arms: those to keep; all unless given.
-            least: keep only tasks with at least so many attempts of every arm that is kept. Mind that this is fair only
-                if how often a task was tried has nothing to do with how it went.
+            tasks: those to keep; all by default.
+            arms: those to keep; all by default.
+            min_attempts: keep only tasks with at least this number of attempts of every arm that is kept. This is
+                unbiased only if the number of attempts at a task does not depend on their scores.
 
         >>> from maxatk import attempts as at
         >>> log = at.Log.from_records([{"task": t, "score": 1} for t in "aab"])
-        >>> log.select(least=2)
+        >>> log.select(min_attempts=2)
         Log(1 task, 1 arm, 2 attempts)
         """
         keep_arm = np.zeros(len(self.arms), bool)
@@ -219,13 +220,13 @@ class Log:
                 raise InputError(f"there is no task {checks.shown(missing)} in the log")
             keep_task[:] = False
             keep_task[[known[t] for t in wanted]] = True
-        keep_task &= (self.counts[:, keep_arm] >= checks.integer(least, "least")).all(axis=1)
+        keep_task &= (self.counts[:, keep_arm] >= checks.integer(min_attempts, "min_attempts")).all(axis=1)
         return self._kept(keep_task, keep_arm)
 
     def _kept(self, keep_task: Any, keep_arm: Any) -> Log:
         rows = keep_task[self.task] & keep_arm[self.arm]
         if not rows.any():
-            raise InputError("no attempt is left of the log")
+            raise InputError("the selection has no attempts")
         keep_task = keep_task & (self.counts[:, keep_arm].sum(axis=1) > 0)
         keep_arm = keep_arm & (self.counts[keep_task].sum(axis=0) > 0)
         new_task, new_arm = np.cumsum(keep_task) - 1, np.cumsum(keep_arm) - 1
@@ -245,7 +246,7 @@ class Log:
         """Two logs of different tasks, drawn at random: one to plan from, and one to replay on.
 
         Args:
-            share: of the tasks that go into the first.
+            share: the share of tasks in the first.
             rng: a seed or a NumPy ``Generator``.
 
         >>> from maxatk import attempts as at
@@ -265,10 +266,10 @@ class Log:
         return self._kept(chosen, every), self._kept(~chosen, every)
 
     def folds(self, n: int = 5, rng: Any = 0) -> list[tuple[Log, Log]]:
-        """Pairs of logs, the second ones of which share out the tasks; the first ones have all the other tasks.
+        """Pairs of logs for cross-validation: all tasks but those of a fold, and the tasks of that fold.
 
         Args:
-            n: how many pairs; no more than tasks.
+            n: the number of pairs, at most that of tasks.
             rng: a seed or a NumPy ``Generator``.
         """
         n = min(checks.integer(n, "folds", least=2), len(self.tasks))
@@ -279,7 +280,7 @@ class Log:
         return [(self._kept(fold != i, every), self._kept(fold == i, every)) for i in range(n)]
 
     def fill_costs(self) -> Log:
-        """The same log with costs that are not known replaced by the mean of their arm.
+        """The same log with missing costs replaced by the mean of their arm.
 
         >>> from maxatk import attempts as at
         >>> log = at.Log.from_records([{"task": 1, "score": 1, "cost": c} for c in (2.0, None, 4.0)])
@@ -295,87 +296,89 @@ class Log:
             cost[of_arm & ~known] = cost[known].mean()
         return replace(self, cost=cost)
 
-    # What it says: curves.py, extrapolation.py, counted.py.
+    # Estimates: curves.py, extrapolation.py, counted.py.
 
     def max_at_k(
-        self, k: int | Sequence[int], arm: str | None = None, level: float = 0.95, *, proved: bool = False
+        self, k: int | Sequence[int], arm: str | None = None, level: float = 0.95, *, interval: str = "usual"
     ) -> Curve:
         """The expected best score of ``k`` attempts of an arm at a task: unbiased, with an interval over tasks.
 
         Args:
-            k: how many attempts, or several such numbers; no more than each task has.
-            arm: which arm, where there are several.
+            k: the number of attempts, or several such numbers; at most as many as each task has.
+            arm: the arm, if there are several.
             level: of the intervals, each by itself.
-            proved: ask for intervals that are proved for every number of tasks.
+            interval: "usual", or "proved" for intervals that are proved for every number of tasks.
 
         >>> from maxatk import attempts as at
-        >>> print(at.recorded().max_at_k([1, 4], arm="DE"))
+        >>> print(at.example_log().max_at_k([1, 4], arm="DE"))
         k  max@k  interval        tasks  by
         1  0.832  0.786 to 0.878    120  t, nominal
         4  0.902  0.864 to 0.940    120  t, nominal
         """
-        return curves.max_at_k(self, k, arm, level, proved)
+        return curves.max_at_k(self, k, arm, level, interval)
 
     def pass_at_k(
         self,
         k: int | Sequence[int],
-        passed: float | None = None,
+        pass_threshold: float | None = None,
         arm: str | None = None,
         level: float = 0.95,
         *,
-        proved: bool = False,
+        interval: str = "usual",
     ) -> Curve:
         """The chance that one of ``k`` attempts of an arm passes: unbiased, with an interval over tasks.
 
         Args:
-            k: how many attempts, or several such numbers; no more than each task has.
-            passed: the least score that passes; the greatest of the log unless given.
-            arm: which arm, where there are several.
+            k: the number of attempts, or several such numbers; at most as many as each task has.
+            pass_threshold: the lowest score that passes; by default the highest of the log.
+            arm: the arm, if there are several.
             level: of the intervals, each by itself.
-            proved: ask for intervals that are proved for every number of tasks.
+            interval: "usual", or "proved" for intervals that are proved for every number of tasks.
 
         >>> from maxatk import attempts as at
-        >>> print(at.recorded().pass_at_k(4, passed=1.0, arm="DE"))
+        >>> print(at.example_log().pass_at_k(4, pass_threshold=1.0, arm="DE"))
         k  pass@k  interval      tasks  by
         4    0.84  0.78 to 0.91    120  t, nominal
         """
-        return curves.pass_at_k(self, k, passed, arm, level, proved)
+        return curves.pass_at_k(self, k, pass_threshold, arm, level, interval)
 
     def pass_hat_k(
         self,
         k: int | Sequence[int],
-        passed: float | None = None,
+        pass_threshold: float | None = None,
         arm: str | None = None,
         level: float = 0.95,
         *,
-        proved: bool = False,
+        interval: str = "usual",
     ) -> Curve:
         """The chance that all of ``k`` attempts pass (pass^k); arguments as for :meth:`pass_at_k`.
 
         Args:
-            k: how many attempts, or several such numbers; no more than each task has.
-            passed: the least score that passes; the greatest of the log unless given.
-            arm: which arm, where there are several.
+            k: the number of attempts, or several such numbers; at most as many as each task has.
+            pass_threshold: the lowest score that passes; by default the highest of the log.
+            arm: the arm, if there are several.
             level: of the intervals, each by itself.
-            proved: ask for intervals that are proved for every number of tasks.
+            interval: "usual", or "proved" for intervals that are proved for every number of tasks.
         """
-        return curves.pass_hat_k(self, k, passed, arm, level, proved)
+        return curves.pass_hat_k(self, k, pass_threshold, arm, level, interval)
 
-    def pass_range(self, k: int, passed: float | None = None, arm: str | None = None, level: float = 0.95) -> PassRange:
-        """Between what bounds pass@k lies for more attempts than were made, up to four times as many.
+    def pass_range(
+        self, k: int, pass_threshold: float | None = None, arm: str | None = None, level: float = 0.95
+    ) -> PassRange:
+        """Bounds on pass@k for more attempts than were made, up to four times as many.
 
         Args:
-            k: how many attempts.
-            passed: the least score that passes; the greatest of the log unless given.
-            arm: which arm, where there are several.
-            level: the probability, at least, with which the bounds are right.
+            k: the number of attempts.
+            pass_threshold: the lowest score that passes; by default the highest of the log.
+            arm: the arm, if there are several.
+            level: the bounds hold with at least this probability.
         """
-        return curves.pass_range(self, k, passed, arm, level)
+        return curves.pass_range(self, k, pass_threshold, arm, level)
 
     def mdp(self) -> MDP:
-        """The decision problem that counts this log: one step, an action per arm, all attempts of an arm pooled.
+        """The decision problem counted from this log: one step, an action per arm, all attempts of an arm pooled.
 
-        It warns, with numbers, if attempts at one task share its difficulty: the table does not know that, and promises
-        too much for the best of several attempts.
+        It warns, with numbers, if attempts at one task share its difficulty: the table ignores that, and overestimates
+        the best of several attempts.
         """
         return counted.mdp(self)

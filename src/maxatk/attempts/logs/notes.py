@@ -1,4 +1,4 @@
-"""What a reader of a log's numbers should know about it."""
+"""Warnings about a log, for readers of its numbers."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from maxatk.base import checks
 if TYPE_CHECKING:
     from maxatk.attempts.logs.log import Log
 
-FEWEST_STOPPED = 5  # tasks that were tried less often than others and ended with a success: fewer may be chance
+FEWEST_STOPPED = 5  # tasks with fewer attempts than others that end with a success: a smaller number may be chance
 
 
 def notes(log: Log) -> Iterator[str]:
-    """One sentence for each thing."""
+    """One sentence per warning."""
     for number, arm in enumerate(log.arms):
         counts = log.counts[:, number]
         name = checks.shown(arm)
         if single := int((counts == 1).sum()):
             some = checks.shown(log.tasks[int(np.flatnonzero(counts == 1)[0])])
             which = f"task {some} has" if single == 1 else f"{single} tasks ({some}, ...) have"
-            yield f"{which} a single attempt of arm {name}: nothing beyond k = 1 can be said with that in"
+            yield f"{which} a single attempt of arm {name}, which limits estimates to k = 1"
         if absent := int((counts == 0).sum()):
             yield f"{absent} task{' has' if absent == 1 else 's have'} no attempt of arm {name}"
         if _stopped_at_success(log, number):
             yield (
-                f"attempts of arm {name} seem to have ended at the first success: then how many there are depends "
-                "on how they went, and what is said here of several attempts is wrong"
+                f"attempts of arm {name} seem to have ended at the first success: then their number depends on their "
+                "scores, and estimates for several attempts are biased"
             )
     unknown = [np.isnan(log.cost[log.arm == number]) for number in range(len(log.arms))]
     if some := [f"{x.sum()} of {len(x)} of {arm}" for x, arm in zip(unknown, log.arms, strict=True) if x.any()]:
@@ -39,7 +39,7 @@ def notes(log: Log) -> Iterator[str]:
 
 
 def _stopped_at_success(log: Log, arm: int) -> bool:
-    """Whether tasks that were tried less often than others end with their one top score."""
+    """Whether tasks with fewer attempts than others have one top score, the last."""
     counts, top = log.counts[:, arm], log.score[log.arm == arm].max()
     short = np.flatnonzero((counts > 0) & (counts < counts.max())).tolist()
     if len(short) < FEWEST_STOPPED:

@@ -1,6 +1,7 @@
-"""Ways in: files, records and data frames as the columns that the gate, :mod:`maxatk.attempts.logs.gate`, checks.
+"""Readers of files, records and data frames; they return columns, which :mod:`maxatk.attempts.logs.gate` checks.
 
-Logs that evaluation tools write become records first: :mod:`maxatk.attempts.logs.inspect_logs` and its neighbour.
+Logs of evaluation tools become records first: :mod:`maxatk.attempts.logs.inspect_logs`,
+:mod:`maxatk.attempts.logs.lm_eval_logs`.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from maxatk.base.errors import InputError
 if TYPE_CHECKING:
     from maxatk.attempts.logs.log import Log
 
-JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}:]')  # words, and where objects and the values of names begin
-LARGEST_FILE = 2**31  # bytes; more than a hundred million attempts would not fit in memory as Python's values anyway
+JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}:]')  # strings, and where objects and the values of names begin
+LARGEST_FILE = 2**31  # bytes; a hundred million attempts would not fit in memory as Python's values anyway
 
 
 class Names(NamedTuple):
-    """Which columns to take. Those that are None are taken by their usual names, if they are there."""
+    """The names of the columns. A column whose name is None has its usual name, if there is one."""
 
     task: str = "task"
     arm: str | None = None
@@ -40,7 +41,7 @@ class Names(NamedTuple):
     attempt: str | None = None
 
     def columns(self, there: Iterable[str]) -> dict[str, str]:
-        """The column of each part that is there; a column that was asked for and is not there is an error."""
+        """The column of each part, of those that exist; a column that was named and does not exist is an error."""
         there = list(there)
         taken: dict[str, str] = {}
         for part, given in zip(self._fields, self, strict=True):
@@ -69,25 +70,27 @@ def read_log(
     attempt: str | None = None,
     score_range: tuple[float, float] | None = None,
     cost_limit: float | Mapping[str, float] | None = None,
-    unscored: float | None = None,
+    missing_score: float | None = None,
 ) -> Log:
-    """Read a log of attempts from a file, or from several that are put together.
+    """Read a log of attempts from a file, or from several that are concatenated.
 
     A file is CSV (also with semicolons or tabs); JSON, one object per line (.jsonl) or a list of them (.json); a log of
     Inspect (.eval, .json); or samples of the LM Evaluation Harness (.jsonl). In logs of such tools the columns are
-    theirs: ``score`` is then the name of a scorer or metric, and may be left out where there is one only.
+    theirs: ``score`` is then the name of a scorer or metric, and may be omitted if there is only one.
 
     Args:
         path: the file or files; a folder stands for all logs of Inspect and of the LM Evaluation Harness in it.
-        task: which column names the task.
-        arm: which names the arm; "arm" if there is one. Without one all attempts are of one arm.
-        score: which is the score.
-        cost: which is the cost; "cost" if there is one (tokens, in a log of Inspect). Without one an attempt costs 1.
-        seconds: which says how long it took; "seconds" if there is one.
-        attempt: which numbers the attempts, so that one that occurs twice is refused; "attempt" if there is one.
-        score_range: what no score can leave, which proofs need; 0 and 1 for scores that are true or false.
-        cost_limit: what no attempt can cost more than, for all arms or by arm, if there is such a limit.
-        unscored: what an attempt without a score counts as; without it such an attempt is refused.
+        task: the column of tasks.
+        arm: the column of arms; by default "arm", if there is one. Without one all attempts are of one arm.
+        score: the column of scores.
+        cost: the column of costs; by default "cost", if there is one (tokens, in a log of Inspect). Without one every
+            attempt costs 1.
+        seconds: the column of durations; by default "seconds", if there is one.
+        attempt: the column of the numbers of attempts, so that duplicates are refused; by default "attempt", if there
+            is one.
+        score_range: the range of all possible scores, which proofs need; 0 and 1 for scores that are true or false.
+        cost_limit: the highest possible cost of an attempt, for all arms or by arm, if there is such a limit.
+        missing_score: the score of attempts without one; by default such attempts are refused.
 
     >>> from pathlib import Path
     >>> from maxatk import attempts as at
@@ -110,14 +113,14 @@ def read_log(
         try:
             parts.append(_read(file, names))
             if len(files) == 1:
-                return Log(**checked(parts[0], score_range, cost_limit, unscored))
+                return Log(**checked(parts[0], score_range, cost_limit, missing_score))
         except InputError as error:
             raise InputError(f"{file}: {error}") from None
-    return Log(**checked(_joined(parts, files), score_range, cost_limit, unscored))
+    return Log(**checked(_joined(parts, files), score_range, cost_limit, missing_score))
 
 
 def _files(path: str | os.PathLike[str]) -> list[Path]:
-    """A file itself; of a folder all logs that tools left in it."""
+    """The file itself, or all logs of evaluation tools in a folder."""
     given = as_path(path)
     if not given.is_dir():
         return [given]
@@ -128,12 +131,12 @@ def _files(path: str | os.PathLike[str]) -> list[Path]:
 
 
 def as_path(path: Any) -> Path:
-    """The path that was given, if it is one."""
+    """The argument as a path; other values are refused."""
     try:
         as_given = Path(path)
         if "\0" in str(as_given):
             raise ValueError("embedded null byte")
-        as_given.is_dir()  # which complains of names that no file can have
+        as_given.is_dir()  # raises for names that no file can have
     except (TypeError, ValueError, OSError) as error:
         raise InputError(f"path must be the path of a file, not {checks.shown(path)}: {error}") from None
     return as_given
@@ -182,11 +185,11 @@ def _joined(parts: Sequence[Columns], files: Sequence[Path]) -> Columns:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a file, or one line about why there is none."""
+    """The text of a file; errors are one line."""
     try:
         file = Path(path)
         if not file.is_file():
-            file.stat()  # says what is wrong, unless it is there and something else
+            file.stat()  # raises the reason, unless the path exists and is not a file
             raise InputError("it is not a file")
         if file.stat().st_size > LARGEST_FILE:
             raise InputError(f"it has {file.stat().st_size / 2**30:.0f} GiB, too much for a log of attempts")
@@ -239,7 +242,7 @@ def comma_separated(text: str, names: Names) -> Columns:
 
 
 def _cell(cell: str) -> Any:
-    """A number or a truth as a table writes it; None for an empty cell; other text as it is, for the gate to refuse."""
+    """A number, true or false from a cell; None for an empty cell; other text unchanged, which the gate refuses."""
     if not cell:
         return None
     number = decimal(cell)
@@ -247,7 +250,7 @@ def _cell(cell: str) -> Any:
 
 
 def parsed(text: str, place: str) -> Any:
-    """JSON, or one line about why it is none."""
+    """Parsed JSON; errors are one line."""
     try:
         return json.loads(text, object_pairs_hook=_once)
     except _TwiceError as error:
@@ -263,7 +266,7 @@ class _TwiceError(Exception):
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The entries of a JSON object, where each name occurs once: Python would take the last."""
+    """The entries of a JSON object without duplicate names, of which Python would keep the last."""
     entries: dict[str, Any] = {}
     for name, value in pairs:
         if name in entries:
@@ -273,8 +276,8 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _line_of_second(text: str) -> int:
-    """The line of the first name in JSON that its object has had before."""
-    named: list[set[str]] = []  # of the objects that are open
+    """The line of the first duplicate name in an object."""
+    named: list[set[str]] = []  # names in the objects that are open
     word = ""
     for token in JSON_TOKEN.finditer(text):
         mark = token[0]
@@ -333,7 +336,7 @@ def frame(given: Any, names: Names) -> Columns:
 
 
 def _is_gap(value: Any) -> bool:
-    """What data frames put where nothing is."""
+    """Whether this is a missing value of a data frame."""
     return (
         value is None
         or type(value).__name__ in ("NAType", "NaTType")

@@ -1,1 +1,1 @@
-"""Which arm next, and when to stop: sequences of arms, what they earn, and a desk that follows one."""
+"""Which arm next, and when to stop: sequences of arms, their replay on other tasks, and the scheduler."""

@@ -1,4 +1,4 @@
-"""What to try: one plan, chosen on some tasks of a log, and what that very plan earns on the others."""
+"""Advice: one plan, chosen on some tasks of a log, and the score and cost of that very plan on the others."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from typing import TYPE_CHECKING, Any
 from maxatk.attempts.estimates.intervals import Estimate
 from maxatk.attempts.sequences.plans import AttemptsWarning, Capped, SequencePlan
 from maxatk.attempts.sequences.replay import Replay
-from maxatk.attempts.sequences.sequence import Builder, Goal, Settings, held_out_nets, in_errors, planned
+from maxatk.attempts.sequences.sequence import Goal, PlanBuilder, Settings, held_out_nets, in_errors, planned
 from maxatk.base.findings import Advice
 
 if TYPE_CHECKING:
     from maxatk.attempts.logs.log import Log
 
-SHARE = 0.5  # of the tasks, which plans are chosen on
-FEWEST = 4  # tasks that can be shared out
+SHARE = 0.5  # of the tasks, on which plans are chosen
+FEWEST = 4  # tasks that can be split
 CLEARLY = 2.0  # standard errors of cross-validation by which a sequence must be better than one arm to be advised
 
 
 @dataclass(frozen=True)
 class Advised:
-    """One plan to follow, and what it earned on tasks that it was not chosen on."""
+    """One plan to follow, and its score and cost on tasks that it was not chosen on."""
 
-    plan: SequencePlan  # what to try
-    alternative: SequencePlan | None  # the other one: a sequence beside one arm, one arm beside a sequence, one attempt
+    plan: SequencePlan  # the advised plan
+    alternative: SequencePlan | None  # the other candidate: one arm for a sequence and vice versa, or one attempt
     score: Estimate  # of the plan, on the tasks held out
     cost: Estimate  # likewise
     other_score: Estimate  # of the alternative, on the same tasks
     other_cost: Estimate  # likewise
     gain: Estimate  # score less price times cost of the plan, less that of the alternative
-    goal: Goal  # what it was chosen for
-    needs: tuple[str, ...]  # what the log was not given that proved intervals take: its arguments, by name
-    same: float | None = None  # the score of all attempts of the log, if they have but one
+    goal: Goal  # for which it was chosen
+    needs: tuple[str, ...]  # arguments that the log lacks for proved intervals, by name
+    same: float | None = None  # the score of all attempts of the log, if it is the same
 
     @property
     def finding(self) -> Advice:
-        """What is proved of it."""
+        """The finding that it proves."""
         return Advice(
             lower=self.gain.lower,
             upper=self.gain.upper,
@@ -51,11 +51,11 @@ class Advised:
             tasks=self.score.tasks,
             built=self.plan.tasks,
             level=self.gain.level,
-            method=self.gain.how,
+            method=self.gain.method,
             attempts=len(self.plan.steps),
-            nothing=self.plan.nothing,
+            default_score=self.plan.default_score,
             budget=self.goal.budget,
-            reach=self.goal.reach,
+            target_score=self.goal.target_score,
             same=self.same,
             needs=self.needs,
         )
@@ -66,33 +66,34 @@ def advise(
     goal: Goal,
     *,
     stop_at: float | None = None,
-    passed: float | None = None,
+    pass_threshold: float | None = None,
     level: float = 0.95,
     rng: Any = 0,
 ) -> Advised:
-    """What to try for a goal: one arm with a cap, unless a sequence is clearly better on the tasks of the choice.
+    """The plan to follow for a goal: one arm with a cap, unless a sequence is clearly better on the chosen tasks.
 
-    Where no attempt earns its cost there, it is nothing, beside the best single attempt. Where all attempts of the log
-    score the same, it is one attempt of the cheapest arm, beside the next.
+    If no attempt gains more than it costs there, the plan is empty, and the alternative is the best single attempt. If
+    all attempts of the log score the same, the plan is one attempt of the cheapest arm, and the alternative is the next
+    cheapest.
 
     Args:
         log: attempts at tasks; every task must have every arm.
-        goal: the price, budget or score to reach.
-        stop_at: the score at which to stop; chosen among the scores of the log unless given.
-        passed: the score from which on a task counts as solved.
+        goal: the price, budget or target score.
+        stop_at: the score at which to stop; by default chosen among the scores of the log.
+        pass_threshold: the lowest score that solves a task.
         level: of the intervals.
         rng: a seed for the tasks that are held out.
     """
     chosen_on, held_out = log.split(SHARE, rng)
     settings = Settings.of(chosen_on, goal, stop_at, None, log.usual_range[0])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AttemptsWarning)  # how many tasks there are is told
+        warnings.simplefilter("ignore", AttemptsWarning)  # the advice states the number of tasks
         sequence, alone = (planned(chosen_on, settings, method, rng) for method in ("auto", "single"))
 
         def replayed(plan: SequencePlan, other: SequencePlan | None = None) -> Replay:
-            """A plan on the tasks held out, beside another one; beside that which it has to beat unless given."""
-            beside = plan if other is None else replace(plan, single=_capped(other))
-            return beside.replay(held_out, level, passed=passed)
+            """A plan on the tasks held out, beside another one; by default beside the single arm to beat."""
+            compared = plan if other is None else replace(plan, single=_capped(other))
+            return compared.replay(held_out, level, pass_threshold=pass_threshold)
 
         if log.score.min() == log.score.max():
             return _cheapest(chosen_on, settings, goal, log.top, replayed)
@@ -102,7 +103,7 @@ def advise(
             if in_errors(nets[sequence.method] - nets["single"]) > CLEARLY:
                 return _straight(sequence, alone, both, goal)
         if not alone.steps and goal.price is not None:
-            once = Builder(chosen_on, settings).plan("once")
+            once = PlanBuilder(chosen_on, settings).plan("once")
             return _turned(alone, once, replayed(once, alone), goal)
         if both.same:
             return _turned(alone, None, both, goal)
@@ -112,29 +113,29 @@ def advise(
 def _cheapest(
     log: Log, settings: Settings, goal: Goal, score: float, replayed: Callable[[SequencePlan, SequencePlan], Replay]
 ) -> Advised:
-    """One attempt of the arm that costs least, beside the one that costs least of the others; what differs is cost."""
+    """One attempt of the cheapest arm, beside the cheapest of the other arms; they differ only in cost."""
     by_cost = replace(settings, goal=Goal(price=1.0))
-    once = Builder(log, by_cost).plan("once")
+    once = PlanBuilder(log, by_cost).plan("once")
     others = [arm for arm in log.arms if arm not in once.arms]
     if not others:
         return replace(_straight(once, None, replayed(once, once), goal), same=score)
-    other = Builder(log.select(arms=others), by_cost).plan("once")
+    other = PlanBuilder(log.select(arms=others), by_cost).plan("once")
     return replace(_straight(once, other, replayed(once, other), goal), same=score)
 
 
 def _capped(plan: SequencePlan) -> Capped:
-    """A plan of one arm, or of none, as what another one has to beat."""
+    """A plan with one arm, or with none, as a capped arm."""
     return Capped(plan.arms[0] if plan.arms else plan.single.arm, len(plan.arms), plan.stop_at)
 
 
 def _straight(plan: SequencePlan, alternative: SequencePlan | None, both: Replay, goal: Goal) -> Advised:
-    """The plan that was replayed is advised; the alternative is what it had to beat."""
+    """Advise the plan that was replayed; the alternative is the one that it was compared with."""
     other = both.single_score, both.single_cost
     return Advised(plan, alternative, both.score, both.cost, *other, both.gain, goal, both.needs)
 
 
 def _turned(plan: SequencePlan, alternative: SequencePlan | None, both: Replay, goal: Goal) -> Advised:
-    """What the plan that was replayed had to beat is advised; the alternative is that plan."""
+    """Advise the plan that the replayed one was compared with; the alternative is the replayed plan."""
     gain = replace(both.gain, value=0.0 - both.gain.value, lower=0.0 - both.gain.upper, upper=0.0 - both.gain.lower)
     one = both.single_score, both.single_cost
     other = one if alternative is None else (both.score, both.cost)

@@ -1,8 +1,8 @@
-"""Plans and desks in files: JSON, whole or not at all, and nothing in them is trusted.
+"""Files of plans and schedulers: JSON, written completely or not at all, and checked in every part when read.
 
-A plan is one object. A desk is a journal: its first line is the desk as it began, every further line one thing that
-happened. A line is written at once, so that a process that is killed loses nothing; half a line at the end is what a
-machine that lost its power may leave, and is left out.
+The file of a plan is one object. The file of a scheduler is a journal: its first line is the initial scheduler, every
+further line one event. Each line is written at once, so that a killed process loses nothing. A power failure may leave
+an incomplete last line, which is ignored.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from maxatk.base.errors import InputError
 
 try:
     import fcntl
-except ImportError:  # not everywhere; without it two processes may share a file by mistake
+except ImportError:  # not on every system; without it two processes may share a file by mistake
     fcntl = None
 
 if TYPE_CHECKING:
     from maxatk.attempts.sequences.plans import SequencePlan
 
 T = TypeVar("T")
-VERSION = 1
+VERSION = 2
 
 
 def save_plan(plan: SequencePlan, path: str | os.PathLike[str]) -> None:
@@ -45,7 +45,7 @@ def load_sequence(path: str | os.PathLike[str]) -> SequencePlan:
 
 
 def write_lines(path: str | os.PathLike[str], lines: Iterable[Any]) -> None:
-    """A file of JSON lines, whole or not at all."""
+    """Write a file of JSON lines, completely or not at all."""
     archive.check_target(path)
     try:
         with archive.atomic_write(Path(path)) as file:
@@ -61,17 +61,17 @@ def line_of(event: Any) -> bytes:
 
 
 def read_lines(path: str | os.PathLike[str], kind: str, reader: Callable[[dict[str, Any], list[Any]], T]) -> T:
-    """What ``reader`` makes of the first line of a file of this kind, and of the others; errors are one line."""
+    """The result of ``reader`` on the first line of a file of this kind and its other lines; errors are one line."""
     file = as_path(path)
     try:
         text = read_text(file)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    whole = text.split("\n")[:-1]  # what follows the last line break was not written to its end
+    lines = text.split("\n")[:-1]  # text after the last line break is an incomplete line
     try:
-        if not whole:
-            raise InputError("it has no whole line")
-        entries = [_entry(line, number) for number, line in enumerate(whole, 1)]
+        if not lines:
+            raise InputError("it has no complete line")
+        entries = [_entry(line, number) for number, line in enumerate(lines, 1)]
         header = entries[0]
         if not checks.is_dict(header) or header.get("format") != f"maxatk {kind}":
             raise InputError(f"its first line is not that of a maxatk {kind}")
@@ -101,11 +101,11 @@ def plan_data(plan: SequencePlan) -> dict[str, Any]:
         "stop_at": plan.stop_at,
         "price": plan.price,
         "budget": plan.budget,
-        "reach": plan.reach,
+        "target_score": plan.target_score,
         "method": plan.method,
         "why": plan.why,
         "single": {"arm": one.arm, "cap": one.cap, "stop_at": one.stop_at, "cut": one.cut},
-        "nothing": plan.nothing,
+        "default_score": plan.default_score,
         "tasks": plan.tasks,
         "seen": sorted(plan.seen),
         "dearest": plan.dearest,
@@ -117,7 +117,7 @@ def _step_data(step: Any) -> list[Any]:
 
 
 def plan_of(data: Any) -> SequencePlan:
-    """A plan from plain data, every part of it checked."""
+    """A plan from plain data; every part is checked."""
     from maxatk.attempts.sequences.plans import Capped, SequencePlan, Step
 
     def steps(name: str) -> tuple[Step, ...]:
@@ -127,7 +127,7 @@ def plan_of(data: Any) -> SequencePlan:
         return tuple(Step(_word(arm), number(a), number(b), number(c)) for arm, a, b, c in listed)
 
     if not checks.is_dict(data):
-        raise InputError("it holds no plan")
+        raise InputError("it does not contain a plan")
     single, dearest = data["single"], data["dearest"]
     return SequencePlan(
         steps=steps("steps"),
@@ -135,13 +135,13 @@ def plan_of(data: Any) -> SequencePlan:
         stop_at=number(data["stop_at"]),
         price=number(data["price"]),
         budget=None if data["budget"] is None else number(data["budget"]),
-        reach=None if data["reach"] is None else number(data["reach"]),
+        target_score=None if data["target_score"] is None else number(data["target_score"]),
         method=_word(data["method"]),
         why=_word(data["why"]),
         single=Capped(
             _word(single["arm"]), checks.integer(single["cap"], "cap"), number(single["stop_at"]), single["cut"] is True
         ),
-        nothing=number(data["nothing"]),
+        default_score=number(data["default_score"]),
         tasks=checks.integer(data["tasks"], "tasks", least=1),
         seen=frozenset(map(_word, data["seen"])),
         dearest={_word(arm): number(cost) for arm, cost in dearest.items()},
@@ -151,18 +151,18 @@ def plan_of(data: Any) -> SequencePlan:
 def number(value: Any) -> float:
     """A finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InputError(f"{checks.shown(value)} stands where a number should be")
+        raise InputError(f"{checks.shown(value)} is not a finite number")
     return float(value)
 
 
 def _word(value: Any) -> str:
     if not isinstance(value, str):
-        raise InputError(f"{checks.shown(value)} stands where a word should be")
+        raise InputError(f"{checks.shown(value)} is not a word")
     return value
 
 
 class Journal:
-    """A file that grows line by line; one process at a time may hold it."""
+    """A file that grows line by line; one process at a time may have it open."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._file = Path(path).open("r+b", buffering=0)  # noqa: SIM115 (it stays open)
@@ -171,18 +171,18 @@ class Journal:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self._file.close()
-            raise InputError(f"{path}: another desk is keeping itself in this file") from None
-        whole = Path(path).read_bytes().rfind(b"\n") + 1
-        self._file.truncate(whole)  # half a line may be left of what was cut short
+            raise InputError(f"{path}: another scheduler is using this file") from None
+        complete = Path(path).read_bytes().rfind(b"\n") + 1
+        self._file.truncate(complete)  # drop an incomplete last line
         self._file.seek(0, os.SEEK_END)
 
     def add(self, event: Any) -> None:
-        """One more line, which is in the file when this returns."""
+        """Append one line, which is in the file when this returns."""
         try:
             self._file.write(line_of(event))
         except OSError as error:
-            raise InputError(f"the desk cannot be kept: {error.strerror}") from None
+            raise InputError(f"the file of the scheduler cannot be written: {error.strerror}") from None
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()

@@ -1,5 +1,5 @@
-"""Candidate sequences, built on the tasks of a log: one arm with a cap, a portfolio, greedy by gain per cost, the best
-of all. Each is a :class:`Path`: attempts in order, and what has been earned and paid on average after each of them.
+"""Candidate sequences, built on the tasks of a log: one arm with a cap, a portfolio, greedy by gain per cost, the
+optimum. Each is a :class:`SequencePath`: attempts in order, with the mean score and cost after each of them.
 """
 
 from __future__ import annotations
@@ -12,26 +12,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxatk.attempts.sequences.walk import Board, Place, ratio
+from maxatk.attempts.sequences.walk import PreparedLog, SequenceState, ratio
 from maxatk.base.text import at_least, decimals_of
 from maxatk.base.types import Floats, Ints
 
 if TYPE_CHECKING:
     from maxatk.attempts.logs.log import Log
 
-THRESHOLDS = 8  # scores at which stopping is tried, the greatest of the log among them
-SMALL, MOST_STATES = (
-    2_000,
-    50_000,
-)  # combinations of numbers of attempts: where the best sequence is sought unasked, and at all
+THRESHOLDS = 8  # scores at which stopping is tried, the highest of the log among them
+# Combinations of numbers of attempts: up to SMALL the optimum is computed by default, up to MOST_STATES on request.
+SMALL, MOST_STATES = 2_000, 50_000
 MOST_DIGITS = 8  # of a score at which to stop, sign and point included: longer ones are rounded down
-FEWEST = 2.0  # tasks that must be expected to get to an attempt: what fewer say of it is chance
-_SLACK = 1e-12  # what a longer sequence must gain at least
+FEWEST = 2.0  # tasks that must be expected to get to an attempt: estimates from fewer are noise
+_SLACK = 1e-12  # the smallest gain for which a sequence is made longer
 
 
 @dataclass(frozen=True)
-class Path:
-    """Attempts in order, with what a task has earned and paid on average before the first and after each."""
+class SequencePath:
+    """Attempts in order, with the mean score and cost of a task before the first and after each."""
 
     stop_at: float  # the score at which it ends
     arms: tuple[int, ...]  # [L] arms by number
@@ -43,45 +41,45 @@ class Path:
         """What an attempt adds to the mean score."""
         return self.score[step + 1] - self.score[step]
 
-    def price(self, step: int) -> float:
-        """What an attempt costs on average, over all tasks."""
+    def step_cost(self, step: int) -> float:
+        """The mean cost of an attempt over all tasks."""
         return self.cost[step + 1] - self.cost[step]
 
-    def worth(self, step: int) -> float:
+    def gain_per_cost(self, step: int) -> float:
         """Gain per cost of an attempt."""
-        return ratio(self.gain(step), self.price(step))
+        return ratio(self.gain(step), self.step_cost(step))
 
-    def cut(self, length: int) -> Path:
-        """The first attempts only."""
-        return Path(
+    def cut(self, length: int) -> SequencePath:
+        """The first ``length`` attempts."""
+        return SequencePath(
             self.stop_at, self.arms[:length], self.alive[:length], self.score[: length + 1], self.cost[: length + 1]
         )
 
 
 def thresholds(log: Log, stop_at: float | None) -> list[float]:
-    """Scores at which a sequence may stop: the one given, or the greatest and some below it, as they can be said."""
+    """Scores at which a sequence may stop: the one given, or the highest and some below it, rounded for people."""
     if stop_at is not None:
         return [stop_at]
     distinct = np.unique(log.score)
     if len(distinct) <= 2:
-        return _sayable(distinct, distinct[-1:])
-    # Quantiles of the attempts' scores: where many attempts end up, stopping there makes a difference.
+        return _rounded(distinct, distinct[-1:])
+    # Quantiles of the attempts' scores: stopping makes a difference where many attempts end up.
     above = log.score[log.score > distinct[0]]
     some = np.quantile(above, np.linspace(0, 1, THRESHOLDS), method="higher")
-    return _sayable(distinct, np.unique(np.append(some, distinct[-1])))
+    return _rounded(distinct, np.unique(np.append(some, distinct[-1])))
 
 
-def _sayable(distinct: Floats, some: Floats) -> list[float]:
-    """Some of the distinct scores of a log, as numbers that people can be told to stop at.
+def _rounded(distinct: Floats, some: Floats) -> list[float]:
+    """Some of the distinct scores of a log, with few digits.
 
-    A score of many digits is rounded down, to four digits at least and to as many as keep it above the next lower score
-    of the log: so the same attempts reach it, and what is printed is what a plan does.
+    A score of many digits is rounded down, to at least four digits and to as many as keep it above the next lower score
+    of the log: so the same attempts reach it, and the plan does exactly what is printed.
     """
     below = np.append(-math.inf, distinct)[np.searchsorted(distinct, some)]
-    return [_said(x, low) for x, low in zip(some.tolist(), below.tolist(), strict=True)]
+    return [_round_down(x, low) for x, low in zip(some.tolist(), below.tolist(), strict=True)]
 
 
-def _said(x: float, below: float) -> float:
+def _round_down(x: float, below: float) -> float:
     if len(repr(x)) <= MOST_DIGITS:
         return x
     first = decimals_of(x, digits=4)
@@ -89,139 +87,142 @@ def _said(x: float, below: float) -> float:
     return next((y for y in rounded if y > below), x)
 
 
-def along(board: Board, arms: Sequence[int]) -> Path:
-    """The path of a given sequence, as far as enough tasks get."""
-    walker = Walker(board)
+def along(prepared: PreparedLog, arms: Sequence[int]) -> SequencePath:
+    """The path of a given sequence, as far as it can be extended."""
+    builder = PathBuilder(prepared)
     for arm in arms:
-        if not walker.enough:
+        if not builder.can_extend:
             break
-        walker.take(arm)
-    return walker.path()
+        builder.take(arm)
+    return builder.path()
 
 
-class Walker:
-    """A walk that is being built."""
+class PathBuilder:
+    """A path that grows attempt by attempt."""
 
-    def __init__(self, board: Board) -> None:
-        self.place = board.start
+    def __init__(self, prepared: PreparedLog) -> None:
+        self.state = prepared.start
         self.arms: list[int] = []
         self.alive: list[float] = []
-        self.score, self.cost = [board.nothing], [0.0]
-        self._won = 0.0
+        self.score, self.cost = [prepared.default_score], [0.0]
+        self._reached = 0.0  # the mean score from tasks that have reached the threshold
 
     @property
-    def enough(self) -> bool:
-        """Whether enough tasks are expected to need another attempt."""
-        return enough(self.place)
+    def can_extend(self) -> bool:
+        """Whether the tasks of the log can tell what another attempt brings."""
+        return can_extend(self.state)
 
-    def copy(self) -> Walker:
-        """Another walk that begins like this one."""
-        other = Walker(self.place.board)
-        other.place, other.arms, other.alive = self.place, self.arms.copy(), self.alive.copy()
-        other.score, other.cost, other._won = self.score.copy(), self.cost.copy(), self._won
+    def copy(self) -> PathBuilder:
+        """Another builder with the same attempts."""
+        other = PathBuilder(self.state.prepared)
+        other.state, other.arms, other.alive = self.state, self.arms.copy(), self.alive.copy()
+        other.score, other.cost, other._reached = self.score.copy(), self.cost.copy(), self._reached
         return other
 
-    def look(self, arm: int) -> tuple[Place, float, float, float]:
-        """What one more attempt of an arm would do: the place, what is won by then, the mean score and the cost."""
-        after, hit, paid = self.place.step(arm)
-        won = self._won + float((hit * self.place.board.won[:, arm]).mean())
-        return after, won, won + float(after.best.mean()), float(paid[0].mean())
+    def look(self, arm: int) -> tuple[SequenceState, float, float, float]:
+        """The effect of one more attempt of an arm: the state after it, the mean score from tasks that have reached the
+        threshold by then, the mean score of all tasks, and the cost of the attempt.
+        """
+        after, hit, cost = self.state.step(arm)
+        reached = self._reached + float((hit * self.state.prepared.reached_score[:, arm]).mean())
+        return after, reached, reached + float(after.best.mean()), float(cost[0].mean())
 
-    def take(self, arm: int, seen: tuple[Place, float, float, float] | None = None) -> None:
-        """Make the attempt; ``seen`` is what :meth:`look` said of it, if it was asked."""
-        after, self._won, score, cost = seen or self.look(arm)
-        self.alive.append(float(self.place.alive.mean()))
-        self.place = after
+    def take(self, arm: int, seen: tuple[SequenceState, float, float, float] | None = None) -> None:
+        """Add an attempt; ``seen`` is the result of :meth:`look`, if it was called."""
+        after, self._reached, score, cost = seen or self.look(arm)
+        self.alive.append(float(self.state.alive.mean()))
+        self.state = after
         self.arms.append(arm)
         self.score.append(score)
         self.cost.append(self.cost[-1] + cost)
 
-    def path(self) -> Path:
-        """The walk so far."""
-        return Path(self.place.board.stop_at, tuple(self.arms), tuple(self.alive), tuple(self.score), tuple(self.cost))
+    def path(self) -> SequencePath:
+        """The path so far."""
+        stop_at = self.state.prepared.stop_at
+        return SequencePath(stop_at, tuple(self.arms), tuple(self.alive), tuple(self.score), tuple(self.cost))
 
 
-def enough(place: Place) -> bool:
-    """Whether enough tasks are expected to need another attempt; of few tasks in all, half a task will do."""
-    tasks = len(place.alive)
-    return float(place.alive.sum()) >= min(FEWEST, tasks / 2)
+def can_extend(state: SequenceState) -> bool:
+    """Whether FEWEST tasks, or half a task if there are very few, are expected to need another attempt."""
+    tasks = len(state.alive)
+    return float(state.alive.sum()) >= min(FEWEST, tasks / 2)
 
 
-def greedy(board: Board, limit: Ints) -> Path:
-    """Always the arm that gains most per cost next, at most so often each [A], while anything is gained."""
-    walker = Walker(board)
+def greedy(prepared: PreparedLog, limit: Ints) -> SequencePath:
+    """Always the arm with the highest gain per cost next, up to ``limit`` [A] of each, while there is a gain."""
+    builder = PathBuilder(prepared)
     while True:
-        open_arms: list[int] = np.flatnonzero(walker.place.made < limit).tolist() if walker.enough else []
-        looks = {arm: walker.look(arm) for arm in open_arms}
-        worth = {arm: ratio(look[2] - walker.score[-1], look[3]) for arm, look in looks.items()}
-        arm = max(open_arms, key=lambda a: worth[a], default=None)
-        if arm is None or worth[arm] <= 0:
-            return walker.path()
-        walker.take(arm, looks[arm])
+        open_arms: list[int] = np.flatnonzero(builder.state.made < limit).tolist() if builder.can_extend else []
+        looks = {arm: builder.look(arm) for arm in open_arms}
+        rate = {arm: ratio(look[2] - builder.score[-1], look[3]) for arm, look in looks.items()}
+        arm = max(open_arms, key=lambda a: rate[a], default=None)
+        if arm is None or rate[arm] <= 0:
+            return builder.path()
+        builder.take(arm, looks[arm])
 
 
-def singles(board: Board, limit: Ints) -> Iterator[Path]:
-    """Each arm alone, as often as it can be tried."""
+def singles(prepared: PreparedLog, limit: Ints) -> Iterator[SequencePath]:
+    """Each arm alone, up to its limit."""
     for arm, n in enumerate(limit.tolist()):
-        yield along(board, [arm] * n)
+        yield along(prepared, [arm] * n)
 
 
-def pairs(board: Board, limit: Ints) -> Iterator[Path]:
-    """One arm so often, then another."""
+def pairs(prepared: PreparedLog, limit: Ints) -> Iterator[SequencePath]:
+    """Some attempts of one arm, then of another."""
     for first, second in itertools.permutations(range(len(limit)), 2):
-        walker = Walker(board)
+        builder = PathBuilder(prepared)
         for _ in range(int(limit[first])):
-            if not walker.enough:
+            if not builder.can_extend:
                 break
-            walker.take(first)
-            then = walker.copy()
+            builder.take(first)
+            then = builder.copy()
             for _ in range(int(limit[second])):
-                if not then.enough:
+                if not then.can_extend:
                     break
                 then.take(second)
             yield then.path()
 
 
 class Lattice:
-    """All numbers of attempts of each arm, and what one more of each is worth there: for the exact best sequence.
+    """All combinations of numbers of attempts of each arm, with the effect of one more: for the optimal sequence.
 
-    What a sequence has earned and paid depends on how often it has tried each arm, not on the order, as long as the
-    threshold was not reached. So the best sequence is a best path through these numbers.
+    The mean score and cost of a sequence depend on the number of attempts of each arm, not on their order, as long as
+    the threshold was not reached. So the optimal sequence is an optimal path through these numbers.
     """
 
-    def __init__(self, board: Board, limit: Ints) -> None:
-        self.board, self.limit = board, limit
+    def __init__(self, prepared: PreparedLog, limit: Ints) -> None:
+        self.prepared, self.limit = prepared, limit
         shape = tuple((limit + 1).tolist())
         arms = len(limit)
         self.stop = np.zeros(shape)  # mean best score of tasks that have not reached the threshold
-        self.won = np.full((*shape, arms), -np.inf)  # what one more attempt wins by reaching it
+        self.reached = np.full((*shape, arms), -np.inf)  # mean score from tasks that reach it with one more attempt
         self.cost = np.zeros((*shape, arms))
-        self._fill(board.start, 0, [])
+        self._fill(prepared.start, 0, [])
 
-    def _fill(self, place: Place, arm: int, made: list[int]) -> None:
+    def _fill(self, state: SequenceState, arm: int, made: list[int]) -> None:
         """Go through all numbers of attempts of the arms from this one on."""
         if arm == len(self.limit):
             at = tuple(made)
-            self.stop[at] = place.best.mean()
-            for a in range(len(self.limit)) if enough(place) else ():
+            self.stop[at] = state.best.mean()
+            for a in range(len(self.limit)) if can_extend(state) else ():
                 if made[a] < self.limit[a]:
-                    _, hit, paid = place.step(a)
-                    self.won[(*at, a)] = (hit * self.board.won[:, a]).mean()
-                    self.cost[(*at, a)] = paid[0].mean()
+                    _, hit, cost = state.step(a)
+                    self.reached[(*at, a)] = (hit * self.prepared.reached_score[:, a]).mean()
+                    self.cost[(*at, a)] = cost[0].mean()
             return
         for n in range(int(self.limit[arm]) + 1):
-            self._fill(place, arm + 1, [*made, n])
+            self._fill(state, arm + 1, [*made, n])
             if n < self.limit[arm]:
-                place = place.step(arm)[0]
+                state = state.step(arm)[0]
 
     def best(self, price: float) -> tuple[int, ...]:
-        """The sequence with the greatest mean of score less ``price`` times cost."""
+        """The sequence with the highest mean of score less ``price`` times cost."""
         arms, length = range(len(self.limit)), int(self.limit.sum())
-        ahead = self.won - price * self.cost
+        ahead = self.reached - price * self.cost
         value = self.stop.copy()
 
         def after(arm: int) -> Floats:
-            """What is worth having after one more attempt of an arm; minus infinity where there is none."""
+            """The value with one more attempt of an arm; minus infinity where none is left."""
             moved = np.full(value.shape, -np.inf)
             before, behind = [slice(None)] * len(self.limit), [slice(None)] * len(self.limit)
             before[arm], behind[arm] = slice(None, -1), slice(1, None)
@@ -230,11 +231,11 @@ class Lattice:
 
         for _ in range(length):  # no sequence is longer
             value = np.maximum(value, np.max([after(a) for a in arms], axis=0))
-        worth = np.stack([after(a) for a in arms])
+        values = np.stack([after(a) for a in arms])
         taken: list[int] = []
         at = (0,) * len(self.limit)
         while len(taken) < length and value[at] > self.stop[at] + _SLACK:
-            arm = int(worth[(slice(None), *at)].argmax())
+            arm = int(values[(slice(None), *at)].argmax())
             taken.append(arm)
             at = (*at[:arm], at[arm] + 1, *at[arm + 1 :])
         return tuple(taken)

@@ -1,4 +1,4 @@
-"""A sequence of arms as a plan: its steps, what it has to beat, and ways to replay, keep and follow it."""
+"""A sequence of arms as a plan: its steps, the single arm that it has to beat, and methods to replay and save it."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from maxatk.attempts.study.tables import amount, as_text, plain_table, share, sh
 
 if TYPE_CHECKING:
     from maxatk.attempts.logs.log import Log
-    from maxatk.attempts.sequences.desk import Desk
     from maxatk.attempts.sequences.replay import Replay
+    from maxatk.attempts.sequences.scheduler import Scheduler
 
 
 class AttemptsWarning(UserWarning):
-    """The numbers are right, but they may not mean what they seem to mean."""
+    """The numbers are right, but they may be misread."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One attempt of a sequence, as the tasks that it was built from have it."""
+    """One attempt of a sequence, with means over the tasks that the sequence was built from."""
 
-    arm: str  # whose attempt
-    reached: float  # the share of tasks that come to it
+    arm: str  # the arm
+    reached: float  # the share of tasks that get to it
     gain: float  # what it adds to the best score of those tasks, on average
-    cost: float  # what it costs, on average of those tasks
+    cost: float  # its cost, on average over those tasks
 
     @property
-    def worth(self) -> float:
+    def gain_per_cost(self) -> float:
         """Gain per cost."""
         return walk.ratio(self.gain, self.cost)
 
 
 @dataclass(frozen=True)
 class Capped:
-    """One arm, tried until it reaches a score, so often at most: what a sequence has to beat."""
+    """One arm, tried until it reaches a score, up to a cap: what a sequence has to beat."""
 
-    arm: str  # which
-    cap: int  # how often at most
-    stop_at: float  # the score
-    cut: bool = False  # whether the cap is the log's: one more attempt might pay, but there are no more to judge by
+    arm: str  # the arm
+    cap: int  # the maximal number of attempts
+    stop_at: float  # the score at which to stop
+    cut: bool = False  # whether the cap is that of the log: more attempts might pay, but the log has no more
 
     @property
     def arms(self) -> list[str]:
-        """As a sequence."""
+        """The same as a sequence."""
         return [self.arm] * self.cap
 
     def __str__(self) -> str:
@@ -64,19 +64,19 @@ class Capped:
 class SequencePlan:
     """A sequence of arms, followed until a score is reached or it ends. Made by :func:`maxatk.attempts.sequence`."""
 
-    steps: tuple[Step, ...]  # the attempts in order, with what they were worth on the tasks of the log
-    further: tuple[Step, ...]  # those that would come next, if more could be paid
+    steps: tuple[Step, ...]  # the attempts in order, with their gains and costs on the tasks of the log
+    further: tuple[Step, ...]  # those that would come next at a lower price
     stop_at: float  # the score at which to stop
-    price: float  # what one unit of cost is worth in score; with another goal: where the sequence was cut
+    price: float  # what one unit of cost is worth in score; with another goal, the price at which the sequence is cut
     budget: float | None  # the mean cost per task that was allowed, if that was the goal
-    reach: float | None  # the mean score that was to be reached, if that was the goal
+    target_score: float | None  # the mean score to reach, if that was the goal
     method: str  # "greedy", "exact", "portfolio" or "single"
-    why: str  # why that one
+    why: str  # the reason for that method
     single: Capped  # the best single arm for the same price or budget on the same tasks
-    nothing: float  # what a task counts as at which nothing is tried
-    tasks: int  # how many the sequence was built from
+    default_score: float  # the score of a task without an attempt
+    tasks: int  # the number of tasks that the sequence was built from
     seen: frozenset[str]  # their names
-    dearest: dict[str, float]  # the most that any attempt of each arm cost
+    dearest: dict[str, float]  # the highest cost of an attempt, by arm
 
     @property
     def arms(self) -> list[str]:
@@ -85,8 +85,8 @@ class SequencePlan:
 
     @property
     def score(self) -> float:
-        """The mean score on the tasks that it was built from: a promise that is not kept in full elsewhere."""
-        return self.nothing + math.fsum(step.reached * step.gain for step in self.steps)
+        """The mean score on the tasks that it was built from, which is optimistic for other tasks."""
+        return self.default_score + math.fsum(step.reached * step.gain for step in self.steps)
 
     @property
     def cost(self) -> float:
@@ -94,34 +94,35 @@ class SequencePlan:
         return math.fsum(step.reached * step.cost for step in self.steps)
 
     def replay(
-        self, log: Log, level: float = 0.95, *, proved: bool | None = None, passed: float | None = None
+        self, log: Log, level: float = 0.95, *, interval: str = "auto", pass_threshold: float | None = None
     ) -> Replay:
-        """What the sequence earns on tasks that it was not built from, beside the best single capped arm.
+        """The score and cost of the sequence on tasks that it was not built from, beside the best single capped arm.
 
         Args:
             log: attempts at those tasks; none of them may have been used to build the sequence.
             level: of the intervals.
-            proved: ask for intervals that hold for every law and number of tasks, which need a ``score_range`` and a
-                ``cost_limit`` of the log; by default each is proved where what it needs was given.
-            passed: the score from which on a task counts as solved; the greatest of the log unless given.
+            interval: "proved" for intervals that hold for every distribution and number of tasks, which need a
+                ``score_range`` and a ``cost_limit`` of the log; "usual" for t where it applies; "auto" for proved ones
+                where the log has what they need, and usual ones elsewhere.
+            pass_threshold: the lowest score that solves a task; by default the highest of the log.
         """
         from maxatk.attempts.sequences import replay
 
-        return replay.replay(self, log, level, proved, passed)
+        return replay.replay(self, log, level, interval, pass_threshold)
 
-    def desk(
-        self, path: str | os.PathLike[str] | None = None, *, pot: float | None = None, tasks: int | None = None
-    ) -> Desk:
-        """A desk that says what to try next, for many tasks at once.
+    def scheduler(
+        self, path: str | os.PathLike[str] | None = None, *, total_budget: float | None = None, tasks: int | None = None
+    ) -> Scheduler:
+        """A scheduler that says which attempt to make next, for many tasks at once.
 
         Args:
-            path: a file to keep everything in as it comes, so that nothing is lost even if the process is killed.
-            pot: money for all tasks together; the sequence is then cut, task by task, so that it lasts.
-            tasks: for how many tasks the pot must last.
+            path: a file to which every event is written at once, so that nothing is lost even if the process is killed.
+            total_budget: a budget that all tasks share; the sequence is then cut, task by task, so that it lasts.
+            tasks: the number of tasks for which the budget must last.
         """
-        from maxatk.attempts.sequences.desk import Desk
+        from maxatk.attempts.sequences.scheduler import Scheduler
 
-        return Desk(self, path, pot=pot, tasks=tasks)
+        return Scheduler(self, path, total_budget=total_budget, tasks=tasks)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan to ``path``; :func:`load_sequence` reads it."""
@@ -146,13 +147,13 @@ class SequencePlan:
                 share(step.reached),
                 short(step.gain),
                 short(step.cost),
-                amount(step.worth),
+                amount(step.gain_per_cost),
             )
         return shown
 
     @property
     def spelled(self) -> str:
-        """The arms in order, repetitions counted."""
+        """The arms in order, with the numbers of repetitions."""
         return spelled(self.arms, ", then ")
 
     @property
@@ -160,8 +161,8 @@ class SequencePlan:
         """The sequence in words."""
         from maxatk.show.words import tasks_in_words, threshold
 
-        if not self.steps and self.reach is not None:
-            return f"Try nothing: that counts as {short(self.nothing)}, which is enough."
+        if not self.steps and self.target_score is not None:
+            return f"Try nothing: the default score of {short(self.default_score)} reaches the target."
         if not self.steps:
             pays = f"at {short(self.price)} per unit of cost no attempt pays"
             return f"Try nothing: {pays} on the {tasks_in_words(self.tasks)} that this was built from."
@@ -173,7 +174,7 @@ class SequencePlan:
         from maxatk.show.words import tasks_in_words
 
         about = (
-            f"Built from {tasks_in_words(self.tasks)}; {self.why}. These are means over those tasks: what it earns on "
-            "others, plan.replay(log) says."
+            f"Built from {tasks_in_words(self.tasks)}; {self.why}. These are means over those tasks: plan.replay(log) "
+            "estimates the score and cost on others."
         )
         return as_text(self.words, "", self.table(), "", about)

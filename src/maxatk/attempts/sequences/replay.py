@@ -1,8 +1,9 @@
-"""What a sequence earns on tasks that it was not built from: the only claim about the world that is made here.
+"""The replay of a sequence on tasks that it was not built from: the only claim about other tasks that is made here.
 
 Every attempt of a log is a fresh draw whatever was done before, so running a sequence over the attempts of a held-out
-task is unbiased for what it earns there, stopping and all (docs/theory/attempts.md). Tasks are independent; so the mean
-over tasks has an interval, and the difference from the best single capped arm, on the same attempts, another one.
+task is unbiased for its score and cost there, including the rule to stop (docs/theory/attempts.md). Tasks are
+independent; so the mean over tasks has an interval, and so has the difference from the best single capped arm, on the
+same attempts.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from maxatk.attempts.sequences.plans import AttemptsWarning, SequencePlan
 from maxatk.attempts.sequences.sequence import Goal, Settings, planned
 from maxatk.attempts.sequences.walk import Outcome
 from maxatk.attempts.study.tables import as_text, plain_table, short, shown
-from maxatk.base import findings
+from maxatk.base import checks, findings
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints
 
@@ -37,45 +38,45 @@ class Replay:
     """A sequence on held-out tasks, beside the best single capped arm."""
 
     score: Estimate  # the best score of a task
-    cost: Estimate  # what a task costs
+    cost: Estimate  # the cost of a task
     net: Estimate  # score less price times cost
     gain: Estimate  # net, less that of the best single capped arm on the same tasks
     score_gain: Estimate  # score, less that of the single arm
-    seconds: Estimate | None  # how long a task takes, attempts one after the other, where that was logged
-    attempts: float  # how many are made per task, on average
+    seconds: Estimate | None  # the duration of a task, attempts one after the other, if it was logged
+    attempts: float  # the mean number of attempts per task
     solved: float  # the share of tasks solved
-    cost_ratio: Range  # what it costs for every unit that the single arm does: an interval
+    cost_ratio: Range  # an interval for the ratio of its cost to that of the single arm
     single_score: Estimate  # the best score of a task with the single arm
-    single_cost: Estimate  # what a task costs with it
-    single: str  # which arm that is, and its cap
-    cut: bool  # whether that cap is the log's: one more attempt of it might pay, but there are none to judge by
-    price: float  # of a unit of cost, in score; for folds with a budget, the mean of what each fold's other tasks say
-    exhausted: int  # tasks with too few attempts in the log: intervals allow for all that could have happened there
+    single_cost: Estimate  # the cost of a task with it
+    single: str  # the single arm and its cap
+    cut: bool  # whether that cap is that of the log: more attempts of the arm might pay, but the log has no more
+    price: float  # of a unit of cost, in score; for folds with a budget, the mean of the prices of the folds
+    exhausted: int  # tasks with too few attempts in the log: intervals cover all that could have happened there
     same: bool  # whether the sequence is the single arm itself
-    needs: tuple[str, ...] = ()  # what the log was not given that proved intervals take: its arguments, by name
+    needs: tuple[str, ...] = ()  # arguments that the log lacks for proved intervals, by name
 
     @property
     def tasks(self) -> int:
-        """How many tasks it was replayed on."""
+        """The number of tasks of the replay."""
         return self.score.tasks
 
     @property
     def finding(self) -> findings.Difference:
-        """Whether the sequence is better than the single arm, score less price times cost."""
+        """Whether the sequence is better than the single arm in score less price times cost."""
         gain = self.gain
         return findings.Difference(
             lower=gain.lower, upper=gain.upper, value=gain.value, first="the sequence", second=self.single, of="net",
-            tasks=gain.tasks, level=gain.level, method=gain.how, needs=self.needs,
+            tasks=gain.tasks, level=gain.level, method=gain.method, needs=self.needs,
         )  # fmt: skip
 
     @property
     def verdict(self) -> str:
-        """What it means, in words."""
+        """The finding in words."""
         from maxatk.show import words
 
         if self.same:
             return f"the sequence is {self.single} itself"
-        cut = "; mind that the log has no more attempts of that arm, and more might pay" if self.cut else ""
+        cut = "; note that the log has no more attempts of that arm, and more might pay" if self.cut else ""
         return words.difference(self.finding) + cut
 
     def table(self) -> Table:
@@ -97,30 +98,33 @@ class Replay:
 
         gain = self.gain
         level = "gain without a level" if gain.level is None else f"gain at {percent(gain.level)}"
-        notes = [f"Held out: {tasks_in_words(self.tasks)}, {level} by {gain.how}: {self.verdict}."]
+        notes = [f"Held out: {tasks_in_words(self.tasks)}, {level} by {gain.method}: {self.verdict}."]
         if self.exhausted:
             have = "1 of them has" if self.exhausted == 1 else f"{self.exhausted} of them have"
-            notes.append(f"{have} too few attempts in the log: values are of the sequence cut there.")
+            notes.append(f"{have} too few attempts in the log: the sequence is cut there.")
         return as_text(self.table(), "", *notes)
 
 
-def replay(plan: SequencePlan, log: Log, level: float, proved: bool | None, passed: float | None) -> Replay:
+KINDS = ("auto", *intervals.KINDS)  # of intervals that a replay may be asked for
+
+
+def replay(plan: SequencePlan, log: Log, level: float, interval: str, pass_threshold: float | None) -> Replay:
     """See :meth:`SequencePlan.replay`."""
-    bar = threshold(log, passed)
-    _check_provable(log, proved)
+    lowest = threshold(log, pass_threshold)
+    _check_interval(log, interval, KINDS)
     if both := sum(task in plan.seen for task in log.tasks):
         warnings.warn(
             f"{both} of the {len(log.tasks)} tasks have the names of tasks that the sequence was built from: if they "
-            "are the same, the replay promises too much",
+            "are the same, the replay is optimistic",
             AttemptsWarning,
             stacklevel=3,
         )
-    mine = walk.follow(log, plan.arms, plan.stop_at, plan.nothing, bar)
-    other = walk.follow(log, plan.single.arms, plan.single.stop_at, plan.nothing, bar)
+    mine = walk.follow(log, plan.arms, plan.stop_at, plan.default_score, lowest)
+    other = walk.follow(log, plan.single.arms, plan.single.stop_at, plan.default_score, lowest)
     same = plan.arms == plan.single.arms and (plan.stop_at == plan.single.stop_at or not plan.arms)
     prices = np.full(len(log.tasks), plan.price)
     return summary(
-        log, mine, other, [plan], prices, str(plan.single), same, checked_level(level), proved, None,
+        log, mine, other, [plan], prices, str(plan.single), same, checked_level(level), interval, None,
     )  # fmt: skip
 
 
@@ -129,122 +133,124 @@ def cross_replay(
     *,
     price: float | None = None,
     budget: float | None = None,
-    reach: float | None = None,
+    target_score: float | None = None,
     method: str = "auto",
     stop_at: float | None = None,
-    most: int | None = None,
-    nothing: float | None = None,
+    max_per_arm: int | None = None,
+    default_score: float | None = None,
     folds: int = 5,
     level: float = 0.95,
-    proved: bool = False,
-    passed: float | None = None,
+    interval: str = "usual",
+    pass_threshold: float | None = None,
     rng: Any = 0,
 ) -> Replay:
-    """What sequences built like this earn: each fold of the tasks is replayed with the sequence of all other tasks.
+    """The cross-validated score and cost of sequences: each fold is replayed with the sequence of all other tasks.
 
-    It is about the way to build a sequence from as many tasks, not about one sequence. Intervals of what is gained
-    allow for folds that had a say in each other's sequences, and proved ones hold fold by fold.
+    The estimate is for the method of building a sequence from that number of tasks, not for one sequence. Intervals of
+    the gain allow for the dependence between folds, and proved ones hold fold by fold.
 
     Args:
         log: attempts at tasks; every task must have every arm.
-        price: as for :func:`maxatk.attempts.sequence`, and so are the next ones.
-        budget: instead of a price, what may be spent per task on average.
-        reach: instead of both, the mean score to reach.
-        method: how sequences are built.
+        price: as for :func:`maxatk.attempts.sequence`, like the next six arguments.
+        budget: instead of a price, the mean cost per task that is allowed.
+        target_score: instead of both, the mean score to reach.
+        method: the method by which sequences are built.
         stop_at: the score at which to stop.
-        most: attempts of an arm at most.
-        nothing: what a task counts as at which nothing is tried.
-        folds: into how many parts the tasks are shared.
+        max_per_arm: the maximal number of attempts of an arm.
+        default_score: the score of a task without an attempt.
+        folds: the number of folds.
         level: of the intervals.
-        proved: bet rather than trust in Student's t, however many tasks there are.
-        passed: the score from which on a task counts as solved; the greatest of the log unless given.
+        interval: "usual", or "proved" for intervals that hold for every distribution and number of tasks.
+        pass_threshold: the lowest score that solves a task; by default the highest of the log.
         rng: a seed or a ``Generator`` for the folds.
 
     >>> from maxatk import attempts as at
-    >>> replayed = at.cross_replay(at.recorded(), price=2.0, method="greedy")
+    >>> replayed = at.cross_replay(at.example_log(), price=2.0, method="greedy")
     >>> print(replayed.gain, replayed.single)
     0.025 [-0.022, 0.073] the best single arm, chosen fold by fold
     """
-    goal = Goal.of(price, budget, reach)
-    bar, n = threshold(log, passed), len(log.tasks)
-    _check_provable(log, proved)
-    whole = planned(log, Settings.of(log, goal, stop_at, most, nothing), method, rng)
-    # Parts of a log have fewer tasks than the log: they are built from as if they had as many.
+    goal = Goal.of(price, budget, target_score)
+    lowest, n = threshold(log, pass_threshold), len(log.tasks)
+    _check_interval(log, interval, intervals.KINDS)
+    whole = planned(log, Settings.of(log, goal, stop_at, max_per_arm, default_score), method, rng)
+    # Parts of a log have fewer tasks than the log: the choice of a portfolio is that for the whole log.
     method = "portfolio" if method == "auto" and whole.method == "portfolio" else method
-    place = {task: number for number, task in enumerate(log.tasks)}
+    number_of = {task: number for number, task in enumerate(log.tasks)}
     mine, other, prices = walk.Gathered(n), walk.Gathered(n), np.empty(n)
     plans: list[SequencePlan] = []
     pairs = log.folds(folds, rng)
     for rest, held_out in pairs:
-        # The method is chosen anew on the rest: the choice is part of what is judged. So is the price that follows
-        # from a budget, and what a task without an attempt counts as: no held-out task has a say in them.
-        plan = planned(rest, Settings.of(rest, goal, stop_at, most, nothing), method, rng, fewest=0)
-        rows = np.array([place[task] for task in held_out.tasks])
-        mine.put(rows, walk.follow(held_out, plan.arms, plan.stop_at, plan.nothing, bar))
-        other.put(rows, walk.follow(held_out, plan.single.arms, plan.single.stop_at, plan.nothing, bar))
+        # The method is chosen anew on the rest, because the choice is part of what is validated. So is the price that
+        # follows from a budget, and the default score: no held-out task contributes to them.
+        plan = planned(rest, Settings.of(rest, goal, stop_at, max_per_arm, default_score), method, rng, fewest=0)
+        rows = np.array([number_of[task] for task in held_out.tasks])
+        mine.put(rows, walk.follow(held_out, plan.arms, plan.stop_at, plan.default_score, lowest))
+        other.put(rows, walk.follow(held_out, plan.single.arms, plan.single.stop_at, plan.default_score, lowest))
         prices[rows] = plan.price
         plans.append(plan)
     same = all(plan.arms == plan.single.arms and plan.stop_at == plan.single.stop_at for plan in plans)
     return summary(
-        log, mine.outcome(), other.outcome(), plans, prices, _named(plans), same, checked_level(level), proved,
-        walk.parts(log, [held_out for _, held_out in pairs]),
+        log, mine.outcome(), other.outcome(), plans, prices, _named(plans), same, checked_level(level), interval,
+        walk.fold_numbers(log, [held_out for _, held_out in pairs]),
     )  # fmt: skip
 
 
-def _check_provable(log: Log, proved: bool | None) -> None:
-    if proved and (log.score_range is None or not log.cost_limited):
-        raise InputError("proved intervals need a score_range and a cost_limit of the log, which nobody can guess")
+def _check_interval(log: Log, interval: str, kinds: Sequence[str]) -> None:
+    checks.one_of(interval, kinds, "interval")
+    if interval == "proved" and (log.score_range is None or not log.cost_limited):
+        raise InputError("proved intervals need a score_range and a cost_limit of the log")
 
 
 def _named(plans: Sequence[SequencePlan]) -> str:
-    """The single arm of some plans by name, where it is the same one."""
+    """The single arm of some plans by name, if it is the same one."""
     names = {str(plan.single) for plan in plans}
     return names.pop() if len(names) == 1 else "the best single arm, chosen fold by fold"
 
 
 def summary(
     log: Log, mine: Outcome, other: Outcome, plans: Sequence[SequencePlan], prices: Floats, single: str,
-    same: bool, level: float, proved: bool | None, part: Ints | None,
+    same: bool, level: float, interval: str, fold: Ints | None,
 ) -> Replay:  # fmt: skip
-    """Outcomes by task as a :class:`Replay`; each task was tried with one of some plans, that of its part.
+    """Outcomes by task as a :class:`Replay`; each task was tried with one of some plans, that of its fold.
 
     ``prices`` [T] are what a unit of cost is worth at each task.
     """
     a = _Limits(log, mine, plans, [plan.arms for plan in plans])
     b = _Limits(log, other, plans, [plan.single.arms for plan in plans])
 
-    def interval(values: Floats, span: Range | None, bet: bool, known: bool, compared: bool) -> Estimate:
-        if part is None:
-            return intervals.mean(values, span, level, proved=bet, known=known)
-        return intervals.crossed(values, part, span, level, compared=compared, proved=bet, known=known)
+    def estimated(values: Floats, span: Range | None, use_betting: bool, known: bool, compared: bool) -> Estimate:
+        if fold is None:
+            return intervals.mean(values, span, level, use_betting=use_betting, known=known)
+        return intervals.crossed(values, fold, span, level, compared=compared, use_betting=use_betting, known=known)
 
     def mean(
-        values: _Between, known: bool, paid: bool = False, compared: bool = False, taken: bool = False
+        values: _Between, known: bool, costly: bool = False, compared: bool = False, assumed: bool = False
     ) -> Estimate:
         known = known or values.exact
-        span = values.span if known or taken else None
-        bet = (known if proved is None else proved) or (paid and log.heavy_costs and not log.cost_limited)
-        estimate = interval(values.low, span, bet, known, compared)
+        span = values.span if known or assumed else None
+        proof = known if interval == "auto" else interval == "proved"
+        use_betting = proof or (costly and log.heavy_costs and not log.cost_limited)
+        estimate = estimated(values.low, span, use_betting, known, compared)
         if np.array_equal(values.low, values.up):
             return estimate
-        above = interval(values.up, span, bet, known, compared)
+        above = estimated(values.up, span, use_betting, known, compared)
         return replace(estimate, value=float(values.cut.mean()), upper=above.upper)
 
     bounded, limited = log.score_range is not None, log.cost_limited
     gain = _Between.known(np.zeros(len(log.tasks)), (0.0, 0.0)) if same else a.net(prices).less(b.net(prices))
     seconds = None if mine.seconds is None else _Between.known(mine.seconds, (0.0, float(mine.seconds.max())))
     return Replay(
-        score=mean(a.score, bounded, taken=True),
-        cost=mean(a.cost, limited, paid=True),
-        net=mean(a.net(prices), bounded and limited, paid=True),
-        gain=mean(gain, same or (bounded and limited), paid=True, compared=True),
+        score=mean(a.score, bounded, assumed=True),
+        cost=mean(a.cost, limited, costly=True),
+        net=mean(a.net(prices), bounded and limited, costly=True),
+        gain=mean(gain, same or (bounded and limited), costly=True, compared=True),
         score_gain=mean(a.score.less(b.score), bounded, compared=True),
         seconds=None if seconds is None else mean(seconds, False),
         attempts=float(mine.attempts.mean()),
         solved=float(mine.solved.mean()),
         cost_ratio=intervals.ratio(mine.cost, other.cost, level),
-        single_score=mean(b.score, bounded, taken=True),
-        single_cost=mean(b.cost, limited, paid=True),
+        single_score=mean(b.score, bounded, assumed=True),
+        single_cost=mean(b.cost, limited, costly=True),
         single=single,
         cut=any(plan.single.cut for plan in plans),
         price=float(prices[0] if (prices == prices[0]).all() else prices.mean()),
@@ -256,13 +262,13 @@ def summary(
 
 @dataclass(frozen=True)
 class _Between:
-    """Values by task that are known to lie between two limits, which differ only where a log ran out of attempts."""
+    """Values by task between two limits, which differ only where the log ran out of attempts."""
 
     cut: Floats  # [T] of a sequence that ends where the log does
     low: Floats  # [T]
     up: Floats  # [T]
-    span: Range | None  # what none can leave
-    exact: bool = False  # whether they are the same at every task there is, since nothing is tried
+    span: Range | None  # the range of all possible values
+    exact: bool = False  # whether the value is the same at every possible task, because no attempt is made
 
     @staticmethod
     def known(values: Floats, span: Range) -> _Between:
@@ -270,7 +276,7 @@ class _Between:
         return _Between(values, values, values, span)
 
     def less(self, other: _Between, times: Floats | None = None) -> _Between:
-        """The difference, task by task; ``times`` [T], none negative, says how often the other counts."""
+        """The difference, task by task; ``times`` [T] are nonnegative factors of the other."""
         times = np.ones(len(self.cut)) if times is None else times
         span = None
         if self.span is not None and other.span is not None:
@@ -283,10 +289,10 @@ class _Between:
 
 
 class _Limits:
-    """What a sequence earned and paid by task.
+    """Limits on the score and cost of a sequence by task.
 
-    Where a log ran out, the score is at least that of the sequence cut short and at most the greatest possible; and
-    every attempt that was not logged may have cost nothing, or as much as any.
+    Where the log ran out, the score is at least that of the sequence cut short and at most the highest possible; every
+    attempt that was not logged costs at least 0 and at most the cost limit.
     """
 
     def __init__(
@@ -294,19 +300,19 @@ class _Limits:
     ) -> None:
         limit = dict(zip(log.arms, log.cost_limits, strict=True))
         dearest = {arm: max(limit[arm], *(plan.dearest.get(arm, 0.0) for plan in plans)) for arm in log.arms}
-        span, nothing = log.taken_range, plans[0].nothing
+        span, default = log.taken_range, plans[0].default_score
         idle = not any(sequences)
         if idle:
-            span = nothing, nothing
+            span = default, default
         elif span is not None and not all(sequences):  # some task may be given no attempt
-            span = min(span[0], nothing), max(span[1], nothing)
+            span = min(span[0], default), max(span[1], default)
         high = span[1] if span is not None else log.top
         up = out.score + np.maximum(out.open * high - out.open_best, 0.0)
         self.score = _Between(out.score, out.score, up, span, idle)
-        most = max(math.fsum(dearest[arm] for arm in sequence) for sequence in sequences)
-        least = 1.0 if log.in_units and all(sequences) else 0.0  # the first attempt is always made
+        highest = max(math.fsum(dearest[arm] for arm in sequence) for sequence in sequences)
+        lowest = 1.0 if log.in_units and all(sequences) else 0.0  # the first attempt is always made
         missing = out.cost + out.open * out.missing * max(dearest.values())
-        self.cost = _Between(out.cost, out.cost, missing, (least, most), idle)
+        self.cost = _Between(out.cost, out.cost, missing, (lowest, highest), idle)
 
     def net(self, prices: Floats) -> _Between:
         """Score less price times cost."""

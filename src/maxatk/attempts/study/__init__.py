@@ -1,1 +1,1 @@
-"""All that a log says, for people: in the terminal, as JSON, as a page."""
+"""A complete study of a log: for the terminal, as JSON, as a page."""

@@ -13,14 +13,14 @@ from maxatk.show.views import palette
 if TYPE_CHECKING:
     from maxatk.attempts.estimates.curves import Curve
     from maxatk.attempts.estimates.intervals import Estimate
-    from maxatk.attempts.sequences.offers import Frontier
+    from maxatk.attempts.sequences.strategies import Frontier
 
 SHAPES = ["circle", "square", "triangle-up", "diamond"]
-MOST_ARMS = 12  # that a chart can tell apart; those that score best
+MOST_ARMS = 12  # that a chart can distinguish; those with the highest scores
 
 
 def curve(points: Curve) -> dict[str, Any]:
-    """What k attempts are worth, one line with a band for each arm."""
+    """An estimate against k, one line with a band for each arm."""
     last = max(p.k for p in points)
     best = sorted((p for p in points if p.k == last), key=lambda p: -p.value)[:MOST_ARMS]
     arms = [p.arm for p in best]
@@ -47,16 +47,16 @@ def curve(points: Curve) -> dict[str, Any]:
     return spec(chart)
 
 
-def frontier(offered: Frontier) -> dict[str, Any]:
-    """Score against cost of every offer."""
-    families = list(dict.fromkeys(offer.family for offer in offered.offers))
+def frontier(front: Frontier) -> dict[str, Any]:
+    """Score against cost of every strategy."""
+    families = list(dict.fromkeys(strategy.family for strategy in front.strategies))
     rows = [
         {
-            "what": o.name, "family": o.family, "score": o.score.value, "cost": o.cost.value,
-            **_ends(o.score, "score from", "score to"),
-            "dominated": o.dominated_by is not None, "cost per solved": finite(o.cost_per_solved),
+            "what": s.name, "family": s.family, "score": s.score.value, "cost": s.cost.value,
+            **_ends(s.score, "score from", "score to"),
+            "dominated": s.dominated_by is not None, "cost per solved": finite(s.cost_per_solved),
         }
-        for o in offered.offers
+        for s in front.strategies
     ]  # fmt: skip
     base: Any = alt.Chart(inline(rows)).encode(
         x=alt.X(
@@ -86,7 +86,7 @@ def frontier(offered: Frontier) -> dict[str, Any]:
         shape=alt.Shape("family:N", sort=families, scale=alt.Scale(domain=families, range=SHAPES)),
     )  # fmt: skip
     chart = (bars + dots).properties(
-        width="container", height=340, description="Score and cost per task of every offer"
+        width="container", height=340, description="Score and cost per task of every strategy"
     )
     return spec(chart)
 
@@ -102,11 +102,11 @@ def _by_arm(arms: list[str]) -> Any:
 
 
 def _ends(estimate: Estimate, lower: str, upper: str) -> dict[str, float | None]:
-    """The ends of an interval by name; none where it has no level, for a band looks as if it had one."""
+    """The ends of an interval by name; None if it has no level, because a band would suggest one."""
     sure = estimate.level is not None
     return {lower: finite(estimate.lower) if sure else None, upper: finite(estimate.upper) if sure else None}
 
 
 def finite(value: float) -> float | None:
-    """JSON has no infinities."""
+    """The value, or None for an infinite one, which JSON does not have."""
     return value if math.isfinite(value) else None

@@ -10,12 +10,12 @@ from maxatk.attempts.study.tables import data as estimate
 
 if TYPE_CHECKING:
     from maxatk.attempts.sequences.advice import Advised
-    from maxatk.attempts.sequences.offers import Frontier
+    from maxatk.attempts.sequences.strategies import Frontier
     from maxatk.attempts.study.study import Study
 
 
 def data(study: Study) -> dict[str, Any]:
-    """All of it."""
+    """The whole study."""
     log = study.log
     return {
         "log": {"tasks": len(log.tasks), "arms": list(log.arms), "attempts": len(log.score)},
@@ -56,33 +56,33 @@ def data(study: Study) -> dict[str, Any]:
     }
 
 
-def frontier(offered: Frontier) -> dict[str, Any]:
-    """Ways to spend attempts, and what they earn."""
+def frontier(front: Frontier) -> dict[str, Any]:
+    """The strategies of a frontier, with their scores and costs."""
     return {
-        "gain": estimate(offered.gain),
-        "prices": list(offered.prices),
-        "offers": [
+        "gain": estimate(front.gain),
+        "prices": list(front.prices),
+        "strategies": [
             {
-                "family": o.family,
-                "name": o.name,
-                "example": o.example,
-                "price": o.price,
-                "score": estimate(o.score),
-                "cost": estimate(o.cost),
-                "seconds": None if o.seconds is None else estimate(o.seconds),
-                "solved": o.solved,
-                "cost_per_solved": finite(o.cost_per_solved),
-                "cost_per_solved_range": [finite(end) for end in o.cost_per_solved_range],
-                "dominated_by": o.dominated_by,
-                "surely": o.surely,
+                "family": s.family,
+                "name": s.name,
+                "example": s.example,
+                "price": s.price,
+                "score": estimate(s.score),
+                "cost": estimate(s.cost),
+                "seconds": None if s.seconds is None else estimate(s.seconds),
+                "solved": s.solved,
+                "cost_per_solved": finite(s.cost_per_solved),
+                "cost_per_solved_range": [finite(end) for end in s.cost_per_solved_range],
+                "dominated_by": s.dominated_by,
+                "surely": s.surely,
             }
-            for o in offered.offers
+            for s in front.strategies
         ],
     }
 
 
 def advised(one: Advised) -> dict[str, Any]:
-    """What to try for one goal, and what it earned."""
+    """The advice for one goal, with its score and cost."""
     names = ("score", "cost", "other_score", "other_cost", "gain")
     return {
         "goal": {one.goal.name: one.goal.number},
@@ -93,5 +93,5 @@ def advised(one: Advised) -> dict[str, Any]:
 
 
 def finite(value: float) -> float | None:
-    """JSON has no infinities."""
+    """The value, or None for an infinite one, which JSON does not have."""
     return value if math.isfinite(value) else None

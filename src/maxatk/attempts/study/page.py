@@ -1,4 +1,4 @@
-"""A study as a web page: one file that needs nothing else (extra ``page``). It looks like the pages of plans."""
+"""A study as a web page: one self-contained file (extra ``page``), in the style of the pages of plans."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def write(study: Study, path: str | os.PathLike[str], title: str | None) -> None:
-    """Write the page, whole or not at all."""
+    """Write the page, completely or not at all."""
     pages.require()
     archive.check_target(path)
     pages.save(render(study, title), path)

@@ -1,4 +1,4 @@
-"""All that a log says, in one go: what ``maxatk attempts`` prints, writes as JSON and shows on a page."""
+"""A complete study of a log: what ``maxatk attempts`` prints, writes as JSON and shows on a page."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from maxatk.attempts.estimates.estimators import numbers_of_attempts
 from maxatk.attempts.estimates.extrapolation import FARTHEST, PassRange
 from maxatk.attempts.estimates.pairing import Differences, differences
 from maxatk.attempts.sequences.advice import FEWEST, Advised, advise
-from maxatk.attempts.sequences.offers import Frontier, frontier
 from maxatk.attempts.sequences.plans import AttemptsWarning, SequencePlan
 from maxatk.attempts.sequences.sequence import Goal, UnmetError
+from maxatk.attempts.sequences.strategies import Frontier, frontier
 from maxatk.attempts.study import tables
 from maxatk.attempts.study.tables import short, shown
 from maxatk.base.errors import InputError
@@ -33,8 +33,8 @@ from maxatk.show import words
 if TYPE_CHECKING:
     from maxatk.attempts.logs.log import Log
 
-MOST_UNKNOWN = 0.1  # of an arm's costs: with more it is left out of all that concerns costs
-USUAL_GAIN = 0.05  # of what all attempts of the log gain over one, that an average one must bring if no price is given
+MOST_UNKNOWN = 0.1  # of an arm's costs: an arm with more is left out of all comparisons with costs
+USUAL_GAIN = 0.05  # the gain of an average attempt at the default price, as a share of that of all attempts of the log
 NOMINAL = (
     "intervals by t are nominal: they assume that the tasks of the log show the tail of scores and costs. Proved ones "
     "need a score_range (and a cost_limit)"
@@ -43,23 +43,23 @@ NOMINAL = (
 
 @dataclass(frozen=True)
 class Study:
-    """What a log says, and what to do. Made by :func:`study`."""
+    """The results of a study of a log, with advice. Made by :func:`study`."""
 
     log: Log  # the log
-    curves: tuple[Curve, ...]  # what k attempts are worth, by arm
+    curves: tuple[Curve, ...]  # estimates for k attempts, by arm
     ranges: tuple[tuple[str, PassRange], ...]  # pass@k for k beyond the attempts made, by arm
     difficulty: tuple[Difficulty, ...]  # how much attempts at one task have in common
-    differences: Differences | None  # between arms; None if there is one only
-    k: int  # the number of attempts that differences are about
-    frontier: Frontier | None  # scores against costs; None where there are too few tasks
-    goal: Goal | None  # the price, budget or score to reach: as asked for, or the usual price; None without costs
-    advised: tuple[Advised, ...]  # what to try for that goal, for lower ones and for higher ones, where they can be met
-    silence: NoAdvice | None  # why there is no advice for that goal; None if there is
-    notes: tuple[str, ...]  # what a reader should know
+    differences: Differences | None  # between arms; None for one arm
+    k: int  # the number of attempts in the differences
+    frontier: Frontier | None  # scores against costs; None if there are too few tasks
+    goal: Goal | None  # the price, budget or target score: as asked for, or the default price; None without costs
+    advised: tuple[Advised, ...]  # the plans for that goal, for lower and for higher ones, where they can be met
+    silence: NoAdvice | None  # the reason why there is no advice for that goal; None if there is
+    notes: tuple[str, ...]  # warnings, in words
 
     @property
     def main(self) -> Advised | None:
-        """What to try for the goal that was asked for; None where the log cannot say."""
+        """The advice for the goal that was asked for; None if the log cannot tell."""
         return next((one for one in self.advised if one.goal == self.goal), None)
 
     @property
@@ -69,7 +69,7 @@ class Study:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """All that is proved: what to try, differences between arms, what choosing a sequence gains."""
+        """All findings: the advice, differences between arms, the gain from choosing a sequence."""
         chosen = None if self.frontier is None else self.frontier.finding
         return (
             *(one.finding for one in self.advised),
@@ -80,21 +80,21 @@ class Study:
 
     @property
     def advice(self) -> tuple[str, str]:
-        """What to do, in two sentences."""
-        return words.advice(self._said)
+        """The advice, in two sentences."""
+        return words.advice(self._advice)
 
     @property
-    def _said(self) -> Advice | NoAdvice:
+    def _advice(self) -> Advice | NoAdvice:
         if self.main is not None:
             return self.main.finding
         assert self.silence is not None
         return self.silence
 
     def show(self, every: bool = False) -> RenderableType:
-        """All of it for the terminal.
+        """The study for the terminal.
 
         Args:
-            every: show all offers and pairs, not only those that matter.
+            every: show all strategies and pairs, not only the efficient ones and those with the best arm.
         """
         parts: list[RenderableType] = [Text.assemble((repr(self.log), "bold"))]
         parts += [f"Note: {note}." for note in self.notes]
@@ -124,12 +124,8 @@ class Study:
                 "How much attempts at one task have in common", *(f"{d}." for d in (shared if every else shared[:3]))
             )
         if self.frontier is not None:
-            hidden = len(self.frontier.offers) - len(self.frontier.efficient)
-            note = (
-                [f"Left out: {_count(hidden, 'offer')} that cost no less and score no more than one of these (--all)."]
-                if hidden and not every
-                else []
-            )
+            hidden = len(self.frontier.strategies) - len(self.frontier.efficient)
+            note = [f"Dominated strategies left out: {hidden} (--all)."] if hidden and not every else []
             section("Score against cost", self.frontier.table(every), *note)
         if self.main is not None:
             plan = self.main.plan
@@ -144,30 +140,30 @@ class Study:
 
     @property
     def others(self) -> tuple[Advised, ...]:
-        """What to try for several goals; none where all attempts score the same, since a goal makes no difference."""
+        """The advice for several goals; empty if all attempts score the same, since the goal makes no difference."""
         return tuple(one for one in self.advised if one.same is None)
 
     @property
     def elsewhere(self) -> str:
-        """What the table of several goals is headed with."""
-        return "What that earned" if self.others == (self.main,) else f"At other {self.goal_noun}s"
+        """The heading of the table of several goals."""
+        return "Its score and cost" if self.others == (self.main,) else f"At other {self.goal_noun}s"
 
     @property
     def goal_noun(self) -> str:
-        """What the goal is."""
+        """The kind of goal, in words."""
         return "" if self.goal is None else _GOALS[self.goal.name]
 
     def __str__(self) -> str:
         return tables.as_text(self.show())
 
     def data(self) -> dict[str, Any]:
-        """All of it as plain data, for JSON."""
+        """The study as plain data, for JSON."""
         from maxatk.attempts.study import data as study_data
 
         return study_data.data(self)
 
     def page(self, path: str | os.PathLike[str], title: str | None = None) -> None:
-        """Write it as a web page of one file, which needs no network (extra ``page``).
+        """Write the study as a web page of one file, which needs no network (extra ``page``).
 
         Args:
             path: the file.
@@ -182,11 +178,11 @@ def _count(n: int, noun: str) -> str:
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
-_GOALS = {"price": "price", "budget": "budget", "reach": "score to reach"}
+_GOALS = {"price": "price", "budget": "budget", "target_score": "target score"}
 
 
 def _no_level(curve: Curve) -> list[str]:
-    """What intervals on the range seen are not."""
+    """The explanation of intervals without a level, if there are any."""
     if all(point.level is not None for point in curve):
         return []
     return [
@@ -196,7 +192,7 @@ def _no_level(curve: Curve) -> list[str]:
 
 
 def advice_table(advised: Sequence[Advised]) -> Table:
-    """What to try for several goals, as a table for the terminal."""
+    """The advice for several goals, as a table for the terminal."""
     table = tables.plain_table(
         (_GOALS[advised[0].goal.name], "right"), ("try", "left"), ("score", "right"), ("interval", "left"),
         ("cost", "right"), ("interval", "left"),
@@ -212,57 +208,58 @@ def study(
     *,
     price: float | None = None,
     budget: float | None = None,
-    reach: float | None = None,
-    passed: float | None = None,
+    target_score: float | None = None,
+    pass_threshold: float | None = None,
     stop_at: float | None = None,
     level: float = 0.95,
     rng: Any = 0,
     progress: bool | Callable[[str], None] = False,
 ) -> Study:
-    """All that a log says: curves, differences, the frontier, a sequence and its replay, and what to do.
+    """A complete study of a log: curves, differences, the frontier, a sequence and its replay, and advice.
 
     Args:
         log: the log.
-        k: numbers of attempts for the curves; 1, 2, 4, ... as far as every task goes unless given.
-        price: what one unit of cost is worth in score. Without a price or budget an attempt of average cost must bring
-            a twentieth of what all attempts of the log at a task together gain over one of the worst arm. (That is a
-            difference of means, so that a rare great score counts by its worth, not by its size.)
-        budget: instead of a price, what may be spent per task on average.
-        reach: instead of both, the mean score to reach.
-        passed: the score from which on an attempt passes; the greatest of the log unless given.
-        stop_at: the score at which to stop; chosen among the scores of the log unless given.
+        k: numbers of attempts for the curves; by default 1, 2, 4, ... up to the number that every task has.
+        price: what one unit of cost is worth in score. Without a price, budget or target score, an attempt of average
+            cost must gain a twentieth of what all attempts of the log at a task together gain over one of the worst
+            arm. (That is a difference of means: a rare high score counts with its frequency.)
+        budget: instead of a price, the mean cost per task that is allowed.
+        target_score: instead of both, the mean score to reach.
+        pass_threshold: the lowest score that passes; by default the highest of the log.
+        stop_at: the score at which to stop; by default chosen among the scores of the log.
         level: of the intervals.
         rng: a seed or a ``Generator`` for the folds of cross-validation.
-        progress: a function to be told what is at work, or true for a line on standard error.
+        progress: a function that is called with the name of the current part, or true for a line on standard error.
 
     >>> from maxatk import attempts as at
-    >>> log = at.recorded().select(arms=["L-BFGS-B", "annealing"])
+    >>> log = at.example_log().select(arms=["L-BFGS-B", "annealing"])
     >>> study = at.study(log, price=0.5)
     >>> study.plan.arms
     ['annealing', 'annealing', 'annealing', 'annealing', 'annealing']
     >>> print(study.advice[0])
     Try annealing × 5, and stop as soon as one scores at least 0.429 (at 0.500 per unit of cost).
     """
-    goal: dict[str, Any] = {"price": price, "budget": budget, "reach": reach}
+    goal: dict[str, Any] = {"price": price, "budget": budget, "target_score": target_score}
     if any(x is not None for x in goal.values()):
-        Goal.of(price, budget, reach)  # refused before any work
+        Goal.of(price, budget, target_score)  # errors come before any work
     with reporter(progress, "reading", lambda part: f"at work: {part}") as tell, warnings.catch_warnings():
         warnings.simplefilter("ignore", AttemptsWarning)  # they are among the notes
-        return _study(log, k, goal, passed, stop_at, level, rng, tell or (lambda part: None))
+        return _study(log, k, goal, pass_threshold, stop_at, level, rng, tell or (lambda part: None))
 
 
 def _study(
-    log: Log, k: Any, goal: dict[str, Any], passed: float | None, stop_at: float | None, level: float, rng: Any,
+    log: Log, k: Any, goal: dict[str, Any], pass_threshold: float | None, stop_at: float | None, level: float, rng: Any,
     tell: Callable[[str], None],
 ) -> Study:  # fmt: skip
     tell("curves")
     notes = list(log.notes)
-    least = int(log.counts[log.counts > 0].min())
-    wanted = [2**i for i in range(least.bit_length())] if k is None else numbers_of_attempts(k)
-    within, beyond = [one for one in wanted if one <= least], [one for one in wanted if one > least]
-    if far := [one for one in beyond if one > FARTHEST * least]:
+    fewest = int(log.counts[log.counts > 0].min())
+    wanted = [2**i for i in range(fewest.bit_length())] if k is None else numbers_of_attempts(k)
+    within, beyond = [one for one in wanted if one <= fewest], [one for one in wanted if one > fewest]
+    if far := [one for one in beyond if one > FARTHEST * fewest]:
         raise InputError(
-            f"k = {far[0]} is more than {FARTHEST} times the {least} attempts that every task has: the log does not say"
+            f"k = {far[0]} is more than {FARTHEST} times the {fewest} attempts that every task has: the log says next "
+            "to nothing about it"
         )
     graded, low = len(np.unique(log.score)) != 2, float(log.score.min())
     if low == log.top:
@@ -270,20 +267,20 @@ def _study(
     curves: list[Curve] = []
     if within and graded:
         curves.append(log.max_at_k(within, level=level))
-    if within and (passed is not None or not graded):
-        curves.append(log.pass_at_k(within, passed, level=level))
-        if passed is None and (low, log.top) != (0.0, 1.0):
-            notes.append(f"to pass is to score at least {words.threshold(log.top)}, the greatest score of the log")
-    tell("what lies beyond")
-    ranges = tuple((arm, log.pass_range(one, passed, arm, level)) for arm in log.arms for one in beyond)
-    if beyond and graded and passed is None:
-        notes.append(f"pass@k is about reaching {words.threshold(log.top)}, the greatest score of the log")
+    if within and (pass_threshold is not None or not graded):
+        curves.append(log.pass_at_k(within, pass_threshold, level=level))
+        if pass_threshold is None and (low, log.top) != (0.0, 1.0):
+            notes.append(f"to pass is to score at least {words.threshold(log.top)}, the highest score of the log")
+    tell("ranges of pass@k")
+    ranges = tuple((arm, log.pass_range(one, pass_threshold, arm, level)) for arm in log.arms for one in beyond)
+    if beyond and graded and pass_threshold is None:
+        notes.append(f"pass@k is the chance to score {words.threshold(log.top)}, the highest score of the log")
     tell("differences")
-    most = max(within, default=1)
-    pairs = differences(log, most, level) if len(log.arms) > 1 and _share_tasks(log) else None
+    largest = max(within, default=1)
+    pairs = differences(log, largest, level) if len(log.arms) > 1 and _share_tasks(log) else None
     tell("costs")
     priced = _priced(log, notes)
-    offers: Frontier | None = None
+    front: Frontier | None = None
     advised: tuple[Advised, ...] = ()
     aim: Goal | None = None
     silence: NoAdvice | None = None
@@ -294,31 +291,33 @@ def _study(
         aim = _goal(priced, goal, alike, notes)
         tell("the frontier")
         if not alike:
-            offers = frontier(priced, stop_at=stop_at, passed=passed, level=level, rng=rng)
-        tell("what to try")
+            front = frontier(priced, stop_at=stop_at, pass_threshold=pass_threshold, level=level, rng=rng)
+        tell("advice")
         goals = [aim] if alike else _goals(aim)
-        advised, silence = _advised(priced, aim, goals, stop_at=stop_at, passed=passed, level=level, rng=rng)
-    found = Study(
-        log, tuple(curves), ranges, tuple(difficulty(log)), pairs, most, offers, aim, advised, silence, tuple(notes)
+        advised, silence = _advised(
+            priced, aim, goals, stop_at=stop_at, pass_threshold=pass_threshold, level=level, rng=rng
+        )
+    result = Study(
+        log, tuple(curves), ranges, tuple(difficulty(log)), pairs, largest, front, aim, advised, silence, tuple(notes)
     )
-    return replace(found, notes=(*notes, NOMINAL)) if _nominal(found) else found
+    return replace(result, notes=(*notes, NOMINAL)) if _nominal(result) else result
 
 
 def _goal(log: Log, goal: dict[str, Any], alike: bool, notes: list[str]) -> Goal:
-    """What was asked for, or the usual price."""
+    """The goal that was asked for, or the default price."""
     if any(x is not None for x in goal.values()):
         return Goal.of(**goal)
     price = _usual_price(log)
     if not alike:
         notes.append(
-            f"no price or budget was given: an attempt of average cost must bring {100 * USUAL_GAIN:g} % of what all "
+            f"no price or budget was given: an attempt of average cost must gain {100 * USUAL_GAIN:g} % of what all "
             f"attempts of the log at a task gain over one of the worst arm, that is {short(price)} per unit of cost"
         )
     return Goal(price=price)
 
 
 def _goals(goal: Goal) -> list[Goal]:
-    """The goal, between a lower and a higher one; a score to reach stands alone."""
+    """The goal, between a lower and a higher one; a target score alone."""
     if goal.price is not None:
         return [Goal(price=goal.price * times) for times in (1 / 4, 1, 4)] if goal.price > 0 else [goal]
     return [Goal(budget=goal.budget * times) for times in (1 / 2, 1, 2)] if goal.budget is not None else [goal]
@@ -327,7 +326,7 @@ def _goals(goal: Goal) -> list[Goal]:
 def _advised(
     log: Log, goal: Goal, goals: Sequence[Goal], **options: Any
 ) -> tuple[tuple[Advised, ...], NoAdvice | None]:
-    """What to try for the goals that can be met, and why there is no advice for the one that was asked for."""
+    """The advice for the goals that can be met, and the reason if there is none for the one that was asked for."""
     if len(log.tasks) < FEWEST:
         return (), NoAdvice(reason=Reason.FEW_TASKS, tasks=len(log.tasks))
     advised: list[Advised] = []
@@ -340,16 +339,16 @@ def _advised(
     return tuple(advised), silence
 
 
-def _nominal(found: Study) -> bool:
+def _nominal(study: Study) -> bool:
     """Whether any interval is Student's."""
-    offers = () if found.frontier is None else found.frontier.offers
+    strategies = () if study.frontier is None else study.frontier.strategies
     estimates = (
-        *(point for curve in found.curves for point in curve),
-        *(found.differences or ()),
-        *(x for offer in offers for x in (offer.score, offer.cost)),
-        *(x for one in found.advised for x in (one.score, one.cost, one.gain)),
+        *(point for curve in study.curves for point in curve),
+        *(study.differences or ()),
+        *(x for strategy in strategies for x in (strategy.score, strategy.cost)),
+        *(x for one in study.advised for x in (one.score, one.cost, one.gain)),
     )
-    return any(estimate.how == intervals.T for estimate in estimates)
+    return any(estimate.method == intervals.T for estimate in estimates)
 
 
 def _share_tasks(log: Log) -> bool:
@@ -359,25 +358,25 @@ def _share_tasks(log: Log) -> bool:
 
 
 def _priced(log: Log, notes: list[str]) -> Log | Reason:
-    """The part of a log with which costs can be weighed: arms whose costs are known, tasks that all of them tried; or
-    why there is none.
+    """The part of a log in which costs can be compared: arms with known costs, tasks that all of them tried; or the
+    reason why there is none.
     """
     unknown = np.array([np.isnan(log.cost[log.arm == number]).mean() for number in range(len(log.arms))])
     if (unknown > MOST_UNKNOWN).all():
         return Reason.COSTS_UNKNOWN
     left_out = [arm for arm, share in zip(log.arms, unknown.tolist(), strict=True) if share > MOST_UNKNOWN]
     if left_out:
-        notes.append(f"left out of all that concerns costs, for want of them: {', '.join(left_out)}")
+        notes.append(f"left out of all comparisons with costs, because too few are known: {', '.join(left_out)}")
     kept = log.select(arms=[arm for arm in log.arms if arm not in left_out])
     if np.isnan(kept.cost).any():
-        notes.append("costs that are not known count as the mean of their arm")
+        notes.append("missing costs count as the mean of their arm")
         kept = kept.fill_costs()
     complete = (kept.counts > 0).all(axis=1)
     if complete.sum() < 2:
         return Reason.FEW_TASKS if len(kept.tasks) < 2 else Reason.NOT_SHARED
     if not complete.all():
-        notes.append(f"what concerns costs is about the {int(complete.sum())} tasks that all arms tried")
-        kept = kept.select(least=1)
+        notes.append(f"all comparisons with costs are on the {int(complete.sum())} tasks that all arms tried")
+        kept = kept.select(min_attempts=1)
     if not kept.cost.any():
         return Reason.FREE
     alike = kept.score.min() == kept.score.max() and kept.cost.min() == kept.cost.max()
@@ -385,10 +384,10 @@ def _priced(log: Log, notes: list[str]) -> Log | Reason:
 
 
 def _usual_price(log: Log) -> float:
-    """A twentieth of what there is to gain, per average cost.
+    """A twentieth of the possible gain, per average cost.
 
-    What there is to gain is the mean over tasks of the best score that was logged, less the mean score of the worst
-    arm's attempts; in a log of single attempts of one arm, the mean score less the worst.
+    The possible gain is the mean over tasks of the best score that was logged, less the mean score of the worst arm; in
+    a log of single attempts of one arm, the mean score less the worst.
     """
     means = [curve.value for curve in (log.max_at_k(1, arm=arm) for arm in log.arms)]
     best = np.full(len(log.tasks), -np.inf)

@@ -3,8 +3,9 @@
 Samples come from ``mu``, ratios are ``rho = p / mu``. A set of ``k`` samples counts with the product of its ratios.
 With rewards sorted, let ``p_j`` be the mean of ``rho_{i_1} ... rho_{i_{k-1}}`` over all sets of ``k - 1`` of the first
 ``j`` samples. A gap between rewards then counts ``p_j`` times what it counts on-policy, and a sample ``rho_i`` times.
-The means come from a recursion in ``O(n k)``, an average at every step, so that only what is truly large is large. Its
-rows are held where they are few; else every ``sqrt(n)``-th, from which the others are made again.
+The means come from a recursion in ``O(n k)``, an average at every step, so that intermediate values do not overflow
+before the result does. All its rows are stored if they are few; else every ``sqrt(n)``-th, from which the others are
+recomputed.
 """
 
 import math
@@ -23,7 +24,7 @@ from maxatk.base.errors import InputError
 
 METHODS = ("auto", "product", "plug-in")
 MOST_TRIES = 10**15
-CELLS = 2**22  # how many numbers of a table are held at once, but for those of a single large group
+CELLS = 2**22  # numbers of a table that are stored at once, except for a single large group
 
 
 def off_policy_weights(
@@ -67,8 +68,8 @@ def _of_groups(xp: Library, name: str, rewards: Array, ratios: Array, *, k: int,
             raise InputError(f"baseline {baseline!r} is for method 'product'; 'plug-in' is centred by itself")
         return _plug_in(xp, name, rewards, ratios, k)
     baseline = chosen(baseline, n, k, name)
-    with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused below
-        if k == 1:  # what a sample is worth does not depend on others
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow is refused below
+        if k == 1:  # the weight of a sample does not depend on the others
             weights = ratios * of_groups(xp, name, rewards, k, baseline)
         else:
             G, some = rewards.shape[0], max(CELLS // (n * k), 1)
@@ -96,13 +97,13 @@ def _product(xp: Library, name: str, rewards: Array, ratios: Array, k: int, base
         value = w * rising
         weights = rho * (value * mean + table.summed(value * rho, holding=True))
     elif baseline == "others":
-        # A sample's contribution less what those of the others would be on average without it: contributions of
-        # samples below it, of gaps below it to samples above it, and of gaps above it.
+        # A sample's contribution less the mean contribution of the others without it: contributions of samples below
+        # it, of gaps below it to samples above it, and of gaps above it.
         above = xp.flip(xp.cumulative_sum(xp.flip(rho, axis=-1), axis=-1), axis=-1)[:, 1:]  # ratios above each gap
-        nothing = xp.zeros_like(rho[:, :1])
+        zeros = xp.zeros_like(rho[:, :1])
         below = xp.cumulative_sum((rho * reached)[:, :-1], axis=-1, include_initial=True)
-        across = reached * xp.concat([above, nothing], axis=-1)
-        parts = xp.concat([nothing, w[1:] * gaps * above], axis=-1)
+        across = reached * xp.concat([above, zeros], axis=-1)
+        parts = xp.concat([zeros, w[1:] * gaps * above], axis=-1)
         without = below + across + table.summed(parts, holding=False)
         weights = rho * (reached - without / (n - k))
     else:
@@ -118,22 +119,22 @@ class _MeanProducts:
     Args:
         xp: the library of the arrays.
         rho: the ratios, [G, n].
-        k: how many entries a row has.
-        held: whether rows are asked for once more.
+        k: the number of entries of a row.
+        held: whether the rows are needed a second time.
     """
 
     def __init__(self, xp: Library, rho: Array, k: int, held: bool) -> None:
         self._xp, self._rho = xp, rho
         self._d = like(xp, np.arange(k, dtype=np.float64), rho)
         G, n = rho.shape
-        self._every = 1 if G * n * k <= CELLS else math.isqrt(n)  # which rows are held
+        self._every = 1 if G * n * k <= CELLS else math.isqrt(n)  # the distance between stored rows
         self._held: list[Array] = []
-        self._nothing = xp.zeros_like(rho[:, :1])
-        row = xp.concat([self._nothing + 1, *[self._nothing] * (k - 1)], axis=-1)
+        self._zeros = xp.zeros_like(rho[:, :1])
+        row = xp.concat([self._zeros + 1, *[self._zeros] * (k - 1)], axis=-1)
         last: list[Array] = []
         for j in range(n):
             row = self._after(row, j) if j else row
-            last.append(1 * row[:, -1])  # a view would hold its row
+            last.append(1 * row[:, -1])  # a copy: a view would keep the whole row in memory
             if held and j % self._every == 0:
                 self._held.append(row)
         self.last = xp.stack(last, axis=-1)  # [G, n] the means of k - 1 among the first 0..n-1 samples
@@ -144,7 +145,7 @@ class _MeanProducts:
 
     def _after(self, row: Array, j: int) -> Array:
         """Row ``j``, from the one before it."""
-        shares, fewer = self._shares(j), self._xp.concat([self._nothing, row[:, :-1]], axis=-1)
+        shares, fewer = self._shares(j), self._xp.concat([self._zeros, row[:, :-1]], axis=-1)
         return (1 - shares) * row + shares * self._rho[:, j - 1 : j] * fewer
 
     def _backwards(self) -> Iterator[Array]:
@@ -162,24 +163,24 @@ class _MeanProducts:
 
         The recursion is followed back, as in reverse differentiation; nothing is subtracted.
         """
-        xp, rho, nothing = self._xp, self._rho, self._nothing
-        behind = xp.zeros_like(self._held[0])  # what the entries of row j count for in the sum, from row j on
-        sums = [nothing]  # no row has the best sample
+        xp, rho, zeros = self._xp, self._rho, self._zeros
+        behind = xp.zeros_like(self._held[0])  # the derivative of the sum by the entries of row j
+        sums = [zeros]  # no row has the best sample
         for j, before in zip(range(rho.shape[-1] - 1, 0, -1), self._backwards(), strict=True):
             shares = self._shares(j)
             behind = xp.concat([behind[:, :-1], behind[:, -1:] + parts[:, j : j + 1]], axis=-1)
             held, left = (shares * behind)[:, 1:], (1 - shares) * behind
             counted = held * before[:, :-1] if holding else left * before
             sums.append(xp.sum(counted, axis=-1, keepdims=True))
-            behind = left + rho[:, j - 1 : j] * xp.concat([held, nothing], axis=-1)
+            behind = left + rho[:, j - 1 : j] * xp.concat([held, zeros], axis=-1)
         return xp.concat(sums[::-1], axis=-1)
 
 
 def _plug_in(xp: Library, name: str, rewards: Array, ratios: Array, k: int) -> Array:
     """Weights by the law of the samples, each weighted by its ratio: biased, for any ``k``.
 
-    With ``q = rho / sum rho`` and ``F`` its distribution function, a reward ``x`` is worth ``u(x)`` beside ``k - 1``
-    draws, ``u' = F^(k-1)``; the weights are ``k q_i (u_i - sum q u)``.
+    With ``q = rho / sum rho`` and ``F`` its distribution function, a reward ``x`` has the value ``u(x)`` beside
+    ``k - 1`` draws, where ``u' = F^(k-1)``; the weights are ``k q_i (u_i - sum q u)``.
     """
     largest = xp.max(ratios, axis=-1, keepdims=True)
     refuse(xp, largest <= 0, largest, lambda where, _: f"all ratios of {name} are 0")
@@ -188,6 +189,6 @@ def _plug_in(xp: Library, name: str, rewards: Array, ratios: Array, k: int) -> A
     share = share / xp.sum(share, axis=-1, keepdims=True)
     q = xp.take_along_axis(share, order, axis=-1)
     below = xp.cumulative_sum(q, axis=-1)[:, :-1]
-    worth = xp.cumulative_sum(below ** (k - 1) * gaps, axis=-1, include_initial=True)
-    weights = k * q * (worth - xp.sum(q * worth, axis=-1, keepdims=True))
+    value = xp.cumulative_sum(below ** (k - 1) * gaps, axis=-1, include_initial=True)
+    weights = k * q * (value - xp.sum(q * value, axis=-1, keepdims=True))
     return xp.take_along_axis(weights, place, axis=-1)

@@ -1,12 +1,12 @@
-"""A sequence as a ladder: how far up a task should go at a price, what that will cost, and what was learned on the way.
+"""The attempts of a plan as a schedule: how far a task should go at a price, the expected cost, updates from new tasks.
 
-A ladder is all attempts that a plan has in order, those beyond its end included. A task that stands before attempt
-``j`` should go on if some further stretch of it gains more than it costs:
+A schedule is all attempts of a plan in order, including those beyond its end. A task that has made ``j`` attempts
+should go on if some further stretch of the schedule gains more than it costs:
 
     index_j = max over L > j of  sum_(j <= i < L) gain_i / sum_(j <= i < L) cost_i,
 
-where both sums count the chance to get to each attempt. Going on while ``index_j`` exceeds the price is the best way to
-cut the ladder, for every price at once; which is what makes one price for many tasks possible.
+where both sums include the probability of getting to each attempt. Going on while ``index_j`` exceeds the price is the
+optimal cut of the schedule, for every price at once. Many tasks can therefore share one price.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from maxatk.attempts.sequences.plans import Step
 
 
-class Ladder:
+class Schedule:
     """The attempts of a plan, for decisions at any price.
 
     Args:
@@ -46,20 +46,20 @@ class Ladder:
         return float(rates.max())
 
     def cut(self, price: float, start: int = 0) -> int:
-        """Where a task that stands at ``start`` should give up at this ``price``."""
+        """The attempt before which a task that stands at ``start`` should give up at this ``price``."""
         length = start
         while length < len(self.steps) and self.index[length] > price:
             length += 1
         return length
 
     def cost(self, start: int, stop: int) -> float:
-        """What a task that stands at ``start`` will cost on average, going to ``stop`` unless it is done before."""
+        """The expected cost of a task from ``start`` up to ``stop``; it may reach the threshold earlier."""
         if stop <= start or self._reached[start] <= 0:
             return 0.0
         return float(self._cost[start:stop].sum() / self._reached[start])
 
     def shadow_price(self, waiting: Mapping[int, int], money: float) -> float:
-        """The least price at which ``money`` is expected to do, for so many tasks ``waiting`` at each place."""
+        """The lowest price at which ``money`` covers the expected cost; ``waiting`` counts the tasks by position."""
         for price in [0.0, *sorted(x for x in set(self.index.tolist()) if 0 < x < math.inf)]:
             if sum(n * self.cost(start, self.cut(price, start)) for start, n in waiting.items()) <= money:
                 return price
@@ -67,24 +67,24 @@ class Ladder:
 
 
 @dataclass(frozen=True)
-class Climb:
-    """What one task brought: the attempts that it made, in the order of the ladder, and how far it would have gone."""
+class TaskTrace:
+    """The attempts that one task made, in the order of the schedule, and how far it would have gone."""
 
     gains: tuple[float, ...]  # of each attempt, to the best score
     costs: tuple[float, ...]  # of each attempt
-    allowed: int  # how many attempts it would have been given, had none reached the threshold
+    allowed: int  # the number of attempts it would have been given if none had reached the threshold
 
 
-def learned(steps: Sequence[Step], tasks: int, climbs: Sequence[Climb]) -> tuple[Step, ...]:
-    """The steps of a ladder, as the ``tasks`` that it was built from and some more have it together.
+def learned(steps: Sequence[Step], tasks: int, traces: Sequence[TaskTrace]) -> tuple[Step, ...]:
+    """The steps of a schedule, re-estimated from the ``tasks`` that it was built from and from ``traces`` together.
 
-    A task tells something of an attempt if it would have made it: it did, or was done before. One that gave up earlier
-    says nothing of it.
+    A task is evidence on an attempt if it would have made that attempt: it did, or it reached the threshold before. A
+    task that gave up earlier is no evidence on it.
     """
     updated: list[Step] = []
     for i, step in enumerate(steps):
-        told = [climb for climb in climbs if climb.allowed > i]
-        made = [climb for climb in told if len(climb.gains) > i]
+        told = [trace for trace in traces if trace.allowed > i]
+        made = [trace for trace in told if len(trace.gains) > i]
         before = tasks * step.reached
         here = before + len(made)
         if not told or here == 0:
@@ -94,8 +94,8 @@ def learned(steps: Sequence[Step], tasks: int, climbs: Sequence[Climb]) -> tuple
             replace(
                 step,
                 reached=here / (tasks + len(told)),
-                gain=(before * step.gain + math.fsum(climb.gains[i] for climb in made)) / here,
-                cost=(before * step.cost + math.fsum(climb.costs[i] for climb in made)) / here,
+                gain=(before * step.gain + math.fsum(trace.gains[i] for trace in made)) / here,
+                cost=(before * step.cost + math.fsum(trace.costs[i] for trace in made)) / here,
             )
         )
     return tuple(updated)

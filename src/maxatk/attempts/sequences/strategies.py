@@ -1,7 +1,7 @@
-"""What can be had for what: every arm and cap, pairs, portfolios and sequences, on held-out tasks.
+"""The frontier of score and cost: every arm and cap, pairs, portfolios and sequences, on held-out tasks.
 
-One arm with a cap is a fixed rule: its score and cost are unbiased on all tasks of the log. Whatever is *chosen* by
-looking at the log (which pair, which order) is chosen without the tasks on which it is then replayed.
+One arm with a cap is a fixed strategy: its score and cost are unbiased on all tasks of the log. A strategy that is
+*chosen* from the log (which pair, which order) is chosen without the tasks on which it is then replayed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from maxatk.attempts.estimates import intervals
 from maxatk.attempts.estimates.curves import threshold
 from maxatk.attempts.estimates.intervals import Estimate, Range, checked_level
 from maxatk.attempts.sequences import paths, walk
-from maxatk.attempts.sequences.paths import Path
+from maxatk.attempts.sequences.paths import SequencePath
 from maxatk.attempts.sequences.sequence import FOLDS, Goal
 from maxatk.attempts.sequences.walk import Outcome
 from maxatk.attempts.study.tables import Side, amount, as_text, plain_table, share, short, shown, spelled
@@ -35,51 +35,51 @@ ONE, SINGLE, PAIR, PORTFOLIO, SEQUENCE = "one arm", "best arm", "pair", "portfol
 
 
 @dataclass(frozen=True)
-class Offer:
-    """A way to spend attempts, and what it earns and costs per task."""
+class Strategy:
+    """A strategy for spending attempts, with its score and cost per task."""
 
     family: str  # "one arm", "pair", "portfolio" or "sequence"
-    name: str  # in words: one arm with a cap, or what is chosen at a price
-    example: str  # what is chosen on all tasks; numbers are of what was chosen without the task that they are about
+    name: str  # one arm with a cap, or the family and the price for which it is chosen
+    example: str  # the choice on all tasks; numbers at a task are those of the choice made without that task
     price: float | None  # of a unit of cost, for which it was chosen; None for one arm with a cap, which is not chosen
     score: Estimate  # the best score of a task
-    cost: Estimate  # what a task costs
-    seconds: Estimate | None  # how long a task takes, attempts one after the other
+    cost: Estimate  # the cost of a task
+    seconds: Estimate | None  # the duration of a task, attempts one after the other
     solved: float  # the share of tasks solved
-    cost_per_solved: float  # cost for every task that is solved; infinite if none is
+    cost_per_solved: float  # cost per solved task; infinite if none is solved
     cost_per_solved_range: Range  # an interval for it
-    dominated_by: str | None  # an offer that scores no less and costs no more
-    surely: bool  # whether that is so beyond the noise of these tasks
+    dominated_by: str | None  # a strategy that scores no less and costs no more
+    surely: bool  # whether the domination exceeds the noise of these tasks
 
 
 @dataclass(frozen=True)
 class Frontier:
-    """Offers, and whether anything is better than one arm with a cap. Made by :func:`frontier`."""
+    """Strategies, and whether sequences are better than one arm with a cap. Made by :func:`frontier`."""
 
-    offers: tuple[Offer, ...]  # all of them, by cost
-    gain: Estimate  # what sequences earn more than the best capped arm, score less cost, on average over the prices
-    prices: tuple[float, ...]  # at which the best was chosen
-    fair: int  # at how many of them the log has attempts enough of the best arm: the gain is about these
+    strategies: tuple[Strategy, ...]  # all of them, by cost
+    gain: Estimate  # of sequences over the best capped arm, score less price times cost, averaged over the prices
+    prices: tuple[float, ...]  # for which the best of each family was chosen
+    fair: int  # the number of prices at which the log does not cut the best arm short; the gain is averaged over these
 
     @property
-    def efficient(self) -> list[Offer]:
-        """The offers that no other dominates."""
-        return [offer for offer in self.offers if offer.dominated_by is None]
+    def efficient(self) -> list[Strategy]:
+        """The strategies that no other dominates."""
+        return [strategy for strategy in self.strategies if strategy.dominated_by is None]
 
     @property
     def finding(self) -> findings.Difference | None:
-        """Whether choosing a sequence is better than choosing one arm with a cap; None where the log cannot say."""
+        """Whether choosing a sequence is better than choosing one arm with a cap; None if the log cannot tell."""
         if not self.fair:
             return None
         gain = self.gain
         return findings.Difference(
             lower=gain.lower, upper=gain.upper, value=gain.value, first="choosing a sequence",
-            second="choosing one arm with a cap", of="net", tasks=gain.tasks, level=gain.level, method=gain.how,
+            second="choosing one arm with a cap", of="net", tasks=gain.tasks, level=gain.level, method=gain.method,
         )  # fmt: skip
 
     @property
     def verdict(self) -> str:
-        """Whether anything is better than one arm with a cap, in words."""
+        """Whether sequences are better than one arm with a cap, in words."""
         from maxatk.show import words
 
         if self.finding is None:
@@ -88,40 +88,40 @@ class Frontier:
         return f"{prices}, {words.difference(self.finding)}."
 
     def table(self, every: bool = False) -> Table:
-        """The offers that no other dominates, as a table for the terminal.
+        """The strategies that no other dominates, as a table for the terminal.
 
         Args:
-            every: show the others, too.
+            every: show the dominated ones, too.
         """
-        timed = any(offer.seconds is not None for offer in self.offers)
+        timed = any(strategy.seconds is not None for strategy in self.strategies)
         table = plain_table(
             ("what", "left"), ("score", "right"), ("interval", "left"), ("cost", "right"), ("interval", "left"),
             *_TIMED[: int(timed)], ("solved", "right"), ("cost per solved", "right"), ("chosen on all tasks", "left"),
         )  # fmt: skip
-        for offer in self.offers if every else self.efficient:
+        for strategy in self.strategies if every else self.efficient:
             table.add_row(
-                offer.name, *shown(offer.score), *shown(offer.cost),
-                *([short(offer.seconds.value) if offer.seconds else ""] if timed else []),
-                share(offer.solved), amount(offer.cost_per_solved), _clipped(offer.example),
+                strategy.name, *shown(strategy.score), *shown(strategy.cost),
+                *([short(strategy.seconds.value) if strategy.seconds else ""] if timed else []),
+                share(strategy.solved), amount(strategy.cost_per_solved), _clipped(strategy.example),
             )  # fmt: skip
         return table
 
     def __str__(self) -> str:
-        hidden = len(self.offers) - len(self.efficient)
-        note = f"Left out: {hidden} that cost no less and score no more than one of these." if hidden else ""
+        hidden = len(self.strategies) - len(self.efficient)
+        note = f"Dominated strategies left out: {hidden}." if hidden else ""
         return as_text(self.table(), "", note, self.verdict)
 
 
-def _clipped(name: str, most: int = 60) -> str:
-    return name if len(name) <= most else f"{name[: most - 4].rstrip(', ')}, ..."
+def _clipped(name: str, length: int = 60) -> str:
+    return name if len(name) <= length else f"{name[: length - 4].rstrip(', ')}, ..."
 
 
 def frontier(
     log: Log,
     *,
     stop_at: float | None = None,
-    most: int | None = None,
-    passed: float | None = None,
+    max_per_arm: int | None = None,
+    pass_threshold: float | None = None,
     folds: int = FOLDS,
     level: float = 0.95,
     rng: Any = 0,
@@ -130,56 +130,57 @@ def frontier(
 
     Args:
         log: attempts at tasks; every task must have every arm.
-        stop_at: the score at which to stop; the greatest of the log unless given.
-        most: attempts of an arm at most.
-        passed: the score from which on a task counts as solved; the greatest of the log unless given.
-        folds: into how many parts the tasks are shared, to choose on the others.
+        stop_at: the score at which to stop; by default the highest of the log.
+        max_per_arm: the maximal number of attempts of an arm.
+        pass_threshold: the lowest score that solves a task; by default the highest of the log.
+        folds: the number of folds; each strategy is chosen on all folds but one and replayed on that one.
         level: of the intervals, each by itself.
         rng: a seed or a ``Generator`` for the folds.
 
     >>> from maxatk import attempts as at
-    >>> offers = at.frontier(at.recorded().select(arms=["L-BFGS-B", "DE"]), most=2)
-    >>> [(offer.name, offer.example) for offer in offers.efficient][:3]
+    >>> frontier = at.frontier(at.example_log().select(arms=["L-BFGS-B", "DE"]), max_per_arm=2)
+    >>> [(strategy.name, strategy.example) for strategy in frontier.efficient][:3]
     [('L-BFGS-B', ''), ('L-BFGS-B × 2', ''), ('portfolio at price 1.86', 'L-BFGS-B, DE')]
     """
     walk.costed(log)
     if len(log.tasks) < 2:
-        raise InputError("a frontier takes at least two tasks: what is chosen on one must be tried on another")
+        raise InputError("a frontier needs at least two tasks: a choice made on one is replayed on another")
     top = log.top if stop_at is None else float(checks.exact_number(stop_at, "stop_at"))
-    limit = walk.caps(log, None if most is None else checks.integer(most, "most", least=1))
-    nothing = log.usual_range[0]
-    bar, level = threshold(log, passed), checked_level(level)
-    prices = _prices(log, top, nothing)
+    limit = walk.caps(log, None if max_per_arm is None else checks.integer(max_per_arm, "max_per_arm", least=1))
+    default_score = log.usual_range[0]
+    lowest, level = threshold(log, pass_threshold), checked_level(level)
+    prices = _prices(log, top, default_score)
     pairs = log.folds(folds, rng)
-    part = walk.parts(log, [held for _, held in pairs])
-    setting = _Setting(log, top, nothing, bar, limit, level, part)
+    fold = walk.fold_numbers(log, [held for _, held in pairs])
+    setting = _Setting(log, top, default_score, lowest, limit, level, fold)
     rows = [*setting.capped(), *setting.chosen(prices, pairs)]
-    offers = setting.offers(rows)
+    strategies = setting.strategies(rows)
     fair = [not row.cut for row in rows if row.family == SINGLE]  # prices at which the log does not cut one arm short
     pick = np.flatnonzero(fair) if any(fair) else np.arange(len(prices))
-    apart = (setting.nets(rows, SEQUENCE) - setting.nets(rows, SINGLE))[pick].mean(axis=0)
+    gains = (setting.nets(rows, SEQUENCE) - setting.nets(rows, SINGLE))[pick].mean(axis=0)
     return Frontier(
-        offers=tuple(offers),
-        gain=intervals.crossed(apart, part, None, level, compared=True, proved=log.heavy_costs),
+        strategies=tuple(strategies),
+        gain=intervals.crossed(gains, fold, None, level, compared=True, use_betting=log.heavy_costs),
         prices=tuple(prices),
         fair=len(pick) if any(fair) else 0,
     )
 
 
-def _prices(log: Log, top: float, nothing: float) -> list[float]:
-    """Prices from that at which hardly any attempt pays to that at which an average one must bring 3 in a thousand."""
-    usual = float(log.cost.mean())
-    if usual == 0:
-        raise InputError("all attempts of the log cost nothing: there is nothing to weigh scores against")
-    firsts = [paths.along(walk.Board(log, top, nothing), [arm]).worth(0) for arm in range(len(log.arms))]
-    most = max((x for x in firsts if math.isfinite(x)), default=0.0)
-    range_per_cost = (top - nothing) / usual if top > nothing else 1 / usual
-    return np.geomspace(max(0.9 * most, range_per_cost), 0.003 * range_per_cost, PRICES).tolist()
+def _prices(log: Log, top: float, default_score: float) -> list[float]:
+    """Prices from one at which hardly any attempt pays to one at which 0.003 of the range pays for an average one."""
+    mean_cost = float(log.cost.mean())
+    if mean_cost == 0:
+        raise InputError("all attempts of the log cost 0: there are no costs to weigh scores against")
+    prepared = walk.PreparedLog(log, top, default_score)
+    firsts = [paths.along(prepared, [arm]).gain_per_cost(0) for arm in range(len(log.arms))]
+    highest = max((x for x in firsts if math.isfinite(x)), default=0.0)
+    range_per_cost = (top - default_score) / mean_cost if top > default_score else 1 / mean_cost
+    return np.geomspace(max(0.9 * highest, range_per_cost), 0.003 * range_per_cost, PRICES).tolist()
 
 
 @dataclass(frozen=True)
 class _Row:
-    """An offer that is being made: what it earns and costs by task."""
+    """A strategy that is being evaluated: its score and cost by task."""
 
     family: str
     name: str
@@ -189,21 +190,21 @@ class _Row:
 
     @property
     def title(self) -> str:
-        """Its name; where it was chosen, what of and at which price."""
+        """Its name; for one that was chosen, its family and price."""
         return self.name if self.price is None else f"{self.family} at price {short(self.price)}"
 
 
 @dataclass(frozen=True)
 class _Setting:
-    """What all offers of a frontier share."""
+    """The settings that all strategies of a frontier share."""
 
     log: Log
     top: float
-    nothing: float
-    bar: float
+    default_score: float
+    pass_threshold: float
     limit: Ints
     level: float
-    part: Ints  # [T] that each task is held out with
+    fold: Ints  # [T] in which each task is held out
 
     def capped(self) -> Iterator[_Row]:
         """Each arm with each cap."""
@@ -212,33 +213,33 @@ class _Setting:
                 yield _Row(ONE, spelled([arm] * n), None, self._follow(self.log, [arm] * n, self.top))
 
     def chosen(self, prices: Sequence[float], pairs: Sequence[tuple[Log, Log]]) -> Iterator[_Row]:
-        """What each family offers at each price: named as chosen on all tasks, replayed as chosen on the others."""
-        place = {task: number for number, task in enumerate(self.log.tasks)}
-        parts = [(_families(rest, self.top, self.nothing, self.limit), held) for rest, held in pairs]
-        whole = _families(self.log, self.top, self.nothing, self.limit)
+        """The choice of each family at each price: named after the choice on all tasks, replayed fold by fold."""
+        number_of = {task: number for number, task in enumerate(self.log.tasks)}
+        parts = [(_families(rest, self.top, self.default_score, self.limit), held) for rest, held in pairs]
+        whole = _families(self.log, self.top, self.default_score, self.limit)
         for family, candidates in whole.items():
             for price in prices:
                 goal = Goal(price=price)
-                gathered = walk.Gathered(len(place))
+                gathered = walk.Gathered(len(number_of))
                 for families, held in parts:
-                    rows = [place[task] for task in held.tasks]
+                    rows = [number_of[task] for task in held.tasks]
                     gathered.put(rows, self._follow(held, *_named(self.log, *goal.best(families[family]))))
                 path, length = goal.best(candidates)
                 cut = family == SINGLE and goal.cut(path, length, self.limit)
                 yield _Row(family, spelled(_named(self.log, path, length)[0]), price, gathered.outcome(), cut)
 
     def _follow(self, log: Log, arms: Sequence[str], stop_at: float) -> Outcome:
-        return walk.follow(log, arms, stop_at, self.nothing, self.bar)
+        return walk.follow(log, arms, stop_at, self.default_score, self.pass_threshold)
 
-    def offers(self, rows: Sequence[_Row]) -> list[Offer]:
-        """The rows as offers, by cost, without those that come to the same as a simpler one, or to nothing."""
+    def strategies(self, rows: Sequence[_Row]) -> list[Strategy]:
+        """The rows as strategies, by cost, without empty ones and those that equal a simpler one."""
         kept: list[_Row] = []
         for row in rows:  # simple families come first
             if row.family != SINGLE and row.name != spelled([]) and all(row.name != other.name for other in kept):
                 kept.append(row)
         kept.sort(key=lambda row: float(row.out.cost.mean()))
         scores, costs = np.stack([row.out.score for row in kept]), np.stack([row.out.cost for row in kept])
-        return [self._offer(row, *self._dominance(place, kept, scores, costs)) for place, row in enumerate(kept)]
+        return [self._strategy(row, *self._dominance(place, kept, scores, costs)) for place, row in enumerate(kept)]
 
     def _dominance(self, place: int, rows: Sequence[_Row], scores: Floats, costs: Floats) -> tuple[str | None, bool]:
         score, cost = scores.mean(axis=1), costs.mean(axis=1)
@@ -251,16 +252,16 @@ class _Setting:
         known = more.level is not None and less.level is not None
         return rows[by].title, known and more.lower >= 0 and less.lower >= 0
 
-    def _offer(self, row: _Row, dominated_by: str | None, surely: bool) -> Offer:
+    def _strategy(self, row: _Row, dominated_by: str | None, surely: bool) -> Strategy:
         out, solved = row.out, float(row.out.solved.mean())
         low, high = self._per_solved(out) if solved else (0.0, math.inf)
-        return Offer(
+        return Strategy(
             family=row.family,
             name=row.title,
             example="" if row.price is None else row.name,
             price=row.price,
             score=self._score(row),
-            cost=intervals.mean(out.cost, None, self.level, proved=self.log.heavy_costs),
+            cost=intervals.mean(out.cost, None, self.level, use_betting=self.log.heavy_costs),
             seconds=None if out.seconds is None else intervals.mean(out.seconds, None, self.level),
             solved=solved,
             cost_per_solved=float(out.cost.mean()) / solved if solved else math.inf,
@@ -273,33 +274,33 @@ class _Setting:
         span, known = self.log.taken_range, self.log.score_range is not None
         if row.price is None:
             return intervals.mean(row.out.score, span, self.level, known=known)
-        return intervals.crossed(row.out.score, self.part, span, self.level, known=known)
+        return intervals.crossed(row.out.score, self.fold, span, self.level, known=known)
 
     def _per_solved(self, out: Outcome) -> Range:
-        """An interval for the cost of a solved task."""
+        """An interval for the cost per solved task."""
         if not self.log.heavy_costs:
             return intervals.ratio(out.cost, out.solved, self.level)
         both = (1 + self.level) / 2  # two intervals that hold together
-        cost = intervals.mean(out.cost, None, both, proved=True)
-        solved = intervals.mean(out.solved, (0.0, 1.0), both, proved=True)
+        cost = intervals.mean(out.cost, None, both, use_betting=True)
+        solved = intervals.mean(out.solved, (0.0, 1.0), both, use_betting=True)
         return cost.lower / solved.upper, cost.upper / solved.lower if solved.lower > 0 else math.inf
 
     def nets(self, rows: Sequence[_Row], family: str) -> Floats:
-        """Score less cost at its price, of the choices of a family [prices, T]."""
+        """Score less price times cost of the choices of a family [prices, T]."""
         return np.stack([r.out.score - (r.price or 0.0) * r.out.cost for r in rows if r.family == family])
 
 
-def _families(log: Log, top: float, nothing: float, limit: Ints) -> dict[str, list[Path]]:
-    """The candidates of each family, on the tasks of a log."""
-    board = walk.Board(log, top, nothing)
+def _families(log: Log, top: float, default_score: float, limit: Ints) -> dict[str, list[SequencePath]]:
+    """The candidates of each family, built on the tasks of a log."""
+    prepared = walk.PreparedLog(log, top, default_score)
     several = len(limit) > 1
     return {
-        SINGLE: list(paths.singles(board, limit)),
-        **({PAIR: list(paths.pairs(board, limit))} if several else {}),
-        **({PORTFOLIO: [paths.greedy(board, np.minimum(limit, 1))]} if several else {}),
-        SEQUENCE: [paths.greedy(board, limit)],
+        SINGLE: list(paths.singles(prepared, limit)),
+        **({PAIR: list(paths.pairs(prepared, limit))} if several else {}),
+        **({PORTFOLIO: [paths.greedy(prepared, np.minimum(limit, 1))]} if several else {}),
+        SEQUENCE: [paths.greedy(prepared, limit)],
     }
 
 
-def _named(log: Log, path: Path, length: int) -> tuple[list[str], float]:
+def _named(log: Log, path: SequencePath, length: int) -> tuple[list[str], float]:
     return [log.arms[arm] for arm in path.arms[:length]], path.stop_at
