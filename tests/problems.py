@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import maxatk as mk
+from maxatk.problem.decision import DecisionProblem
+from maxatk.problem.objective import Objective
 
 
 @dataclass(frozen=True)
@@ -227,3 +229,8 @@ REPRESENTATIONS: dict[str, Callable[[Spec], mk.MDP]] = {
 def one_line(error: mk.MaxAtKError) -> None:
     """Whatever is refused is refused in a line that says why."""
     assert len(str(error).splitlines()) == 1
+
+
+def decision(mdp: mk.MDP, k: int = 1, best_so_far=-math.inf, cost=0, abandon: bool = False) -> DecisionProblem:
+    """A problem and its objective, as everything behind :func:`maxatk.solve` takes them."""
+    return DecisionProblem(mdp, Objective(k, best_so_far, Fraction(cost), abandon))

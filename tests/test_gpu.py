@@ -15,7 +15,7 @@ from maxatk.planning.gpu import Gpu
 from maxatk.planning.lattice import RealLattice, WholeLattice
 from maxatk.planning.sweeper import Cores
 from maxatk.planning.windows import Task
-from problems import costs_of, specs, table_of
+from problems import costs_of, decision, specs, table_of
 
 
 @pytest.fixture(scope="module", params=shim.devices())
@@ -39,7 +39,8 @@ def test_sweeps_are_those_of_the_cores(device, spec, share, seed, real, abandon)
         mdp = mdp.with_rewards(mdp.reward + random.uniform(-0.1, 0.1, len(mdp.reward)))
     least, most = mdp.return_range
     assume(most - least > 1e-3)
-    lattice = RealLattice(mdp, 0.3, 0.125, abandon) if real else WholeLattice(mdp, 0.25, 0.125, abandon)
+    problem = decision(mdp, cost=0.125, abandon=abandon)
+    lattice = RealLattice(problem, 0.3) if real else WholeLattice(problem, 0.25)
     plan = mk.solve(mdp, 3, cost=0.125, abandon=abandon, solver=mk.Certified(tol=0.3 * (most - least)))
     curve = plan.curves[1]
     m = float(np.clip(least + share * (most - least), min(max(curve.floor, least), most), most))
@@ -93,7 +94,7 @@ def test_wide_choices(device):
     """More than 255 rows in a state."""
     table = {0: {a: [(0.5, 0, a, True), (0.5, 0, 0, True)] for a in range(300)}}
     mdp = mk.MDP.from_table(table, horizon=1)
-    for lattice in (WholeLattice(mdp, 1.0), RealLattice(mdp, 0.7)):
+    for lattice in (WholeLattice(decision(mdp), 1.0), RealLattice(decision(mdp), 0.7)):
         task = Task(identity(*mdp.return_range), (10.0,))
         (kept,) = Gpu(device).decisions(lattice, [task])
         row = kept.rows(0, np.array([0]), np.array([0]), np.array([10.0]), np.array([0.0]))

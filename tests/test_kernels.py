@@ -15,7 +15,7 @@ from maxatk.planning.curves import from_knots, identity
 from maxatk.planning.lattice import RealLattice, WholeLattice
 from maxatk.planning.slices import BoundedSlice, Decisions, WholeSlice
 from maxatk.planning.windows import Task
-from problems import problem, specs, table_of
+from problems import decision, problem, specs, table_of
 
 GOING = np.zeros(1, np.int8)  # nobody asks to stop
 
@@ -73,7 +73,7 @@ def test_whole_sweep(drift, spec, knots, share, seed):
     assume(not drift or not spec.terminal)  # early ends would be far apart
     mdp = mdp.with_rewards(mdp.reward + drift)
     random = np.random.default_rng(seed)
-    lattice = WholeLattice(mdp, 0.25)
+    lattice = WholeLattice(decision(mdp), 0.25)
     curve = some_curve(mdp, knots, random, 0.0)
     least, most = mdp.return_range
     m = max(least, curve.floor) + share * (most - max(least, curve.floor))
@@ -116,7 +116,7 @@ def test_bounding_sweep(spec, kappa, knots, share, seed):
     mdp = mdp.with_rewards(mdp.reward + random.uniform(-0.1, 0.1, len(mdp.reward)))
     least, most = mdp.return_range
     assume(most - least > 1e-3)
-    lattice = RealLattice(mdp, kappa)
+    lattice = RealLattice(decision(mdp), kappa)
     curve = some_curve(mdp, knots, random, 0.05)
     m = least + share * (most - least)
     swept = bounded(lattice, curve, m)
@@ -140,7 +140,7 @@ def test_slopes_where_they_are_unique(spec, seed, kappa):
     mdp = mdp.with_rewards(mdp.reward + random.uniform(-0.1, 0.1, len(mdp.reward)))
     least, most = mdp.return_range
     assume(most - least > 1e-3)
-    lattice = RealLattice(mdp, kappa)
+    lattice = RealLattice(decision(mdp), kappa)
     curve = some_curve(mdp, 3, random, 0.05)
     m = least + 0.6 * (most - least)
     swept = bounded(lattice, curve, m)
@@ -158,7 +158,7 @@ def test_slopes_where_they_are_unique(spec, seed, kappa):
 def test_acting_and_walking_on_a_whole_slice(spec, knots, share, seed):
     """Decisions are best rows by the values of the slice, and so are greedy ones; and where these lead to."""
     mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
-    lattice = WholeLattice(mdp, 0.25)
+    lattice = WholeLattice(decision(mdp), 0.25)
     tables = lattice.tables
     curve = some_curve(mdp, knots, np.random.default_rng(seed), 0.0)
     least, most = mdp.return_range
@@ -224,7 +224,7 @@ def test_best_planes(spec, kappa, share, seed):
     mdp = mdp.with_rewards(mdp.reward + random.uniform(-0.1, 0.1, len(mdp.reward)))
     least, most = mdp.return_range
     assume(most - least > 1e-3)
-    lattice = RealLattice(mdp, kappa)
+    lattice = RealLattice(decision(mdp), kappa)
     curve = some_curve(mdp, 3, random, 0.05)
     m = least + share * (most - least)
     swept = bounded(lattice, curve, m)

@@ -19,7 +19,7 @@ from maxatk.planning.lattice import WholeLattice
 from maxatk.planning.slices import Decisions
 from maxatk.planning.sweeper import Cores
 from maxatk.planning.windows import Task
-from problems import costs_of, specs, table_of
+from problems import costs_of, decision, specs, table_of
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def with_rewards_of_rows(mdp, shift=0.0):
 def rounding(whole, mdp):
     """What one rollout's sums may be off by, twice (docs/theory/planner.md, 10)."""
     most = int(np.diff(mdp.outcome_start).max())
-    return 2 * mdp.horizon * (2 * most + 16) * 2.0**-53 * whole.largest
+    return 2 * mdp.horizon * (2 * most + 16) * 2.0**-53 * whole.problem.largest
 
 
 @pytest.mark.usefixtures("always")
@@ -57,7 +57,7 @@ def test_sweeps_are_the_usual_ones_but_for_rounding(spec, share, shift, abandon)
     least, most = mdp.return_range
     assume(most > least)
     m = least + round(share * (most - least) * 4) / 4
-    whole, usual = (WholeLattice(mdp, 0.25, 0.125, abandon) for _ in range(2))
+    whole, usual = (WholeLattice(decision(mdp, cost=0.125, abandon=abandon), 0.25) for _ in range(2))
     usual.__dict__["dense"] = None
     assert whole.dense is not None
     curve = identity(least, most)
@@ -127,7 +127,7 @@ def test_policies_of_dense_problems_act_at_the_true_best_return(make, true, alwa
 
 def test_nor_where_a_matrix_would_not_fit(monkeypatch):
     mdp = mk.instances.random_dense(60, 3, 8, rewards=range(5), rng=0)
-    lattice_of = WholeLattice(mdp, 1.0)
+    lattice_of = WholeLattice(decision(mdp), 1.0)
     monkeypatch.setattr("maxatk.base.checks.memory", lambda: 4.0 * 16 * 60 * 3 * 60)
     assert lattice_of.dense is None
 

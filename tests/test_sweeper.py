@@ -18,7 +18,7 @@ from maxatk.planning.slices import Decisions, kind_of_choice
 from maxatk.planning.sweeper import bounds_of
 from maxatk.planning.windows import Task, Windows
 from oracles import policy_value
-from problems import specs, table_of
+from problems import decision, specs, table_of
 
 
 @settings(max_examples=60)
@@ -147,7 +147,7 @@ def plan_lattice(mdp):
 
 def test_parts_of_a_layer_cover_it():
     mdp = mk.instances.random_sparse(100, 4, 6, rewards=range(5), rng=0)
-    lattice = WholeLattice(mdp, 1.0)
+    lattice = WholeLattice(decision(mdp), 1.0)
     layers = Windows.of(lattice, Task(identity(*mdp.return_range), (10.0,)))
     for h in range(6):
         for parts in (1, 2, 9, 400):

@@ -144,7 +144,7 @@ def _known_threshold(plan: Plan, tol: float) -> Threshold | None:
     if not isinstance(plan, CertifiedPlan):
         raise InputError(f"{type(plan).__name__} does not know when to stop")
     lattice, rounding = plan.lattice, plan.certificate.rounding
-    first = plan.mdp.analysis.mean_optimal[1] - lattice.price
+    first = plan.mdp.analysis.mean_optimal[1] - plan.problem.rollout_cost
     if first + rounding < lattice.floor:  # whatever a first try brings, a second one is not worth its costs
         return Threshold(first - rounding, 1.0, 2 * rounding, first)
     _, most = plan.mdp.return_range

@@ -174,10 +174,13 @@ class PricedClasses:
     def _candidates(self) -> list[Candidate]:
         """That of the best mean, and those of the last rollout for some best returns, the threshold among them."""
         assert isinstance(self._plan, CertifiedPlan)  # as for all comparisons
-        lattice, (_, most) = replace(self._plan.lattice, abandon=False), self._mdp.return_range
+        lattice, (_, most) = (
+            replace(self._plan.lattice, problem=self._plan.problem.changed(abandon=False)),
+            self._mdp.return_range,
+        )
         curves = Curves(1, (identity(lattice.floor, most),))
         # From what a try is worth with nothing in hand to what ends the search.
-        mean = self._mdp.analysis.mean_optimal[1] - lattice.price
+        mean = self._mdp.analysis.mean_optimal[1] - self._plan.problem.rollout_cost
         top = min(self._plan.stop_at, most)
         places: list[float] = np.linspace(max(mean, lattice.floor), top, CANDIDATES).tolist() if top > mean else []
         policies = [SlicePolicy(lattice, curves, start=m, best_so_far=m) for m in places]

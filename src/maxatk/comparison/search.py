@@ -32,6 +32,7 @@ from maxatk.planning.slices import WholeSlice
 from maxatk.planning.sweeper import Cores
 from maxatk.planning.windows import Task
 from maxatk.policies import ByBestPolicy, CompressedPolicy, MarkovPolicy, MixedPolicy, RoundingPolicy
+from maxatk.problem.decision import DecisionProblem
 
 BYTES_A_CELL = 128  # what a search takes, generously
 MOST_POINTS = 2**22  # of a law of returns
@@ -72,7 +73,8 @@ class Search:
             self._lattice, self._unit = plan.lattice, 1.0
         else:
             self._unit = plan.lattice.kappa
-            self._lattice = WholeLattice(plan.mdp.with_rewards(np.rint(plan.mdp.reward / self._unit)), 1.0)
+            rounded = plan.mdp.with_rewards(np.rint(plan.mdp.reward / self._unit))
+            self._lattice = WholeLattice(DecisionProblem(rounded, plan.objective), 1.0)
         self._mdp, tables, step = self._lattice.mdp, self._lattice.tables, self._lattice.kappa
         low, high = self._mdp.return_range
         incumbent = math.ceil(min(max(float(plan.best_so_far) / self._unit, low), high) / step - 1e-9)
@@ -259,7 +261,7 @@ class Search:
             (bounds,) = Cores(checks.memory() / 4).bounds(lattice, [Task(curve, (curve.floor,))])
             paid = float(bounds[0, 0])
         b, n = int(np.diff(mdp.outcome_start).max()), len(worth)
-        size = lattice.largest + self._unit * float(np.abs(self.points).max())
+        size = lattice.problem.largest + self._unit * float(np.abs(self.points).max())
         rounding = ((mdp.horizon * (b + 6) + 2 * n + 16) * 2.0**-53 * size) + mdp.horizon * lattice.error
         above_floor = max(float(self._plan.best_so_far) - self._unit * float(self.points[0]), 0.0)  # an incumbent
         return value + self.k * (paid - value) + (self.k + 1) * rounding + above_floor

@@ -35,10 +35,10 @@ class Binned(NamedTuple):
 
 
 def binned(
-    mdp: MDP, policy: CompressedPolicy, i: int | None, units: Units, tol: float, max_atoms: int, price: float = 0.0
+    mdp: MDP, policy: CompressedPolicy, i: int | None, units: Units, tol: float, max_atoms: int, try_weight: float = 0.0
 ) -> Binned:
     """The law of the best return, from about so many atoms at a time; with ``i``, of the return of that one rollout."""
-    walks = [InBins(mdp, units, tol, max_atoms, price, splits) for splits in (False, True)]
+    walks = [InBins(mdp, units, tol, max_atoms, try_weight, splits) for splits in (False, True)]
     bests = [walk.run(policy, i) for walk in walks]
     laws = [
         walk.sieve.law(best.value, best.prob, side) for side, (walk, best) in enumerate(zip(walks, bests, strict=True))
@@ -56,8 +56,8 @@ def binned(
 class InBins(Walk):
     """Carries atoms forward whose returns lie in bins: merged into their means, or split between the ends."""
 
-    def __init__(self, mdp: MDP, units: Units, tol: float, max_atoms: int, price: float, splits: bool) -> None:
-        super().__init__(mdp, units, Sieve(mdp, tol, max_atoms, price=price), mdp.reward)
+    def __init__(self, mdp: MDP, units: Units, tol: float, max_atoms: int, try_weight: float, splits: bool) -> None:
+        super().__init__(mdp, units, Sieve(mdp, tol, max_atoms, try_weight=try_weight), mdp.reward)
         least, most = mdp.return_range
         largest = float(np.abs(mdp.reward).max()) * mdp.horizon
         self._splits, self._low = splits, least

@@ -17,6 +17,7 @@ from maxatk.evaluation.propagation import ROUNDING
 from maxatk.evaluation.tuning import TUNING
 from maxatk.evaluation.units import Units, counted
 from maxatk.policies import HistoryPolicy, Policy, check_policy
+from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective, try_cost
 
@@ -119,42 +120,41 @@ def evaluate(
     asked = None if tol is None else _tolerance(tol)
     checks.integer(max_atoms, "max_atoms", least=1)
     price = policy.cost if cost is None else try_cost(cost)
-    Objective(policy.k, policy.best_so_far, price).check(mdp)
+    problem = DecisionProblem(mdp, Objective(policy.k, policy.best_so_far, price))
     with stopping.scope():
-        return _evaluate(mdp, policy, price, asked, max_atoms)
+        return _evaluate(problem, policy, asked, max_atoms)
 
 
-def _evaluate(mdp: MDP, policy: Policy, price: Fraction, tol: float | None, max_atoms: int) -> Evaluation:
-    least, most = mdp.return_range
-    priced = price > 0 or mdp.has_costs
-    if policy.best_so_far >= most and not priced and not policy.may_stop:  # nothing can be improved
-        return _exact(Exactly({policy.best_so_far: Fraction(1)}, Fraction(policy.k), Fraction(0)), price)
+def _evaluate(problem: DecisionProblem, policy: Policy, tol: float | None, max_atoms: int) -> Evaluation:
+    mdp, least, most = problem.mdp, problem.least, problem.most
+    if policy.best_so_far >= most and not problem.costly and not policy.may_stop:  # nothing can be improved
+        return _exact(Exactly({policy.best_so_far: Fraction(1)}, Fraction(policy.k), Fraction(0)), problem)
     width = most - max(least, float(policy.best_so_far))
     share = (1e-9 * (most - least) if tol is None else tol) / (policy.k * mdp.horizon)
-    carried = carry(mdp, policy, share, max_atoms, float(price)) if _in_64_bits(mdp, policy) else None
+    carried = carry(problem, policy, share, max_atoms) if _in_64_bits(mdp, policy) else None
     few = TUNING.few_outcomes if carried is None or carried.left_out else TUNING.most_outcomes
     if carried is None or carried.outcomes <= few:
         try:
             # Those that floats left out are followed, too, if they are not many.
-            known = exactly(mdp, policy, 4 * few, price=price)
+            known = exactly(problem, policy, 4 * few)
         except TooManyError:
             if carried is None:
                 raise TooLargeError(TOO_MANY_DIGITS if policy.parts else TOO_MANY_HISTORIES) from None
         else:
-            found = _exact(known, price)
-            _check_certificate(policy, mdp, price, found.lower, found.upper)
-            return found
+            evaluation = _exact(known, problem)
+            _check_certificate(policy, problem, evaluation.lower, evaluation.upper)
+            return evaluation
     assert carried is not None
-    best, tries, paid = _parts(carried, policy, price, priced)
+    best, tries, paid = _parts(carried, policy, problem)
     if policy.best_so_far < most:  # no return is more, and what is in hand is less
         best = replace(best, upper=min(best.upper, most))
     lower, upper = best.lower, best.upper
-    if priced:
+    if problem.costly:
         lower, upper = down(lower - paid.upper), up(upper - paid.lower)
-    certified = _check_certificate(policy, mdp, price, lower, upper)
+    certified = _check_certificate(policy, problem, lower, upper)
     if certified is not None:
         lower, upper = max(lower, certified[0]), min(upper, certified[1])
-        best, paid = _of_net(lower, upper, best, paid) if priced else (Interval(lower, upper), paid)
+        best, paid = _of_net(lower, upper, best, paid) if problem.costly else (Interval(lower, upper), paid)
     if math.isinf(upper - lower):
         raise TooLargeError(TOO_MANY_DIGITS)
     if upper - lower >= 0.9 * width > 1e-9 * max(abs(least), abs(most)):
@@ -171,10 +171,10 @@ def _evaluate(mdp: MDP, policy: Policy, price: Fraction, tol: float | None, max_
 
 
 def _check_certificate(
-    policy: Policy, mdp: MDP, price: Fraction, lower: float, upper: float
+    policy: Policy, problem: DecisionProblem, lower: float, upper: float
 ) -> tuple[float, float] | None:
-    """The bounds that a policy comes with, for this problem and price; an error where evaluation contradicts them."""
-    certified = policy.certificate(mdp) if price == policy.cost else None
+    """The bounds that a policy comes with, for this problem; an error where evaluation contradicts them."""
+    certified = policy.certificate(problem.mdp) if problem.objective.cost == policy.cost else None
     if certified is not None and (certified[0] > upper or certified[1] < lower):
         raise InputError(
             f"the policy's certificate says that it earns between {certified[0]:.10g} and {certified[1]:.10g}, but it "
@@ -189,14 +189,14 @@ def _in_64_bits(mdp: MDP, policy: Policy) -> bool:
     return exact or (bool(policy.parts) and policy.certificate(mdp) is not None)
 
 
-def _parts(carried: Carried, policy: Policy, price: Fraction, priced: bool) -> tuple[Interval, Interval, Interval]:
+def _parts(carried: Carried, policy: Policy, problem: DecisionProblem) -> tuple[Interval, Interval, Interval]:
     """What floats say of the best return, of the number of rollouts, and of what they cost."""
     (fewest, most), (least_rows, most_rows) = carried.paid()
     k = float(policy.k)
     tries = Interval(min(max(fewest, 0.0), k), min(most, k)) if policy.may_stop else Interval(k, k, Fraction(policy.k))
-    low, high = floats_around(price)
+    low, high = floats_around(problem.objective.cost)
     paid = Interval(max(down(tries.lower * low + least_rows), 0.0), up(up(tries.upper * high) + most_rows))
-    return Interval(*carried.bounds()), tries, paid if priced else Interval.of(Fraction(0))
+    return Interval(*carried.bounds()), tries, paid if problem.costly else Interval.of(Fraction(0))
 
 
 def _of_net(lower: float, upper: float, best: Interval, paid: Interval) -> tuple[Interval, Interval]:
@@ -205,10 +205,10 @@ def _of_net(lower: float, upper: float, best: Interval, paid: Interval) -> tuple
     return best, Interval(max(paid.lower, down(best.lower - upper)), min(paid.upper, up(best.upper - lower)))
 
 
-def _exact(known: Exactly, price: Fraction) -> Evaluation:
+def _exact(known: Exactly, problem: DecisionProblem) -> Evaluation:
     law = known.law
     best = sum((Fraction(best) * p for best, p in law.items()), Fraction(0))
-    paid = known.rows + price * known.tries
+    paid = known.rows + problem.objective.cost * known.tries
     low, high = in_floats(law)
     return Evaluation(
         *(float(best - paid), float(best - paid), best - paid, low, high, len(law) * 2 * ROUNDING),

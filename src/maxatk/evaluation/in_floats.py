@@ -14,7 +14,7 @@ from maxatk.evaluation.law import Law, best_of, in_floats, mixed
 from maxatk.evaluation.propagation import ROUNDING, Atoms, Bill, GivesUpError, Laws, Propagation
 from maxatk.evaluation.units import Units
 from maxatk.policies import CompressedPolicy, Lot, Policy
-from maxatk.problem.mdp import MDP
+from maxatk.problem.decision import DecisionProblem
 
 
 @dataclass(frozen=True)
@@ -53,23 +53,20 @@ class Carried:
         return found[0], found[1]
 
 
-def carry(mdp: MDP, policy: Policy, tol: float, max_atoms: int, price: float = 0.0) -> Carried:
-    """The law of the best return of a policy that has parts; each step may cost ``tol`` of the width of its value.
-
-    ``price`` is what each rollout costs.
-    """
+def carry(problem: DecisionProblem, policy: Policy, tol: float, max_atoms: int) -> Carried:
+    """The law of the best return of a policy that has parts; each step may cost ``tol`` of the width of its value."""
     lots = policy.lots()
     if lots is not None:
         try:
             parts = {(id(part), i): part for lot in lots for part, i in lot.parts}
-            returns = {key: _carry(mdp, part, key[1], tol, max_atoms, price) for key, part in parts.items()}
+            returns = {key: _carry(problem, part, key[1], tol, max_atoms) for key, part in parts.items()}
         except GivesUpError:
             if len(policy.parts) > 1 or policy.parts[0] is not policy:
                 raise InputError("the parts of a mixed policy must not give rollouts up") from None
         else:
             return _independent([(_of_lot(lot, returns), lot.times) for lot in lots], policy.best_so_far)
     (part,) = policy.parts
-    return _carry(mdp, part, None, tol, max_atoms, price)
+    return _carry(problem, part, None, tol, max_atoms)
 
 
 def _of_lot(lot: Lot, returns: Mapping[tuple[int, int], Carried]) -> Carried:
@@ -78,25 +75,26 @@ def _of_lot(lot: Lot, returns: Mapping[tuple[int, int], Carried]) -> Carried:
     return laws[0] if lot.weights is None else _mixed(laws, [float(w) for w in lot.weights])
 
 
-def _carry(mdp: MDP, policy: CompressedPolicy, i: int | None, tol: float, max_atoms: int, price: float) -> Carried:
+def _carry(problem: DecisionProblem, policy: CompressedPolicy, i: int | None, tol: float, max_atoms: int) -> Carried:
     """The law of the best return; with ``i``, of the return of that one rollout. All cores are at work on it.
 
     Atoms as they are; where they are too many, or have too many digits, in bins, if the policy's memory allows it.
     """
     with Workers() as workers:
-        return _carry_by(workers, mdp, policy, i, tol, max_atoms, price)
+        return _carry_by(workers, problem, policy, i, tol, max_atoms)
 
 
 def _carry_by(
-    workers: Workers, mdp: MDP, policy: CompressedPolicy, i: int | None, tol: float, max_atoms: int, price: float
+    workers: Workers, problem: DecisionProblem, policy: CompressedPolicy, i: int | None, tol: float, max_atoms: int
 ) -> Carried:
+    mdp = problem.mdp
     units = Units.of(mdp, policy)
     # Whether a trial stops depends on the true best return, so that its value is not convex in it.
     in_bins = units.rounds and units.whole_memory and (i is not None or not policy.may_stop)
+    try_weight = problem.rollout_cost
     if policy.may_stop:  # the number of tries is asked for, too: what may change it much is followed
-        least, most = mdp.return_range
-        price = max(price, 1e-3 * (most - least) or 1.0)
-    walk = Propagation(mdp, units, tol, max_atoms, price, workers)
+        try_weight = max(try_weight, 1e-3 * (problem.most - problem.least) or 1.0)
+    walk = Propagation(mdp, units, tol, max_atoms, try_weight, workers)
     walk.may_overflow = not in_bins
     bests = walk.first(policy.best_so_far) if i is None else walk.alone(policy.best_so_far)
     over = [bests.at(slice(0, 0))]  # of trials that have stopped
@@ -111,7 +109,7 @@ def _carry_by(
         if i is not None and (bests.value == NONE).any():
             raise GivesUpError
     if in_bins and (walk.sieve.overflowed or not units.whole):
-        bins = binned(mdp, policy, i, units, tol, max_atoms, price)
+        bins = binned(mdp, policy, i, units, tol, max_atoms, try_weight)
         error = bins.error + _summing(*bins.laws)
         return Carried(bins.laws, error, bins.outcomes, True, bins.shift, bins.drift, bill=bins.bill)
     bests = Atoms.together([*over, bests])

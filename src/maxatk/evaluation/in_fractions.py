@@ -11,6 +11,7 @@ from maxatk.base.types import Number
 from maxatk.evaluation.law import ExactLaw, exact_best_of
 from maxatk.policies import ABANDON, CompressedPolicy, History, HistoryPolicy, Lot, Policy, Seen
 from maxatk.problem.data import ExactOutcome
+from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.mdp import MDP
 
 MOST_HISTORIES = 20_000  # the same, for policies that remember everything
@@ -32,12 +33,13 @@ class Exactly(NamedTuple):
     rows: Fraction
 
 
-def exactly(mdp: MDP, policy: Policy, most_outcomes: int, *, price: Fraction = Fraction(0)) -> Exactly:
-    """What a policy comes to. Where each rollout costs ``price``, or rows do, all of them are followed to the end.
+def exactly(problem: DecisionProblem, policy: Policy, most_outcomes: int) -> Exactly:
+    """What a policy comes to. Where anything costs anything, all rollouts are followed to the end.
 
     Raises:
         TooManyError: where more than so many outcomes would have to be followed, or fewer with histories.
     """
+    mdp = problem.mdp
     if isinstance(policy, HistoryPolicy):
         return _Walk(mdp, MOST_HISTORIES).histories(policy)
     walk = _Walk(mdp, most_outcomes)
@@ -53,8 +55,6 @@ def exactly(mdp: MDP, policy: Policy, most_outcomes: int, *, price: Fraction = F
     (part,) = policy.parts
     bests = {(policy.best_so_far, policy.best_so_far): Fraction(1)}  # (true M, remembered M) -> probability
     over: dict[tuple[Number, Number], Fraction] = {}
-    _, most = mdp.return_range
-    priced = price > 0 or mdp.has_costs
     tries = rows = Fraction(0)
     for i in range(policy.k):
         following: dict[tuple[Number, Number], Fraction] = {}
@@ -63,7 +63,7 @@ def exactly(mdp: MDP, policy: Policy, most_outcomes: int, *, price: Fraction = F
                 over[best, remembered] = over.get((best, remembered), Fraction(0)) + p
                 continue
             tries += p
-            if best >= most and not priced:  # nothing can be improved any more
+            if best >= problem.most and not problem.costly:  # nothing can be improved any more
                 following[best, best] = following.get((best, best), Fraction(0)) + p
                 continue
             if p.denominator.bit_length() > MOST_BITS:

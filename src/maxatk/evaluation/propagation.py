@@ -109,11 +109,11 @@ class Sieve:
         tol: how much of the width of the interval around the value each step may cost.
         max_atoms: how many atoms are kept.
         most: what no best return exceeds, but for one in hand; the ends of bins may lie beyond any.
-        price: what each rollout costs.
+        try_weight: what each rollout costs, or counts as where the number of rollouts is asked for.
     """
 
-    def __init__(self, mdp: MDP, tol: float, max_atoms: int, most: float = math.inf, price: float = 0.0) -> None:
-        self._mdp, self._tol, self.max_atoms, self._most, self._price = mdp, tol, max_atoms, most, price
+    def __init__(self, mdp: MDP, tol: float, max_atoms: int, most: float = math.inf, try_weight: float = 0.0) -> None:
+        self._mdp, self._tol, self.max_atoms, self._most, self._try_weight = mdp, tol, max_atoms, most, try_weight
         self.left_out = False  # whether atoms were dropped that matter
         self.overflowed = False  # whether there were too many of them
         self._dropped: list[tuple[Floats, Floats, Floats]] = []  # (least, greatest, prob) of the final best
@@ -135,7 +135,7 @@ class Sieve:
         if later:
             low, high = np.maximum(low, least), np.maximum(high, most)
         owed = self._owed(h, state, later)
-        spread = high - low if owed is None else high - low + owed + later * self._price
+        spread = high - low if owed is None else high - low + owed + later * self._try_weight
         cost = prob * spread
         # Whatever costs less than an equal share of the tolerance, none of it worth following, goes.
         going = cost <= self._tol / max(len(prob), 1)
@@ -153,7 +153,7 @@ class Sieve:
 
     def _owed(self, h: int, state: Ints, later: int) -> Floats | None:
         """What rows may still cost at most from each state [n] on; None where nothing costs anything."""
-        if not self._mdp.has_costs and not self._price:
+        if not self._mdp.has_costs and not self._try_weight:
             return None
         costs = self._mdp.analysis.greatest_costs
         return costs[h, state] + later * float(costs[0, self._mdp.start_state].max())
@@ -291,10 +291,10 @@ class Propagation(Walk):
         units: Units,
         tol: float,
         max_atoms: int,
-        price: float = 0.0,
+        try_weight: float = 0.0,
         workers: Workers | None = None,
     ) -> None:
-        super().__init__(mdp, units, Sieve(mdp, tol, max_atoms, mdp.return_range[1], price), units.reward)
+        super().__init__(mdp, units, Sieve(mdp, tol, max_atoms, mdp.return_range[1], try_weight), units.reward)
         self._workers = workers
 
     def around(self, values: Ints) -> tuple[Floats, Floats]:

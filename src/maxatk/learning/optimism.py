@@ -93,10 +93,10 @@ def choose_lattice(model: CheckedModel, plan: CertifiedPlan, epsilon: float) -> 
     step: Fraction | None = common_step(plan.mdp)
     if step is not None and most - least <= MOST_POINTS * step:
         share = series(step.numerator) * series(step.denominator) / 2
-        return Paid(WholeLattice(plan.mdp, float(step)), f"lattice of step {step}", share)
+        return Paid(WholeLattice(plan.problem, float(step)), f"lattice of step {step}", share)
     fine = 20 * chord_cost(plan.k, model.horizon) * (most - least) / epsilon
     power = min(max(math.ceil(math.log2(max(fine, 1))), 6), 12)
-    lattice = RealLattice(plan.mdp, (most - least) / 2**power)
+    lattice = RealLattice(plan.problem, (most - least) / 2**power)
     return Paid(lattice, f"lattice of 2**{power} steps", series(power) / 2)
 
 

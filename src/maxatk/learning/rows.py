@@ -13,6 +13,7 @@ from maxatk.learning.ledger import Ledger
 from maxatk.learning.models import CheckedModel
 from maxatk.learning.tuning import TUNING
 from maxatk.planning import Plan, Solver, Status
+from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.objective import Objective
 
 PlanT = TypeVar("PlanT", bound=Plan)
@@ -56,7 +57,7 @@ class RowLedger(Ledger):
 
     def plan(self, solver: Solver[PlanT], k: int) -> PlanT:
         """A plan for the empirical problem."""
-        plan = solver.solve(self.data.mdp(self.model.start_state, self.model.start_prob), Objective(k))
+        plan = solver.solve(DecisionProblem(self.data.mdp(self.model.start_state, self.model.start_prob), Objective(k)))
         if plan.status is Status.INTERRUPTED:  # it has caught what was meant for the whole run
             raise KeyboardInterrupt
         return plan

@@ -26,7 +26,6 @@ import numpy as np
 from maxatk import kernels
 from maxatk.base import checks, stopping
 from maxatk.base.errors import InputError, TooLargeError
-from maxatk.base.returns import floats_around
 from maxatk.base.stopping import StoppedError
 from maxatk.base.workers import Workers
 from maxatk.engines.crew import Crew
@@ -39,8 +38,7 @@ from maxatk.planning.lattice import Lattice, RealLattice, WholeLattice, common_s
 from maxatk.planning.plan import Progress, Reporter, Status
 from maxatk.planning.sweeper import DEVICES, Sweeper, sweeper_on
 from maxatk.planning.tuning import TUNING
-from maxatk.problem.mdp import MDP
-from maxatk.problem.objective import Objective
+from maxatk.problem.decision import DecisionProblem
 
 # The default tolerance (docs/theory/planner.md, 11).
 RELATIVE_TOL = 1e-3  # of what the tries after the first add
@@ -84,15 +82,15 @@ class Certified:
         if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
             raise InputError(f"executor must be a concurrent.futures.Executor, not {checks.shown(self.executor)}")
 
-    def solve(self, mdp: MDP, objective: Objective, progress: Reporter | None = None) -> CertifiedPlan:
-        """Plan ``mdp`` for ``objective``; ``progress`` is as :func:`maxatk.solve` hands it."""
+    def solve(self, problem: DecisionProblem, progress: Reporter | None = None) -> CertifiedPlan:
+        """Plan ``problem``; ``progress`` is as :func:`maxatk.solve` hands it."""
         memory = None if self.max_memory is None else float(self.max_memory)
         with Workers(self.threads) as workers:
             sweeper = sweeper_on(self.device, memory, workers)
             if self.executor is not None:
-                sweeper = Elsewhere(Crew(self.executor, mdp), sweeper, self.device)
+                sweeper = Elsewhere(Crew(self.executor, problem), sweeper, self.device)
             with stopping.scope(patient=True):
-                search = _Search(mdp, objective, self.tol, sweeper, self.device, progress)
+                search = _Search(problem, self.tol, sweeper, self.device, progress)
             with stopping.scope(None if self.time_limit is None else self.time_limit - search.seconds):
                 return search.run()
 
@@ -115,31 +113,27 @@ class _Search:
 
     def __init__(
         self,
-        mdp: MDP,
-        objective: Objective,
+        problem: DecisionProblem,
         tol: float | None,
         sweeper: Sweeper,
         device: str,
         report: Reporter | None,
     ) -> None:
-        self.mdp, self.objective = mdp, objective
-        self.k, self.best_so_far = objective.k, objective.best_so_far
+        self.problem, self.mdp, self.k = problem, problem.mdp, problem.k
         self._device, self._report, self._began = device, report, time.perf_counter()
         # What takes one pass over the problem is not part of the search: without it nothing could be said.
-        self._maker = maker = CurveMaker(mdp, objective, sweeper)
-        self.least, self.most, self.mean, self.incumbent = maker.least, maker.most, maker.mean, maker.incumbent
-        self._priced, self._gives_up = maker.priced, objective.gives_up(mdp)
+        self._maker = maker = CurveMaker(problem, sweeper)
         self._asked = None if tol is None else float(tol)
         maker.most_work = TUNING.default_work if tol is None else math.inf
         self._one_rollout = math.inf  # no policy earns more with a single rollout, as far as is known
         # What is known: the best pass, the least upper bound, and what repeating the mean-optimal policy earns.
         lattice = self._first_lattice()
-        mean = self.mean - self.rounding(lattice)
-        if self._priced:
-            self._best, self._repeated = self._until_the_mean(lattice, self.most), -math.inf
+        mean = self.problem.mean - self.rounding(lattice)
+        if self.problem.costly:
+            self._best, self._repeated = self._until_the_mean(lattice, self.problem.most), -math.inf
         else:
-            self._best = self._unfinished(lattice, self._no_curves(lattice), Stop(math.inf, self.most))
-            self._repeated = max(self._floats_of_best[0], self.least, mean)
+            self._best = self._unfinished(lattice, self._no_curves(lattice), Stop(math.inf, self.problem.most))
+            self._repeated = max(self.problem.best_around[0], self.problem.least, mean)
         self._upper = self._best.upper
 
     @property
@@ -148,18 +142,13 @@ class _Search:
         return time.perf_counter() - self._began
 
     @property
-    def _floats_of_best(self) -> tuple[float, float]:
-        """The floats around the return in hand."""
-        return (-math.inf, -math.inf) if self.best_so_far == -math.inf else floats_around(Fraction(self.best_so_far))
-
-    @property
     def tol(self) -> float:
         """The gap to reach: what was asked for, or by default relative to what rollouts after the first add."""
         if self._asked is not None:
             return self._asked
         lower, upper = self._lower, max(self._upper, self._lower)
         added = RELATIVE_TOL * (lower - self._one_rollout)
-        size = min(max(abs(lower), abs(upper)), self.most - self.least)
+        size = min(max(abs(lower), abs(upper)), self.problem.most - self.problem.least)
         return max(added, FLOOR_TOL * size, 2 * self.rounding(self._best.lattice))
 
     # What comes back, and when.
@@ -185,8 +174,7 @@ class _Search:
         if status is None or upper - lower <= tol:
             status = Status.WITHIN_TOL if upper - lower <= tol else Status.ROUNDING
         return CertifiedPlan(
-            mdp=self.mdp,
-            objective=self.objective,
+            problem=self.problem,
             lower=lower,
             upper=upper,
             status=status,
@@ -214,7 +202,7 @@ class _Search:
     @property
     def _lower(self) -> float:
         """What the best policy known is sure to earn."""
-        return max(self._repeated if self._repeats else self._best.lower, self._floats_of_best[0])
+        return max(self._repeated if self._repeats else self._best.lower, self.problem.best_around[0])
 
     def _keep(self, new: _Pass) -> None:
         """Lower bound and policy come from one pass, and the better one is kept; upper bounds may be of any."""
@@ -238,20 +226,20 @@ class _Search:
         """The lattice of a common step if that has few points, else a coarse one."""
         if self._step is not None and returns_apart(self.mdp) <= TUNING.exact_points * self._step:
             return self._whole_lattice(self._step)
-        span, size = self.most - self.least, float(np.abs(self.mdp.reward).max())
+        span, size = self.problem.most - self.problem.least, float(np.abs(self.mdp.reward).max())
         return self._real_lattice(max(max(span, 1e-3 * size, 1e-300) / TUNING.coarse_points, self._finest))
 
     def _whole_lattice(self, step: Fraction) -> Lattice:
-        return WholeLattice(self.mdp, float(step), float(self.objective.cost), self._gives_up)
+        return WholeLattice(self.problem, float(step))
 
     def _real_lattice(self, kappa: float) -> Lattice:
-        return RealLattice(self.mdp, kappa, float(self.objective.cost), self._gives_up)
+        return RealLattice(self.problem, kappa)
 
     @cached_property
     def _step(self) -> Fraction | None:
         """The step that all rewards are multiples of; where they are all 0, one of the size of the costs."""
-        if self._priced and not self.mdp.reward.any():
-            dearest = float(self.objective.cost) + self.mdp.horizon * float(self.mdp.action_cost.max())
+        if self.problem.costly and not self.mdp.reward.any():
+            dearest = self.problem.rollout_cost + self.mdp.horizon * float(self.mdp.action_cost.max())
             return Fraction(2.0 ** math.ceil(math.log2(dearest)))
         return common_step(self.mdp)
 
@@ -259,26 +247,28 @@ class _Search:
     def _finest(self) -> float:
         """A step far below the rewards would be all digits, or have no index."""
         size = float(np.abs(self.mdp.reward).max())
-        return max(1e-9 * (self.most - self.least), size * self.mdp.horizon / (kernels.WIDEST // 2))
+        return max(1e-9 * (self.problem.most - self.problem.least), size * self.mdp.horizon / (kernels.WIDEST // 2))
 
     def _search(self) -> Status | None:
         """Passes over finer and finer lattices, until the interval is narrow enough, or as narrow as can be."""
         lattice = self._best.lattice
-        if self._priced:
-            if self.mean <= lattice.floor:  # one rollout at most: whatever it returns, another is not worth its costs
-                self._keep(self._until_the_mean(lattice, self.mean))
+        if self.problem.costly:
+            if (
+                self.problem.mean <= lattice.floor
+            ):  # one rollout at most: whatever it returns, another is not worth its costs
+                self._keep(self._until_the_mean(lattice, self.problem.mean))
                 return None
             if self.k == 1 and self._in_hand == -math.inf:  # all that counts is the mean
-                self._upper = min(self._upper, self.mean + self.rounding(lattice))
+                self._upper = min(self._upper, self.problem.mean + self.rounding(lattice))
             self._one_rollout = self._value_of_one(lattice)
             self._pass(lattice)  # at least one, to know when to stop
         else:
-            if self.incumbent >= self.most:  # nothing can be improved
+            if self.problem.incumbent >= self.problem.most:  # nothing can be improved
                 return None
-            if self.k == 1 and self.incumbent <= self.least:  # all that counts is the mean
-                self._upper = min(self._upper, self.mean + self.rounding(lattice))
+            if self.k == 1 and self.problem.incumbent <= self.problem.least:  # all that counts is the mean
+                self._upper = min(self._upper, self.problem.mean + self.rounding(lattice))
                 return None
-            self._repeated = max(self._repeated, repeated_mean(self.mdp, self.k, self.best_so_far))
+            self._repeated = max(self._repeated, repeated_mean(self.mdp, self.k, self.problem.best_so_far))
             self._one_rollout = self._value_of_one(lattice)
             self._tell(self.k)
             if self._asked is None or self._width > self.tol:  # by default curves are known, too
@@ -312,18 +302,18 @@ class _Search:
         """No policy earns more than this with a single rollout: what the default tolerance is relative to."""
         if self._asked is not None or self.k == 1:
             return math.inf
-        if self.incumbent <= self.least and not self._priced:
-            return self.mean + self._maker.rounding(lattice)
-        start = min(max(self._in_hand, lattice.floor), self.most)
+        if self.problem.incumbent <= self.problem.least and not self.problem.costly:
+            return self.problem.mean + self._maker.rounding(lattice)
+        start = min(max(self._in_hand, lattice.floor), self.problem.most)
         _, upper = self._maker.worth(lattice, self._no_curves(lattice)[self.k], 0.0, start)
-        return max(upper + self._maker.rounding(lattice), self._floats_of_best[1])
+        return max(upper + self._maker.rounding(lattice), self.problem.best_around[1])
 
     def _pass(self, lattice: Lattice) -> None:
         """All curves from the last to the first, on one lattice. Each is finished before the next one is begun."""
         curves = self._no_curves(lattice)
         gap = 0.0  # the largest between the bounds of the curve at hand
-        stop = Stop(math.inf, self.most)
-        if self._priced and self.k == 1:  # for the threshold alone
+        stop = Stop(math.inf, self.problem.most)
+        if self.problem.costly and self.k == 1:  # for the threshold alone
             *_, stop = self._maker.last_curve(lattice, curves[1], lattice.share(self._tol_on(lattice), 0.0, 0, 1))
         for i in range(self.k - 1, 0, -1):
             after, share = curves[i + 1], lattice.share(self._tol_on(lattice), gap, i, self.k)
@@ -352,18 +342,18 @@ class _Search:
         """A pass, from bounds on what the first rollout is worth."""
         rounding, stop_at = self.rounding(lattice), stop.at
         lower, upper = lower - rounding, upper + rounding
-        if self._priced:
-            upper = min(upper, self.most)
-        if self._priced and self.best_so_far > -math.inf:
+        if self.problem.costly:
+            upper = min(upper, self.problem.most)
+        if self.problem.costly and self.problem.best_so_far > -math.inf:
             # Unless more is sure to come of it, the first rollout is not made.
-            at_least, at_most = self._floats_of_best
-            lower, upper = max(lower if self.best_so_far < stop_at else at_least, at_least), max(upper, at_most)
-            stop_at = min(stop_at, float(self.best_so_far)) if lower == at_least else stop_at
+            at_least, at_most = self.problem.best_around
+            lower, upper = max(lower if self.problem.best_so_far < stop_at else at_least, at_least), max(upper, at_most)
+            stop_at = min(stop_at, float(self.problem.best_so_far)) if lower == at_least else stop_at
         return _Pass(lower, upper, lattice, curves, start, gap, stop_at)
 
     def _no_curves(self, lattice: Lattice) -> Curves:
         """With no rollouts to come, a best return is worth itself."""
-        return Curves(self.k, (identity(lattice.floor, self.most),))
+        return Curves(self.k, (identity(lattice.floor, self.problem.most),))
 
     def _first_rollout(self, lattice: Lattice, after: Curve, gap: float, stop: Stop) -> tuple[float, float, float]:
         """The first rollout needs one slice, that of the incumbent: its best return, and bounds."""
@@ -376,7 +366,7 @@ class _Search:
     @property
     def _in_hand(self) -> float:
         """What curves are asked at: where nothing costs anything, what is below every return is as good as none."""
-        return float(self.best_so_far) if self._priced else self.incumbent
+        return float(self.problem.best_so_far) if self.problem.costly else self.problem.incumbent
 
     def _unfinished(self, lattice: Lattice, curves: Curves, stop: Stop) -> _Pass:
         """What curves say that do not reach the first rollout (planner.md, 9).
@@ -384,14 +374,17 @@ class _Search:
         More rollouts never lower the value, whatever is done in them, and no return exceeds the most.
         """
         after, top = curves.tail[0], stop.top
-        points = np.unique([min(self.least, top), top])
+        points = np.unique([min(self.problem.least, top), top])
         values = np.full(len(points), top)
         flat = replace(after, floor=float(points[0]), point=points, point_value=values)
         lower = float(after.lower(self._in_hand)) - self.rounding(lattice)
-        gap = top - float(after.lower(-math.inf if self._priced else self.least))
+        gap = top - float(after.lower(-math.inf if self.problem.costly else self.problem.least))
         # The greatest return is known exactly, a threshold below it is not.
-        upper = max(min(top + self.rounding(lattice), self.most) if self._priced else top, self._floats_of_best[1])
-        start = min(max(self._in_hand, lattice.floor), self.most)
+        upper = max(
+            min(top + self.rounding(lattice), self.problem.most) if self.problem.costly else top,
+            self.problem.best_around[1],
+        )
+        start = min(max(self._in_hand, lattice.floor), self.problem.most)
         return _Pass(lower, upper, lattice, curves.with_earlier(flat), start, gap, stop.at)
 
     def _until_the_mean(self, lattice: Lattice, upper: float) -> _Pass:
@@ -399,7 +392,7 @@ class _Search:
 
         No curve is more than ``upper``, but for what is in hand.
         """
-        curve = at_least(self.mean, upper, self.most)
+        curve = at_least(self.problem.mean, upper, self.problem.most)
         curves = self._no_curves(lattice).with_earlier(curve)
-        stop = Stop(self.mean, upper)
-        return self._passed(lattice, curves, -math.inf, upper - self.mean, stop, self.mean, upper)
+        stop = Stop(self.problem.mean, upper)
+        return self._passed(lattice, curves, -math.inf, upper - self.problem.mean, stop, self.problem.mean, upper)

@@ -25,6 +25,7 @@ from maxatk.planning.plan import Plan, Status
 from maxatk.planning.slice_policy import SlicePolicy
 from maxatk.planning.sweeper import Cores, solve_slices, sweeper_on
 from maxatk.problem import files
+from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
 from maxatk.problem.rows import exact_text
@@ -90,7 +91,7 @@ class CertifiedPlan(Plan):
     def value_of_tries(self, n: int) -> tuple[float, float]:
         """Bounds on the optimum of ``n`` rollouts; one of them may always maximise the mean."""
         lower, upper = super().value_of_tries(n)
-        mean = self.mdp.analysis.mean_optimal[1] - float(self.objective.cost) - self.certificate.rounding
+        mean = self.mdp.analysis.mean_optimal[1] - self.problem.rollout_cost - self.certificate.rounding
         return max(lower, min(mean, upper)), upper
 
     def _of_rollout(self, i: int, best: Number) -> tuple[float, float]:
@@ -126,8 +127,7 @@ class CertifiedPlan(Plan):
         """
         from maxatk.planning.certified import Certified
 
-        objective = dataclasses.replace(self.objective, best_so_far=best)
-        plan = Certified(tol=self.certificate.tol, device=self.device).solve(self.mdp, objective)
+        plan = Certified(tol=self.certificate.tol, device=self.device).solve(self.problem.changed(best_so_far=best))
         return max(lower, plan.lower), min(upper, plan.upper)
 
     def _as_planned(self, m: Number, same: bool, lower: float, upper: float) -> tuple[float, float]:
@@ -171,7 +171,7 @@ class CertifiedPlan(Plan):
         }
 
     def _costs(self) -> dict[str, Any]:
-        if not self.objective.stops(self.mdp):
+        if not self.costly:
             return {}
         return {"cost": exact_text((self.objective.cost,)), "abandon": self.objective.abandon}
 
@@ -201,35 +201,33 @@ def read_plan(file: Archive, numbers: Mapping[str, Any], given: MDP | None) -> C
     widest = max(*map(abs, mdp.return_range), mdp.return_range[1] - mdp.return_range[0])
     if not widest <= 2**52 * kappa or lower > upper:
         raise InputError("its numbers make no sense")
-    objective = _objective(k, numbers)
-    kind = WholeLattice if _bool(numbers, "exact") else RealLattice
-    lattice = kind(mdp, kappa, float(objective.cost), objective.gives_up(mdp))
-    # Bounds of curves may be flat up to somewhat less than the curves are, where rollouts may be given up.
-    least, most = lattice.floor - (lattice.largest if lattice.abandon else 0.0), mdp.return_range[1]
+    problem = DecisionProblem(mdp, _objective(k, numbers))
+    lattice = (WholeLattice if _bool(numbers, "exact") else RealLattice)(problem, kappa)
+    # With abandonment, a curve's lower bound may become flat slightly below the curve's own floor.
+    least, most = lattice.floor - (problem.largest if problem.may_abandon else 0.0), mdp.return_range[1]
     start = -math.inf if numbers.get("start") is None else _number(numbers, "start")
-    if not (least <= start <= most or (start == -math.inf and objective.stops(mdp))):
+    if not (least <= start <= most or (start == -math.inf and problem.costly)):
         raise InputError("its numbers make no sense")
     tail = tuple(
         Curve(float(floor[i]), **{name: file.array(f"{name}{i}", "<f8") for name in Curve.arrays()})
         for i in range(len(floor))
     )
-    maker = CurveMaker(mdp, objective, Cores(0))
+    maker = CurveMaker(problem, Cores(0))
     slack = 4 * k * maker.rounding(lattice)
     for curve in tail:
         curve.check(least - kappa, most, slack)
-    _check_bounds(lower, upper, maker, Curves(k, tail)[1], slack)
+    _check_bounds(lower, upper, problem, Curves(k, tail)[1], slack)
     certificate, stats = numbers.get("certificate"), numbers.get("stats")
     if not checks.is_dict(certificate) or not checks.is_dict(stats):
         raise InputError("it has no certificate")
-    stop_at = _number(certificate, "stop_at") if objective.stops(mdp) else math.inf
-    if math.isfinite(stop_at) and not abs(stop_at) <= 2 * lattice.largest:
+    stop_at = _number(certificate, "stop_at") if problem.costly else math.inf
+    if math.isfinite(stop_at) and not abs(stop_at) <= 2 * problem.largest:
         raise InputError("it stops where no return is")
     rounding, gap = _number(certificate, "rounding"), _number(certificate, "gap_after_first")
     if rounding < 0 or gap < -slack:
         raise InputError("its certificate allows for less than no error")
     return CertifiedPlan(
-        mdp=mdp,
-        objective=objective,
+        problem=problem,
         lower=lower,
         upper=upper,
         status=Status(numbers.get("status")),
@@ -247,14 +245,13 @@ def read_plan(file: Archive, numbers: Mapping[str, Any], given: MDP | None) -> C
     )
 
 
-def _check_bounds(lower: float, upper: float, maker: CurveMaker, after: Curve, slack: float) -> None:
+def _check_bounds(lower: float, upper: float, problem: DecisionProblem, after: Curve, slack: float) -> None:
     """Refuse bounds, read from a file, that are none: beyond all that a policy can earn, or below what one is sure to.
 
     ``after`` is the curve after the first rollout: more rollouts never lower the value.
     """
-    in_hand, (_, above) = float(maker.best_so_far), floats_around(maker.best_so_far)
-    most = max(maker.most, above)
-    sure = max(maker.mean, in_hand, float(after.lower(in_hand if maker.priced else maker.incumbent)))
+    best, most = float(problem.best_so_far), max(problem.most, problem.best_around[1])
+    sure = max(problem.mean, best, float(after.lower(best if problem.costly else problem.incumbent)))
     if upper > most + slack:
         raise InputError(f"its bounds are {lower:g} and {upper:g}, and no policy earns more than {most:g}")
     if upper < sure - slack:

@@ -15,8 +15,7 @@ from maxatk.planning.curves import Bounds, Curve, at_least, build, from_knots, l
 from maxatk.planning.lattice import Lattice
 from maxatk.planning.sweeper import Sweeper, last_rollout, solve_slices
 from maxatk.planning.tuning import TUNING
-from maxatk.problem.mdp import MDP
-from maxatk.problem.objective import Objective
+from maxatk.problem.decision import DecisionProblem
 
 FIRST_KNOTS = 7  # with the floor, two sweeps of four
 MOST_STEPS = 20  # of Newton's method for the threshold at which to stop
@@ -40,29 +39,20 @@ def table_fits(lattice: Lattice, bottom: int, top: int) -> bool:
 
 
 class CurveMaker:
-    """Makes the curves of one objective, on any lattice.
+    """Makes the curves of one problem, on any lattice.
 
     Args:
-        mdp: the problem.
-        objective: what is to be planned.
+        problem: what is to be planned.
         sweeper: who sweeps slices.
     """
 
-    def __init__(self, mdp: MDP, objective: Objective, sweeper: Sweeper) -> None:
-        self.mdp, self.k, self.best_so_far = mdp, objective.k, objective.best_so_far
-        self.least, self.most = mdp.return_range
-        # What a rollout is worth with nothing in hand: never more than the most, but for rounding.
-        self.mean = min(mdp.analysis.mean_optimal[1], self.most) - float(objective.cost)
-        self.priced = objective.stops(mdp)
-        # For a rollout that is made, what is in hand is as good as none below the least return; or, where it may be
-        # given up, below that less the most that it takes to finish.
-        finishing = float(mdp.analysis.least_costs[0].max()) if objective.gives_up(mdp) and mdp.has_costs else 0.0
-        self.incumbent = max(float(objective.best_so_far), self.least - finishing)
+    def __init__(self, problem: DecisionProblem, sweeper: Sweeper) -> None:
+        self.problem, self.mdp, self.k = problem, problem.mdp, problem.k
         self.slices = 0  # solved so far
         self.work = 0.0  # multiply-adds that they took, as if no window were cut by ``m``
         self.most_work = math.inf  # from which on curves get no more knots than they begin with
         self._sweeper = sweeper
-        self._most_outcomes = int(np.diff(mdp.outcome_start).max())
+        self._most_outcomes = int(np.diff(problem.mdp.outcome_start).max())
 
     def worth(self, lattice: Lattice, after: Curve, gap: float, m: float) -> tuple[float, float]:
         """Bounds on what a rollout is worth with ``m`` in hand, from below and from above."""
@@ -77,16 +67,21 @@ class CurveMaker:
     def rounding(self, lattice: Lattice) -> float:
         """What floating point may add up to in one rollout (docs/theory/planner.md, 10)."""
         H = self.mdp.horizon
-        size = lattice.largest + abs(self.incumbent) + lattice.blur + (abs(lattice.floor) if lattice.abandon else 0.0)
+        size = (
+            self.problem.largest
+            + abs(self.problem.incumbent)
+            + lattice.blur
+            + (abs(lattice.floor) if self.problem.may_abandon else 0.0)
+        )
         return (H * (4 * self._most_outcomes + 16) + 32) * 2.0**-53 * size + H * lattice.error
 
     def floor(self, lattice: Lattice, after: Curve, stop: Stop) -> float:
         """A best return that is as good as none under the next curve's lower bound: where that stops being flat."""
         flat = min(after.flat_to, stop.top)
-        if flat <= (self.least if not self.priced else -math.inf):
+        if flat <= (self.problem.least if not self.problem.costly else -math.inf):
             return lattice.floor
         knot = lattice.knot(flat)
-        return max(knot, lattice.floor) if self.priced and not lattice.abandon else knot
+        return max(knot, lattice.floor) if self.problem.costly and not self.problem.may_abandon else knot
 
     def curve(self, lattice: Lattice, after: Curve, gap: float, share: float, stop: Stop) -> tuple[Curve, float]:
         """A curve before the last, and the largest gap between its bounds."""
@@ -105,7 +100,7 @@ class CurveMaker:
 
     def _that_stops(self, curve: Curve, gap: float, stop_at: float) -> tuple[Curve, float]:
         """A curve that promises no more than ``m`` from ``stop_at`` on; and its gap, which that may widen."""
-        if not self.priced:
+        if not self.problem.costly:
             return curve, gap
         curve, by = lowered(curve, stop_at)
         return curve, gap + by
@@ -122,7 +117,7 @@ class CurveMaker:
 
         The floor stays as it is: from there on down a curve is flat.
         """
-        if not self.priced:
+        if not self.problem.costly:
             return bounds
         m = np.asarray(knots)
         stops = (bounds.lower < m) & (m > floor)
@@ -136,7 +131,7 @@ class CurveMaker:
         """
         if self.work > self.most_work:
             return math.inf
-        noise = 2.0**-48 * (lattice.largest + abs(self.incumbent))  # no knot is worth less than this
+        noise = 2.0**-48 * (self.problem.largest + abs(self.problem.incumbent))  # no knot is worth less than this
         return max(share, noise, gap / (8 * self.k))
 
     def last_curve(self, lattice: Lattice, after: Curve, share: float) -> tuple[Curve, float, Stop]:
@@ -147,27 +142,33 @@ class CurveMaker:
         """
         enough = partial(self._enough, lattice, share)
         by_slices = partial(self._by_slices, lattice, after, 0.0, lattice.floor)
-        end, top = lattice.index(lattice.floor), lattice.last_index(self.most)
-        bottom = max(end, lattice.index(self.mean - 2 * (self.most - self.mean)))
+        end, top = lattice.index(lattice.floor), lattice.last_index(self.problem.most)
+        bottom = max(end, lattice.index(self.problem.mean - 2 * (self.problem.most - self.problem.mean)))
         while True:
             if not table_fits(lattice, bottom, top):
-                knots = [lattice.floor, *self._incumbent_above(lattice.floor, self.most)]
-                return self._stopping(lattice, by_slices, by_slices, knots, self.most, enough, lattice.knot_step)
+                knots = [lattice.floor, *self._incumbent_above(lattice.floor, self.problem.most)]
+                return self._stopping(
+                    lattice, by_slices, by_slices, knots, self.problem.most, enough, lattice.knot_step
+                )
             self._count(lattice, 1)
             table = last_rollout(self._sweeper, lattice, bottom, top, after)
-            if bottom == end or table.upper[0] - self.mean <= share / 2:
+            if bottom == end or table.upper[0] - self.problem.mean <= share / 2:
                 break
             bottom = max(end, top - 4 * (top - bottom) - 1)
         floor = lattice.kappa * bottom
         points = lattice.kappa * np.arange(bottom, top + 1)
-        not_worth_it = points[table.upper <= points] if self.priced else points[:0]
-        most = min(float(not_worth_it[0]) if len(not_worth_it) else self.most, self.most)
+        not_worth_it = points[table.upper <= points] if self.problem.costly else points[:0]
+        most = min(float(not_worth_it[0]) if len(not_worth_it) else self.problem.most, self.problem.most)
         if floor >= most and len(not_worth_it):  # no best return makes another rollout worth its costs
-            return at_least(self.mean, most, self.most), most - self.mean, Stop(min(self.mean, most), most)
+            return (
+                at_least(self.problem.mean, most, self.problem.most),
+                most - self.problem.mean,
+                Stop(min(self.problem.mean, most), most),
+            )
         if floor >= most:  # the largest return is as good as certain
             none = np.zeros(0)
-            flat = from_knots(self.most, self.most, none, none, none, none, self.mean)
-            return flat, self.most - self.mean, Stop(math.inf, self.most)
+            flat = from_knots(self.problem.most, self.problem.most, none, none, none, none, self.problem.mean)
+            return flat, self.problem.most - self.problem.mean, Stop(math.inf, self.problem.most)
         incumbent = self._incumbent_above(floor, most)
 
         def look_up(m: float) -> tuple[float, float, float]:
@@ -197,20 +198,20 @@ class CurveMaker:
 
         Slices are added there until they no longer rise above it, which is Newton's method (costs.md, 5).
         """
-        curve, gap = build(solve, knots, top, enough, step, self.mean)
-        if not self.priced:
-            return curve, gap, Stop(math.inf, self.most)
+        curve, gap = build(solve, knots, top, enough, step, self.problem.mean)
+        if not self.problem.costly:
+            return curve, gap, Stop(math.inf, self.problem.most)
         noise = self.rounding(lattice)
         for _ in range(MOST_STEPS):
             at = curve.comes_down_to_m(noise)
             if not knots[0] < at < top or float(by_slices([at]).lower[0]) <= at + noise:
                 break
             knots = [*knots, at]
-            curve, gap = build(solve, knots, top, enough, step, self.mean)
+            curve, gap = build(solve, knots, top, enough, step, self.problem.mean)
         # Rounding may take the end of a line that is nearly as steep as m beyond all returns.
-        at = min(lattice.nearby_point(curve.comes_down_to_m(noise), noise), self.most)
+        at = min(lattice.nearby_point(curve.comes_down_to_m(noise), noise), self.problem.most)
         return *self._that_stops(curve, gap, at), Stop(at, max(at, top))
 
     def _incumbent_above(self, floor: float, top: float) -> list[float]:
         """The incumbent is a knot of every curve, since it may stay the best return for long."""
-        return [self.incumbent] if floor < self.incumbent < top else []
+        return [self.problem.incumbent] if floor < self.problem.incumbent < top else []

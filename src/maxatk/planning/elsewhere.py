@@ -13,7 +13,7 @@ from maxatk.planning.lattice import Lattice, RealLattice, WholeLattice
 from maxatk.planning.slices import Acting
 from maxatk.planning.sweeper import Sweeper, sweeper_on
 from maxatk.planning.windows import Task
-from maxatk.problem.mdp import MDP
+from maxatk.problem.decision import DecisionProblem
 
 KEPT = 2  # lattices that a worker keeps
 
@@ -34,8 +34,7 @@ class Elsewhere:
         """As in :class:`maxatk.planning.sweeper.Sweeper`."""
         if len(tasks) == 1:
             return self._home.bounds(lattice, tasks)
-        lattice_is = (lattice.kappa, lattice.whole, lattice.price, lattice.abandon)
-        items = [(lattice_is, task, self._device) for task in tasks]
+        items = [(lattice.kappa, lattice.whole, task, self._device) for task in tasks]
         return self._crew.map(sweep, items, lambda left: self._home.bounds(lattice, [tasks[i] for i in left]))
 
     def decisions(self, lattice: Lattice, tasks: Sequence[Task]) -> list[Acting]:
@@ -43,13 +42,13 @@ class Elsewhere:
         return self._home.decisions(lattice, tasks)
 
 
-def sweep(mdp: MDP, lattice: tuple[float, bool, float, bool], task: Task, device: str) -> Floats:
+def sweep(problem: DecisionProblem, kappa: float, whole: bool, task: Task, device: str) -> Floats:
     """On a worker: the bounds of one task, in half of the memory that there is, on one thread or its GPU."""
     with Workers(1) as workers:
-        (bounds,) = sweeper_on(device, None, workers).bounds(_lattice(mdp, *lattice), [task])
+        (bounds,) = sweeper_on(device, None, workers).bounds(_lattice(problem, kappa, whole), [task])
     return bounds
 
 
 @lru_cache(KEPT)
-def _lattice(mdp: MDP, kappa: float, whole: bool, price: float, abandon: bool) -> Lattice:
-    return (WholeLattice if whole else RealLattice)(mdp, kappa, price, abandon)
+def _lattice(problem: DecisionProblem, kappa: float, whole: bool) -> Lattice:
+    return (WholeLattice if whole else RealLattice)(problem, kappa)

@@ -31,8 +31,7 @@ from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
 from maxatk.planning.plan import Plan, Reporter, Status
 from maxatk.policies import ABANDON, CompressedPolicy
-from maxatk.problem.mdp import MDP
-from maxatk.problem.objective import Objective
+from maxatk.problem.decision import DecisionProblem
 
 History: TypeAlias = tuple[int, Number, Number]  # (s, M, G), the last two in units of the table
 Moment: TypeAlias = tuple[int, int]  # (rollout, step)
@@ -54,18 +53,17 @@ class Exact:
     def __post_init__(self) -> None:
         checks.integer(self.max_histories, "max_histories", least=1)
 
-    def solve(self, mdp: MDP, objective: Objective, progress: Reporter | None = None) -> "ExactPlan":
-        """Plan ``mdp`` for ``objective``; ``progress`` is as :func:`maxatk.solve` hands it.
+    def solve(self, problem: DecisionProblem, progress: Reporter | None = None) -> "ExactPlan":
+        """Plan ``problem``; ``progress`` is as :func:`maxatk.solve` hands it.
 
         It is all or nothing, so nothing is reported.
         """
         began = time.perf_counter()
-        table = _Table(mdp, objective, self.max_histories)
-        value = table.curve(0, objective.best_so_far)
+        table = _Table(problem, self.max_histories)
+        value = table.curve(0, problem.best_so_far)
         lower, upper = floats_around(value)
         return ExactPlan(
-            mdp=mdp,
-            objective=objective,
+            problem=problem,
             lower=lower,
             upper=upper,
             status=Status.EXACT,
@@ -136,7 +134,7 @@ class ExactPolicy(CompressedPolicy):
     def __init__(self, table: "_Table", best_so_far: Number) -> None:
         super().__init__(table.k, table.mdp.horizon, best_so_far)
         self._table = table
-        self.cost = table.objective.cost
+        self.cost = table.problem.objective.cost
 
     def stops(self, *, rollout: int, best: Number) -> bool:
         """Whether another rollout is worth no more than what is in hand."""
@@ -175,12 +173,11 @@ class _Table:
     outside may be a fraction of the unit: Python's numbers mix, and equal ones are equal keys.
     """
 
-    def __init__(self, mdp: MDP, objective: Objective, limit: int) -> None:
-        self.mdp = mdp
-        self.objective = objective
-        self.k = objective.k
+    def __init__(self, problem: DecisionProblem, limit: int) -> None:
+        self.problem, self.k = problem, problem.k
+        self.mdp = mdp = problem.mdp
         self._limit = limit
-        self._may_stop, self._may_abandon = objective.stops(mdp), objective.gives_up(mdp)
+        self._may_stop, self._may_abandon = problem.costly, problem.may_abandon
         rewards = mdp.exact_reward or [Fraction(r) for r in np.unique(mdp.reward).tolist()]
         self._unit = Fraction(1, math.lcm(*(r.denominator for r in rewards)))
         self._start = mdp.exact_start()
@@ -191,7 +188,7 @@ class _Table:
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Table, (self.mdp, self.objective, self._limit)  # a copy fills itself on request
+        return _Table, (self.problem, self._limit)  # a copy fills itself on request
 
     def __len__(self) -> int:
         return self._count
@@ -245,7 +242,7 @@ class _Table:
     def _last_try(self, m: Number) -> tuple[dict[Number, Fraction], Fraction]:
         """The law of the return of an optimal last rollout with ``m`` in hand, and its expected cost, in units."""
         i, law = self.k - 1, dict[Number, Fraction]()
-        paid = self.objective.cost / self._unit
+        paid = self.problem.objective.cost / self._unit
         present = {(s, m, 0): p for p, s in self._start}
         for h in range(self.mdp.horizon):
             following: dict[History, Fraction] = {}
@@ -384,7 +381,7 @@ class _Table:
     def _value_of_try(self, i: int, m: Number) -> Fraction:
         """``W_i(m)`` in units, where all that can follow is solved."""
         values = self._values[i, 0]
-        return sum((p * values[s, m, 0] for p, s in self._start), -self.objective.cost / self._unit)
+        return sum((p * values[s, m, 0] for p, s in self._start), -self.problem.objective.cost / self._unit)
 
     def _row(self, step: int, state: int) -> dict[int, tuple[list[tuple[Fraction, int | None, int]], Fraction]]:
         """The outcomes and the cost of every action, rewards and costs in units."""

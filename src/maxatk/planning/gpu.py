@@ -172,7 +172,7 @@ class Gpu:
     @cached_property
     def _cheap(self) -> Any:
         """The least cost of finishing from each step and state on the device; one row of zeros where that is 0."""
-        cheap = self._on.finishing
+        cheap = self._on.problem.finish_cost
         return self._device.xp.asarray(np.zeros((1, self._on.mdp.n_states)) if cheap is None else cheap)
 
     def _costs(self, h: int) -> tuple[Any, ...]:
@@ -180,7 +180,7 @@ class Gpu:
         return self._problem.cost, *self._finishing(h)
 
     def _finishing(self, h: int) -> tuple[Any, ...]:
-        return self._cheap[min(h, len(self._cheap) - 1)], np.int32(self._on.abandon)
+        return self._cheap[min(h, len(self._cheap) - 1)], np.int32(self._on.problem.may_abandon)
 
     @cached_property
     def _from_start(self) -> _Reach:

@@ -16,6 +16,7 @@ from maxatk.base.errors import TooLargeError
 from maxatk.base.types import Bools, Floats, Ints, Ints32, Number
 from maxatk.planning.dense import DenseRows, dense_rows, is_sparse
 from maxatk.planning.tuning import TUNING
+from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.mdp import MDP
 
 LARGEST_DENOMINATOR = 10**6
@@ -86,18 +87,20 @@ class Moves(NamedTuple):
 
 @dataclass(frozen=True)
 class Lattice(ABC):
-    """``mdp`` with its returns counted in steps of ``kappa``."""
+    """A problem with its returns counted in steps of ``kappa``."""
 
-    mdp: MDP
+    problem: DecisionProblem
     kappa: float
-    price: float = 0.0  # what a rollout costs beside its rows
-    abandon: bool = False  # whether a rollout may be given up at any step
 
     whole: ClassVar[bool]  # whether all rewards are multiples of the step
 
     def __getstate__(self) -> dict[str, Any]:
-        # a copy derives the rest itself
-        return {"mdp": self.mdp, "kappa": self.kappa, "price": self.price, "abandon": self.abandon}
+        return {"problem": self.problem, "kappa": self.kappa}  # a copy derives the rest itself
+
+    @property
+    def mdp(self) -> MDP:
+        """The problem without what its rollouts are for."""
+        return self.problem.mdp
 
     @cached_property
     def moves(self) -> Moves:
@@ -110,7 +113,7 @@ class Lattice(ABC):
     @cached_property
     def tables(self) -> kernels.Tables:
         """The problem as kernels take it."""
-        mdp, moves = self.mdp, self.moves
+        mdp, moves, finishing = self.mdp, self.moves, self.problem.finish_cost
         return kernels.Tables(
             step_layer=mdp.step_layer,
             pair_start=mdp.pair_start,
@@ -124,8 +127,8 @@ class Lattice(ABC):
             most_left=moves.most_left,
             reach=self._reachable(0, mdp.start_state),
             cost=mdp.action_cost,
-            cheap=np.zeros_like(mdp.analysis.least) if self.finishing is None else self.finishing,
-            abandon=self.abandon,
+            cheap=np.zeros_like(mdp.analysis.least) if finishing is None else finishing,
+            abandon=self.problem.may_abandon,
         )
 
     @cached_property
@@ -139,34 +142,15 @@ class Lattice(ABC):
             return None
         return dense_rows(mdp, self.moves.jump)
 
-    @property
-    def finishing(self) -> Floats | None:
-        """What a rollout costs at least from each step and state on, [H + 1, S]; None where it need not be finished or
-        rows cost nothing."""
-        return self.mdp.analysis.least_costs[0] if self.mdp.has_costs and not self.abandon else None
-
     @cached_property
     def floor(self) -> float:
         """Up to here the last rollout's curve is flat (docs/theory/costs.md, 5): below, what is in hand is no better
         than nothing."""
-        if not self.abandon:
-            return self.worthless
-        below = self.worthless - 2.0**-40 * abs(self.worthless)  # where costs are so huge that no point is counted
-        return min(self.kappa * (self.index(self.worthless) - 1), below)
-
-    @cached_property
-    def worthless(self) -> float:
-        """With no more in hand than this the last rollout is best made for its mean: whatever is done, finishing it is
-        worth no less."""
-        least, _ = self.mdp.return_range
-        return least - (float(self.mdp.analysis.least_costs[0].max()) if self.abandon and self.mdp.has_costs else 0.0)
-
-    def idle_rows(self, step: int, state: Ints) -> Ints:
-        """The rows to take in states [n] where nothing can be improved: the cheapest; -1 where to give up."""
-        rows = self.mdp.step(step).first_row[state]
-        if self.abandon:
-            return np.full(len(rows), -1)
-        return rows + self.mdp.analysis.least_costs[1][step, state] if self.mdp.has_costs else rows
+        flat = self.problem.flat_below
+        if not self.problem.may_abandon:
+            return flat
+        below = flat - 2.0**-40 * abs(flat)  # where costs are so huge that no point is counted
+        return min(self.kappa * (self.index(flat) - 1), below)
 
     @abstractmethod
     def _in_steps(self, drift: int) -> tuple[Floats, Floats, Floats]:
@@ -196,12 +180,6 @@ class Lattice(ABC):
         reach = self.tables.reach
         cells = np.maximum(reach.last.astype(np.int64) - reach.first + 1, 0).sum() / self.mdp.horizon
         return float(cells * len(self.mdp.prob) / (len(self.mdp.pair_start) - 1))
-
-    @cached_property
-    def largest(self) -> float:
-        """A bound on the size of every partial return, and of what is paid for it."""
-        rewards = float(np.abs(self.mdp.reward).max()) * self.mdp.horizon
-        return rewards + self.price + float(self.mdp.action_cost.max()) * self.mdp.horizon
 
     def steps(self, amounts: Floats | float) -> Floats:
         """Amounts in lattice steps."""
@@ -320,7 +298,7 @@ class WholeLattice(Lattice):
 
     def are_points(self, m: Floats) -> Bools:
         """Whether returns [n] are on the lattice, but for the rounding of sums of rewards."""
-        slack = self.mdp.horizon * (self.error + 2.0**-52 * self.largest)
+        slack = self.mdp.horizon * (self.error + 2.0**-52 * self.problem.largest)
         return np.abs(m - self.kappa * np.rint(m / self.kappa)) <= min(slack, self.kappa / 4)
 
     def last_index(self, most: float) -> int:

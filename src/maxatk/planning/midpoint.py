@@ -25,8 +25,7 @@ from maxatk.planning.certified import Certified
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan, Reporter, Status
 from maxatk.policies import RoundingPolicy
-from maxatk.problem.mdp import MDP
-from maxatk.problem.objective import Objective
+from maxatk.problem.decision import DecisionProblem
 
 FINEST = Fraction(1, 2**50)  # a finer grid has midpoints that floats do not hold
 
@@ -72,10 +71,10 @@ class Midpoint:
         """How many cells of width ``kappa`` cover [0, 1]: ``ceil(1/kappa)``."""
         return math.ceil(1 / self.step)
 
-    def solve(self, mdp: MDP, objective: Objective, progress: Reporter | None = None) -> "MidpointPlan":
-        """Plan ``mdp`` for ``objective``; ``progress`` is as :func:`maxatk.solve` hands it."""
-        began = time.perf_counter()
-        if objective.stops(mdp):
+    def solve(self, problem: DecisionProblem, progress: Reporter | None = None) -> "MidpointPlan":
+        """Plan ``problem``; ``progress`` is as :func:`maxatk.solve` hands it."""
+        began, mdp = time.perf_counter(), problem.mdp
+        if problem.costly:
             raise InputError("Midpoint knows of no costs, as its theorem does not: mk.Certified() and mk.Exact() do")
         kappa, H = self.step, mdp.horizon
         if kappa * H > sys.float_info.max / 2:
@@ -86,15 +85,14 @@ class Midpoint:
                 raise InputError(f"Midpoint needs rewards in [0, 1], as the paper does, but one is {float(r):g}")
         # In units of kappa/2 the midpoints are odd integers, which floats hold exactly, whatever kappa is.
         odd = np.array([2 * cell(r, kappa) + 1 for r in rewards], np.float64)
-        best = objective.best_so_far
-        scaled = replace(objective, best_so_far=_in_half_steps(best, kappa))
-        rounded = Certified(tol=0.0).solve(mdp.with_rewards(odd), scaled, progress)
+        best = problem.best_so_far
+        scaled = replace(problem.objective, best_so_far=_in_half_steps(best, kappa))
+        rounded = Certified(tol=0.0).solve(DecisionProblem(mdp.with_rewards(odd), scaled), progress)
         lower, upper = (kappa / 2 * Fraction(bound) for bound in (rounded.lower, rounded.upper))
         # Planned to the end, it is as good as was asked for: the grid is the tolerance.
         whole = rounded.status in (Status.WITHIN_TOL, Status.ROUNDING)
         return MidpointPlan(
-            mdp=mdp,
-            objective=objective,
+            problem=problem,
             lower=floats_around(lower - kappa * H / 2)[0],
             upper=min(floats_around(upper + kappa * H / 2)[1], max(mdp.return_range[1], floats_around(best)[1])),
             status=Status.WITHIN_TOL if whole else rounded.status,

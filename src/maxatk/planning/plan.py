@@ -15,6 +15,7 @@ from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.findings import Gain
 from maxatk.base.types import Number
 from maxatk.policies import CompressedPolicy
+from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
 
@@ -45,8 +46,7 @@ class Plan(ABC):
     floating-point numbers themselves.
     """
 
-    mdp: MDP  # the problem
-    objective: Objective  # what was planned for
+    problem: DecisionProblem  # the problem, and what was planned for
     lower: float  # the policy earns at least this
     upper: float  # no policy earns more than this
     status: Status  # how the solver ended
@@ -55,6 +55,16 @@ class Plan(ABC):
     def __repr__(self) -> str:
         what = f"best of up to {self.k}, less costs" if self.costly else f"best of {self.k}"
         return f"{type(self).__name__}({what}: {self.lower!r} to {self.upper!r}, {self.status})"
+
+    @property
+    def mdp(self) -> MDP:
+        """The problem."""
+        return self.problem.mdp
+
+    @property
+    def objective(self) -> Objective:
+        """What was planned for."""
+        return self.problem.objective
 
     @property
     def k(self) -> int:
@@ -91,7 +101,7 @@ class Plan(ABC):
     @property
     def costly(self) -> bool:
         """Whether anything costs anything, so that the plan may stop before all tries are made."""
-        return self.objective.stops(self.mdp)
+        return self.problem.costly
 
     @cached_property
     def gain(self) -> Gain:
@@ -209,12 +219,11 @@ PlanT = TypeVar("PlanT", bound=Plan, covariant=True)
 class Solver(Protocol[PlanT]):
     """A way of planning: frozen configuration with one method."""
 
-    def solve(self, mdp: MDP, objective: Objective, progress: Reporter | None = None) -> PlanT:
+    def solve(self, problem: DecisionProblem, progress: Reporter | None = None) -> PlanT:
         """Plan for arguments that :func:`maxatk.solve` has checked.
 
         Args:
-            mdp: the problem.
-            objective: how many rollouts, and what counts.
+            problem: the problem, how many rollouts, and what counts.
             progress: whom to tell where the search stands.
         """
         ...

@@ -150,8 +150,8 @@ class SlicePolicy(CompressedPolicy):
             best[these] = np.minimum(raised, self.mdp.return_range[1])
             beyond[these] = raised - best[these]
             knots[these] = self._knots(j, best[these])
-        if self._lattice.abandon:  # what is worth nothing must not be what a rollout is given up for
-            knots[(rollout == self.k - 1) & (self._lattice.worthless >= M)] = -math.inf
+        if self._lattice.problem.may_abandon:  # what is worth nothing must not be what a rollout is given up for
+            knots[(rollout == self.k - 1) & (self._lattice.problem.flat_below >= M)] = -math.inf
         if not self._lattice.whole:
             swept = (rollout == self.k - 1) & self._in_table(knots)
             shift[swept] = self._lattice.kappa * self._middle - knots[swept]
@@ -175,9 +175,7 @@ class SlicePolicy(CompressedPolicy):
     @cached_property
     def _incumbent(self) -> float:
         """The knot of every curve that stands for the best return before the first rollout."""
-        lattice, mdp = self._lattice, self.mdp
-        finishing = float(mdp.analysis.least_costs[0].max()) if lattice.abandon and mdp.has_costs else 0.0
-        return max(float(self.best_so_far), mdp.return_range[0] - finishing)
+        return max(float(self.best_so_far), self._lattice.problem.flat_below)
 
     @cached_property
     def _pays_itself(self) -> bool:
@@ -224,7 +222,7 @@ class SlicePolicy(CompressedPolicy):
         Not where returns are so far apart that most lattice points are empty.
         """
         lattice = self._lattice
-        if not lattice.whole or lattice.abandon or self.may_stop:
+        if not lattice.whole or lattice.problem.may_abandon or self.may_stop:
             return False
         if any(abs(m / lattice.kappa - self._middle) > TUNING.table_points for m in self.mdp.return_range):
             return False
@@ -290,7 +288,7 @@ class SlicePolicy(CompressedPolicy):
         """The row at a return that no rollout comes there with."""
         mdp = self.mdp
         if G + mdp.analysis.most[h, s] <= M:  # nothing can be improved
-            return int(self._lattice.idle_rows(h, np.array([s]))[0])
+            return int(self._lattice.problem.idle_rows(h, np.array([s]))[0])
         if G + mdp.analysis.least[h, s] >= mdp.return_range[1]:  # whatever comes is worth itself
             return int(mdp.analysis.mean_optimal[0][h, s])
         g, phase = self._lattice.place(h, G)

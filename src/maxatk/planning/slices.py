@@ -231,11 +231,13 @@ class Decisions:
 
     def rows(self, step: int, state: Ints, g: Ints, best: Floats, so_far: Floats) -> Ints:
         """The row of each cell; where nothing can be improved, the cheapest, and -1 where to give up."""
-        rows = self.lattice.idle_rows(step, state)
+        rows = self.lattice.problem.idle_rows(step, state)
         busy = g >= self.layout.low[step, state]
         choice = self.choice[self.layout.place[step, state[busy]] + g[busy]].astype(np.int64)
         taken = self.lattice.mdp.step(step).first_row[state[busy]] + choice
-        rows[busy] = np.where(choice == np.iinfo(self.choice.dtype).max, -1, taken) if self.lattice.abandon else taken
+        if self.lattice.problem.may_abandon:
+            taken = np.where(choice == np.iinfo(self.choice.dtype).max, -1, taken)
+        rows[busy] = taken
         return rows
 
 
@@ -262,7 +264,7 @@ class PlaneDecisions:
         """The row of the best plane; where that of an idle state is the best, the cheapest, and -1 where to give up."""
         _, choice = self.planes(step, state, best, so_far)
         first = self.lattice.mdp.step(step).first_row[state]
-        return np.where(choice < 0, self.lattice.idle_rows(step, state), first + choice)
+        return np.where(choice < 0, self.lattice.problem.idle_rows(step, state), first + choice)
 
     def planes(self, step: int, state: Ints, best: Floats, so_far: Floats) -> tuple[Floats, Ints]:
         """The value of the best plane at each true (s, M, G) [n], and its row counted from the state's first.

@@ -13,6 +13,7 @@ from maxatk.kernels.compiled import at_work
 from maxatk.planning.certified import Certified
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan, Progress, Reporter, Solver
+from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.find import find_problem
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective, try_cost
@@ -83,14 +84,13 @@ def solve(
         mdp = find_problem(mdp)
     if not isinstance(mdp, MDP):
         raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
-    objective = Objective(k, best_so_far, try_cost(cost), abandon)
-    objective.check(mdp)
+    problem = DecisionProblem(mdp, Objective(k, best_so_far, try_cost(cost), abandon))
     if solver is None:
         solver = Certified()
     if isinstance(solver, type) or not hasattr(solver, "solve"):
         raise InputError(f"solver must be a solver such as mk.Exact(), not {shown(solver)}")
     with reporter(progress, at_work("planning"), _line) as report:
-        return solver.solve(mdp, objective, report)
+        return solver.solve(problem, report)
 
 
 def _line(at: Progress) -> str:

@@ -148,7 +148,8 @@ def solve_slices(sweeper: Sweeper, lattice: Lattice, after: Curve, gap: float, k
     """Bounds on what a rollout is worth at every knot, by the curve ``after`` it, whose bounds are ``gap`` apart."""
     swept = sweeper.bounds(lattice, [Task(after, ms) for ms in lattice.batches(knots)])
     upper, lower, slope = np.concatenate(swept, axis=1)
-    return Bounds(upper + lattice.carried(gap) - lattice.price, lower - lattice.price, slope)
+    cost = lattice.problem.rollout_cost
+    return Bounds(upper + lattice.carried(gap) - cost, lower - cost, slope)
 
 
 def last_rollout(sweeper: Sweeper, lattice: Lattice, least: int, most: int, after: Curve) -> Bounds:
@@ -160,5 +161,5 @@ def last_rollout(sweeper: Sweeper, lattice: Lattice, least: int, most: int, afte
     here = lattice.drift * lattice.mdp.horizon
     task = Task(after, (lattice.kappa * here,), shifts=(here - most, here - least))
     ((upper, lower, slope),) = sweeper.bounds(lattice, [task])
-    off = lattice.kappa * (np.arange(least, most + 1) - here) - lattice.price
+    off = lattice.kappa * (np.arange(least, most + 1) - here) - lattice.problem.rollout_cost
     return Bounds(upper + off, lower + off, slope)

@@ -7,13 +7,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number
-from maxatk.problem.mdp import MDP
-from maxatk.problem.rows import LARGEST_RETURN, LEAST_SIZE
+from maxatk.problem.rows import LEAST_SIZE
 
 
 @dataclass(frozen=True)
@@ -41,20 +38,6 @@ class Objective:
         object.__setattr__(self, "cost", try_cost(self.cost))
         if not isinstance(self.abandon, bool):
             raise InputError(f"abandon must be true or false, not {checks.shown(self.abandon)}")
-
-    def stops(self, mdp: MDP) -> bool:
-        """Whether anything in ``mdp`` costs anything, so that stopping and giving up can pay."""
-        return self.cost > 0 or mdp.has_costs
-
-    def gives_up(self, mdp: MDP) -> bool:
-        """Whether a rollout of ``mdp`` may be given up, and that can pay."""
-        return self.abandon and self.stops(mdp)
-
-    def check(self, mdp: MDP) -> None:
-        """Refuse costs that floats cannot add up."""
-        dearest = float(self.cost) + mdp.horizon * float(np.max(mdp.action_cost))
-        if dearest * self.k > LARGEST_RETURN:
-            raise InputError(f"costs of up to {dearest:g} in each of {self.k} rollouts are too large for floats")
 
 
 def try_cost(cost: Number, name: str = "cost") -> Fraction:

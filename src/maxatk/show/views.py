@@ -189,7 +189,7 @@ def action_map(plan: Plan, i: int, h: int, s: int, points: int) -> ActionMap:
     so_far = np.array([g for g in so_far if g + left > low] or so_far[-1:])
     best = np.linspace(low, max(min(high, float(so_far[-1]) + left + 0.1 * (high - low)), low), points)
     best = np.unique(np.floor(best) if (mdp.reward == np.rint(mdp.reward)).all() else best)
-    offered = [*mdp.actions(h, s), *([ABANDON] if plan.objective.gives_up(mdp) else [])]
+    offered = [*mdp.actions(h, s), *([ABANDON] if plan.problem.may_abandon else [])]
     taken = [
         [
             len(offered)

@@ -16,6 +16,7 @@ from maxatk.learning.online.points import points_for
 from maxatk.learning.online.swept import ABOVE, MEAN, Swept, SweptPolicy, shares
 from maxatk.planning import Certified, CertifiedPlan, Status
 from maxatk.policies import CompressedPolicy, Trial
+from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.objective import Objective
 
 Explore: TypeAlias = Literal["optimism", "posterior"]
@@ -190,7 +191,7 @@ class OnlineRun:
     def _planned(self, mdp: Any) -> CertifiedPlan:
         setting = self.ledger.setting
         solver = Certified(tol=1e-3 * (setting.most - setting.least))
-        plan = solver.solve(mdp, Objective(self.ledger.k, setting.best_so_far))
+        plan = solver.solve(DecisionProblem(mdp, Objective(self.ledger.k, setting.best_so_far)))
         if plan.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         return plan

@@ -32,6 +32,7 @@ from maxatk.evaluation.simulate import Taken
 from maxatk.planning.certified_plan import CertifiedPlan
 from maxatk.planning.plan import Plan
 from maxatk.policies import ABANDON
+from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.grid import CellGrid, find_grid
 from maxatk.problem.mdp import MDP
 from maxatk.show import contrasts, report, verdict, views
@@ -86,9 +87,9 @@ def renamed(plan: Plan, names: Names) -> Plan:
     given = [names(s) for s in range(count)] if callable(names) else names
     if not is_list(given) or len(given) != count or not all(isinstance(name, str) for name in given):
         raise InputError(f"names must be {count} strings, one for each state, or a function that gives them")
-    twin, problem = copy.copy(plan), copy.copy(plan.mdp)
-    object.__setattr__(problem, "state_names", tuple(given))
-    object.__setattr__(twin, "mdp", problem)
+    twin, named = copy.copy(plan), copy.copy(plan.mdp)
+    object.__setattr__(named, "state_names", tuple(given))
+    object.__setattr__(twin, "problem", DecisionProblem(named, plan.objective))
     return twin
 
 
@@ -116,7 +117,7 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
     tries, words = _words(plan)
     rows = listed(tries) if tries and not grid else []
     actions = [_action(plan.mdp, a, grid) for a in range(plan.mdp.n_actions)]
-    actions += ["give up"] if plan.objective.gives_up(plan.mdp) else []
+    actions += ["give up"] if plan.problem.may_abandon else []
     sizes = {"k": plan.k, "horizon": plan.mdp.horizon, "n_states": plan.mdp.n_states, "n_actions": plan.mdp.n_actions}
     stop_at = float(plan.stop_at) if plan.stop_at < math.inf else None
     data: dict[str, Any] = {"problem": {**sizes, "actions": actions, "stop_at": stop_at}, "charts": drawn}
@@ -219,7 +220,7 @@ def _moments(plan: Plan, grid: CellGrid | None, drawn: dict[str, Any]) -> dict[s
     count, trials = Count(plan), sample_trials(plan)
     asked = ask(plan, count, trials, views.range_of_interest(plan)[0])
     taken = np.concatenate([some.ravel() for some in asked.actions])
-    gives_up = plan.objective.gives_up(plan.mdp)
+    gives_up = plan.problem.may_abandon
     often = np.bincount(taken[taken != ANY], minlength=plan.mdp.n_actions + gives_up)
     colours = charts.colours(often)
     drawn["map"] = charts.action_map(colours)

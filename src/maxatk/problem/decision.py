@@ -1,0 +1,134 @@
+"""The decision problem: a problem and what its rollouts are for, with the facts that both together decide.
+
+Planning, evaluation and comparison take one :class:`DecisionProblem` and ask it; none of them asks again whether
+anything costs anything.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from maxatk.base.errors import InputError
+from maxatk.base.returns import floats_around
+from maxatk.base.types import Floats, Ints, Number
+from maxatk.problem.mdp import MDP
+from maxatk.problem.objective import Objective
+from maxatk.problem.rows import LARGEST_RETURN
+
+
+@dataclass(frozen=True)
+class DecisionProblem:
+    """``mdp`` played for ``objective``: the best return of up to k rollouts, less all costs.
+
+    >>> from fractions import Fraction
+    >>> import maxatk as mk
+    >>> from maxatk.problem.decision import DecisionProblem
+    >>> from maxatk.problem.objective import Objective
+    >>> problem = DecisionProblem(mk.instances.windy_cliff(), Objective(5, cost=Fraction(1, 2)))
+    >>> problem.costly, problem.may_abandon
+    (True, False)
+    """
+
+    mdp: MDP
+    objective: Objective
+
+    def __post_init__(self) -> None:
+        dearest = self.rollout_cost + self.mdp.horizon * float(np.max(self.mdp.action_cost))
+        if dearest * self.k > LARGEST_RETURN:
+            raise InputError(f"costs of up to {dearest:g} in each of {self.k} rollouts are too large for floats")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"mdp": self.mdp, "objective": self.objective}  # a copy derives the rest itself
+
+    def changed(self, **objective: Any) -> "DecisionProblem":
+        """The same problem for another objective: fields of :class:`Objective` by name."""
+        return DecisionProblem(self.mdp, replace(self.objective, **objective))
+
+    @property
+    def k(self) -> int:
+        """The number of rollouts, at most."""
+        return self.objective.k
+
+    @property
+    def best_so_far(self) -> Number:
+        """The best return before the first rollout; ``-inf`` where there is none."""
+        return self.objective.best_so_far
+
+    @property
+    def best_around(self) -> tuple[float, float]:
+        """The floats around the best return before the first rollout."""
+        return (-math.inf, -math.inf) if self.best_so_far == -math.inf else floats_around(self.best_so_far)
+
+    # Costs (docs/theory/costs.md).
+
+    @property
+    def rollout_cost(self) -> float:
+        """What each rollout costs beside its actions."""
+        return float(self.objective.cost)
+
+    @cached_property
+    def costly(self) -> bool:
+        """Whether anything costs anything, so that stopping early and abandoning a rollout can pay."""
+        return self.objective.cost > 0 or self.mdp.has_costs
+
+    @cached_property
+    def may_abandon(self) -> bool:
+        """Whether a rollout may be given up, and that can pay."""
+        return self.objective.abandon and self.costly
+
+    @cached_property
+    def finish_cost(self) -> Floats | None:
+        """``[H + 1, S]`` the least expected cost of finishing a rollout from each step and state.
+
+        None where a rollout need not be finished, or actions cost nothing.
+        """
+        return self.mdp.analysis.least_costs[0] if self.mdp.has_costs and not self.may_abandon else None
+
+    def idle_rows(self, step: int, state: Ints) -> Ints:
+        """The row to take in each state [n] where nothing can be improved: the cheapest; -1 to abandon the rollout."""
+        rows = self.mdp.step(step).first_row[state]
+        if self.may_abandon:
+            return np.full(len(rows), -1)
+        return rows + self.mdp.analysis.least_costs[1][step, state] if self.mdp.has_costs else rows
+
+    # Returns.
+
+    @cached_property
+    def least(self) -> float:
+        """No return is less than this."""
+        return self.mdp.return_range[0]
+
+    @cached_property
+    def most(self) -> float:
+        """No return is more than this."""
+        return self.mdp.return_range[1]
+
+    @cached_property
+    def mean(self) -> float:
+        """The value of one rollout that maximises its mean, less its cost; the mean never exceeds the greatest return,
+        but for rounding."""
+        return min(self.mdp.analysis.mean_optimal[1], self.most) - self.rollout_cost
+
+    @cached_property
+    def flat_below(self) -> float:
+        """If the best return so far is at most this, the last rollout should simply maximise its mean.
+
+        It is the least return, or, where rollouts may be abandoned, that less the greatest cost of finishing one.
+        """
+        finishing = self.may_abandon and self.mdp.has_costs
+        return self.least - (float(self.mdp.analysis.least_costs[0].max()) if finishing else 0.0)
+
+    @cached_property
+    def incumbent(self) -> float:
+        """The best return before the first rollout, or the greatest that makes no difference to a rollout, if more."""
+        return max(float(self.best_so_far), self.flat_below)
+
+    @cached_property
+    def largest(self) -> float:
+        """A bound on the size of every partial return, and of what is paid for it."""
+        mdp = self.mdp
+        rewards = float(np.abs(mdp.reward).max()) * mdp.horizon
+        return rewards + self.rollout_cost + float(mdp.action_cost.max()) * mdp.horizon
