@@ -20,9 +20,9 @@ import numpy as np
 
 import maxatk as mk
 from common import report
+from maxatk.engines.cuda import Cuda, Gpu
 from maxatk.planning import CertifiedPlan
-from maxatk.planning.gpu import Cuda, Gpu
-from maxatk.planning.windows import Task, Windows
+from maxatk.planning.certified.cells import Task, Windows
 
 ROOT = Path(__file__).resolve().parent.parent
 THREADS = (1, 2, 4, 8, 16)

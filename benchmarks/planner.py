@@ -29,8 +29,8 @@ from common import report
 from maxatk import kernels
 from maxatk.base.tuning import tuned
 from maxatk.planning import CertifiedPlan
-from maxatk.planning.slices import WholeSlice
-from maxatk.planning.windows import Task
+from maxatk.planning.certified.cells import Task
+from maxatk.planning.certified.on_lattice import WholeSlice
 from peers import QuantEcon, full_table, seconds
 
 THREADS = 2

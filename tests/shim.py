@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import maxatk as mk
-from maxatk.planning.gpu import THREADS, Cuda
+from maxatk.engines.cuda import THREADS, Cuda
 
 COMPILER = shutil.which("g++") or shutil.which("clang++") or shutil.which("c++")
 TYPES = {"i": {4: ctypes.c_int32, 8: ctypes.c_int64}, "f": {8: ctypes.c_double}}

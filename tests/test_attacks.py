@@ -14,7 +14,7 @@ import maxatk as mk
 from maxatk.base import checks, stopping
 from maxatk.cli import main
 from maxatk.learning import optimism
-from maxatk.planning.lattice import common_step
+from maxatk.planning.certified.lattice import common_step
 
 
 @pytest.mark.slow

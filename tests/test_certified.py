@@ -156,7 +156,7 @@ def test_curves_and_actions_off_the_lattice(seed):
             if i == 0:
                 assert upper - lower <= tol + 1e-12
             else:
-                promised = Fraction(float(plan.curves[i].lower(m))) - Fraction(plan.certificate.rounding)
+                promised = Fraction(float(plan.curves[i].lower(m))) - Fraction(evidence_of(plan).rounding)
                 assert policy_value(mdp, plan.policy, k, m, first=i) >= promised
 
 
@@ -203,7 +203,7 @@ def test_what_the_policy_promises_never_falls(seed, S, H, points, share):
     M = least + share * (most - least)
     with tuned(coarse_points=points):
         plan = mk.solve(mdp, 1, solver=mk.Certified(tol=(most - M) * 0.2, threads=1), best_so_far=M)
-    assume(not plan.certificate.repeats_mean)
+    assume(not evidence_of(plan).repeats_mean)
     policy = plan.policy
 
     def check(h: int, s: int, G: float) -> float:

@@ -184,7 +184,7 @@ def test_weitzmans_indices_with_unlimited_tries(seed):
     assert plan.stop_at == pytest.approx(float(best), abs=1e-9)
     assert index[plan.policy.action(rollout=0, step=0, state=0, best=best - F(1, 100), so_far=0)] == best
     assert plan.lower - 1e-9 <= best <= plan.upper + 1e-9
-    assert plan.gap <= plan.certificate.tol
+    assert plan.gap <= evidence_of(plan).tol
 
 
 @settings(max_examples=25)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import maxatk as mk
-from maxatk.planning.curves import Curve, from_knots, identity
+from maxatk.planning.certified.curves import Curve, from_knots, identity
 
 
 @st.composite

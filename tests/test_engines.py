@@ -13,7 +13,7 @@ import pytest
 
 import maxatk as mk
 from maxatk.engines import crew
-from maxatk.engines.crew import Crew
+from maxatk.engines.remote import Crew
 
 
 class Fake(Executor):

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 import maxatk as mk
 import shim
 from cost_oracles import earned
-from maxatk.planning.curves import identity
-from maxatk.planning.gpu import Gpu
-from maxatk.planning.lattice import RealLattice, WholeLattice
-from maxatk.planning.sweeper import Cores
-from maxatk.planning.windows import Task
+from maxatk.engines.cuda import Gpu
+from maxatk.planning.certified.cells import Task
+from maxatk.planning.certified.curves import identity
+from maxatk.planning.certified.lattice import RealLattice, WholeLattice
+from maxatk.planning.certified.slices import Cores
 from problems import costs_of, decision, specs, table_of
 
 
@@ -80,7 +80,7 @@ def test_a_plan_is_that_of_the_cores(device, real, paid, monkeypatch):
     """The same interval, and a policy that earns it, in fractions."""
     mdp = mk.instances.random_sparse(6, 2, 3, rewards=None if real else range(4), rng=1)
     mdp = mdp.with_action_costs(np.linspace(0, 0.2, len(mdp.action_cost)) if paid else 0)
-    monkeypatch.setattr("maxatk.planning.gpu.Cuda", lambda: device)
+    monkeypatch.setattr("maxatk.engines.cuda.Cuda", lambda: device)
     cpu, gpu = (mk.solve(mdp, 3, solver=mk.Certified(tol=0.01, device=where), **paid) for where in ("cpu", "gpu"))
     assert gpu.status == cpu.status
     assert (gpu.lower, gpu.upper, gpu.stop_at) == (cpu.lower, cpu.upper, cpu.stop_at)
@@ -103,7 +103,7 @@ def test_wide_choices(device):
 
 def test_memory_of_the_device_is_a_limit(device, monkeypatch):
     mdp = mk.instances.random_sparse(20, 3, 6, rewards=range(5), rng=0)
-    monkeypatch.setattr("maxatk.planning.gpu.Cuda", lambda: device)
+    monkeypatch.setattr("maxatk.engines.cuda.Cuda", lambda: device)
     plan = mk.solve(mdp, 3, solver=mk.Certified(tol=0.01, device="gpu", max_memory=2000))
     assert plan.status is mk.Status.MEMORY_LIMIT
     assert plan.lower <= mk.solve(mdp, 3).upper

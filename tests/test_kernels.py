@@ -11,10 +11,10 @@ import maxatk as mk
 import reference_kernels
 from maxatk import kernels
 from maxatk.comparison.search import Search
-from maxatk.planning.curves import from_knots, identity
-from maxatk.planning.lattice import RealLattice, WholeLattice
-from maxatk.planning.slices import BoundedSlice, Decisions, WholeSlice
-from maxatk.planning.windows import Task
+from maxatk.planning.certified.cells import Task
+from maxatk.planning.certified.curves import from_knots, identity
+from maxatk.planning.certified.lattice import RealLattice, WholeLattice
+from maxatk.planning.certified.on_lattice import BoundedSlice, Decisions, WholeSlice
 from problems import decision, problem, specs, table_of
 
 GOING = np.zeros(1, np.int8)  # nobody asks to stop

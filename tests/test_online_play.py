@@ -10,7 +10,7 @@ import pytest
 import maxatk as mk
 from maxatk.learning.episodes import CheckedEpisodes
 from maxatk.learning.online.points import points_for
-from maxatk.planning.slice_policy import SlicePolicy
+from maxatk.planning.certified.policy import SlicePolicy
 from online_runs import EXPLORE, begun, optimum, per_step, played
 
 # The closed loop.

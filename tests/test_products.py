@@ -12,13 +12,13 @@ from threadpoolctl import threadpool_limits
 import maxatk as mk
 import shim
 from cost_oracles import earned
-from maxatk.planning import rectangles
-from maxatk.planning.curves import identity
-from maxatk.planning.gpu import Gpu
-from maxatk.planning.lattice import WholeLattice
-from maxatk.planning.slices import Decisions
-from maxatk.planning.sweeper import Cores
-from maxatk.planning.windows import Task
+from maxatk.engines.cuda import Gpu
+from maxatk.planning.certified import dense as rectangles
+from maxatk.planning.certified.cells import Task
+from maxatk.planning.certified.curves import identity
+from maxatk.planning.certified.lattice import WholeLattice
+from maxatk.planning.certified.on_lattice import Decisions
+from maxatk.planning.certified.slices import Cores
 from problems import costs_of, decision, specs, table_of
 
 
@@ -173,7 +173,7 @@ def device(request, tmp_path_factory):
 def test_on_a_device(device, paid, monkeypatch):
     mdp = mk.instances.random_dense(6, 2, 4, rewards=range(4), rng=1)
     mdp = mdp.with_action_costs(np.linspace(0, 0.2, len(mdp.action_cost)) if paid else 0)
-    monkeypatch.setattr("maxatk.planning.gpu.Cuda", lambda: device)
+    monkeypatch.setattr("maxatk.engines.cuda.Cuda", lambda: device)
     swept = []
     by_products = Gpu._dense_bounds
     monkeypatch.setattr(Gpu, "_dense_bounds", lambda gpu, task: swept.append(task) or by_products(gpu, task))

@@ -80,11 +80,11 @@ def check_every_line(plan) -> None:
     """The invariant, in fractions, from every rollout but the first; and from the first the plan's lower bound."""
     mdp, k = plan.mdp, plan.k
     assert policy_value(mdp, plan.policy, k, plan.best_so_far) >= Fraction(plan.lower)
-    if plan.certificate.repeats_mean:
+    if evidence_of(plan).repeats_mean:
         return
     for i in range(1, k):
         for m in best_returns(plan, i)[::3] if k > 2 else best_returns(plan, i):
-            promised = Fraction(float(plan.curves[i].lower(m))) - Fraction(plan.certificate.rounding)
+            promised = Fraction(float(plan.curves[i].lower(m))) - Fraction(evidence_of(plan).rounding)
             assert policy_value(mdp, plan.policy, k, m, first=i) >= promised, (i, m)
 
 

@@ -215,7 +215,7 @@ def test_rounding_is_not_taken_for_no_gain():
     """Returns of 4 * 10^12 and some: rounding leaves open more than the gain of 0.05, which is not nothing."""
     law = [(0.4, 4 * 10**12), (0.3, 4 * 10**12 + 1), (0.2, 4 * 10**12 + 2), (0.1, 4 * 10**12 + 7)]
     plan = mk.solve(table({0: law}), 2, cost=0.5)
-    assert plan.gain.upper < 4 * plan.certificate.rounding
+    assert plan.gain.upper < 4 * evidence_of(plan).rounding
     assert plan.gain.upper > 2e-3 * plan.gain.added > 0
     assert plan.gain.outcome == "unknown"
 

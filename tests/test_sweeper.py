@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 import maxatk as mk
 from maxatk.base.tuning import tuned
 from maxatk.planning import floor, sweeper
-from maxatk.planning.curves import identity
-from maxatk.planning.lattice import RealLattice, WholeLattice
-from maxatk.planning.slices import Decisions, kind_of_choice
-from maxatk.planning.sweeper import bounds_of
-from maxatk.planning.windows import Task, Windows
+from maxatk.planning.certified.cells import Task, Windows
+from maxatk.planning.certified.curves import identity
+from maxatk.planning.certified.lattice import RealLattice, WholeLattice
+from maxatk.planning.certified.on_lattice import Decisions, kind_of_choice
+from maxatk.planning.certified.slices import bounds_of
 from oracles import policy_value
 from problems import decision, specs, table_of
 

@@ -103,8 +103,8 @@ def interval(case: Case) -> None:
     _, most = case.mdp.return_range
     if plan.upper > max(most, math.nextafter(float(case.incumbent), math.inf)):
         raise BrokenError(f"upper bound {plan.upper!r} exceeds the greatest return {most!r}")
-    if plan.status == "within tol" and plan.gap > plan.certificate.tol:
-        raise BrokenError(f"width {plan.gap!r} is called within tol {plan.certificate.tol!r}")
+    if plan.status == "within tol" and plan.gap > evidence_of(plan).tol:
+        raise BrokenError(f"width {plan.gap!r} is called within tol {evidence_of(plan).tol!r}")
 
 
 def policy(case: Case) -> None:
@@ -120,7 +120,7 @@ def lines(case: Case) -> None:
         if i == case.problem.k and m == -math.inf:
             continue
         _inside(case, case.plan, i, m, f"curve({i}, {m!r})")
-        if 0 < i < case.problem.k <= MOST_ROLLOUTS and not case.plan.certificate.repeats_mean:
+        if 0 < i < case.problem.k <= MOST_ROLLOUTS and not case.evidence_of(plan).repeats_mean:
             earned = case.truth.earned(case.plan.policy.action, i, m)
             if m != -math.inf:  # nothing in hand can be lost
                 _at_least(earned, case.plan.curve(i, m)[0], f"line at ({i}, {m!r})")
@@ -370,7 +370,7 @@ def _holds_gain(case: Case, plan: Any, gain: Any = None) -> tuple[Fraction, Frac
     if gain.outcome == "disproved":
         one = Truth(replace(case.problem, k=1)).value(0, case.incumbent)[0]
         added = max(low - one, Fraction(0)) if case.problem.k > 1 else Fraction(0)
-        if low - rival > Fraction(2, 1000) * added + 8 * Fraction(plan.certificate.rounding):
+        if low - rival > Fraction(2, 1000) * added + 8 * Fraction(evidence_of(plan).rounding):
             raise BrokenError(f"a gain of {float(low - rival)!r} is called next to nothing, tries add {float(added)!r}")
     return low - rival, high - rival
 
@@ -668,7 +668,7 @@ def stops(case: Case) -> None:
         if stopped != (m >= case.plan.stop_at):
             raise BrokenError(f"stops({i}, {m!r}) is {stopped}, stop_at {case.plan.stop_at!r}")
         low, high = Truth(last).value(0, m)
-        gain = max(abs(case.plan.gap), 1e-9 * (1 + abs(case.plan.upper)), 4 * case.plan.certificate.rounding)
+        gain = max(abs(case.plan.gap), 1e-9 * (1 + abs(case.plan.upper)), 4 * case.evidence_of(plan).rounding)
         if not stopped and high <= Fraction(m) and case.plan.stop_at - float(m) > gain:
             raise BrokenError(f"does not stop with {m!r}, but one more try is not worth it")
         if stopped and low - Fraction(m) > Fraction(gain):

@@ -2,6 +2,7 @@
 
 import contextvars
 import os
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
@@ -11,6 +12,19 @@ from maxatk.base.stopping import HEARING, Reason
 from maxatk.base.tuning import TUNING
 
 T = TypeVar("T")
+
+_pools: dict[tuple[int, int], ThreadPoolExecutor] = {}  # by process, since a fork has no threads, and number of threads
+_making = threading.Lock()
+_here = threading.local()  # ``working`` on the threads of a pool
+
+
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """The threads that all callers share which ask for so many; they are made as they are needed, and then kept."""
+    with _making:
+        key = os.getpid(), threads
+        if key not in _pools:
+            _pools[key] = ThreadPoolExecutor(threads, "maxatk", initializer=setattr, initargs=(_here, "working", True))
+        return _pools[key]
 
 
 class Workers:
@@ -22,25 +36,27 @@ class Workers:
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or TUNING.cores or os.cpu_count() or 1
-        self._pool = ThreadPoolExecutor(self.threads)
 
     def __enter__(self) -> "Workers":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        return
 
     def map(self, function: Callable[..., T], *columns: Iterable[Any]) -> list[T]:
         """``function`` of each item, in order; the items may lie in several columns.
 
         The caller's thread only waits, so that it hears Ctrl-C and the clock. Where the scope ends, work that looks at
-        its flag ends early, and :class:`StoppedError` is raised once no thread is at work any more.
+        its flag ends early, and :class:`StoppedError` is raised once no thread is at work any more. On a thread of a
+        pool items are done one by one: a pool that waited for itself would wait for ever.
         """
         scope = stopping.current()
         scope.check()
-        futures: list[Future[T]] = [
-            self._pool.submit(contextvars.copy_context().run, function, *item) for item in zip(*columns, strict=True)
-        ]
+        items = list(zip(*columns, strict=True))
+        if getattr(_here, "working", False):
+            return [function(*item) for item in items]
+        pool = _pool(self.threads)
+        futures: list[Future[T]] = [pool.submit(contextvars.copy_context().run, function, *item) for item in items]
         try:
             pending = set(futures)
             while pending and not any(future.done() and future.exception() for future in futures):

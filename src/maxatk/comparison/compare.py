@@ -25,8 +25,8 @@ from maxatk.comparison.priced import PRICED_CLASSES, PRICED_SMALLER, PricedClass
 from maxatk.comparison.rows import ADAPTIVE, MEAN, Row, nested
 from maxatk.comparison.search import Candidate, Search
 from maxatk.evaluation.evaluate import Evaluation, evaluate
-from maxatk.planning.certified import Certified
-from maxatk.planning.certified_plan import CertifiedPlan
+from maxatk.planning.certified.plan import CertifiedPlan, evidence_of
+from maxatk.planning.certified.solver import Certified
 from maxatk.planning.solve import solve
 from maxatk.policies import MarkovPolicy, NoBestPolicy, NoReturnPolicy, Policy
 from maxatk.problem.mdp import MDP
@@ -266,7 +266,7 @@ class _Classes:
         search, first = self._search
         smaller = [self._rows[other] for other in SMALLER[name]]
         if name == SINGLE:
-            parts, weights, upper = search.single(first, self._plan.certificate.tol)
+            parts, weights, upper = search.single(first, evidence_of(self._plan).tol)
             return self._row(name, search.mixed(parts, weights), "Frank-Wolfe", *smaller, upper=upper)
         if name == MARKOV:
             return self._row(name, search.table(self._markov(search, first)), ASCENT, *smaller)
@@ -282,7 +282,7 @@ class _Classes:
         if not smaller:  # repeated, the policy that maximises the mean earns the mean at least
             rows, mean = self._mdp.analysis.mean_optimal
             policy = MarkovPolicy(self._mdp.action[rows], k=self._k, best_so_far=self._best_so_far)
-            lower = max(mean - plan.certificate.rounding, floats_around(self._best_so_far)[0])
+            lower = max(mean - evidence_of(plan).rounding, floats_around(self._best_so_far)[0])
             return Row(name, lower, plan.upper, None, method, policy, None, searched=False)
         best = max(smaller, key=lambda row: row.lower)
         return replace(best, name=name, upper=plan.upper, exact=None, method=method, searched=False)

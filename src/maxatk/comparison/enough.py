@@ -11,16 +11,14 @@ from maxatk.base.findings import Stop
 from maxatk.base.returns import floats_around
 from maxatk.base.stopping import Reason, StoppedError
 from maxatk.base.types import Number
-from maxatk.base.workers import Workers
 from maxatk.comparison.priced import FixedBest, Repeated
 from maxatk.evaluation.evaluate import Evaluation, evaluate
-from maxatk.planning.certified_plan import CertifiedPlan
-from maxatk.planning.curves import Curve, Curves, identity
+from maxatk.planning.certified.curves import Curve, Curves, identity
+from maxatk.planning.certified.lattice import common_step
+from maxatk.planning.certified.plan import CertifiedPlan, evidence_of
+from maxatk.planning.certified.policy import SlicePolicy
 from maxatk.planning.exact import ExactPlan
-from maxatk.planning.lattice import common_step
 from maxatk.planning.plan import Plan
-from maxatk.planning.slice_policy import SlicePolicy
-from maxatk.planning.sweeper import solve_slices, sweeper_on
 
 FEW_ATOMS = 20_000  # that are followed for the mean number of tries
 ROUNDING = Fraction(1, 2**40)  # of a return that is a sum of floats
@@ -143,7 +141,8 @@ def _known_threshold(plan: Plan, tol: float) -> Threshold | None:
         return Threshold(z, float(q), 0.0, first)
     if not isinstance(plan, CertifiedPlan):
         raise InputError(f"{type(plan).__name__} does not know when to stop")
-    lattice, rounding = plan.lattice, plan.certificate.rounding
+    method, rounding = evidence_of(plan).method, evidence_of(plan).rounding
+    lattice = method.lattice
     first = plan.mdp.analysis.mean_optimal[1] - plan.problem.rollout_cost
     if first + rounding < lattice.floor:  # whatever a first try brings, a second one is not worth its costs
         return Threshold(first - rounding, 1.0, 2 * rounding, first)
@@ -152,8 +151,7 @@ def _known_threshold(plan: Plan, tol: float) -> Threshold | None:
     roughly: Threshold | None = None
     for share in PRECISIONS:
         below, above = plan.stop_at - share * tol, plan.stop_at + share * tol
-        with Workers() as workers:
-            value = solve_slices(sweeper_on("cpu", None, workers), lattice, last, 0.0, [below, above])
+        value = method.solve(last, 0.0, [below, above])
         # A try that is made at ``below`` as if it were the last adds something, and at ``above`` no try does. Where a
         # try may be abandoned at no cost it is never worth less than stopping, so that rounding leaves this open.
         adds = 0.0 if above >= most else max(float(value.upper[1]) + rounding - above, 0.0)
@@ -166,6 +164,6 @@ def _known_threshold(plan: Plan, tol: float) -> Threshold | None:
 
 def _chance_of(plan: CertifiedPlan, last: Curve, m: float) -> float:
     """At least the chance that a try which is made as if it were the last, with ``m`` in hand, brings so much."""
-    inner = SlicePolicy(plan.lattice, Curves(1, (last,)), start=m, best_so_far=m)
+    inner = SlicePolicy(evidence_of(plan).method, Curves(1, (last,)), start=m, best_so_far=m)
     once = Repeated(FixedBest(inner, m), 1, m - 1 - abs(m), math.inf)  # what is given up counts as less than ``m``
     return 1.0 - evaluate(plan.mdp, once, cost=plan.objective.cost).cdf(math.nextafter(m, -math.inf))[1]

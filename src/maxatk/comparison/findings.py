@@ -17,9 +17,9 @@ from maxatk.comparison.priced import MEAN_FIXED, PricedClasses
 from maxatk.comparison.rows import ADAPTIVE, MEAN, Row
 from maxatk.comparison.tuning import TUNING
 from maxatk.evaluation.evaluate import evaluate
-from maxatk.planning.certified_plan import CertifiedPlan
+from maxatk.planning.certified.floor import repeated_mean
+from maxatk.planning.certified.plan import CertifiedPlan, evidence_of
 from maxatk.planning.exact import ExactPlan
-from maxatk.planning.floor import repeated_mean
 from maxatk.planning.plan import Plan
 from maxatk.policies import MarkovPolicy
 from maxatk.problem.mdp import MDP
@@ -85,7 +85,7 @@ def _gain(
     plan: Plan, optimum: tuple[Number, Number], rival: tuple[Number, Number], tries: int | None = None
 ) -> Gain:  # fmt: skip
     lower, upper = gap_between(rival, optimum)
-    rounding = plan.certificate.rounding if isinstance(plan, CertifiedPlan) else 0.0
+    rounding = evidence_of(plan).rounding if isinstance(plan, CertifiedPlan) else 0.0
     added = _added(plan, floats_around(optimum[0])[0])
     return Gain(
         lower=lower,
@@ -183,7 +183,7 @@ def _mean_alone(plan: Plan) -> Number:
     """What a policy with the best mean earns at least, without evaluating it: its mean, or what there was before."""
     rounding = TIES * max(map(abs, plan.mdp.return_range))
     if isinstance(plan, CertifiedPlan):
-        rounding += plan.certificate.rounding
+        rounding += evidence_of(plan).rounding
     mean = plan.mdp.analysis.mean_optimal[1] - float(plan.objective.cost) - rounding
     return max(mean, floats_around(plan.best_so_far)[0])
 

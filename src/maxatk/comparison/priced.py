@@ -21,10 +21,10 @@ from maxatk.base.stopping import StoppedError
 from maxatk.base.types import Floats, Number
 from maxatk.comparison.rows import Row
 from maxatk.evaluation.evaluate import Evaluation, evaluate
-from maxatk.planning.certified_plan import CertifiedPlan
-from maxatk.planning.curves import Curves, identity
+from maxatk.planning.certified.curves import Curves, identity
+from maxatk.planning.certified.plan import CertifiedPlan, evidence_of
+from maxatk.planning.certified.policy import SlicePolicy
 from maxatk.planning.plan import Plan
-from maxatk.planning.slice_policy import SlicePolicy
 from maxatk.policies import CompressedPolicy, MarkovPolicy, Policy, Rule
 from maxatk.problem.mdp import MDP
 
@@ -158,7 +158,7 @@ class PricedClasses:
         if smaller is not None:
             return replace(smaller, name=name, upper=plan.upper, exact=None, method=method, tries=None, searched=False)
         rows, mean = self._mdp.analysis.mean_optimal
-        rounding = plan.certificate.rounding if isinstance(plan, CertifiedPlan) else math.inf
+        rounding = evidence_of(plan).rounding if isinstance(plan, CertifiedPlan) else math.inf
         lower = mean - float(plan.objective.cost) - rounding
         one = MarkovPolicy(self._mdp.action[rows], k=1)
         n, lower = (0, self._in_hand) if lower < self._in_hand else (1, lower)
@@ -174,16 +174,14 @@ class PricedClasses:
     def _candidates(self) -> list[Candidate]:
         """That of the best mean, and those of the last rollout for some best returns, the threshold among them."""
         assert isinstance(self._plan, CertifiedPlan)  # as for all comparisons
-        lattice, (_, most) = (
-            replace(self._plan.lattice, problem=self._plan.problem.changed(abandon=False)),
-            self._mdp.return_range,
-        )
+        method = evidence_of(self._plan).method.changed(self._plan.problem.changed(abandon=False))
+        lattice, most = method.lattice, self._plan.problem.most
         curves = Curves(1, (identity(lattice.floor, most),))
         # From what a try is worth with nothing in hand to what ends the search.
         mean = self._mdp.analysis.mean_optimal[1] - self._plan.problem.rollout_cost
         top = min(self._plan.stop_at, most)
         places: list[float] = np.linspace(max(mean, lattice.floor), top, CANDIDATES).tolist() if top > mean else []
-        policies = [SlicePolicy(lattice, curves, start=m, best_so_far=m) for m in places]
+        policies = [SlicePolicy(method, curves, start=m, best_so_far=m) for m in places]
         return [
             self._mean, *(self._candidate(FixedBest(policy, m)) for policy, m in zip(policies, places, strict=True))
         ]  # fmt: skip

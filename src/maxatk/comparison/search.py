@@ -24,13 +24,12 @@ from maxatk.base.errors import TooLargeError
 from maxatk.base.types import Floats, Ints
 from maxatk.base.workers import Workers
 from maxatk.comparison.tuning import TUNING
-from maxatk.planning.certified_plan import CertifiedPlan
-from maxatk.planning.curves import Curve, Curves
-from maxatk.planning.lattice import WholeLattice
-from maxatk.planning.slice_policy import SlicePolicy
-from maxatk.planning.slices import WholeSlice
-from maxatk.planning.sweeper import Cores
-from maxatk.planning.windows import Task
+from maxatk.engines.engine import EngineConfig, SharedEngine
+from maxatk.planning.certified.cells import Task
+from maxatk.planning.certified.curves import Curve, Curves
+from maxatk.planning.certified.on_lattice import OnLattice, ValueJob
+from maxatk.planning.certified.plan import CertifiedPlan, evidence_of
+from maxatk.planning.certified.policy import SlicePolicy
 from maxatk.policies import ByBestPolicy, CompressedPolicy, MarkovPolicy, MixedPolicy, RoundingPolicy
 from maxatk.problem.decision import DecisionProblem
 
@@ -69,13 +68,17 @@ class Search:
 
     def __init__(self, plan: CertifiedPlan, floor: float) -> None:
         self._plan, self.k = plan, plan.k
-        if isinstance(plan.lattice, WholeLattice):
-            self._lattice, self._unit = plan.lattice, 1.0
+        self._planned_by = evidence_of(plan).method
+        here = SharedEngine(EngineConfig(), plan.problem)  # the search needs the cells themselves
+        if self._planned_by.exact:
+            self._unit = 1.0
+            self._method = OnLattice(plan.problem, self._planned_by.lattice.kappa, here)
         else:
-            self._unit = plan.lattice.kappa
+            self._unit = self._planned_by.lattice.kappa
             rounded = plan.mdp.with_rewards(np.rint(plan.mdp.reward / self._unit))
-            self._lattice = WholeLattice(DecisionProblem(rounded, plan.objective), 1.0)
-        self._mdp, tables, step = self._lattice.mdp, self._lattice.tables, self._lattice.kappa
+            self._method = OnLattice(DecisionProblem(rounded, plan.objective), 1.0, here)
+        self._lattice, tables = self._method.lattice, self._method.tables
+        self._mdp, step = self._lattice.mdp, self._lattice.kappa
         low, high = self._mdp.return_range
         incumbent = math.ceil(min(max(float(plan.best_so_far) / self._unit, low), high) / step - 1e-9)
         first = max(self._lattice.index(floor / self._unit), incumbent)
@@ -83,7 +86,7 @@ class Search:
         if self._lattice.index(high) - self._first > MOST_POINTS:
             raise TooLargeError(f"a search would tell {self._lattice.index(high) - self._first:.2g} returns apart")
         self.points: Floats = step * np.arange(self._first, self._lattice.index(high) + 1.0)  # [n] the floor first
-        least = np.maximum(tables.reach.first, self._first - tables.most_left[:-1])
+        least = np.maximum(tables.reach.first, self._first - tables.moves.most_left[:-1])
         cells = np.maximum(tables.reach.last - least + 1, 0).sum()
         if cells > TUNING.search_cells:
             raise TooLargeError(f"a search would sweep {float(cells):.2g} cells at a time")
@@ -116,32 +119,34 @@ class Search:
             point_value=np.append(u, unit * worth[-1]) if ends else u,
         )
 
-    def _slice(self, after: Curve, m: float | None = None) -> WholeSlice:
+    def _slice(self, after: Curve, m: float | None = None) -> ValueJob:
         task = Task(after, (float(self.points[0]) if m is None else m,))
-        return WholeSlice.sweep(self._lattice, task, checks.memory() / 4, keep=True)
+        job = ValueJob(self._method, task, keep=True)
+        job.alone(checks.memory() / 4)
+        return job
 
-    def _mass(self, swept: WholeSlice, choice: Ints) -> Floats:
+    def _mass(self, swept: ValueJob, choice: Ints) -> Floats:
         """Where rollouts go that take these rows [cells]."""
         mass = np.zeros(len(swept.value))
         for p, s in zip(self._mdp.reset_prob, self._mdp.start_state.tolist(), strict=True):
             cell = swept.cell(0, s, 0)
             if cell is not None:
                 mass[cell] += p
-        stopping.run(kernels.carry_forward, swept.tables, swept.layout, choice, mass)
+        stopping.run(kernels.carry_forward, swept.cells.tables, swept.layout, choice, mass)
         return mass
 
-    def _law(self, swept: WholeSlice, mass: Floats) -> Floats:
+    def _law(self, swept: ValueJob, mass: Floats) -> Floats:
         """The law of the return, from where rollouts end."""
         law = np.zeros(len(self.points))
-        place = swept.final - self._first
+        place = swept.cells.final - self._first
         above = place > 0
-        np.add.at(law, place[above], mass[: len(swept.final)][above])
+        np.add.at(law, place[above], mass[: len(swept.cells.final)][above])
         law[0] = max(1.0 - law.sum(), 0.0)
         return law
 
     def _remembering(self, policy: CompressedPolicy) -> CompressedPolicy:
         """The policy for the true rewards: it remembers them as steps of the lattice."""
-        if self._plan.lattice.whole:
+        if self._planned_by.exact:
             return policy
         unit = self._unit
         return RoundingPolicy(policy, lambda r: Fraction(unit) * int(np.rint(float(r) / unit)), 1 / Fraction(unit))
@@ -151,26 +156,26 @@ class Search:
         curve = self._curve(worth)
         swept = self._slice(curve)
         choice = np.zeros(len(swept.value), np.int64)
-        stopping.run(kernels.choose_greedily, swept.tables, swept.layout, swept.value[:, 0], choice)
+        stopping.run(kernels.choose_greedily, swept.cells.tables, swept.layout, swept.value[:, 0], choice)
         law = self._law(swept, self._mass(swept, choice))
-        policy = SlicePolicy(self._lattice, Curves(1, (curve,)), float(self.points[0]))
-        return Candidate(self._remembering(policy), law), self._unit * float(swept.bounds(self._mdp)[1, 0])
+        policy = SlicePolicy(self._method, Curves(1, (curve,)), float(self.points[0]))
+        return Candidate(self._remembering(policy), law), self._unit * float(swept.result()[1, 0])
 
-    def _best_markov(self, swept: WholeSlice, start: Ints, workers: Workers | None = None) -> Candidate:
+    def _best_markov(self, swept: ValueJob, start: Ints, workers: Workers | None = None) -> Candidate:
         """A good Markov policy for the payment at the end of a slice: the best that ascents from some rows lead to."""
         starts = [start, self._usual_rows(swept, start)]
         ascend = partial(self._ascent, swept)
         ascents = [ascend(rows) for rows in starts] if workers is None else workers.map(ascend, starts)
         return self.markov_candidate(max(ascents, key=lambda ascent: ascent[0])[1])
 
-    def _ascent(self, swept: WholeSlice, start: Ints) -> tuple[float, Ints]:
+    def _ascent(self, swept: ValueJob, start: Ints) -> tuple[float, Ints]:
         """What a Markov policy is paid that no change of one row betters, from these rows [H, S] on; and its rows."""
         rows, value, choice = start.copy(), swept.value[:, 0].copy(), np.zeros(len(swept.value), np.int64)
         idle = float(swept.idle_value[0])
         for _ in range(ROUNDS):
             kernels.choose_by_state(swept.layout, rows, choice)
             mass = self._mass(swept, choice)
-            gained = stopping.run(kernels.improve_rows, swept.tables, swept.layout, idle, mass, value, rows)
+            gained = stopping.run(kernels.improve_rows, swept.cells.tables, swept.layout, idle, mass, value, rows)
             if gained <= 1e-12 * (abs(idle) + self._lattice.kappa):
                 break
         paid = 0.0
@@ -179,13 +184,13 @@ class Search:
             paid += float(p) * (idle if cell is None else float(value[cell]))
         return paid, rows
 
-    def _usual_rows(self, swept: WholeSlice, default: Ints) -> Ints:
+    def _usual_rows(self, swept: ValueJob, default: Ints) -> Ints:
         """What the best policy that sees its return does most often at each step and state."""
         choice = np.zeros(len(swept.value), np.int64)
-        stopping.run(kernels.choose_greedily, swept.tables, swept.layout, swept.value[:, 0], choice)
+        stopping.run(kernels.choose_greedily, swept.cells.tables, swept.layout, swept.value[:, 0], choice)
         mass = self._mass(swept, choice)
         rows = default.copy()
-        stopping.run(kernels.usual_rows, swept.tables, swept.layout, choice, mass, rows)
+        stopping.run(kernels.usual_rows, swept.cells.tables, swept.layout, choice, mass, rows)
         return rows
 
     def markov_candidate(self, rows: Ints) -> Candidate:
@@ -255,10 +260,10 @@ class Search:
 
     def _upper(self, value: float, worth: Floats, paid: float) -> float:
         """What no policy sampled ``k`` times exceeds, by any law's value and the best that its ``u`` pays."""
-        lattice, mdp = self._plan.lattice, self._plan.mdp
-        if not lattice.whole:  # the true rewards: bounded from above on the same lattice
+        lattice, mdp = self._planned_by.lattice, self._plan.mdp
+        if not self._planned_by.exact:  # the true rewards: bounded from above on the same lattice
             curve = self._curve(worth, self._unit)
-            (bounds,) = Cores(checks.memory() / 4).bounds(lattice, [Task(curve, (curve.floor,))])
+            (bounds,) = self._planned_by.sweep([Task(curve, (curve.floor,))])
             paid = float(bounds[0, 0])
         b, n = int(np.diff(mdp.outcome_start).max()), len(worth)
         size = lattice.problem.largest + self._unit * float(np.abs(self.points).max())

@@ -20,7 +20,7 @@ from maxatk.base.progress import reporter
 from maxatk.base.returns import NONE, Amounts, nearest_float
 from maxatk.base.types import Floats, Ints, Number, Seed
 from maxatk.base.workers import Workers
-from maxatk.engines.crew import Crew
+from maxatk.engines.remote import RemotePool
 from maxatk.evaluation.propagation import rows_taken
 from maxatk.evaluation.tuning import TUNING
 from maxatk.evaluation.units import Units, counted
@@ -219,7 +219,7 @@ def _blocks(
     jobs = list(zip(spans, generator.spawn(len(spans)), strict=True))
     walk = _Walk(problem, policy)
     if walk.in_bulk and executor is not None:
-        yield from _by_crew(walk, Crew(executor, (problem, policy)), jobs, sheet)
+        yield from _by_crew(walk, RemotePool(executor, (problem, policy)), jobs, sheet)
         return
     if not walk.in_bulk:
         for span, stream in jobs:
@@ -254,7 +254,7 @@ def _one_by_one(mdp: MDP, policy: Policy, stream: np.random.Generator, sheet: _S
 
 
 def _by_crew(
-    walk: "_Walk", crew: Crew, jobs: list[tuple[slice, np.random.Generator]], sheet: _Sheet
+    walk: "_Walk", crew: RemotePool, jobs: list[tuple[slice, np.random.Generator]], sheet: _Sheet
 ) -> Iterator[tuple[int, int]]:
     """The same by workers elsewhere, some blocks at a time; those that are lost are run here."""
     for first in range(0, len(jobs), BLOCKS_AT_ONCE):

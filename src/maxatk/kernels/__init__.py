@@ -9,23 +9,12 @@ from maxatk.kernels.fixed import carry_forward, choose_by_state, choose_greedily
 from maxatk.kernels.optimism import SampledRows, optimistic_slice
 from maxatk.kernels.passes import (
     best_means,
-    best_means_layer,
     least_costs,
     merge_outcomes,
     most_ahead,
-    most_ahead_layer,
 )
-from maxatk.kernels.products import Dense, decide_product, decide_products, whole_product, whole_products
-from maxatk.kernels.slices import (
-    Ends,
-    Planes,
-    bound_layer,
-    bound_layers,
-    decide_layer,
-    decide_layers,
-    whole_layer,
-    whole_layers,
-)
+from maxatk.kernels.products import Dense, multiply_decisions, multiply_values
+from maxatk.kernels.sweeps import CurveTable, Ends, Planes, sweep_decisions, sweep_planes, sweep_values
 from maxatk.kernels.trials import (
     Stepped,
     Trials,
@@ -37,17 +26,21 @@ from maxatk.kernels.trials import (
     step_trials,
 )
 from maxatk.kernels.uncertain import UncertainRows, uncertain_curve, uncertain_slice
-from maxatk.kernels.windows import NEVER, WIDEST, Layout, Reach, Tables, places, reachable, windows
+from maxatk.kernels.windows import NEVER, WIDEST, Layout, Moves, Part, Reach, RowTable, Tables, reachable, windows
 
 __all__ = [
     "NEVER",
     "WIDEST",
+    "CurveTable",
     "Dense",
     "Ends",
     "Followed",
     "Layout",
+    "Moves",
+    "Part",
     "Planes",
     "Reach",
+    "RowTable",
     "SampledRows",
     "Stepped",
     "Tables",
@@ -57,17 +50,10 @@ __all__ = [
     "View",
     "begin_trials",
     "best_means",
-    "best_means_layer",
     "best_planes",
-    "bound_layer",
-    "bound_layers",
     "carry_forward",
     "choose_by_state",
     "choose_greedily",
-    "decide_layer",
-    "decide_layers",
-    "decide_product",
-    "decide_products",
     "draw_outcomes",
     "encode_trials",
     "follow_atoms",
@@ -75,20 +61,19 @@ __all__ = [
     "least_costs",
     "merge_outcomes",
     "most_ahead",
-    "most_ahead_layer",
+    "multiply_decisions",
+    "multiply_values",
     "optimistic_slice",
-    "places",
     "reachable",
     "rows_of_actions",
     "shown_return",
     "spans",
     "step_trials",
+    "sweep_decisions",
+    "sweep_planes",
+    "sweep_values",
     "uncertain_curve",
     "uncertain_slice",
     "usual_rows",
-    "whole_layer",
-    "whole_layers",
-    "whole_product",
-    "whole_products",
     "windows",
 ]

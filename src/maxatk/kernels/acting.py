@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from maxatk.kernels.compiled import compiled
-from maxatk.kernels.slices import Ends, Planes, nothing_of
+from maxatk.kernels.sweeps import Ends, Planes, nothing_of
 from maxatk.kernels.windows import Layout, Tables
 
 
@@ -51,11 +51,11 @@ def best_planes(
     nothing = nothing_of(choice)
     promised = np.empty(state.shape[0])
     rows = np.empty(state.shape[0], np.int64)
-    at_step = kappa * tables.drift * h + ends.phase
+    at_step = kappa * tables.moves.drift * h + ends.phase
     for k in range(state.shape[0]):
         s = state[k]
         near = int(np.floor((so_far[k] - at_step) / kappa))
-        promised[k] = ends.idle_lower - tables.cheap[h, s] + ends.idle_slope * off_m[k]
+        promised[k] = ends.idle_lower - tables.finish_cost[h, s] + ends.idle_slope * off_m[k]
         rows[k] = -1
         low = max(near - h, layout.low[h, s])
         for g in range(low, min(near + 1 + h, layout.high[h, s]) + 1):

@@ -20,7 +20,22 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
     """
     jit: Any = numba.njit(cache=True, nogil=True, error_model="numpy")  # pyright: ignore
     _loops.append(jit(function))
+    _distrust_old_files(_loops[-1])
     return cast(Callable[P, T], _loops[-1])
+
+
+def _distrust_old_files(loop: Any) -> None:
+    """Files that an older version left behind may name modules that are gone: then nothing is kept of the loop."""
+    kept_file = loop._cache._cache_file
+    load = kept_file._load_index
+
+    def load_index() -> Any:
+        try:
+            return load()
+        except (ImportError, AttributeError):
+            return {}
+
+    kept_file._load_index = load_index
 
 
 def kept() -> tuple[Path, int]:

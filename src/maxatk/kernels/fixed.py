@@ -15,19 +15,20 @@ from maxatk.kernels.windows import Layout, Tables
 @compiled
 def choose_greedily(tables: Tables, layout: Layout, value: Any, choice: Any, stop: Any) -> None:
     """Fill ``choice`` with the best row of each cell by the values of an exact slice; of equals, the first."""
+    table, jump = tables.rows, tables.moves.jump
     place = layout.place
     H, S = layout.pad.shape
     for h in range(H):
-        node = tables.step_layer[h] * S
+        node = table.step_layer[h] * S
         for s in range(S):
             if stop[0] != 0:
                 return
             for g in range(layout.low[h, s], layout.high[h, s] + 1):
                 best = -np.inf
-                for row in range(tables.pair_start[node + s], tables.pair_start[node + s + 1]):
+                for row in range(table.pair_start[node + s], table.pair_start[node + s + 1]):
                     worth = 0.0
-                    for o in range(tables.outcome_start[row], tables.outcome_start[row + 1]):
-                        worth += tables.prob[o] * value[place[h + 1, tables.next_state[o]] + g + tables.jump[o]]
+                    for o in range(table.outcome_start[row], table.outcome_start[row + 1]):
+                        worth += table.prob[o] * value[place[h + 1, table.next_state[o]] + g + jump[o]]
                     if worth > best:
                         best = worth
                         choice[place[h, s] + g] = row
@@ -49,6 +50,7 @@ def carry_forward(tables: Tables, layout: Layout, choice: Any, mass: Any, stop: 
 
     Mass that comes to an idle cell stays there: it cannot beat ``m``.
     """
+    table, jump = tables.rows, tables.moves.jump
     place = layout.place
     H, S = layout.pad.shape
     for h in range(H):
@@ -58,22 +60,23 @@ def carry_forward(tables: Tables, layout: Layout, choice: Any, mass: Any, stop: 
             for g in range(layout.low[h, s], layout.high[h, s] + 1):
                 x = place[h, s] + g
                 if mass[x] > 0.0:
-                    for o in range(tables.outcome_start[choice[x]], tables.outcome_start[choice[x] + 1]):
-                        y = place[h + 1, tables.next_state[o]] + g + tables.jump[o]
-                        mass[y] += mass[x] * tables.prob[o]
+                    for o in range(table.outcome_start[choice[x]], table.outcome_start[choice[x] + 1]):
+                        y = place[h + 1, table.next_state[o]] + g + jump[o]
+                        mass[y] += mass[x] * table.prob[o]
 
 
 @compiled
 def usual_rows(tables: Tables, layout: Layout, choice: Any, mass: Any, rows: Any, stop: Any) -> None:
     """Fill rows [H, S] with the one that is taken most often at each step and state, where any mass [cells] comes."""
+    table = tables.rows
     H, S = layout.pad.shape
     for h in range(H):
-        node = tables.step_layer[h] * S
+        node = table.step_layer[h] * S
         for s in range(S):
             if stop[0] != 0:
                 return
-            first = tables.pair_start[node + s]
-            often = np.zeros(tables.pair_start[node + s + 1] - first)
+            first = table.pair_start[node + s]
+            often = np.zeros(table.pair_start[node + s + 1] - first)
             for x in range(layout.place[h, s] + layout.low[h, s], layout.place[h, s] + layout.high[h, s] + 1):
                 often[choice[x] - first] += mass[x]
             if often.max() > 0.0:
@@ -88,11 +91,12 @@ def improve_rows(tables: Tables, layout: Layout, idle: float, mass: Any, value: 
     the returns met there, with later steps as already bettered and earlier ones as they were: no change lowers the
     policy's value. Fills ``value`` [cells] but for finished rollouts, which it is given.
     """
+    table, jump = tables.rows, tables.moves.jump
     place = layout.place
     H, S = layout.pad.shape
     gained = 0.0
     for h in range(H - 1, -1, -1):
-        node = tables.step_layer[h] * S
+        node = table.step_layer[h] * S
         for s in range(S):
             if stop[0] != 0:
                 return gained
@@ -103,12 +107,12 @@ def improve_rows(tables: Tables, layout: Layout, idle: float, mass: Any, value: 
                 continue
             kept = rows[h, s]
             best, held = -np.inf, 0.0
-            for row in range(tables.pair_start[node + s], tables.pair_start[node + s + 1]):
+            for row in range(table.pair_start[node + s], table.pair_start[node + s + 1]):
                 worth = 0.0
-                for o in range(tables.outcome_start[row], tables.outcome_start[row + 1]):
-                    shift = place[h + 1, tables.next_state[o]] + tables.jump[o]
+                for o in range(table.outcome_start[row], table.outcome_start[row + 1]):
+                    shift = place[h + 1, table.next_state[o]] + jump[o]
                     for g in range(low, high + 1):
-                        worth += mass[place[h, s] + g] * tables.prob[o] * value[shift + g]
+                        worth += mass[place[h, s] + g] * table.prob[o] * value[shift + g]
                 if row == kept:
                     held = worth
                 if worth > best:
@@ -120,7 +124,7 @@ def improve_rows(tables: Tables, layout: Layout, idle: float, mass: Any, value: 
                 gained += best - held
             for g in range(low, high + 1):
                 total = 0.0
-                for o in range(tables.outcome_start[rows[h, s]], tables.outcome_start[rows[h, s] + 1]):
-                    total += tables.prob[o] * value[place[h + 1, tables.next_state[o]] + g + tables.jump[o]]
+                for o in range(table.outcome_start[rows[h, s]], table.outcome_start[rows[h, s] + 1]):
+                    total += table.prob[o] * value[place[h + 1, table.next_state[o]] + g + jump[o]]
                 value[place[h, s] + g] = total
     return gained

@@ -8,173 +8,100 @@ from typing import Any
 import numpy as np
 
 from maxatk.kernels.compiled import compiled
+from maxatk.kernels.windows import Part, RowTable
 
 
 @compiled
-def most_ahead(
-    step_layer: Any, pair_start: Any, outcome_start: Any, next_state: Any, reward: Any, most: Any, stop: Any
-) -> None:
-    """Fill ``most`` [H + 1, S], of zeros, with the greatest sum of rewards still possible from each step and state."""
-    H, S = most.shape[0] - 1, most.shape[1]
-    for h in range(H - 1, -1, -1):
-        most_ahead_layer(h, 0, S, step_layer, pair_start, outcome_start, next_state, reward, most, stop)
+def most_ahead(where: Part, rows: RowTable, most: Any, stop: Any) -> None:
+    """Fill ``most`` [H + 1, S], of zeros, with the greatest sum of rewards still possible from each step and state.
 
-
-@compiled
-def most_ahead_layer(
-    h: int,
-    first_state: int,
-    end_state: int,
-    step_layer: Any,
-    pair_start: Any,
-    outcome_start: Any,
-    next_state: Any,
-    reward: Any,
-    most: Any,
-    stop: Any,
-) -> None:
-    """Some states of one layer; where a sum is no float, the one above it.
-
-    The rounding error of a floating-point sum is itself a float, and six operations find it (Knuth's two-sum).
+    A sum that is not a float is rounded up to the next one. The rounding error of a floating-point sum is itself a
+    float, and six operations find it (Knuth's two-sum).
     """
+    step_layer, pair_start, outcome_start, _, next_state, reward, _ = rows
     S = most.shape[1]
-    node = step_layer[h] * S
-    for s in range(first_state, end_state):
-        if stop[0] != 0:
-            return
-        best = -np.inf
-        for o in range(outcome_start[pair_start[node + s]], outcome_start[pair_start[node + s + 1]]):
-            a = reward[o]
-            b = most[h + 1, next_state[o]] if next_state[o] < S else 0.0
-            total = a + b
-            b_part = total - a
-            if (a - (total - b_part)) + (b - b_part) > 0.0:
-                total = np.nextafter(total, np.inf)
-            best = max(best, total)
-        most[h, s] = best
+    for h in range(where.end_step - 1, where.first_step - 1, -1):
+        node = step_layer[h] * S
+        for s in range(where.first_state, where.end_state):
+            if stop[0] != 0:
+                return
+            best = -np.inf
+            for o in range(outcome_start[pair_start[node + s]], outcome_start[pair_start[node + s + 1]]):
+                a = reward[o]
+                b = most[h + 1, next_state[o]] if next_state[o] < S else 0.0
+                total = a + b
+                b_part = total - a
+                if (a - (total - b_part)) + (b - b_part) > 0.0:
+                    total = np.nextafter(total, np.inf)
+                best = max(best, total)
+            most[h, s] = best
 
 
 @compiled
-def best_means(
-    step_layer: Any,
-    pair_start: Any,
-    outcome_start: Any,
-    prob: Any,
-    next_state: Any,
-    reward: Any,
-    cost: Any,
-    noise: float,
-    values: Any,
-    errors: Any,
-    rows: Any,
-    stop: Any,
-) -> None:
-    """Fill ``rows`` [H, S] with those that maximise the mean return of one rollout, less its costs.
+def best_means(where: Part, rows: RowTable, noise: float, values: Any, errors: Any, best_rows: Any, stop: Any) -> None:
+    """Fill ``best_rows`` [H, S] with those that maximise the mean return of one rollout, less its costs.
 
     ``values`` [2, S + 1], of zeros, get what is earned from step h on in entry ``h % 2``; the end is worth 0.
-    ``errors``, alike, get what may be wrong in that if each number is off by a share ``noise`` of its size.
+    ``errors``, alike, get what may be wrong in that if each number is off by a share ``noise`` of its size. Of rows as
+    good as the best, but for the errors of both, the first is taken; a row that is far worse does not count, however
+    large its numbers and so its error are.
     """
-    H, S = rows.shape
-    for h in range(H - 1, -1, -1):
-        best_means_layer(
-            h,
-            0,
-            S,
-            step_layer,
-            pair_start,
-            outcome_start,
-            prob,
-            next_state,
-            reward,
-            cost,
-            noise,
-            values,
-            errors,
-            rows,
-            stop,
-        )
-
-
-@compiled
-def best_means_layer(
-    h: int,
-    first_state: int,
-    end_state: int,
-    step_layer: Any,
-    pair_start: Any,
-    outcome_start: Any,
-    prob: Any,
-    next_state: Any,
-    reward: Any,
-    cost: Any,
-    noise: float,
-    values: Any,
-    errors: Any,
-    rows: Any,
-    stop: Any,
-) -> None:
-    """Some states of one layer. Of rows as good as the best, but for the errors of both, the first is taken.
-
-    A row that is far worse does not count, however large its numbers and so its error are.
-    """
-    node = step_layer[h] * rows.shape[1]
-    here, after = values[h % 2], values[(h + 1) % 2]
-    error_here, error_after = errors[h % 2], errors[(h + 1) % 2]
-    most_actions = 1
-    for s in range(first_state, end_state):
-        most_actions = max(most_actions, pair_start[node + s + 1] - pair_start[node + s])
-    means, mistakes = np.empty(most_actions), np.empty(most_actions)
-    for s in range(first_state, end_state):
-        if stop[0] != 0:
-            return
-        first, end = pair_start[node + s], pair_start[node + s + 1]
-        best, error = -np.inf, 0.0  # of the best mean
-        for row in range(first, end):
-            mean, size, carried = 0.0 - cost[row], cost[row], 0.0
-            for o in range(outcome_start[row], outcome_start[row + 1]):
-                ahead = after[next_state[o]]
-                mean += prob[o] * (reward[o] + ahead)
-                size += prob[o] * (abs(reward[o]) + abs(ahead))
-                carried += prob[o] * error_after[next_state[o]]
-            means[row - first], mistakes[row - first] = mean, noise * size + carried
-            if mean > best:
-                best, error = mean, mistakes[row - first]
-        row = first
-        while means[row - first] < best - (error + mistakes[row - first]):
-            row += 1
-        rows[h, s] = row
-        here[s] = means[row - first]
-        error_here[s] = error + mistakes[row - first]
-
-
-@compiled
-def least_costs(
-    step_layer: Any, pair_start: Any, outcome_start: Any, prob: Any, next_state: Any, cost: Any, stop: Any
-) -> Any:
-    """The least expected cost of finishing from each step and state [H + 1, S], and the rows that have it [H, S].
-
-    Rows are counted from their state's first.
-    """
-    H = step_layer.shape[0]
-    S = (pair_start.shape[0] - 1) // (np.max(step_layer) + 1)
-    least = np.zeros((H + 1, S))
-    rows = np.zeros((H, S), np.int32)
-    for h in range(H - 1, -1, -1):
+    step_layer, pair_start, outcome_start, prob, next_state, reward, action_cost = rows
+    S = best_rows.shape[1]
+    for h in range(where.end_step - 1, where.first_step - 1, -1):
         node = step_layer[h] * S
-        for s in range(S):
+        here, after = values[h % 2], values[(h + 1) % 2]
+        error_here, error_after = errors[h % 2], errors[(h + 1) % 2]
+        most_actions = 1
+        for s in range(where.first_state, where.end_state):
+            most_actions = max(most_actions, pair_start[node + s + 1] - pair_start[node + s])
+        means, mistakes = np.empty(most_actions), np.empty(most_actions)
+        for s in range(where.first_state, where.end_state):
             if stop[0] != 0:
-                return least, rows
+                return
+            first, end = pair_start[node + s], pair_start[node + s + 1]
+            best, error = -np.inf, 0.0  # of the best mean
+            for row in range(first, end):
+                mean, size, carried = 0.0 - action_cost[row], action_cost[row], 0.0
+                for o in range(outcome_start[row], outcome_start[row + 1]):
+                    ahead = after[next_state[o]]
+                    mean += prob[o] * (reward[o] + ahead)
+                    size += prob[o] * (abs(reward[o]) + abs(ahead))
+                    carried += prob[o] * error_after[next_state[o]]
+                means[row - first], mistakes[row - first] = mean, noise * size + carried
+                if mean > best:
+                    best, error = mean, mistakes[row - first]
+            row = first
+            while means[row - first] < best - (error + mistakes[row - first]):
+                row += 1
+            best_rows[h, s] = row
+            here[s] = means[row - first]
+            error_here[s] = error + mistakes[row - first]
+
+
+@compiled
+def least_costs(where: Part, rows: RowTable, least: Any, cheapest: Any, stop: Any) -> None:
+    """Fill ``least`` [H + 1, S], of zeros, with the least expected cost of finishing from each step and state.
+
+    ``cheapest`` [H, S] get the rows that have it, counted from their state's first.
+    """
+    step_layer, pair_start, outcome_start, prob, next_state, _, action_cost = rows
+    S = cheapest.shape[1]
+    for h in range(where.end_step - 1, where.first_step - 1, -1):
+        node = step_layer[h] * S
+        for s in range(where.first_state, where.end_state):
+            if stop[0] != 0:
+                return
             best = np.inf
             for row in range(pair_start[node + s], pair_start[node + s + 1]):
-                total = cost[row]
+                total = action_cost[row]
                 for o in range(outcome_start[row], outcome_start[row + 1]):
                     if next_state[o] < S:
                         total += prob[o] * least[h + 1, next_state[o]]
                 if total < best:
                     best = total
-                    rows[h, s] = row - pair_start[node + s]
+                    cheapest[h, s] = row - pair_start[node + s]
             least[h, s] = best
-    return least, rows
 
 
 @compiled

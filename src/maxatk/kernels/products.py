@@ -1,4 +1,4 @@
-"""Layers of dense rows, by matrix products: what ``slices.py`` does, with most of its sums left to BLAS.
+"""Layers of dense rows, by matrix products: what ``sweeps.py`` does, with most of its sums left to BLAS.
 
 All states of a layer have the same cells, so that the next layer is a matrix. A row that leads on leads to its
 *product*, a row of the matrix of probabilities times that, as if to a state of its own; after the product a layer is
@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxatk.kernels.compiled import compiled
-from maxatk.kernels.slices import decide_layer, whole_layer
-from maxatk.kernels.windows import Layout, Tables
+from maxatk.kernels.sweeps import sweep_decisions, sweep_values
+from maxatk.kernels.windows import Layout, Part, Tables
 
 
 class Dense(NamedTuple):
@@ -19,6 +19,7 @@ class Dense(NamedTuple):
 
     tables: Tables  # whose next states are S where the rollout ends, or S + 1 and the row's number in its layer
     matrix: Any  # [N, S] the probabilities of next states; the last step has none, and a layer of tables of its own
+    row_range: Any  # [H, 2] the first row of each step, and the one after its last
     start: Any  # [H + 1] where the cells of each layer begin
     width: Any  # [H + 1] how many each state has; none at the end
     products: int  # where the products of a layer begin, row by row
@@ -28,13 +29,13 @@ class Dense(NamedTuple):
 @compiled
 def multiply(dense: Dense, h: int, first_state: int, end_state: int, S: int, B: int, column: Any) -> None:
     """The products of the rows of some states at step ``h``, for ``B`` slices side by side in a column of cells."""
-    node = dense.tables.step_layer[h] * S
-    first, end = dense.tables.pair_start[node + first_state], dense.tables.pair_start[node + end_state]
+    node = dense.tables.rows.step_layer[h] * S
+    first, end = dense.tables.rows.pair_start[node + first_state], dense.tables.rows.pair_start[node + end_state]
     across = dense.width[h + 1] * B
     if across == 0:
         return
     there = dense.start[h + 1] * B
-    here = dense.products * B - dense.tables.pair_start[node] * across
+    here = dense.products * B - dense.tables.rows.pair_start[node] * across
     np.dot(
         dense.matrix[first:end],
         column[there : there + S * across].reshape((S, across)),
@@ -43,65 +44,43 @@ def multiply(dense: Dense, h: int, first_state: int, end_state: int, S: int, B: 
 
 
 @compiled
-def whole_products(
-    tables: Tables, layout: Layout, dense: Dense, idle_value: Any, idle_slope: Any, value: Any, slope: Any, stop: Any
-) -> None:
-    """:func:`maxatk.kernels.whole_layers` of dense rows."""
-    H, S = layout.pad.shape
-    for h in range(H - 1, -1, -1):
-        whole_product(tables, layout, h, 0, S, dense, idle_value, idle_slope, value, slope, stop)
-
-
-@compiled
-def whole_product(
-    tables: Tables,
-    layout: Layout,
-    h: int,
-    first_state: int,
-    end_state: int,
+def multiply_values(
+    where: Part,
     dense: Dense,
+    layout: Layout,
     idle_value: Any,
     idle_slope: Any,
     value: Any,
     slope: Any,
     stop: Any,
 ) -> None:
-    """Some states of one layer."""
+    """:func:`maxatk.kernels.sweep_values` of dense rows."""
     S, B = layout.pad.shape[1], idle_value.shape[0]
-    for s in range(first_state, end_state, dense.together):
-        end = min(s + dense.together, end_state)
-        multiply(dense, h, s, end, S, B, value)
-        multiply(dense, h, s, end, S, B, slope)
-        whole_layer(dense.tables, layout, h, s, end, idle_value, idle_slope, value, slope, stop)
+    for h in range(where.end_step - 1, where.first_step - 1, -1):
+        for s in range(where.first_state, where.end_state, dense.together):
+            end = min(s + dense.together, where.end_state)
+            multiply(dense, h, s, end, S, B, value)
+            multiply(dense, h, s, end, S, B, slope)
+            here = Part(h, h + 1, s, end)
+            sweep_values(here, dense.tables, layout, idle_value, idle_slope, value, slope, stop)
 
 
 @compiled
-def decide_products(
-    tables: Tables, layout: Layout, dense: Dense, place: Any, idle_value: float, value: Any, choice: Any, stop: Any
-) -> None:
-    """:func:`maxatk.kernels.decide_layers` of dense rows."""
-    H, S = layout.pad.shape
-    for h in range(H - 1, -1, -1):
-        decide_product(tables, layout, h, 0, S, dense, place, idle_value, value, choice, stop)
-
-
-@compiled
-def decide_product(
-    tables: Tables,
-    layout: Layout,
-    h: int,
-    first_state: int,
-    end_state: int,
+def multiply_decisions(
+    where: Part,
     dense: Dense,
+    layout: Layout,
     choice_place: Any,
     idle_value: float,
     value: Any,
     choice: Any,
     stop: Any,
 ) -> None:
-    """Some states of one layer of :func:`decide_products`."""
+    """:func:`maxatk.kernels.sweep_decisions` of dense rows."""
     S = layout.pad.shape[1]
-    for s in range(first_state, end_state, dense.together):
-        end = min(s + dense.together, end_state)
-        multiply(dense, h, s, end, S, 1, value)
-        decide_layer(dense.tables, layout, h, s, end, choice_place, idle_value, value, choice, stop)
+    for h in range(where.end_step - 1, where.first_step - 1, -1):
+        for s in range(where.first_state, where.end_state, dense.together):
+            end = min(s + dense.together, where.end_state)
+            multiply(dense, h, s, end, S, 1, value)
+            here = Part(h, h + 1, s, end)
+            sweep_decisions(here, dense.tables, layout, choice_place, idle_value, value, choice, stop)

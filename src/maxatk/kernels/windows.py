@@ -21,6 +21,15 @@ WIDEST = NEVER // 4  # returns and shifts in lattice steps stay below, so that n
 FAR = 2**62  # beyond any return, drift included
 
 
+class Part(NamedTuple):
+    """Some layers and some states of each: what one call of a sweep does, from the last layer to the first."""
+
+    first_step: int
+    end_step: int
+    first_state: int
+    end_state: int
+
+
 class Reach(NamedTuple):
     """With what returns, on the lattice, states are entered and rollouts end."""
 
@@ -32,22 +41,34 @@ class Reach(NamedTuple):
     end_lead: Any  # [H] as ``lead``, for the end
 
 
-class Tables(NamedTuple):
-    """A problem on a lattice: its outcomes, and the returns with which states can be reached."""
+class RowTable(NamedTuple):
+    """A problem's rows and their outcomes."""
 
     step_layer: Any  # [H]
     pair_start: Any  # [L * S + 1]
     outcome_start: Any  # [N + 1]
     prob: Any  # [T] each row sums to 1
     next_state: Any  # [T] S where the rollout ends
-    reward: Any  # [T] kappa * (drift + jump + part)
+    reward: Any  # [T]
+    action_cost: Any  # [N] what taking each row costs
+
+
+class Moves(NamedTuple):
+    """What outcomes add to returns on a lattice of step ``kappa``: ``reward = kappa * (drift + jump + part)``."""
+
     jump: Any  # [T] whole lattice steps beyond the drift, rounded down
     part: Any  # [T] what is left, 0 <= part < 1
-    drift: int  # lattice steps that every step adds beside its jump
     most_left: Any  # [H + 1, S] jumps that can still be gained if the rollout is not cut short, rounded up
+    drift: int  # lattice steps that every step adds beside its jump
+
+
+class Tables(NamedTuple):
+    """A problem on a lattice: its outcomes, and the returns with which states can be reached."""
+
+    rows: RowTable
+    moves: Moves
     reach: Reach
-    cost: Any  # [N] what taking each row costs
-    cheap: Any  # [H + 1, S] the least expected cost of finishing; 0 where a rollout may be given up
+    finish_cost: Any  # [H + 1, S] the least expected cost of finishing; 0 where a rollout may be given up
     abandon: bool  # whether a rollout may be given up at any step
 
 
@@ -61,23 +82,13 @@ class Layout(NamedTuple):
 
 
 @compiled
-def reachable(
-    step_layer: Any,
-    pair_start: Any,
-    outcome_start: Any,
-    next_state: Any,
-    jump: Any,
-    part: Any,
-    most_left: Any,
-    h0: int,
-    start: Any,
-    stop: Any,
-) -> Any:
+def reachable(rows: RowTable, moves: Moves, h0: int, start: Any, stop: Any) -> Any:
     """The returns with which states are entered and rollouts end, from a return of 0 in the ``start`` states at ``h0``.
 
     Looks at ``stop`` [1] between two states, and ends early where it is not 0.
     """
-    H = step_layer.shape[0]
+    jump, part, most_left, outcome_start = moves.jump, moves.part, moves.most_left, rows.outcome_start
+    H = rows.step_layer.shape[0]
     S = most_left.shape[1]
     first = np.full((H, S), NEVER, np.int32)
     last = np.full((H, S), -NEVER, np.int32)
@@ -89,14 +100,14 @@ def reachable(
         first[h0, s] = 0
         last[h0, s] = 0
     for h in range(h0, H):
-        node = step_layer[h] * S
+        node = rows.step_layer[h] * S
         for s in range(S):
             if stop[0] != 0:
                 return Reach(first, last, lead, end_first, end_last, end_lead)
             if first[h, s] > last[h, s]:
                 continue
-            for o in range(outcome_start[pair_start[node + s]], outcome_start[pair_start[node + s + 1]]):
-                t = next_state[o]
+            for o in range(outcome_start[rows.pair_start[node + s]], outcome_start[rows.pair_start[node + s + 1]]):
+                t = rows.next_state[o]
                 low, up = first[h, s] + jump[o], last[h, s] + jump[o] + (1 if part[o] > 0.0 else 0)
                 left = most_left[h, s] - jump[o]
                 if t == S or h == H - 1:
@@ -112,50 +123,27 @@ def reachable(
 
 @compiled
 def windows(tables: Tables, shift_low: int, shift_high: int, m: int, stop: Any) -> Any:
-    """The windows of a slice: ``low``, ``pad`` and ``high``, the sizes of the layers [H], the ranges of final returns.
+    """The windows of a slice, [H, S] each: ``low``, ``pad``, ``high`` and the number of cells of earlier states.
 
-    The reachable returns are widened by the shifts. A window starts where ``m`` can be beaten. ``ends`` [H, 2] has the
-    least and the greatest return of rollouts that end with step ``h``, or less and more; they cross where none does.
+    The last result is how many cells each layer has, [H]. The reachable returns are widened by the shifts. A window
+    starts where ``m`` can be beaten.
     """
-    reach, most_left = tables.reach, tables.most_left
+    reach, most_left = tables.reach, tables.moves.most_left
     H, S = reach.first.shape
     low = np.empty((H, S), np.int32)
     pad = np.empty((H, S), np.int32)
     high = np.empty((H, S), np.int32)
+    before = np.zeros((H, S), np.int64)
     sizes = np.zeros(H, np.int64)
-    ends = np.empty((H, 2), np.int64)
-    beaten = m - tables.drift * H + 1  # from here on, with nothing left to gain
+    beaten = m - tables.moves.drift * H + 1  # from here on, with nothing left to gain
     for h in range(H):
         if stop[0] != 0:
-            return low, pad, high, sizes, ends
+            break
         for s in range(S):
             least = reach.first[h, s] + shift_low
             low[h, s] = max(least, min(beaten - most_left[h, s], NEVER))
             pad[h, s] = max(least, min(beaten - reach.lead[h, s], NEVER))
             high[h, s] = reach.last[h, s] + shift_high
+            before[h, s] = sizes[h]
             sizes[h] += max(high[h, s] - pad[h, s] + 1, 0)
-        drift = tables.drift * (h + 1)
-        ends[h, 0], ends[h, 1] = FAR, -FAR
-        if reach.end_first[h] < FAR:
-            ends[h, 0] = max(reach.end_first[h] + shift_low, beaten - reach.end_lead[h]) + drift
-            ends[h, 1] = reach.end_last[h] + shift_high + drift
-    return low, pad, high, sizes, ends
-
-
-@compiled
-def places(pad: Any, high: Any, layer_start: Any, end_place: Any, drift: int) -> Any:
-    """Where in the buffer the cell with ``g = 0`` of each state lies, [H + 1, S + 1]; finished rollouts come first.
-
-    ``end_place`` [H] is where a return of 0 would lie among rollouts that end with step ``h``.
-    """
-    H, S = pad.shape
-    place = np.empty((H + 1, S + 1), np.int64)
-    for h in range(H):
-        at = layer_start[h]
-        for s in range(S):
-            place[h, s] = at - pad[h, s]
-            at += max(high[h, s] - pad[h, s] + 1, 0)
-        place[h, S] = drift * h + end_place[max(h - 1, 0)]
-    for s in range(S + 1):
-        place[H, s] = drift * H + end_place[H - 1]
-    return place
+    return low, pad, high, before, sizes

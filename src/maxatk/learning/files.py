@@ -8,20 +8,21 @@ from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.learning import learned
 from maxatk.learning.learned import Learned, read_learned
-from maxatk.planning import certified_plan
-from maxatk.planning.certified_plan import CertifiedPlan, read_plan
+from maxatk.planning.certified.files import read_plan
+from maxatk.planning.certified.plan import VERSIONS, CertifiedPlan
 from maxatk.problem.mdp import MDP
 
-KINDS = {"plan": certified_plan.VERSIONS, learned.KIND: (learned.VERSION,)}
+KINDS = {"plan": VERSIONS, learned.KIND: (learned.VERSION,)}
 
 
-def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPlan | Learned:
+def load_plan(path: str | PathLike[str], mdp: MDP | None = None, *, device: str = "cpu") -> CertifiedPlan | Learned:
     """Read what :meth:`maxatk.planning.CertifiedPlan.save` or :meth:`maxatk.Learned.save` wrote.
 
     Args:
         path: the file.
         mdp: the problem, which must be the one that the plan was made for, however it was built, or that the policy was
             learned in. By default the one that the file of a plan holds, if it was saved with it.
+        device: where the policy of a plan sweeps its slices, as in :class:`maxatk.Certified`.
 
     Returns:
         The plan; or what was learned, whose bounds are about the problem that was sampled.
@@ -38,6 +39,6 @@ def load_plan(path: str | PathLike[str], mdp: MDP | None = None) -> CertifiedPla
         raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
 
     def read(file: Archive) -> CertifiedPlan | Learned:
-        return read_learned(file, mdp) if file.kind == learned.KIND else read_plan(file, file.header, mdp)
+        return read_learned(file, mdp) if file.kind == learned.KIND else read_plan(file, file.header, mdp, device)
 
     return archive.read(path, KINDS, read)

@@ -12,7 +12,8 @@ from maxatk.base.errors import InputError
 from maxatk.base.findings import Finding, Loss, Value
 from maxatk.base.types import Ints
 from maxatk.planning import CertifiedPlan, Plan
-from maxatk.planning.certified_plan import plan_members, read_plan
+from maxatk.planning.certified.files import read_plan
+from maxatk.planning.certified.plan import plan_members
 from maxatk.policies import CompressedPolicy
 from maxatk.problem.mdp import MDP
 

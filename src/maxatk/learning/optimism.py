@@ -22,7 +22,8 @@ from maxatk.learning.data import Data
 from maxatk.learning.models import CheckedModel
 from maxatk.learning.risk import Risk, series
 from maxatk.planning import CertifiedPlan
-from maxatk.planning.lattice import Lattice, RealLattice, WholeLattice, common_step
+from maxatk.planning.certified.lattice import Lattice, RealLattice, WholeLattice, common_step
+from maxatk.planning.certified.plan import evidence_of
 from maxatk.problem.rows import offsets
 
 _NEAR, _FAR = 2.0 ** (np.arange(-48, 1) / 4), 2.0 ** (np.arange(-48, 49) / 4)
@@ -59,11 +60,12 @@ def upper_bound(model: CheckedModel, data: Data, plan: CertifiedPlan, epsilon: f
     sweep = _Sweep(model, data, lattice, risk.share(name, share).log(bets(model, plan.k, kappa)))
     ends = np.array([math.floor(least / kappa), top])
     knots, values = ends, kappa * ends  # of the curve after the present rollout: at first, what is in hand
+    curves, start = evidence_of(plan).curves, evidence_of(plan).start
     with Workers() as workers:
         i = plan.k
         while i > 0:
             i -= 1
-            points = [plan.start] if i == 0 else plan.curves[i].point.tolist()
+            points = [start] if i == 0 else curves[i].point.tolist()
             wanted = {max(math.floor(float(lattice.steps(m))), math.floor(least / kappa)) for m in points}
             ms = sorted(m for m in wanted if m < top)
 
@@ -74,12 +76,12 @@ def upper_bound(model: CheckedModel, data: Data, plan: CertifiedPlan, epsilon: f
             before = knots, values
             knots, values = np.array([*ms, top]), np.array([*bounds, kappa * top])
             steady = np.array_equal(knots, before[0]) and np.array_equal(values, before[1])
-            if steady and i > 1 and plan.curves[i] is plan.curves[1]:  # so are all the earlier ones
+            if steady and i > 1 and curves[i] is curves[1]:  # so are all the earlier ones
                 i = 1
     size = 2.0**12 * span * (10 + abs(math.log(span))) + abs(least) + abs(most)
     rounding = plan.k * (model.horizon * (sweep.longest + 16) + 16) * 2.0**-52 * size
     rounding += plan.k * model.horizon * sweep.off_lattice
-    chords = 0.0 if lattice.whole else chord_cost(plan.k, model.horizon) * kappa
+    chords = 0.0 if isinstance(lattice, WholeLattice) else chord_cost(plan.k, model.horizon) * kappa
     return Bound(min(float(values[0]) + rounding, most), sweep.rows_that_matter(), rounding + chords)
 
 
@@ -120,8 +122,10 @@ class _Sweep:
     def __init__(self, model: CheckedModel, data: Data, lattice: Lattice, log: float) -> None:
         row, next_state, reward, n = data.columns()
         steps = lattice.steps(reward)
-        jump = np.rint(steps) if lattice.whole else np.floor(steps)
-        self.off_lattice = float(np.abs(reward - lattice.kappa * jump).max()) if lattice.whole else 0.0
+        jump = np.rint(steps) if isinstance(lattice, WholeLattice) else np.floor(steps)
+        self.off_lattice = (
+            float(np.abs(reward - lattice.kappa * jump).max()) if isinstance(lattice, WholeLattice) else 0.0
+        )
         self.longest = int(np.bincount(row).max())
         greatest = np.full(model.n_rows, model.most_reward) if model.rewards is None else model.rewards
         rise = np.ceil(lattice.steps(greatest)).astype(np.int64)
@@ -134,7 +138,7 @@ class _Sweep:
             prob=n / data.counts[row],
             next_state=next_state,
             jump=jump.astype(np.int64),
-            part=np.zeros(len(steps)) if lattice.whole else steps - jump,
+            part=np.zeros(len(steps)) if isinstance(lattice, WholeLattice) else steps - jump,
             risk=risk,
             rise=rise,
             can_terminate=model.can_terminate,

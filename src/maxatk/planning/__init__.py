@@ -1,7 +1,6 @@
 """Planning: a problem and a solver in, a plan out. One file per solver."""
 
-from maxatk.planning.certified import Certified
-from maxatk.planning.certified_plan import CertifiedPlan
+from maxatk.planning.certified import Certified, CertifiedPlan
 from maxatk.planning.exact import Exact, ExactPlan
 from maxatk.planning.many import solve_many
 from maxatk.planning.midpoint import Midpoint

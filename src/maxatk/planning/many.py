@@ -6,10 +6,10 @@ from concurrent.futures import Executor, Future
 from dataclasses import replace
 from typing import Any
 
-from maxatk.base import checks
 from maxatk.base.errors import InputError, MaxAtKError
-from maxatk.engines.crew import submitted, versions
-from maxatk.planning.certified import Certified
+from maxatk.engines.engine import check_executor
+from maxatk.engines.remote import submitted, versions
+from maxatk.planning.certified.solver import Certified
 from maxatk.planning.plan import Plan, Solver
 from maxatk.planning.solve import solve
 from maxatk.problem.mdp import MDP
@@ -36,8 +36,7 @@ def solve_many(
     >>> [f"{plan.lower:.4f}" for plan in mk.solve_many(problems, solver=mk.Certified(tol=1e-9))]
     ['0.5625', '0.4375']
     """
-    if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise InputError(f"executor must be a concurrent.futures.Executor, not {checks.shown(executor)}")
+    check_executor(executor)
     chosen: Solver[Any] = Certified() if solver is None else solver
     return _plans(iter(problems), chosen, executor)
 

@@ -21,8 +21,8 @@ from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
-from maxatk.planning.certified import Certified
-from maxatk.planning.certified_plan import CertifiedPlan
+from maxatk.planning.certified.plan import CertifiedPlan
+from maxatk.planning.certified.solver import Certified
 from maxatk.planning.plan import Plan, Reporter, Status
 from maxatk.policies import RoundingPolicy
 from maxatk.problem.decision import DecisionProblem

@@ -10,8 +10,8 @@ from maxatk.base.progress import reporter
 from maxatk.base.text import at_least, at_most, decimals_of
 from maxatk.base.types import Number
 from maxatk.kernels.compiled import at_work
-from maxatk.planning.certified import Certified
-from maxatk.planning.certified_plan import CertifiedPlan
+from maxatk.planning.certified.plan import CertifiedPlan
+from maxatk.planning.certified.solver import Certified
 from maxatk.planning.plan import Plan, Progress, Reporter, Solver
 from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.find import find_problem

@@ -1,7 +1,9 @@
 """What planners derive from a problem: the range of returns, the mean, the costs ahead. Computed on demand, once."""
 
+import itertools
 import math
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,20 @@ class Analysis:
 
     def __init__(self, mdp: ProblemData) -> None:
         self._mdp = mdp
+
+    @cached_property
+    def rows(self) -> kernels.RowTable:
+        """The problem as compiled passes take it."""
+        mdp = self._mdp
+        return kernels.RowTable(
+            step_layer=mdp.step_layer,
+            pair_start=mdp.pair_start,
+            outcome_start=mdp.outcome_start,
+            prob=mdp.row_prob,
+            next_state=mdp.next_state,
+            reward=mdp.reward,
+            action_cost=mdp.action_cost,
+        )
 
     @cached_property
     def least(self) -> Floats:
@@ -53,28 +69,10 @@ class Analysis:
 
     def _mean_optimal(self, noise: float) -> tuple[Ints32, float]:
         mdp = self._mdp
-        rows = np.empty((mdp.horizon, mdp.n_states), np.int32)
+        best = np.empty((mdp.horizon, mdp.n_states), np.int32)
         values, errors = np.zeros((2, mdp.n_states + 1)), np.zeros((2, mdp.n_states + 1))
-        self._pass_back(
-            *(
-                kernels.best_means,
-                kernels.best_means_layer,
-                mdp.step_layer,
-                mdp.pair_start,
-                mdp.outcome_start,
-            ),
-            *(
-                mdp.row_prob,
-                mdp.next_state,
-                mdp.reward,
-                mdp.action_cost,
-                noise,
-                values,
-                errors,
-                rows,
-            ),
-        )
-        return rows, float(values[0, mdp.start_state] @ mdp.reset_prob)
+        self._pass_back(kernels.best_means, self.rows, noise, values, errors, best)
+        return best, float(values[0, mdp.start_state] @ mdp.reset_prob)
 
     @cached_property
     def mean_optimal_actions(self) -> Ints:
@@ -86,19 +84,19 @@ class Analysis:
     def least_costs(self) -> tuple[Floats, Ints32]:
         """The least expected cost of finishing from each step and state ``[H + 1, S]``, and the rows that have it
         ``[H, S]``, counted from each state's first."""
-        return self._costs_ahead(self._mdp.action_cost)
+        return self._costs_ahead(self.rows)
 
     @cached_property
     def greatest_costs(self) -> Floats:
         """The greatest expected cost of finishing from each step and state, ``[H + 1, S]``."""
-        return 0.0 - self._costs_ahead(-self._mdp.action_cost)[0]
+        return 0.0 - self._costs_ahead(self.rows._replace(action_cost=-self._mdp.action_cost))[0]
 
-    def _costs_ahead(self, cost: Floats) -> tuple[Floats, Ints32]:
+    def _costs_ahead(self, rows: kernels.RowTable) -> tuple[Floats, Ints32]:
         mdp = self._mdp
-        return stopping.run(
-            *(kernels.least_costs, mdp.step_layer, mdp.pair_start, mdp.outcome_start),
-            *(mdp.row_prob, mdp.next_state, cost),
-        )
+        least = np.zeros((mdp.horizon + 1, mdp.n_states))
+        cheapest = np.zeros((mdp.horizon, mdp.n_states), np.int32)
+        self._pass_back(kernels.least_costs, rows, least, cheapest)
+        return least, cheapest
 
     def _most_ahead(self, sign: int) -> Floats:
         """The most that rewards times ``sign`` can still add up to, rounded up, [H + 1, S]."""
@@ -110,27 +108,21 @@ class Analysis:
             short = [sign * q > r for q, r in zip(mdp.exact_reward, reward.tolist(), strict=True)]
             reward = np.where(short, np.nextafter(reward, np.inf), reward)
         most = np.zeros(shape)
-        self._pass_back(
-            *(
-                kernels.most_ahead,
-                kernels.most_ahead_layer,
-                mdp.step_layer,
-                mdp.pair_start,
-                mdp.outcome_start,
-            ),
-            *(mdp.next_state, reward, most),
-        )
+        self._pass_back(kernels.most_ahead, self.rows._replace(reward=reward), most)
         return most
 
-    def _pass_back(self, every: Any, one: Any, *arguments: Any) -> None:
+    def _pass_back(self, kernel: Callable[..., None], *arguments: Any) -> None:
         """Run a kernel over all steps from the last to the first; where layers are large, on all cores."""
-        mdp = self._mdp
-        if len(mdp.prob) < TUNING.large_problem_layer * mdp.n_layers:
-            stopping.run(every, *arguments)
+        H, S = self._mdp.horizon, self._mdp.n_states
+        if len(self._mdp.prob) < TUNING.large_problem_layer * self._mdp.n_layers:
+            stopping.run(kernel, kernels.Part(0, H, 0, S), *arguments)
             return
-        with Workers() as workers:
-            cuts = [i * mdp.n_states // (2 * workers.threads) for i in range(2 * workers.threads + 1)]
-            parts = len(cuts) - 1
-            fixed = [[x] * parts for x in (*arguments, stopping.current().flag)]
-            for h in range(mdp.horizon - 1, -1, -1):
-                workers.map(one, [h] * parts, cuts[:-1], cuts[1:], *fixed)
+        workers = Workers()
+        cuts = [i * S // (2 * workers.threads) for i in range(2 * workers.threads + 1)]
+        for h in range(H - 1, -1, -1):
+            parts = [kernels.Part(h, h + 1, first, end) for first, end in itertools.pairwise(cuts)]
+            workers.map(partial(_part_of_pass, kernel, arguments), parts)
+
+
+def _part_of_pass(kernel: Callable[..., None], arguments: tuple[Any, ...], part: kernels.Part) -> None:
+    stopping.run(kernel, part, *arguments)

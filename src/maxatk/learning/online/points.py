@@ -16,7 +16,7 @@ from maxatk.base.types import Bools, Ints, Number
 from maxatk.learning.episodes import CheckedEpisodes
 from maxatk.learning.risk import series
 from maxatk.learning.tuning import TUNING
-from maxatk.planning.lattice import LARGEST_DENOMINATOR, simplest
+from maxatk.planning.certified.lattice import LARGEST_DENOMINATOR, simplest
 
 MOST_POINTS = 512  # of a lattice that holds all rewards
 ROUNDED_POINTS = 64  # of one that they are rounded to

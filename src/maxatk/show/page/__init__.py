@@ -29,7 +29,7 @@ from maxatk.base.text import at_least, at_most
 from maxatk.comparison.compare import Comparison, compare
 from maxatk.comparison.contrast import Contrast, contrast, worth_winning
 from maxatk.evaluation.simulate import Taken
-from maxatk.planning.certified_plan import CertifiedPlan
+from maxatk.planning.certified.plan import CertifiedPlan
 from maxatk.planning.plan import Plan
 from maxatk.policies import ABANDON
 from maxatk.problem.decision import DecisionProblem

@@ -14,7 +14,7 @@ from maxatk.base.returns import Amounts, Scale
 from maxatk.base.types import Floats, Ints, Number
 from maxatk.evaluation.simulate import Taken, trial_in_table
 from maxatk.evaluation.units import Units
-from maxatk.planning.lattice import common_step, simplest
+from maxatk.planning.certified.lattice import common_step, simplest
 from maxatk.planning.plan import Plan
 from maxatk.policies import ABANDON, CompressedPolicy
 from maxatk.problem.mdp import MDP

@@ -23,8 +23,8 @@ from maxatk.engines.tuning import TUNING
 
 T = TypeVar("T")
 
-FAILURES = 3  # in a row after which workers are asked no more
-KEPT = 2  # large objects that a worker keeps
+MAX_FAILURES = 3  # in a row after which workers are asked no more
+CACHE_SIZE = 2  # large objects that a worker keeps
 
 
 class Unknown(NamedTuple):
@@ -62,7 +62,7 @@ def answer(
             if packed is None:
                 return Unknown()
             _known[key] = pickle.loads(packed)
-            while len(_known) > KEPT:
+            while len(_known) > CACHE_SIZE:
                 del _known[next(iter(_known))]
         known = _known[key]
     with tuned(**thresholds):
@@ -80,8 +80,8 @@ def submitted(executor: Executor, task: Callable[..., Any], *arguments: Any) -> 
     return future  # pyright: ignore[reportUnknownVariableType]
 
 
-class Crew:
-    """Workers that know one object.
+class RemotePool:
+    """Workers behind an executor that know one object.
 
     Args:
         executor: any ``concurrent.futures.Executor``. One with a method ``put(bytes)`` is given the object once.
@@ -96,7 +96,7 @@ class Crew:
             raise InputError(f"this cannot be sent to workers: {str(error).splitlines()[0]}") from None
         self._key, self._data = hashlib.sha256(data).hexdigest(), data
         sent = data if len(data) <= TUNING.inline_bytes else None
-        self._there: Any = self._put() if hasattr(executor, "put") else sent
+        self._sent: Any = self._put() if hasattr(executor, "put") else sent
         self._failures = 0
 
     def _put(self) -> Any:
@@ -111,16 +111,16 @@ class Crew:
         self,
         function: Callable[..., T],
         items: Sequence[tuple[Any, ...]],
-        at_home: Callable[[list[int]], list[T]],
+        fallback: Callable[[list[int]], list[T]],
     ) -> list[T]:
-        """``function(known, *item)`` of each item, in order; ``at_home`` answers those, by number, that were lost."""
+        """``function(known, *item)`` of each item, in order; ``fallback`` answers those, by number, that were lost."""
         scope = stopping.current()
         answers: dict[int, T] = {}
         pending: dict[Future[Any], int] = {}
         heard = time.monotonic()
         try:
             for number, item in enumerate(items):
-                self._submit(pending, number, function, item, self._there)
+                self._submit(pending, number, function, item, self._sent)
             while pending:
                 done, _ = wait(pending, timeout=min(HEARING, max(scope.left, 0.001)), return_when=FIRST_COMPLETED)
                 scope.check()
@@ -133,8 +133,8 @@ class Crew:
                         answers[number], self._failures = answer.result, 0
                     else:
                         self._failures += 1
-                if time.monotonic() - heard > TUNING.worker_timeout or self._failures >= FAILURES:
-                    self._failures = FAILURES
+                if time.monotonic() - heard > TUNING.worker_timeout or self._failures >= MAX_FAILURES:
+                    self._failures = MAX_FAILURES
                     break
         except KeyboardInterrupt:
             scope.end(Reason.INTERRUPTED)
@@ -143,15 +143,15 @@ class Crew:
             for future in pending:
                 future.cancel()
         left = [number for number in range(len(items)) if number not in answers]
-        answers.update(zip(left, at_home(left) if left else [], strict=True))
+        answers.update(zip(left, fallback(left) if left else [], strict=True))
         return [answers[number] for number in range(len(items))]
 
     def _submit(self, pending: dict[Future[Any], int], number: int, function: Any, item: Any, packed: Any) -> None:
-        if self._failures >= FAILURES:
+        if self._failures >= MAX_FAILURES:
             return
         future = submitted(self._executor, answer, function, self._key, packed, versions(), changed(), item)
         if future is None:
-            self._failures = FAILURES
+            self._failures = MAX_FAILURES
         else:
             pending[future] = number
 
@@ -162,7 +162,7 @@ class Crew:
         except InputError:
             raise
         except BrokenExecutor:
-            self._failures = FAILURES
+            self._failures = MAX_FAILURES
             return None
         except (Exception, SystemExit):  # a lost worker has as many names as there are engines
-            return None  # what is wrong in itself fails at home
+            return None  # what is wrong in itself fails here, too

@@ -1,26 +1,22 @@
-"""A problem on a lattice of returns: one that holds all rewards, or one between whose points they lie."""
+"""Returns on a lattice: one that holds all rewards, or one between whose points they lie. Arithmetic, nothing else."""
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from maxatk import kernels
-from maxatk.base import checks, stopping
 from maxatk.base.errors import TooLargeError
-from maxatk.base.types import Bools, Floats, Ints, Ints32, Number
-from maxatk.planning.dense import DenseRows, dense_rows, is_sparse
+from maxatk.base.types import Bools, Floats, Ints, Number
 from maxatk.planning.tuning import TUNING
 from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.mdp import MDP
 
 LARGEST_DENOMINATOR = 10**6
-TOGETHER = 4  # knots that one sweep on a whole lattice takes
 FAR = 2.0**62  # beyond any index of a lattice point
 
 
@@ -77,22 +73,12 @@ def returns_apart(mdp: MDP) -> Fraction:
     return max(min(high - low, spread * mdp.horizon), Fraction(0))
 
 
-class Moves(NamedTuple):
-    """What outcomes add to returns on a lattice, beside the drift of every step."""
-
-    jump: Ints32  # [T] whole lattice steps, rounded down
-    part: Floats  # [T] what is left, 0 <= part < 1
-    most_left: Ints  # [H + 1, S] jumps that can still be gained if the rollout is not cut short, rounded up
-
-
 @dataclass(frozen=True)
 class Lattice(ABC):
     """A problem with its returns counted in steps of ``kappa``."""
 
     problem: DecisionProblem
     kappa: float
-
-    whole: ClassVar[bool]  # whether all rewards are multiples of the step
 
     def __getstate__(self) -> dict[str, Any]:
         return {"problem": self.problem, "kappa": self.kappa}  # a copy derives the rest itself
@@ -103,44 +89,12 @@ class Lattice(ABC):
         return self.problem.mdp
 
     @cached_property
-    def moves(self) -> Moves:
+    def moves(self) -> kernels.Moves:
         """What outcomes add to returns on the lattice."""
         steps, part, most_left = self._in_steps(self.drift)
         if np.abs(steps).max() * self.mdp.horizon >= kernels.WIDEST:
             raise TooLargeError(f"a lattice of step {self.kappa:g} has too many points for these rewards")
-        return Moves(steps.astype(np.int32), part, most_left.astype(np.int64))
-
-    @cached_property
-    def tables(self) -> kernels.Tables:
-        """The problem as kernels take it."""
-        mdp, moves, finishing = self.mdp, self.moves, self.problem.finish_cost
-        return kernels.Tables(
-            step_layer=mdp.step_layer,
-            pair_start=mdp.pair_start,
-            outcome_start=mdp.outcome_start,
-            prob=mdp.row_prob,
-            next_state=mdp.next_state,
-            reward=mdp.reward,
-            jump=moves.jump,
-            part=moves.part,
-            drift=self.drift,
-            most_left=moves.most_left,
-            reach=self._reachable(0, mdp.start_state),
-            cost=mdp.action_cost,
-            cheap=np.zeros_like(mdp.analysis.least) if finishing is None else finishing,
-            abandon=self.problem.may_abandon,
-        )
-
-    @cached_property
-    def dense(self) -> DenseRows | None:
-        """The rows as a matrix, where sweeps are faster with that."""
-        mdp = self.mdp
-        if not self.whole or is_sparse(mdp) or self.work < TUNING.product_work:
-            return None
-        # A matrix, as it is made, and where the products of all steps lie.
-        if 16 * len(mdp.action_cost) * mdp.n_states + 8 * mdp.horizon * len(mdp.action_cost) > checks.memory() / 4:
-            return None
-        return dense_rows(mdp, self.moves.jump)
+        return kernels.Moves(steps.astype(np.int32), part, most_left.astype(np.int64), self.drift)
 
     @cached_property
     def floor(self) -> float:
@@ -162,24 +116,6 @@ class Lattice(ABC):
         low, high = float(self.mdp.reward.min()), float(self.mdp.reward.max())
         middle = (low + high) / 2
         return round(middle / self.kappa) if abs(middle) > 64 * (high - low + self.kappa) else 0
-
-    def _reachable(self, step: int, states: Any) -> kernels.Reach:
-        mdp = self.mdp
-        return stopping.run(
-            *(kernels.reachable, mdp.step_layer, mdp.pair_start, mdp.outcome_start, mdp.next_state),
-            *(*self.moves, step, states),
-        )
-
-    def tables_from(self, step: int, state: int) -> kernels.Tables:
-        """The tables with a return of 0 in ``state`` at ``step`` as the only start."""
-        return self.tables._replace(reach=self._reachable(step, np.array([state], np.int32)))
-
-    @cached_property
-    def work(self) -> float:
-        """How many products a layer takes on average where no window is cut by ``m``."""
-        reach = self.tables.reach
-        cells = np.maximum(reach.last.astype(np.int64) - reach.first + 1, 0).sum() / self.mdp.horizon
-        return float(cells * len(self.mdp.prob) / (len(self.mdp.pair_start) - 1))
 
     def steps(self, amounts: Floats | float) -> Floats:
         """Amounts in lattice steps."""
@@ -213,10 +149,6 @@ class Lattice(ABC):
     def place(self, step: int, so_far: float) -> tuple[int, float]:
         """A lattice point and a phase that together are any return at all."""
 
-    @abstractmethod
-    def comes_to(self, step: int, state: Ints, g: Ints, so_far: Floats) -> Bools:
-        """Whether a rollout comes to each state with such a return, of lattice point ``g``, or drifts there: [n]."""
-
     # Knots: best returns at which curves are bounded.
 
     @property
@@ -232,22 +164,6 @@ class Lattice(ABC):
         """``m``, or a return that is no farther from it than ``noise``, if there is one."""
         return m
 
-    @abstractmethod
-    def batches(self, knots: Sequence[float]) -> list[tuple[float, ...]]:
-        """Knots that are swept together. How many must not depend on the number of workers, since results would, in
-        their last digits."""
-
-    @abstractmethod
-    def carried(self, gap: float) -> float:
-        """What the largest gap of the next curve adds to the upper bounds that a sweep finds."""
-
-    @abstractmethod
-    def share(self, tol: float, gap: float, i: int, k: int) -> float:
-        """What the knots of curve ``i`` may cost of ``tol``, if the next curve has this ``gap``.
-
-        The last curve's knots cost nothing, so it takes little; the others share what is left.
-        """
-
 
 @dataclass(frozen=True)
 class WholeLattice(Lattice):
@@ -255,8 +171,6 @@ class WholeLattice(Lattice):
 
     What does not expand differences passes the gap of a curve on to the one before.
     """
-
-    whole: ClassVar[bool] = True
 
     def _in_steps(self, drift: int) -> tuple[Floats, Floats, Floats]:
         left = np.arange(self.mdp.horizon, -1, -1)[:, None] * drift
@@ -315,12 +229,6 @@ class WholeLattice(Lattice):
             return int(self.points(step, np.array([so_far]))[0]), 0.0
         return _place_below(so_far, self.kappa, self.drift * step)
 
-    def comes_to(self, step: int, state: Ints, g: Ints, so_far: Floats) -> Bools:
-        """Between the least and the greatest return there, and on the lattice."""
-        inside = (self.tables.reach.first[step, state] <= g) & (g <= self.tables.reach.last[step, state])
-        inside[inside] = self.are_points(so_far[inside])
-        return inside
-
     @property
     def knot_step(self) -> float:
         """Every best return is a lattice point."""
@@ -335,26 +243,10 @@ class WholeLattice(Lattice):
         nearest = self.kappa * round(m / self.kappa)
         return nearest if abs(nearest - m) <= noise else m
 
-    def batches(self, knots: Sequence[float]) -> list[tuple[float, ...]]:
-        """Neighbouring knots together, but in two sweeps at least."""
-        size = min(TOGETHER, max(len(knots) // 2, 1))
-        return [tuple(knots[i : i + size]) for i in range(0, len(knots), size)]
-
-    def carried(self, gap: float) -> float:
-        """All of it: a slice is solved for the lower curve alone, and its backup does not expand differences."""
-        return gap
-
-    def share(self, tol: float, gap: float, i: int, k: int) -> float:
-        """Only knots cost accuracy, and what they cost adds up."""
-        left = max(tol - gap, 0.0)
-        return left / 20 if i == k - 1 else left / i
-
 
 @dataclass(frozen=True)
 class RealLattice(Lattice):
     """Rewards lie anywhere between lattice points, and values are bounded on both sides (docs/theory/planner.md, 7)."""
-
-    whole: ClassVar[bool] = False
 
     def _in_steps(self, drift: int) -> tuple[Floats, Floats, Floats]:
         left = np.arange(self.mdp.horizon, -1, -1)[:, None] * drift
@@ -391,11 +283,6 @@ class RealLattice(Lattice):
         """The return itself is made a lattice point."""
         return _place_below(so_far, self.kappa, self.drift * step)
 
-    def comes_to(self, step: int, state: Ints, g: Ints, so_far: Floats) -> Bools:
-        """Within a lattice step for each step of what a walk on the lattice comes to."""
-        first, last = (ends[step, state].astype(np.int64) for ends in self.tables.reach[:2])
-        return np.maximum(g - step, first) <= np.minimum(g + 1 + step, last)
-
     @property
     def knot_step(self) -> None:
         """Knots may lie anywhere."""
@@ -404,18 +291,6 @@ class RealLattice(Lattice):
     def knot(self, m: float) -> float:
         """``m`` itself."""
         return m
-
-    def batches(self, knots: Sequence[float]) -> list[tuple[float, ...]]:
-        """One by one."""
-        return [(m,) for m in knots]
-
-    def carried(self, gap: float) -> float:
-        """Nothing: the upper curve is swept, too."""
-        return 0.0
-
-    def share(self, tol: float, gap: float, i: int, k: int) -> float:
-        """Knots have half of the tolerance, and the lattice the rest."""
-        return 0.5 * tol / (20 if i == k - 1 else k - 1)
 
 
 def _counted(m: float, kappa: float) -> float:

@@ -8,7 +8,7 @@ Every ``U_i`` is convex, nondecreasing, 1-Lipschitz and at least ``m``; it is fl
 import dataclasses
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -159,33 +159,48 @@ def from_knots(
     return Curve(floor, ends, heights, slopes, knots, point, value)
 
 
-def build(
-    solve: Callable[[Sequence[float]], Bounds],
-    knots: Sequence[float],
-    most: float,
-    enough: Callable[[float], float],
-    step: float | None,
-    mean: float = -math.inf,
-) -> tuple[Curve, float]:
-    """A curve and the largest gap between its bounds (docs/theory/planner.md, 2).
+class KnotSet:
+    """Knots of a curve, and where more are needed (docs/theory/planner.md, 2).
 
-    To its first ``knots``, the floor first, more are added where tangents cross, until what lies between two knots is
-    uncertain by at most ``enough`` more than they are themselves, by the largest gap at any knot. Knots are multiples
-    of ``step``, or lie anywhere. Up to the floor the curve is flat, unless ``mean`` is what it is at least there.
+    More are added where tangents cross, until what lies between two knots is uncertain by no more than is allowed
+    beyond what they are themselves.
+
+    Args:
+        floor: the first knot; up to there the curve is flat, unless ``mean`` is what it is at least.
+        most: from here on the curve is ``m`` itself.
+        step: knots are multiples of it, or lie anywhere.
+        mean: what maximising the mean earns, where that is to be a line of its own.
     """
-    floor = knots[0]
-    known: dict[float, tuple[float, float, float]] = {most: (most, most, 1.0)}
-    new = sorted(set(knots))
-    while True:
-        known |= dict(zip(new, zip(*solve(new), strict=True), strict=True))
-        m = np.array(sorted(known))
-        upper, lower, slope = np.array([known[x] for x in m.tolist()]).T
-        if mean == -math.inf:
-            slope = np.where(m <= floor, 0.0, slope)
-        new, gap = _between(m, upper, lower, slope, enough(float((upper - lower).max())), step)
-        if not new:
-            curve = from_knots(floor, most, m[:-1], upper[:-1], lower[:-1], slope[:-1], mean)
-            return curve, max(gap, float(upper[0] - curve.lower(-math.inf)))
+
+    def __init__(self, floor: float, most: float, step: float | None, mean: float = -math.inf) -> None:
+        self._floor, self._most, self._step, self._mean = floor, most, step, mean
+        self._known: dict[float, tuple[float, float, float]] = {most: (most, most, 1.0)}
+        self._gap = 0.0  # the largest anywhere, by the last look
+
+    def add(self, knots: Sequence[float], bounds: Bounds) -> None:
+        """Take in what is known at some knots."""
+        self._known |= dict(zip(knots, zip(*bounds, strict=True), strict=True))
+
+    def _columns(self) -> tuple[Floats, Floats, Floats, Floats]:
+        m = np.array(sorted(self._known))
+        upper, lower, slope = np.array([self._known[x] for x in m.tolist()]).T
+        return m, upper, lower, np.where(m <= self._floor, 0.0, slope) if self._mean == -math.inf else slope
+
+    @property
+    def uncertainty(self) -> float:
+        """The largest gap between the bounds at a knot."""
+        return max(upper - lower for upper, lower, _ in self._known.values())
+
+    def missing(self, allowed: float) -> list[float]:
+        """Where knots are missing, if what lies between two of them may be uncertain by so much more than they are."""
+        new, self._gap = _between(*self._columns(), allowed, self._step)
+        return new
+
+    def curve(self) -> tuple[Curve, float]:
+        """The curve, and the largest gap between its bounds."""
+        m, upper, lower, slope = self._columns()
+        curve = from_knots(self._floor, self._most, m[:-1], upper[:-1], lower[:-1], slope[:-1], self._mean)
+        return curve, max(self._gap, float(upper[0] - curve.lower(-math.inf)))
 
 
 def _between(

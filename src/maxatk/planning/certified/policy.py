@@ -13,14 +13,12 @@ from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.returns import Amounts
 from maxatk.base.types import Bools, Floats, Ints, Number
-from maxatk.base.workers import Workers
-from maxatk.planning.curve_maker import table_fits
-from maxatk.planning.curves import Curves
-from maxatk.planning.lattice import Lattice, WholeLattice
-from maxatk.planning.slices import Acting
-from maxatk.planning.sweeper import sweeper_on
+from maxatk.planning.certified.cells import Task
+from maxatk.planning.certified.curves import Curves
+from maxatk.planning.certified.lattice import WholeLattice
+from maxatk.planning.certified.on_lattice import OnLattice
+from maxatk.planning.certified.slices import Acting, SliceMethod
 from maxatk.planning.tuning import TUNING
-from maxatk.planning.windows import Task, Windows
 from maxatk.policies import ABANDON, CompressedPolicy, Rule
 from maxatk.problem.mdp import MDP
 
@@ -49,30 +47,28 @@ class SlicePolicy(CompressedPolicy):
     leave open: nothing, the mean alone, or a slice of their own.
 
     Args:
-        lattice: the problem.
+        method: the problem on its lattice.
         curves: ``U_0`` to ``U_K``.
         start: the best return that stands for the incumbent in the first rollout.
         best_so_far: the incumbent, or ``-inf``.
         repeats_mean: whether to maximise the mean in every rollout, and nothing else.
         stop_at: the best return at which to stop.
-        device: where slices are swept.
     """
 
     def __init__(
         self,
-        lattice: Lattice,
+        method: SliceMethod,
         curves: Curves,
         start: float,
         best_so_far: Number = -math.inf,
         *,
         repeats_mean: bool = False,
         stop_at: float = math.inf,
-        device: str = "cpu",
     ) -> None:
-        super().__init__(curves.k, lattice.mdp.horizon, best_so_far, stop_at=stop_at)
-        self._lattice, self._curves, self._start = lattice, curves, start
+        super().__init__(curves.k, method.mdp.horizon, best_so_far, stop_at=stop_at)
+        self._method, self._lattice = method, method.lattice
+        self._curves, self._start = curves, start
         self.independent = self.repeated = repeats_mean
-        self._device = device
         self._slices: dict[tuple[Any, ...], Acting] = {}
         self._held = 0  # bytes of what is kept of them
         self._lowest = math.inf  # best return that the last rollout was asked about
@@ -97,7 +93,7 @@ class SlicePolicy(CompressedPolicy):
 
     def may_round(self, unit: Fraction) -> bool:
         """Whether multiples of ``unit`` are but a millionth of a lattice step apart."""
-        return not self._lattice.whole and unit * 10**6 <= self._lattice.kappa
+        return not self._method.exact and unit * 10**6 <= self._lattice.kappa
 
     def rule(self, rollout: int, best: Amounts) -> Rule:
         """The same for many trials at once, slice by slice."""
@@ -150,9 +146,9 @@ class SlicePolicy(CompressedPolicy):
             best[these] = np.minimum(raised, self.mdp.return_range[1])
             beyond[these] = raised - best[these]
             knots[these] = self._knots(j, best[these])
-        if self._lattice.problem.may_abandon:  # what is worth nothing must not be what a rollout is given up for
-            knots[(rollout == self.k - 1) & (self._lattice.problem.flat_below >= M)] = -math.inf
-        if not self._lattice.whole:
+        if self._method.problem.may_abandon:  # what is worth nothing must not be what a rollout is given up for
+            knots[(rollout == self.k - 1) & (self._method.problem.flat_below >= M)] = -math.inf
+        if not self._method.exact:
             swept = (rollout == self.k - 1) & self._in_table(knots)
             shift[swept] = self._lattice.kappa * self._middle - knots[swept]
             knots[swept] = min(float(knots[swept].min(initial=math.inf)), self._lowest)
@@ -168,14 +164,14 @@ class SlicePolicy(CompressedPolicy):
         none = np.zeros(len(knots), np.bool_)
         if self.repeated or not self._pays_itself or not _multiples(np.array([curve.floor]), lattice.kappa)[0]:
             return none
-        if not table_fits(lattice, lattice.index(curve.floor), lattice.last_index(self.mdp.return_range[1])):
+        if not self._method.table_fits(lattice.index(curve.floor), lattice.last_index(self.mdp.return_range[1])):
             return none
         return _multiples(knots, lattice.kappa) & (knots >= curve.floor) & (knots != self._incumbent)
 
     @cached_property
     def _incumbent(self) -> float:
         """The knot of every curve that stands for the best return before the first rollout."""
-        return max(float(self.best_so_far), self._lattice.problem.flat_below)
+        return max(float(self.best_so_far), self._method.problem.flat_below)
 
     @cached_property
     def _pays_itself(self) -> bool:
@@ -207,7 +203,7 @@ class SlicePolicy(CompressedPolicy):
             points = self._are_points(M)
             lowest = min(float(M[points].min(initial=math.inf)), self._lowest)
             return np.where(points, lowest, M)
-        if self._acts_on_true_best or (self._lattice.whole and i == self.k - 1):
+        if self._acts_on_true_best or (self._method.exact and i == self.k - 1):
             return M
         curve = self._curves[i]
         knots = np.full(len(M), self._start) if i == 0 else curve.knots(M)
@@ -222,7 +218,7 @@ class SlicePolicy(CompressedPolicy):
         Not where returns are so far apart that most lattice points are empty.
         """
         lattice = self._lattice
-        if not lattice.whole or lattice.problem.may_abandon or self.may_stop:
+        if not self._method.exact or self._method.problem.may_abandon or self.may_stop:
             return False
         if any(abs(m / lattice.kappa - self._middle) > TUNING.table_points for m in self.mdp.return_range):
             return False
@@ -234,7 +230,7 @@ class SlicePolicy(CompressedPolicy):
             return False
         at = np.array([m])
         on = self._are_points(at) if self._only_difference_matters else self._in_table(at)
-        return (self._only_difference_matters or not self._lattice.whole) and bool(on[0])
+        return (self._only_difference_matters or not self._method.exact) and bool(on[0])
 
     def _are_points(self, m: Floats) -> Bools:
         """Whether returns [n] are lattice points."""
@@ -242,13 +238,12 @@ class SlicePolicy(CompressedPolicy):
 
     @cached_property
     def _acts_on_true_best(self) -> bool:
-        return self._lattice.whole and (8 * self._cells <= TUNING.small_slice or self._lattice.dense is not None)
+        return self._method.exact and (8 * self._cells <= TUNING.small_slice or _is_dense(self._method))
 
     @cached_property
     def _cells(self) -> int:
         """The cells of the slice of no return at all, which has the most."""
-        windows = Windows.of(self._lattice, Task(self._curves[1], (self._as_good_as_none(0),)))
-        return int(np.maximum(windows.high.astype(np.int64) - windows.low + 1, 0).sum())
+        return self._method.cells(Task(self._curves[1], (self._as_good_as_none(0),))).without_idle()[1]
 
     # Rows.
 
@@ -266,7 +261,7 @@ class SlicePolicy(CompressedPolicy):
         if means.any():
             rows[means] = self.mdp.analysis.mean_optimal[0][h, s[means]]
         g = self._lattice.points(h, G)
-        usual = self._lattice.comes_to(h, s, g, G)
+        usual = self._method.comes_to(h, s, g, G)
         for n in np.flatnonzero(~usual & ~means).tolist():
             rows[n] = self._unusual_row(int(tags.rollout[tag[n]]), h, int(s[n]), float(M[n]), float(G[n]))
         order = np.flatnonzero(usual & ~means)
@@ -279,7 +274,7 @@ class SlicePolicy(CompressedPolicy):
         for j, i, m in needed:
             these = order[cuts[j] : cuts[j + 1]]
             at, shift = g[these], tags.shift[tag[these]]
-            if self._for_all(i, m) and self._lattice.whole:
+            if self._for_all(i, m) and self._method.exact:
                 at = at + self._middle - self._lattice.points(0, M[these])
             rows[these] = self._acting(i, m).rows(h, s[these], at, M[these] + shift, G[these] + shift)
         return rows
@@ -288,7 +283,7 @@ class SlicePolicy(CompressedPolicy):
         """The row at a return that no rollout comes there with."""
         mdp = self.mdp
         if G + mdp.analysis.most[h, s] <= M:  # nothing can be improved
-            return int(self._lattice.problem.idle_rows(h, np.array([s]))[0])
+            return int(self._method.problem.idle_rows(h, np.array([s]))[0])
         if G + mdp.analysis.least[h, s] >= mdp.return_range[1]:  # whatever comes is worth itself
             return int(mdp.analysis.mean_optimal[0][h, s])
         g, phase = self._lattice.place(h, G)
@@ -323,8 +318,7 @@ class SlicePolicy(CompressedPolicy):
         with _KEEPING:
             while self._slices and self._held > room:
                 self._held -= self._slices.pop(next(iter(self._slices))).size
-        with Workers() as workers:
-            swept = sweeper_on(self._device, None, workers).decisions(self._lattice, tasks)
+        swept = self._method.decisions(tasks)
         with _KEEPING:
             for one, acting in zip(wanted, swept, strict=True):
                 before = self._slices.pop(self._key(*one), None)  # of another thread
@@ -344,7 +338,11 @@ class SlicePolicy(CompressedPolicy):
     @property
     def _slice_size(self) -> int:
         """About so many bytes are kept of a slice, at most."""
-        return self._cells * (1 if self._lattice.whole else 25)
+        return self._cells * self._method.bytes_kept
+
+
+def _is_dense(method: SliceMethod) -> bool:
+    return isinstance(method, OnLattice) and method.dense is not None
 
 
 def _multiples(amounts: Floats, step: float) -> Bools:

@@ -1,0 +1,330 @@
+"""Slices: one rollout with the best return so far held at ``m``, swept backwards on a lattice of returns.
+
+A slice is the one-rollout problem whose end pays a curve at ``max(m, G)``; its cells are those of ``windows``. All
+values lie in one buffer: first those of finished rollouts, by return; then, layer by layer, the window of each state
+with some idle cells before it. ``pad[h, s]`` is the first ``g`` of state ``s`` in layer ``h``, ``place[h, s]`` where
+the cell with ``g = 0`` lies. Slices at several ``m`` can be swept together: each cell then holds a value for each of
+them, side by side, and the inner loops are as many times longer.
+
+The states of a layer do not depend on each other, so any part of a layer can be swept by itself: all sweeps take the
+layers and states that they are to do, ``where``, with all layers behind those done before. Every sweep looks at
+``stop`` [1] between two states, and ends early where it is not 0: what it has filled by then is of no use.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxatk.kernels.compiled import compiled
+from maxatk.kernels.windows import Layout, Part, Tables
+
+
+@compiled
+def nothing_of(choice: Any) -> int:
+    """What stands for "nothing is to be done" among choices of this kind: more than any row."""
+    return 255 if choice.itemsize == 1 else (65_535 if choice.itemsize == 2 else 2**31 - 1)
+
+
+@compiled
+def sweep_values(
+    where: Part,
+    tables: Tables,
+    layout: Layout,
+    idle_value: Any,
+    idle_slope: Any,
+    value: Any,
+    slope: Any,
+    stop: Any,
+) -> None:
+    """Sweep slices whose rewards all lie on the lattice, filling ``value`` and ``slope`` (in ``m``) layer by layer.
+
+    ``V_h(s, g) = max_a sum p V_{h+1}(s', g + jump) - cost``. An idle state is worth the idle value less the cost of
+    finishing; where rollouts may be given up, any is worth that. The idle values are arrays [B], one entry for each
+    ``m``, and cell ``x`` of slice ``b`` is entry ``x * B + b`` of the buffers.
+    """
+    pair_start, outcome_start, next_state = tables.rows.pair_start, tables.rows.outcome_start, tables.rows.next_state
+    prob, jump, place = tables.rows.prob, tables.moves.jump, layout.place
+    S = layout.pad.shape[1]
+    B = idle_value.shape[0]
+    for h in range(where.end_step - 1, where.first_step - 1, -1):
+        widest = 1
+        for s in range(where.first_state, where.end_state):
+            widest = max(widest, layout.high[h, s] - layout.low[h, s] + 1)
+        sum_value = np.empty(widest * B)
+        sum_slope = np.empty(widest * B)
+        node = tables.rows.step_layer[h] * S
+        for s in range(where.first_state, where.end_state):
+            if stop[0] != 0:
+                return
+            g, high = layout.low[h, s], layout.high[h, s]
+            n = (high - g + 1) * B
+            for x in range(place[h, s] + layout.pad[h, s], place[h, s] + min(g, high + 1)):
+                for b in range(B):
+                    value[x * B + b] = idle_value[b] - tables.finish_cost[h, s]
+                    slope[x * B + b] = idle_slope[b]
+            if n <= 0:
+                continue
+            first = (place[h, s] + g) * B
+            best_value = value[first : first + n]
+            best_slope = slope[first : first + n]
+            for row in range(pair_start[node + s], pair_start[node + s + 1]):
+                o, end = outcome_start[row], outcome_start[row + 1]
+                new = row == pair_start[node + s]
+                begun, paid = False, tables.rows.action_cost[row]
+                while o < end:
+                    # Three outcomes at a time, the missing ones with weight 0: fewer passes over the sums.
+                    i0 = (place[h + 1, next_state[o]] + g + jump[o]) * B
+                    i1, i2 = i0, i0
+                    p0, p1, p2 = prob[o], 0.0, 0.0
+                    if o + 1 < end:
+                        i1, p1 = (place[h + 1, next_state[o + 1]] + g + jump[o + 1]) * B, prob[o + 1]
+                    if o + 2 < end:
+                        i2, p2 = (place[h + 1, next_state[o + 2]] + g + jump[o + 2]) * B, prob[o + 2]
+                    o += 3
+                    v0, w0 = value[i0 : i0 + n], slope[i0 : i0 + n]
+                    v1, w1 = value[i1 : i1 + n], slope[i1 : i1 + n]
+                    v2, w2 = value[i2 : i2 + n], slope[i2 : i2 + n]
+                    if o < end or begun:
+                        if not begun:
+                            for k in range(n):
+                                sum_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - paid
+                                sum_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
+                        else:
+                            for k in range(n):
+                                sum_value[k] += p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
+                                sum_slope[k] += p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
+                        begun = True
+                        if o >= end:
+                            for k in range(n):
+                                better = new or sum_value[k] > best_value[k]
+                                best_value[k] = sum_value[k] if better else best_value[k]
+                                best_slope[k] = sum_slope[k] if better else best_slope[k]
+                    elif new:
+                        for k in range(n):
+                            best_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - paid
+                            best_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
+                    else:
+                        for k in range(n):
+                            v = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - paid
+                            w = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
+                            better = v > best_value[k]
+                            best_value[k] = v if better else best_value[k]
+                            best_slope[k] = w if better else best_slope[k]
+            if tables.abandon:
+                for k in range(n):
+                    better = idle_value[k % B] > best_value[k]
+                    best_value[k] = idle_value[k % B] if better else best_value[k]
+                    best_slope[k] = idle_slope[k % B] if better else best_slope[k]
+
+
+@compiled
+def sweep_decisions(
+    where: Part,
+    tables: Tables,
+    layout: Layout,
+    choice_place: Any,
+    idle_value: float,
+    value: Any,
+    choice: Any,
+    stop: Any,
+) -> None:
+    """:func:`sweep_values` for one ``m``, keeping what is done in each cell and not what that is worth.
+
+    ``value`` holds two layers at a time. ``choice`` holds all windows: the cell of ``g`` at step ``h`` in state ``s``
+    is ``choice_place[h, s] + g``, and its entry the row taken, counted from the state's first; of equals, the first.
+    Where the rollout is to be given up it is that of "nothing".
+    """
+    pair_start, outcome_start, next_state = tables.rows.pair_start, tables.rows.outcome_start, tables.rows.next_state
+    prob, jump, place = tables.rows.prob, tables.moves.jump, layout.place
+    S = layout.pad.shape[1]
+    for h in range(where.end_step - 1, where.first_step - 1, -1):
+        node = tables.rows.step_layer[h] * S
+        widest = 1
+        for s in range(where.first_state, where.end_state):
+            widest = max(widest, layout.high[h, s] - layout.low[h, s] + 1)
+        total = np.empty(widest)
+        for s in range(where.first_state, where.end_state):
+            if stop[0] != 0:
+                return
+            low, high = layout.low[h, s], layout.high[h, s]
+            n = high - low + 1
+            for x in range(place[h, s] + layout.pad[h, s], place[h, s] + min(low, high + 1)):
+                value[x] = idle_value - tables.finish_cost[h, s]
+            if n <= 0:
+                continue
+            best = value[place[h, s] + low : place[h, s] + high + 1]
+            taken = choice[choice_place[h, s] + low : choice_place[h, s] + high + 1]
+            first_row = pair_start[node + s]
+            for row in range(first_row, pair_start[node + s + 1]):
+                o, end = outcome_start[row], outcome_start[row + 1]
+                begun, paid = False, tables.rows.action_cost[row]
+                while o < end:
+                    # Three at a time as in sweep_values, so that what is decided is what was valued there.
+                    i0 = place[h + 1, next_state[o]] + low + jump[o]
+                    i1, i2 = i0, i0
+                    p0, p1, p2 = prob[o], 0.0, 0.0
+                    if o + 1 < end:
+                        i1, p1 = place[h + 1, next_state[o + 1]] + low + jump[o + 1], prob[o + 1]
+                    if o + 2 < end:
+                        i2, p2 = place[h + 1, next_state[o + 2]] + low + jump[o + 2], prob[o + 2]
+                    o += 3
+                    v0, v1, v2 = value[i0 : i0 + n], value[i1 : i1 + n], value[i2 : i2 + n]
+                    if not begun:
+                        for k in range(n):
+                            total[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - paid
+                    else:
+                        for k in range(n):
+                            total[k] += p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
+                    begun = True
+                if row == first_row:
+                    for k in range(n):
+                        best[k] = total[k]
+                        taken[k] = 0
+                else:
+                    for k in range(n):
+                        better = total[k] > best[k]
+                        best[k] = total[k] if better else best[k]
+                        taken[k] = row - first_row if better else taken[k]
+            if tables.abandon:
+                nothing = nothing_of(choice)
+                for k in range(n):
+                    better = idle_value > best[k]
+                    best[k] = idle_value if better else best[k]
+                    taken[k] = nothing if better else taken[k]
+
+
+class CurveTable(NamedTuple):
+    """A curve's two bounds."""
+
+    line_end: Any  # [n - 1] the lower bound is line_height[i] + line_slope[i] * x up to line_end[i]
+    line_height: Any  # [n]
+    line_slope: Any  # [n]
+    point: Any  # [p] the upper bound runs through (point, point_value), flat before the first and x beyond the last
+    point_value: Any  # [p]
+
+
+class Ends(NamedTuple):
+    """The payoff of a slice off the lattice: the next curve's two bounds, beyond ``m`` and at it."""
+
+    kappa: float  # the lattice's step
+    phase: float  # a return that is added to every lattice point
+    m: float  # the best return so far
+    idle_upper: float  # what the curve is worth at m: above,
+    idle_lower: float  # below,
+    idle_slope: float  # and the slope of the latter
+    curve: CurveTable
+
+
+class Planes(NamedTuple):
+    """The buffers of a slice off the lattice, by cell: an upper bound, and a plane below with what is done for it."""
+
+    upper: Any
+    lower: Any  # the plane's value at the cell
+    slope_g: Any  # its slope in G
+    slope_m: Any  # and in M
+    choice: Any  # the row that the plane follows, counted from its state's first; NOTHING where no row matters
+
+
+@compiled
+def sweep_planes(where: Part, tables: Tables, layout: Layout, ends: Ends, planes: Planes, stop: Any) -> None:
+    """Sweep a slice whose rewards may lie between lattice points, bounding its value on both sides (planner.md, 7).
+
+    *Above*, the value between two lattice points is at most that on the chord, by convexity. *Below*, each cell holds a
+    plane ``lower + slope_g * (G - g) + slope_m * (M - m)`` that lies below the value everywhere; a row is backed up
+    through the better of the two planes beside each outcome. Where a rollout ends its return is known, so the curves
+    are evaluated there.
+    """
+    pair_start, outcome_start, next_state = tables.rows.pair_start, tables.rows.outcome_start, tables.rows.next_state
+    prob, reward, place = tables.rows.prob, tables.rows.reward, layout.place
+    jump, part, drift = tables.moves.jump, tables.moves.part, tables.moves.drift
+    kappa, phase, m = ends.kappa, ends.phase, ends.m
+    idle_upper, idle_lower, idle_slope = ends.idle_upper, ends.idle_lower, ends.idle_slope
+    line_end, line_height, line_slope, point, point_value = ends.curve
+    upper, lower, slope_g, slope_m, choice = planes
+    nothing = nothing_of(choice)
+    H, S = layout.pad.shape
+    for h in range(where.end_step - 1, where.first_step - 1, -1):
+        widest = 1
+        for s in range(where.first_state, where.end_state):
+            widest = max(widest, layout.high[h, s] - layout.low[h, s] + 1)
+        sum_upper = np.empty(widest)
+        sum_lower = np.empty(widest)
+        sum_g = np.empty(widest)
+        sum_m = np.empty(widest)
+        node = tables.rows.step_layer[h] * S
+        for s in range(where.first_state, where.end_state):
+            if stop[0] != 0:
+                return
+            g, high = layout.low[h, s], layout.high[h, s]
+            n = high - g + 1
+            cell = place[h, s]
+            cheap = tables.finish_cost[h, s]
+            for x in range(cell + layout.pad[h, s], cell + high + 1):
+                upper[x] = idle_upper - cheap if x < cell + g or tables.abandon else -np.inf
+                lower[x] = idle_lower - cheap
+                slope_g[x] = 0.0
+                slope_m[x] = idle_slope
+                choice[x] = nothing
+            if n <= 0:
+                continue
+            for row in range(pair_start[node + s], pair_start[node + s + 1]):
+                for k in range(n):
+                    sum_upper[k] = 0.0 - tables.rows.action_cost[row]
+                    sum_lower[k] = 0.0 - tables.rows.action_cost[row]
+                    sum_g[k] = 0.0
+                    sum_m[k] = 0.0
+                for o in range(outcome_start[row], outcome_start[row + 1]):
+                    p = prob[o]
+                    if next_state[o] == S or h == H - 1:
+                        line = 0
+                        after = 0
+                        for k in range(n):
+                            x = kappa * (g + k + drift * h) + phase + reward[o]
+                            if x <= m:
+                                sum_upper[k] += p * idle_upper
+                                sum_lower[k] += p * idle_lower
+                                sum_m[k] += p * idle_slope
+                                continue
+                            while line < line_end.shape[0] and line_end[line] < x:
+                                line += 1
+                            sum_lower[k] += p * (line_height[line] + line_slope[line] * x)
+                            sum_g[k] += p * line_slope[line]
+                            while after < point.shape[0] and point[after] < x:
+                                after += 1
+                            if after == 0:
+                                sum_upper[k] += p * point_value[0]
+                            elif after == point.shape[0]:
+                                sum_upper[k] += p * max(x, point_value[after - 1])
+                            else:
+                                share = (x - point[after - 1]) / (point[after] - point[after - 1])
+                                sum_upper[k] += p * (
+                                    (1.0 - share) * point_value[after - 1] + share * point_value[after]
+                                )
+                        continue
+                    source = place[h + 1, next_state[o]] + g + jump[o]
+                    theta = part[o]
+                    if theta == 0.0:
+                        for k in range(n):
+                            sum_upper[k] += p * upper[source + k]
+                            sum_lower[k] += p * lower[source + k]
+                            sum_g[k] += p * slope_g[source + k]
+                            sum_m[k] += p * slope_m[source + k]
+                        continue
+                    up, down = kappa * theta, kappa * (1.0 - theta)
+                    for k in range(n):
+                        x = source + k
+                        sum_upper[k] += p * ((1.0 - theta) * upper[x] + theta * upper[x + 1])
+                        from_below = lower[x] + slope_g[x] * up
+                        from_above = lower[x + 1] - slope_g[x + 1] * down
+                        below = from_below >= from_above
+                        sum_lower[k] += p * (from_below if below else from_above)
+                        sum_g[k] += p * (slope_g[x] if below else slope_g[x + 1])
+                        sum_m[k] += p * (slope_m[x] if below else slope_m[x + 1])
+                for k in range(n):
+                    x = cell + g + k
+                    upper[x] = max(upper[x], sum_upper[k])
+                    if sum_lower[k] > lower[x]:
+                        lower[x] = sum_lower[k]
+                        slope_g[x] = sum_g[k]
+                        slope_m[x] = sum_m[k]
+                        choice[x] = row - pair_start[node + s]

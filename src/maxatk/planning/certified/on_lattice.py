@@ -1,0 +1,226 @@
+"""Slices where all rewards are multiples of the lattice's step: values, exact under the lower curve (planner.md, 6).
+
+Slices at several ``m`` are swept together. Dense rows are swept by matrix products, which is a choice of kernel.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from maxatk import kernels
+from maxatk.base.types import Bools, Floats, Ints
+from maxatk.engines.engine import SharedEngine
+from maxatk.engines.jobs import check_memory
+from maxatk.planning.certified.cells import Cells, Task
+from maxatk.planning.certified.dense import DenseRows, Rectangles, dense_rows
+from maxatk.planning.certified.lattice import WholeLattice
+from maxatk.planning.certified.slices import Acting, SliceJob, SliceMethod, bounds_elsewhere, choice_type
+from maxatk.planning.tuning import TUNING
+from maxatk.problem.decision import DecisionProblem
+
+TOGETHER = 4  # knots that one sweep takes
+
+
+class OnLattice(SliceMethod):
+    """A problem whose rewards are multiples of ``kappa``.
+
+    Args:
+        problem: the problem.
+        kappa: the lattice's step.
+        engine: where it is swept.
+    """
+
+    exact = True
+    bytes_kept = 1
+    lattice: WholeLattice
+
+    def __init__(self, problem: DecisionProblem, kappa: float, engine: SharedEngine) -> None:
+        super().__init__(WholeLattice(problem, kappa), engine)
+
+    @cached_property
+    def dense(self) -> DenseRows | None:
+        """The rows as a matrix, where sweeps are faster with that."""
+        return None if self.work < TUNING.product_work else dense_rows(self.mdp, self.lattice.moves.jump)
+
+    @property
+    def large(self) -> bool:
+        """Whether layers are large enough to be split over threads."""
+        return self.work >= (TUNING.large_dense_layer if self.dense else TUNING.large_layer)
+
+    def changed(self, problem: DecisionProblem) -> "OnLattice":
+        """Another problem on the same lattice and engine."""
+        return OnLattice(problem, self.lattice.kappa, self.engine)
+
+    def bounds_job(self, task: Task) -> "ValueJob":
+        """Values and slopes at the start."""
+        return ValueJob(self, task)
+
+    def decisions_job(self, task: Task) -> "DecisionJob":
+        """The row of each cell."""
+        return DecisionJob(self, task)
+
+    def batches(self, knots: Sequence[float]) -> list[tuple[float, ...]]:
+        """Neighbouring knots together, but in two sweeps at least."""
+        size = min(TOGETHER, max(len(knots) // 2, 1))
+        return [tuple(knots[i : i + size]) for i in range(0, len(knots), size)]
+
+    def carried(self, gap: float) -> float:
+        """All of it: a slice is solved for the lower curve alone, and its backup does not expand differences."""
+        return gap
+
+    def share(self, tol: float, gap: float, i: int, k: int) -> float:
+        """Only knots cost accuracy, and what they cost adds up."""
+        left = max(tol - gap, 0.0)
+        return left / 20 if i == k - 1 else left / i
+
+    def comes_to(self, step: int, state: Ints, g: Ints, so_far: Floats) -> Bools:
+        """Between the least and the greatest return there, and on the lattice."""
+        reach = self.tables.reach
+        inside = (reach.first[step, state] <= g) & (g <= reach.last[step, state])
+        inside[inside] = self.lattice.are_points(so_far[inside])
+        return inside
+
+    def payoff(self, task: Task, final: Ints) -> tuple[Floats, Floats]:
+        """The value of rollouts that end with the returns ``final`` [ends], and its slope in ``m``: [ends, B]."""
+        value, slope = idle_payoff(task)
+        idle = final[:, None] <= np.array([self.lattice.index(m, task.phase) for m in task.ms])
+        beaten = task.after.lower(self.lattice.kappa * final[:, None] + task.phase)
+        return np.where(idle, value, beaten), np.where(idle, slope, 0.0)
+
+
+def idle_payoff(task: Task) -> tuple[Floats, Floats]:
+    """The next curve's lower bound at each ``m``, and its slope there: [B] twice."""
+    return np.array([float(task.after.lower(m)) for m in task.ms]), np.array([task.after.slope(m) for m in task.ms])
+
+
+class _OnLatticeJob(SliceJob):
+    """A sweep of a problem on its lattice, by sums or by products."""
+
+    method: OnLattice
+
+    def __init__(self, method: OnLattice, task: Task) -> None:
+        super().__init__(method, task)
+        self.multiplies = method.dense is not None
+
+    def rectangles(self, cells: Cells) -> Rectangles | None:
+        """The cells of a dense problem, which are as many for all states of a layer."""
+        if self.method.dense is None:
+            return None
+        return Rectangles(self.method.engine(), cells, self.method.once("dense", self.method.dense.on))
+
+    def cuts(self, step: int, parts: int) -> list[int]:
+        """Where to cut the states of a layer: rows that are multiplied together stay so."""
+        return self.cells.cuts(step, parts, 1 if self.by_products is None else self.by_products.together)
+
+    by_products: Rectangles | None = None
+
+
+class ValueJob(_OnLatticeJob):
+    """Values and slopes of slices at one ``m`` or several.
+
+    Args:
+        method: the problem on its lattice.
+        task: what is to be swept.
+        keep: whether all layers are kept, by sums; or else two at a time.
+    """
+
+    def __init__(self, method: OnLattice, task: Task, *, keep: bool = False) -> None:
+        super().__init__(method, task)
+        self._keep = keep
+
+    def begin(self, memory: float) -> None:
+        """Lay out the cells, with the payoff of finished rollouts."""
+        engine, task = self.method.engine(), self.task
+        self.cells = self.method.cells(task)
+        self.by_products = None if self._keep else self.rectangles(self.cells)
+        shape = self.cells if self.by_products is None else self.by_products
+        self.layout, n = self.cells.all_layers() if self._keep else shape.two_layers()
+        check_memory(16 * len(task.ms) * n + self.cells.size, memory)
+        self.idle_value, self.idle_slope = idle_payoff(task)  # [B] each
+        self.value, self.slope = (engine.xp.zeros((n, len(task.ms))) for _ in range(2))  # [cells, B] each
+        ends = len(self.cells.final)
+        for column, payoff in zip((self.value, self.slope), self.method.payoff(task, self.cells.final), strict=True):
+            column[:ends] = engine.upload(payoff) if ends else 0.0
+        self._idle = engine.upload(self.idle_value), engine.upload(self.idle_slope)
+
+    def sweep(self, where: kernels.Part) -> None:
+        """Fill some layers."""
+        engine, buffers = self.method.engine(), (*self._idle, self.value.ravel(), self.slope.ravel())
+        if self.by_products is None:
+            engine.sweep("sweep_values", where, self.cells.tables, self.layout, *buffers)
+        else:
+            engine.sweep("multiply_values", where, self.by_products.rows, self.layout, *buffers)
+
+    def result(self) -> Floats:
+        """Upper bound, lower bound and slope in ``m``, [3, n], by ``m`` or by return at the start."""
+        idle, columns = (self.idle_value, self.idle_slope), (self.value, self.slope)
+        value, slope = self.at_start(self.layout, idle, columns)
+        return np.array([value, value, slope])
+
+    def cell(self, step: int, state: int, g: int) -> int | None:
+        """Where the cell of ``g`` lies; None where the state is idle there."""
+        return int(self.layout.place[step, state]) + g if g >= self.layout.low[step, state] else None
+
+    def portable(self) -> tuple[Any, ...]:
+        """The bounds of one task elsewhere."""
+        return bounds_elsewhere, OnLattice, self.method.lattice.kappa, self.method.engine.config.device, self.task
+
+
+class DecisionJob(_OnLatticeJob):
+    """What is done in each cell of one slice."""
+
+    def begin(self, memory: float) -> None:
+        """Lay out two layers of values, and all choices."""
+        engine, kind = self.method.engine(), choice_type(self.method.mdp)
+        self.cells = self.method.cells(self.task)
+        self.by_products = self.rectangles(self.cells)
+        self._layout, n = (self.cells if self.by_products is None else self.by_products).two_layers()
+        self._place, kept = self.cells.without_idle()
+        check_memory(8 * n + kind.itemsize * kept + 2 * self.cells.size, memory)
+        value, self._choice = engine.xp.zeros(n), engine.xp.empty(kept, kind)
+        payoff, _ = self.method.payoff(self.task, self.cells.final)
+        if len(payoff):
+            value[: len(payoff)] = engine.upload(payoff[:, 0].copy())
+        self._buffers = self._place, float(idle_payoff(self.task)[0][0]), value, self._choice
+
+    def sweep(self, where: kernels.Part) -> None:
+        """Fill some layers."""
+        engine, more = self.method.engine(), (self._layout, *self._buffers)
+        if self.by_products is None:
+            engine.sweep("sweep_decisions", where, self.cells.tables, *more)
+        else:
+            engine.sweep("multiply_decisions", where, self.by_products.rows, *more)
+
+    def result(self) -> Acting:
+        """The choices, on the host."""
+        host, windows = self.method.engine().to_host, self.cells.windows
+        return Decisions(self.method.problem, host(windows.low), host(self._place), host(self._choice))
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """The row of each cell, counted from its state's first: a byte while no state has more than 255."""
+
+    problem: DecisionProblem
+    low: Any  # [H, S] where windows start
+    place: Any  # [H + 1, S + 1] where the cell of return 0 lies
+    choice: Any  # [cells]
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.choice.nbytes + 12 * self.low.size
+
+    def rows(self, step: int, state: Ints, g: Ints, best: Floats, so_far: Floats) -> Ints:
+        """The row of each cell; where nothing can be improved, the cheapest, and -1 where to give up."""
+        rows = self.problem.idle_rows(step, state)
+        busy = g >= self.low[step, state]
+        choice = self.choice[self.place[step, state[busy]] + g[busy]].astype(np.int64)
+        taken = self.problem.mdp.step(step).first_row[state[busy]] + choice
+        if self.problem.may_abandon:
+            taken = np.where(choice == np.iinfo(self.choice.dtype).max, -1, taken)
+        rows[busy] = taken
+        return rows
