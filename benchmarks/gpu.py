@@ -23,6 +23,7 @@ from common import report
 from maxatk.engines.cuda import Cuda, Gpu
 from maxatk.planning import CertifiedPlan
 from maxatk.planning.certified.cells import Task, Windows
+from maxatk.planning.certified.plan import evidence_of
 
 ROOT = Path(__file__).resolve().parent.parent
 THREADS = (1, 2, 4, 8, 16)
@@ -89,7 +90,7 @@ def on_the_gpu(quick: bool) -> list[dict[str, Any]]:
 
 def gathered(mdp: mk.MDP, plan: CertifiedPlan) -> float:
     """GB per second that one sweep in the middle of the second curve reads from other cells."""
-    lattice, after = plan.lattice, plan.curves[2]
+    lattice, after = evidence_of(plan).method, evidence_of(plan).curves[2]
     inner = after.line_knot[(after.line_knot > after.floor) & (after.line_knot < after.point[-1])]
     middle = float(inner[len(inner) // 2])
     ms = tuple(middle + lattice.kappa * i for i in range(4)) if lattice.whole else (middle,)
@@ -125,7 +126,7 @@ def dense() -> dict[str, Any]:
     timed(mdp, 2, tol=10.0, device="gpu")
     plan, seconds = timed(mdp, 5, tol=tol, device="gpu")
     other, cores = timed(mdp, 5, tol=tol)
-    assert plan.lattice.dense, "products were to be measured"
+    assert evidence_of(plan).method.dense, "products were to be measured"
     # Products round otherwise, and then other knots may be chosen: both intervals are true, and need not be the same.
     assert max(plan.lower, other.lower) <= min(plan.upper, other.upper), "GPU and cores contradict each other"
     return {

@@ -31,6 +31,7 @@ from maxatk.base.tuning import tuned
 from maxatk.planning import CertifiedPlan
 from maxatk.planning.certified.cells import Task
 from maxatk.planning.certified.on_lattice import WholeSlice
+from maxatk.planning.certified.plan import evidence_of
 from peers import QuantEcon, full_table, seconds
 
 THREADS = 2
@@ -235,15 +236,15 @@ def act(path: str) -> None:
 def sweep_rate(mdp: mk.MDP, plan: mk.Plan) -> tuple[float, float]:
     """10^9 multiply-adds and GB per second of one sweep of four knots in the middle of the second rollout's curve."""
     assert isinstance(plan, CertifiedPlan)
-    after = plan.curves[2]
+    after = evidence_of(plan).curves[2]
     inner = after.line_knot[1:-1]
     knots = inner[np.linspace(0, len(inner) - 1, 4).astype(int)].tolist()
     task = Task(after, tuple(knots))
-    layout = WholeSlice.sweep(plan.lattice, task, np.inf).layout
+    layout = WholeSlice.sweep(evidence_of(plan).method, task, np.inf).layout
     cells = np.maximum(layout.high.astype(int) - layout.low + 1, 0)  # [H, S]
     outcomes = np.diff(mdp.outcome_start[mdp.pair_start])  # [S]
     products = 2 * len(knots) * float((cells * outcomes).sum())  # a value and a slope each
-    spent = seconds(lambda: WholeSlice.sweep(plan.lattice, task, np.inf), 2)
+    spent = seconds(lambda: WholeSlice.sweep(evidence_of(plan).method, task, np.inf), 2)
     return products / spent / 1e9, 8 * products / spent / 1e9
 
 

@@ -17,37 +17,37 @@ Triple: TypeAlias = tuple[float, float, float]
 
 def rows_of(tables: Tables, h: int, s: int) -> list[list[int]]:
     """The outcomes of every action of a state."""
-    S = tables.most_left.shape[1]
-    node = int(tables.step_layer[h]) * S + s
-    rows = range(int(tables.pair_start[node]), int(tables.pair_start[node + 1]))
-    return [list(range(int(tables.outcome_start[r]), int(tables.outcome_start[r + 1]))) for r in rows]
+    S = tables.moves.most_left.shape[1]
+    node = int(tables.rows.step_layer[h]) * S + s
+    rows = range(int(tables.rows.pair_start[node]), int(tables.rows.pair_start[node + 1]))
+    return [list(range(int(tables.rows.outcome_start[r]), int(tables.rows.outcome_start[r + 1]))) for r in rows]
 
 
 def is_idle(tables: Tables, m: int, h: int, s: int, g: int) -> bool:
     """Whether ``m`` (in lattice steps) cannot be beaten any more."""
-    H = len(tables.step_layer)
-    return g + int(tables.most_left[h, s]) + tables.drift * H <= m
+    H = len(tables.rows.step_layer)
+    return g + int(tables.moves.most_left[h, s]) + tables.moves.drift * H <= m
 
 
 def exact_cells(
     tables: Tables, kappa: float, m: int, idle: Triple, end: Callable[[float], Triple], cells: list[Cell]
 ) -> dict[Cell, tuple[float, float]]:
     """Value and slope in ``m`` of the given cells, where all rewards lie on the lattice."""
-    H, S = len(tables.step_layer), tables.most_left.shape[1]
+    H, S = len(tables.rows.step_layer), tables.moves.most_left.shape[1]
     known: dict[Cell, tuple[float, float]] = {}
 
     def worth(h: int, s: int, g: int) -> tuple[float, float]:
         """At the start of step ``h``; ``s = S`` is a finished rollout."""
         if s == S or h == H:
-            final = g + tables.drift * h
+            final = g + tables.moves.drift * h
             return (idle[1], idle[2]) if final <= m else (end(kappa * final)[1], 0.0)
         if is_idle(tables, m, h, s, g):
             return idle[1], idle[2]
         if (h, s, g) not in known:
             options: list[tuple[float, float]] = []
             for row in rows_of(tables, h, s):
-                after = [worth(h + 1, int(tables.next_state[o]), g + int(tables.jump[o])) for o in row]
-                p = [float(tables.prob[o]) for o in row]
+                after = [worth(h + 1, int(tables.rows.next_state[o]), g + int(tables.moves.jump[o])) for o in row]
+                p = [float(tables.rows.prob[o]) for o in row]
                 value = sum(x * v for x, (v, _) in zip(p, after, strict=True))
                 options.append((value, sum(x * w for x, (_, w) in zip(p, after, strict=True))))
             known[h, s, g] = max(options, key=lambda option: option[0])
@@ -60,7 +60,7 @@ def bound_cells(
     tables: Tables, kappa: float, m: float, mi: int, idle: Triple, end: Callable[[float], Triple], cells: list[Cell]
 ) -> dict[Cell, tuple[float, float, float, float]]:
     """Upper bound, and value, slope in G and slope in M of the plane below, of the given cells."""
-    H, S = len(tables.step_layer), tables.most_left.shape[1]
+    H, S = len(tables.rows.step_layer), tables.moves.most_left.shape[1]
     known: dict[Cell, tuple[float, float, float, float]] = {}
 
     def worth(h: int, s: int, g: int) -> tuple[float, float, float, float]:
@@ -77,21 +77,21 @@ def bound_cells(
         total = [0.0] * 4
         for o in row:
             for i, x in enumerate(outcome(h, o, g)):
-                total[i] += float(tables.prob[o]) * x
+                total[i] += float(tables.rows.prob[o]) * x
         return total[0], total[1], total[2], total[3]
 
     def outcome(h: int, o: int, g: int) -> tuple[float, float, float, float]:
-        t, reward, theta = int(tables.next_state[o]), float(tables.reward[o]), float(tables.part[o])
+        t, reward, theta = int(tables.rows.next_state[o]), float(tables.rows.reward[o]), float(tables.moves.part[o])
         if t == S or h + 1 == H:  # the return is known: no rounding
-            x = kappa * (g + tables.drift * h) + reward
+            x = kappa * (g + tables.moves.drift * h) + reward
             if x <= m:
                 return idle[0], idle[1], 0.0, idle[2]
             upper, lower, slope = end(x)
             return upper, lower, slope, 0.0
-        here: Any = worth(h + 1, t, g + int(tables.jump[o]))
+        here: Any = worth(h + 1, t, g + int(tables.moves.jump[o]))
         if theta == 0.0:
             return here
-        there = worth(h + 1, t, g + int(tables.jump[o]) + 1)
+        there = worth(h + 1, t, g + int(tables.moves.jump[o]) + 1)
         upper = (1 - theta) * here[0] + theta * there[0]
         from_below = here[1] + here[2] * kappa * theta
         from_above = there[1] - there[2] * kappa * (1 - theta)

@@ -83,7 +83,7 @@ def test_the_usual_row_is_the_one_taken_most(monkeypatch):
         if mass[cells].any():
             expected[h, s] = first[s] + np.argmax(np.bincount(choice[cells] - first[s], mass[cells]))
     rows = np.full((mdp.horizon, mdp.n_states), -1)
-    kernels.usual_rows(base.tables, base.layout, choice, mass, rows, stop)
+    kernels.usual_rows(base.cells.tables, base.layout, choice, mass, rows, stop)
     assert rows.tolist() == expected.tolist()
     assert (expected >= 0).any()
     assert (expected < 0).any()

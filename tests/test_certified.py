@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import golden
 import maxatk as mk
 from maxatk.base.tuning import tuned
+from maxatk.planning.certified.plan import evidence_of
 from oracles import best_of_independent_returns, policy_value
 from problems import REPRESENTATIONS, problem, specs
 
@@ -156,7 +157,7 @@ def test_curves_and_actions_off_the_lattice(seed):
             if i == 0:
                 assert upper - lower <= tol + 1e-12
             else:
-                promised = Fraction(float(plan.curves[i].lower(m))) - Fraction(evidence_of(plan).rounding)
+                promised = Fraction(float(evidence_of(plan).curves[i].lower(m))) - Fraction(evidence_of(plan).rounding)
                 assert policy_value(mdp, plan.policy, k, m, first=i) >= promised
 
 
@@ -207,7 +208,7 @@ def test_what_the_policy_promises_never_falls(seed, S, H, points, share):
     policy = plan.policy
 
     def check(h: int, s: int, G: float) -> float:
-        planes = policy._acting(0, plan.start).planes
+        planes = policy._acting(0, evidence_of(plan).start).planes
         promised = float(planes(h, *(np.array([x]) for x in (s, M, G)))[0][0])
         action = policy.action(rollout=0, step=h, state=s, best=M, so_far=G)
         follows = 0.0

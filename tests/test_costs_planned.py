@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import maxatk as mk
 from cost_oracles import Follow, earned
 from maxatk.base.tuning import tuned
+from maxatk.planning.certified.plan import evidence_of
 from maxatk.show.report import stopping_words
 from problems import problem, specs
 
@@ -130,7 +131,7 @@ def test_plans_are_read_whose_first_knot_is_the_least_return(tmp_path):
     mdp = mk.MDP.from_table(table, horizon=1, start=[0.5426082492653725, 0.45739175073462734])
     plan = mk.solve(mdp, 2, cost=0.09761370083675298)
     plan.save(tmp_path / "x.plan")
-    assert mk.load_plan(tmp_path / "x.plan", mdp).start == plan.start == mdp.return_range[0]
+    assert evidence_of(mk.load_plan(tmp_path / "x.plan", mdp)).start == evidence_of(plan).start == mdp.return_range[0]
 
 
 # Closed forms.

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import maxatk as mk
-from maxatk.engines import crew
-from maxatk.engines.remote import Crew
+from maxatk.engines import remote
+from maxatk.engines.remote import RemotePool
+from maxatk.planning.certified.plan import evidence_of
 
 
 class Fake(Executor):
@@ -97,12 +98,12 @@ class NoFutures(Executor):
 @pytest.fixture(autouse=True)
 def _forget():
     """Workers here share this process: they are to know nothing of the test before."""
-    crew._known.clear()
+    remote._known.clear()
 
 
 def bits(mdp: mk.MDP, k: int, tol: float, **settings) -> list[bytes]:
     plan = mk.solve(mdp, k, solver=mk.Certified(tol=tol, **settings))
-    arrays = [getattr(curve, name) for curve in plan.curves.tail for name in curve.arrays()]
+    arrays = [getattr(curve, name) for curve in evidence_of(plan).curves.tail for name in curve.arrays()]
     return [repr((plan.lower, plan.upper, str(plan.status))).encode(), *(array.tobytes() for array in arrays)]
 
 
@@ -154,9 +155,9 @@ def test_workers_that_never_answer(tune):
 
 def test_other_versions_are_refused(monkeypatch):
     mdp = problem(False)
-    here = crew.versions()
+    here = remote.versions()
     called = iter([f"{here}, older"] + [here] * 10_000)
-    monkeypatch.setattr(crew, "versions", lambda: next(called))
+    monkeypatch.setattr(remote, "versions", lambda: next(called))
     with pytest.raises(mk.InputError, match=r"^a worker has .*, but the caller has .*older: results might differ$"):
         mk.solve(mdp, 4, solver=mk.Certified(tol=0.02, executor=Fake()))
 
@@ -267,8 +268,8 @@ def test_an_executor_that_returns_no_futures(use):
 def test_a_worker_keeps_few_objects():
     fake = Fake()
     for i in range(4):
-        assert Crew(fake, [i]).map(first_of, [()], at_home=lambda left: [-1]) == [i]
-    assert len(crew._known) <= crew.KEPT
+        assert RemotePool(fake, [i]).map(first_of, [()], fallback=lambda left: [-1]) == [i]
+    assert len(remote._known) <= remote.CACHE_SIZE
 
 
 def first_of(known):
@@ -296,8 +297,8 @@ def test_ray():
         cluster.add_node(**node)
         assert bits(mdp, 4, 0.1, executor=engine) == alone
         began = time.monotonic()
-        known = Crew(mk.engines.Ray(max_retries=1), [7])
-        assert known.map(kill_and_tell, [()], at_home=lambda left: [-1]) == [-1]
+        known = RemotePool(mk.engines.Ray(max_retries=1), [7])
+        assert known.map(kill_and_tell, [()], fallback=lambda left: [-1]) == [-1]
         assert time.monotonic() - began < 120
     finally:
         ray.shutdown()

@@ -1,7 +1,5 @@
 """The compiled sweeps against their plain-Python twins, cell by cell."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -13,9 +11,9 @@ from maxatk import kernels
 from maxatk.comparison.search import Search
 from maxatk.planning.certified.cells import Task
 from maxatk.planning.certified.curves import from_knots, identity
-from maxatk.planning.certified.lattice import RealLattice, WholeLattice
-from maxatk.planning.certified.on_lattice import BoundedSlice, Decisions, WholeSlice
-from problems import decision, problem, specs, table_of
+from maxatk.planning.certified.plan import evidence_of
+from methods import decided, off_lattice, on_lattice, planes, values
+from problems import problem, specs, table_of
 
 GOING = np.zeros(1, np.int8)  # nobody asks to stop
 
@@ -32,14 +30,6 @@ def some_curve(mdp: mk.MDP, knots: int, random: np.random.Generator, gap: float)
     slope = np.clip(1 - (most - x) / (2 * width), 0, 1)
     slope[0] = 0
     return from_knots(least, most, x, value + gap, value - gap, slope)
-
-
-def whole(lattice, curve, *ms, keep=True):
-    return WholeSlice.sweep(lattice, Task(curve, ms), math.inf, keep=keep)
-
-
-def bounded(lattice, curve, m):
-    return BoundedSlice.sweep(lattice, Task(curve, (m,)), math.inf, keep=True)
 
 
 def idle(curve, m):
@@ -73,15 +63,15 @@ def test_whole_sweep(drift, spec, knots, share, seed):
     assume(not drift or not spec.terminal)  # early ends would be far apart
     mdp = mdp.with_rewards(mdp.reward + drift)
     random = np.random.default_rng(seed)
-    lattice = WholeLattice(decision(mdp), 0.25)
+    method = on_lattice(mdp, 0.25)
     curve = some_curve(mdp, knots, random, 0.0)
     least, most = mdp.return_range
     m = max(least, curve.floor) + share * (most - max(least, curve.floor))
     m = 0.25 * round(m / 0.25) if seed % 2 else m
-    swept = whole(lattice, curve, m)
+    swept = values(method, curve, m)
     cells = all_cells(swept)
     expected = reference_kernels.exact_cells(
-        lattice.tables, lattice.kappa, lattice.index(m), idle(curve, m), ends(curve), cells
+        method.tables, method.lattice.kappa, method.lattice.index(m), idle(curve, m), ends(curve), cells
     )
     size = 1e-13 * max(1.0, abs(most), abs(least))
     single = all(len(mdp.actions(h, s)) == 1 for h in range(mdp.horizon) for s in range(mdp.n_states))
@@ -90,15 +80,15 @@ def test_whole_sweep(drift, spec, knots, share, seed):
         assert swept.value[at_cell, 0] == pytest.approx(value, abs=size)
         if single:  # with a choice, equal actions may differ in slope
             assert swept.slope[at_cell, 0] == pytest.approx(slope, abs=1e-12)
-    two = whole(lattice, curve, m, keep=False)  # two layers at a time give the same numbers at the start
-    assert two.bounds(mdp).tolist() == swept.bounds(mdp).tolist()
+    two = values(method, curve, m, keep=False)  # two layers at a time give the same numbers at the start
+    assert two.result().tolist() == swept.result().tolist()
     others = [
         m,
         least + 0.3 * (most - least),
         least + 0.9 * (most - least),
     ]  # several m at once: the same but for idle sums
-    together = whole(lattice, curve, *others, keep=False).bounds(mdp)
-    alone = [whole(lattice, curve, x, keep=False).bounds(mdp)[:, 0] for x in others]
+    together = values(method, curve, *others, keep=False).result()
+    alone = [values(method, curve, x, keep=False).result()[:, 0] for x in others]
     assert together == pytest.approx(np.array(alone).T, abs=size)
 
 
@@ -116,13 +106,13 @@ def test_bounding_sweep(spec, kappa, knots, share, seed):
     mdp = mdp.with_rewards(mdp.reward + random.uniform(-0.1, 0.1, len(mdp.reward)))
     least, most = mdp.return_range
     assume(most - least > 1e-3)
-    lattice = RealLattice(decision(mdp), kappa)
+    method = off_lattice(mdp, kappa)
     curve = some_curve(mdp, knots, random, 0.05)
     m = least + share * (most - least)
-    swept = bounded(lattice, curve, m)
+    swept = planes(method, curve, m)
     cells = all_cells(swept)
     expected = reference_kernels.bound_cells(
-        lattice.tables, lattice.kappa, m, lattice.index(m), idle(curve, m), ends(curve), cells
+        method.tables, method.lattice.kappa, m, method.lattice.index(m), idle(curve, m), ends(curve), cells
     )
     for cell, (upper, lower, _, _) in expected.items():
         at_cell = at(swept.layout, *cell)
@@ -140,13 +130,13 @@ def test_slopes_where_they_are_unique(spec, seed, kappa):
     mdp = mdp.with_rewards(mdp.reward + random.uniform(-0.1, 0.1, len(mdp.reward)))
     least, most = mdp.return_range
     assume(most - least > 1e-3)
-    lattice = RealLattice(decision(mdp), kappa)
+    method = off_lattice(mdp, kappa)
     curve = some_curve(mdp, 3, random, 0.05)
     m = least + 0.6 * (most - least)
-    swept = bounded(lattice, curve, m)
+    swept = planes(method, curve, m)
     cells = all_cells(swept)
     expected = reference_kernels.bound_cells(
-        lattice.tables, lattice.kappa, m, lattice.index(m), idle(curve, m), ends(curve), cells
+        method.tables, method.lattice.kappa, m, method.lattice.index(m), idle(curve, m), ends(curve), cells
     )
     for cell, numbers in expected.items():
         got = [column[at(swept.layout, *cell)] for column in swept.planes[:4]]
@@ -158,26 +148,27 @@ def test_slopes_where_they_are_unique(spec, seed, kappa):
 def test_acting_and_walking_on_a_whole_slice(spec, knots, share, seed):
     """Decisions are best rows by the values of the slice, and so are greedy ones; and where these lead to."""
     mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
-    lattice = WholeLattice(decision(mdp), 0.25)
-    tables = lattice.tables
+    method = on_lattice(mdp, 0.25)
+    tables = method.tables
     curve = some_curve(mdp, knots, np.random.default_rng(seed), 0.0)
     least, most = mdp.return_range
     m = max(least, curve.floor) + share * (most - max(least, curve.floor))
-    swept, decided = whole(lattice, curve, m), Decisions.sweep(lattice, Task(curve, (m,)), math.inf)
-    assert decided.choice.dtype == np.uint8
+    swept, acting = values(method, curve, m), decided(method, Task(curve, (m,)))
+    assert acting.choice.dtype == np.uint8
     place, value = swept.layout.place, swept.value[:, 0]
 
     def worth(row, h, g):
-        outcomes = range(tables.outcome_start[row], tables.outcome_start[row + 1])
-        return sum(tables.prob[o] * value[place[h + 1, tables.next_state[o]] + g + tables.jump[o]] for o in outcomes)
+        outcomes = range(tables.rows.outcome_start[row], tables.rows.outcome_start[row + 1])
+        after = [place[h + 1, tables.rows.next_state[o]] + g + tables.moves.jump[o] for o in outcomes]
+        return sum(tables.rows.prob[o] * value[x] for o, x in zip(outcomes, after, strict=True))
 
     choice = np.full(len(value), -1)
     kernels.choose_greedily(tables, swept.layout, value, choice, GOING)
     for h, s, g in all_cells(swept):
-        node = int(tables.step_layer[h]) * mdp.n_states + s
-        rows = range(tables.pair_start[node], tables.pair_start[node + 1])
+        node = int(tables.rows.step_layer[h]) * mdp.n_states + s
+        rows = range(tables.rows.pair_start[node], tables.rows.pair_start[node + 1])
         asked = np.array([g, int(swept.layout.low[h, s]) - 1])
-        row, when_idle = decided.rows(h, np.array([s, s]), asked, np.zeros(2), np.zeros(2)).tolist()
+        row, when_idle = acting.rows(h, np.array([s, s]), asked, np.zeros(2), np.zeros(2)).tolist()
         best = max(worth(r, h, g) for r in rows)
         assert row in rows
         assert worth(row, h, g) == pytest.approx(best, abs=1e-12)
@@ -196,17 +187,17 @@ def test_acting_and_walking_on_a_whole_slice(spec, knots, share, seed):
             if step == h and s < mdp.n_states and swept.cell(h, s, g) is not None:
                 expected[swept.cell(h, s, g)] += p
                 row = choice[swept.cell(h, s, g)]
-                for o in range(tables.outcome_start[row], tables.outcome_start[row + 1]):
-                    t = int(tables.next_state[o]) if h + 1 < mdp.horizon else mdp.n_states
-                    key = (h + 1, t, g + int(tables.jump[o]))
-                    law[key] = law.get(key, 0.0) + p * tables.prob[o]
+                for o in range(tables.rows.outcome_start[row], tables.rows.outcome_start[row + 1]):
+                    t = int(tables.rows.next_state[o]) if h + 1 < mdp.horizon else mdp.n_states
+                    key = (h + 1, t, g + int(tables.moves.jump[o]))
+                    law[key] = law.get(key, 0.0) + p * tables.rows.prob[o]
     for (step, s, g), p in law.items():
         if s == mdp.n_states:
             expected[place[step, s] + g] += p
     kernels.carry_forward(tables, swept.layout, choice, mass, GOING)
     for h, s, g in all_cells(swept):
         assert mass[swept.cell(h, s, g)] == pytest.approx(expected[swept.cell(h, s, g)], abs=1e-12)
-    ends = len(swept.final)
+    ends = len(swept.cells.final)
     assert mass[:ends] == pytest.approx(expected[:ends], abs=1e-12)
 
 
@@ -224,22 +215,22 @@ def test_best_planes(spec, kappa, share, seed):
     mdp = mdp.with_rewards(mdp.reward + random.uniform(-0.1, 0.1, len(mdp.reward)))
     least, most = mdp.return_range
     assume(most - least > 1e-3)
-    lattice = RealLattice(decision(mdp), kappa)
+    method = off_lattice(mdp, kappa)
     curve = some_curve(mdp, 3, random, 0.05)
     m = least + share * (most - least)
-    swept = bounded(lattice, curve, m)
-    planes, (_, idle_lower, idle_slope) = swept.planes, idle(curve, m)
+    swept = planes(method, curve, m)
+    kept, (_, idle_lower, idle_slope) = swept.planes, idle(curve, m)
     for h, s, g in all_cells(swept):
         off_m, G = random.uniform(-0.2, 0.2), kappa * (g + random.uniform(0, 1))
         best, row = idle_lower + idle_slope * off_m, -1
         for near in range(g - h, g + 1 + h + 1):
             if swept.layout.low[h, s] <= near <= swept.layout.high[h, s]:
                 cell = at(swept.layout, h, s, near)
-                plane = planes.lower[cell] + planes.slope_g[cell] * (G - kappa * near) + planes.slope_m[cell] * off_m
-                if planes.choice[cell] != 255 and plane > best:
-                    best, row = plane, int(planes.choice[cell])
+                plane = kept.lower[cell] + kept.slope_g[cell] * (G - kappa * near) + kept.slope_m[cell] * off_m
+                if kept.choice[cell] != 255 and plane > best:
+                    best, row = plane, int(kept.choice[cell])
         got, got_row = kernels.best_planes(
-            *(lattice.tables, swept.layout, swept.ends, planes),
+            *(method.tables, swept.layout, swept.ends, kept),
             *(h, np.array([s]), np.array([off_m]), np.array([G])),
         )
         assert got[0] == pytest.approx(best, abs=1e-12)
@@ -269,7 +260,7 @@ def test_bettered_rows(spec, seed, k):
     """
     mdp = problem(spec)
     plan = mk.solve(mdp, k)
-    assume(plan.lattice.whole)
+    assume(evidence_of(plan).method.exact)
     search = Search(plan, mdp.return_range[0])
     random = np.random.default_rng(seed)
     actions = np.array([[random.choice(mdp.actions(h, s)) for s in range(spec.S)] for h in range(spec.H)])
@@ -284,7 +275,7 @@ def test_bettered_rows(spec, seed, k):
         before, choice, value = paid(rows), np.zeros(len(swept.value), np.int64), swept.value[:, 0].copy()
         kernels.choose_by_state(swept.layout, rows, choice)
         mass = search._mass(swept, choice)
-        gained = kernels.improve_rows(swept.tables, swept.layout, swept.idle_value[0], mass, value, rows, GOING)
+        gained = kernels.improve_rows(swept.cells.tables, swept.layout, swept.idle_value[0], mass, value, rows, GOING)
         assert paid(rows) - before == pytest.approx(gained, abs=1e-9)
         if gained <= 1e-12:
             break

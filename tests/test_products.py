@@ -12,14 +12,15 @@ from threadpoolctl import threadpool_limits
 import maxatk as mk
 import shim
 from cost_oracles import earned
+from maxatk.base.tuning import tuned
+from maxatk.engines import blas
 from maxatk.engines.cuda import Gpu
-from maxatk.planning.certified import dense as rectangles
 from maxatk.planning.certified.cells import Task
 from maxatk.planning.certified.curves import identity
-from maxatk.planning.certified.lattice import WholeLattice
-from maxatk.planning.certified.on_lattice import Decisions
-from maxatk.planning.certified.slices import Cores
-from problems import costs_of, decision, specs, table_of
+from maxatk.planning.certified.dense import Rectangles
+from maxatk.planning.certified.plan import evidence_of
+from methods import decided, on_lattice
+from problems import costs_of, specs, table_of
 
 
 @pytest.fixture
@@ -57,18 +58,18 @@ def test_sweeps_are_the_usual_ones_but_for_rounding(spec, share, shift, abandon)
     least, most = mdp.return_range
     assume(most > least)
     m = least + round(share * (most - least) * 4) / 4
-    whole, usual = (WholeLattice(decision(mdp, cost=0.125, abandon=abandon), 0.25) for _ in range(2))
-    usual.__dict__["dense"] = None
+    whole, usual = (on_lattice(mdp, 0.25, cost=0.125, abandon=abandon) for _ in range(2))
     assert whole.dense is not None
+    with tuned(product_work=math.inf):
+        assert usual.dense is None
     curve = identity(least, most)
     tasks = [Task(curve, (m,)), Task(curve, (m, m + 0.25, most)), Task(curve, (0.0,), shifts=(-3, 4))]
-    cores = Cores(math.inf)
-    for ours, theirs in zip(cores.bounds(whole, tasks), cores.bounds(usual, tasks), strict=True):
+    for ours, theirs in zip(whole.sweep(tasks), usual.sweep(tasks), strict=True):
         assert ours == pytest.approx(theirs, rel=0, abs=rounding(whole, mdp))
     elsewhere = Task(curve, (m,), shifts=(1, 1), phase=0.1, start=(mdp.horizon - 1, 0))
     for task in (tasks[0], elsewhere):
-        ours, theirs = Decisions.sweep(whole, task, math.inf), Decisions.sweep(usual, task, math.inf)
-        assert ours.layout.place.tolist() == theirs.layout.place.tolist()
+        ours, theirs = decided(whole, task), decided(usual, task)
+        assert ours.place.tolist() == theirs.place.tolist()
         assert len(ours.choice) == len(theirs.choice)
 
 
@@ -82,7 +83,7 @@ def test_plans_are_true_and_their_policies_earn_them(seed, paid, tune):
     mdp = mdp.with_action_costs(np.linspace(0, 0.2, len(mdp.action_cost)) if paid else 0)
     plan = mk.solve(mdp, 3, solver=mk.Certified(tol=1e-9), **paid)
     exact = mk.solve(mdp, 3, solver=mk.Exact(), **paid)
-    assert plan.lattice.dense is not None
+    assert evidence_of(plan).method.dense is not None
     assert plan.lower <= exact.exact <= plan.upper
     assert plan.upper - plan.lower <= 1e-9
     assert earned(mdp, plan.policy, 3, cost=paid.get("cost", 0)).net >= plan.lower
@@ -91,9 +92,10 @@ def test_plans_are_true_and_their_policies_earn_them(seed, paid, tune):
 def test_large_dense_problems_go_by_products_without_being_told():
     mdp = mk.instances.random_dense(60, 3, 8, rewards=range(5), rng=0)
     plan = mk.solve(mdp, 3, solver=mk.Certified(tol=1e-8))
-    assert plan.lattice.dense is not None
-    usual = mk.solve(mdp, 3, solver=mk.Certified(tol=1e-8))
-    usual.lattice.__dict__["dense"] = None
+    assert evidence_of(plan).method.dense is not None
+    with tuned(product_work=math.inf):
+        usual = mk.solve(mdp, 3, solver=mk.Certified(tol=1e-8))
+        assert evidence_of(usual).method.dense is None
     for acting in (usual, plan):
         earned = mk.evaluate(mdp, acting.policy)
         assert earned.upper >= plan.lower
@@ -110,7 +112,8 @@ def test_large_dense_problems_go_by_products_without_being_told():
     ],
 )
 def test_others_do_not(mdp):
-    assert mk.solve(mdp, 2, solver=mk.Certified(tol=0.5)).lattice.dense is None
+    method = evidence_of(mk.solve(mdp, 2, solver=mk.Certified(tol=0.5))).method
+    assert getattr(method, "dense", None) is None
 
 
 @pytest.mark.parametrize(("make", "true"), [(mk.instances.random_dense, True), (mk.instances.random_sparse, False)])
@@ -127,9 +130,9 @@ def test_policies_of_dense_problems_act_at_the_true_best_return(make, true, alwa
 
 def test_nor_where_a_matrix_would_not_fit(monkeypatch):
     mdp = mk.instances.random_dense(60, 3, 8, rewards=range(5), rng=0)
-    lattice_of = WholeLattice(decision(mdp), 1.0)
+    method = on_lattice(mdp, 1.0)
     monkeypatch.setattr("maxatk.base.checks.memory", lambda: 4.0 * 16 * 60 * 3 * 60)
-    assert lattice_of.dense is None
+    assert method.dense is None
 
 
 def test_rewards_that_are_nearly_the_same_are_added_up(always):
@@ -137,9 +140,9 @@ def test_rewards_that_are_nearly_the_same_are_added_up(always):
     third = 0.1 + 0.2
     table = {s: {0: [(0.25, 0, 0.3, False), (0.25, 0, third, False), (0.5, 1, 0.3, True)]} for s in range(2)}
     plan = mk.solve(mk.MDP.from_table(table, horizon=3), 2, solver=mk.Certified(tol=1e-9))
-    assert plan.lattice.dense is not None
-    assert plan.lattice.dense.matrix.tolist() == [[0.5, 0.0], [0.5, 0.0]]
-    assert plan.lattice.dense.tables["prob"].tolist() == [1.0, 0.5, 1.0, 0.5, 1.0, 1.0]
+    assert evidence_of(plan).method.dense is not None
+    assert evidence_of(plan).method.dense.matrix.tolist() == [[0.5, 0.0], [0.5, 0.0]]
+    assert evidence_of(plan).method.dense.rows.prob.tolist() == [1.0, 0.5, 1.0, 0.5, 1.0, 1.0]
 
 
 @pytest.mark.usefixtures("always")
@@ -149,7 +152,7 @@ def test_every_split_gives_the_same_bits(threads, tune):
 
     def bits(**options) -> list[bytes]:
         plan = mk.solve(mdp, 3, solver=mk.Certified(tol=0.05, **options))
-        arrays = [getattr(curve, name) for curve in plan.curves.tail for name in curve.arrays()]
+        arrays = [getattr(curve, name) for curve in evidence_of(plan).curves.tail for name in curve.arrays()]
         return [repr((plan.lower, plan.upper)).encode(), *(array.tobytes() for array in arrays)]
 
     alone = bits(threads=1)
@@ -175,28 +178,28 @@ def test_on_a_device(device, paid, monkeypatch):
     mdp = mdp.with_action_costs(np.linspace(0, 0.2, len(mdp.action_cost)) if paid else 0)
     monkeypatch.setattr("maxatk.engines.cuda.Cuda", lambda: device)
     swept = []
-    by_products = Gpu._dense_bounds
-    monkeypatch.setattr(Gpu, "_dense_bounds", lambda gpu, task: swept.append(task) or by_products(gpu, task))
+    by_products = Gpu._multiply
+    monkeypatch.setattr(Gpu, "_multiply", lambda gpu, *given: swept.append(given) or by_products(gpu, *given))
     cpu, gpu = (mk.solve(mdp, 3, solver=mk.Certified(tol=0.01, device=where), **paid) for where in ("cpu", "gpu"))
     assert swept
-    off = 3 * rounding(cpu.lattice, mdp)
+    off = 3 * rounding(evidence_of(cpu).method, mdp)
     assert (gpu.lower, gpu.upper) == pytest.approx((cpu.lower, cpu.upper), rel=0, abs=off)
     assert earned(mdp, gpu.policy, 3, cost=paid.get("cost", 0)).net >= gpu.lower
     with pytest.raises(mk.TooLargeError):
-        Gpu(device, 100).bounds(cpu.lattice, [Task(identity(*mdp.return_range), (1.0,))])
+        on_lattice(mdp, 1.0, Gpu(device, 100)).sweep([Task(identity(*mdp.return_range), (1.0,))])
 
 
 @pytest.mark.usefixtures("always")
 def test_products_take_one_thread_each_and_leave_things_as_they_were(monkeypatch):
     """Also where plans are made on two threads at a time, or fail."""
     mdp = mk.instances.random_dense(12, 2, 4, rewards=range(4), rng=1)
-    around, seen = rectangles.Rectangles.around, []
+    two_layers, seen = Rectangles.two_layers, []
 
     def watched(*given):
         seen.append(blas_threads())
-        return around(*given)
+        return two_layers(*given)
 
-    monkeypatch.setattr(rectangles.Rectangles, "around", watched)
+    monkeypatch.setattr(Rectangles, "two_layers", watched)
     usual = blas_threads()
     mk.solve(mdp, 3)
     assert seen
@@ -209,10 +212,10 @@ def test_products_take_one_thread_each_and_leave_things_as_they_were(monkeypatch
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(lambda k: mk.solve(mdp, k), (2, 3, 4, 5, 6, 7)))
     assert blas_threads() == usual
-    with pytest.raises(ZeroDivisionError), rectangles.one_thread_each:
+    with pytest.raises(ZeroDivisionError), blas.one_thread_each:
         raise ZeroDivisionError
     assert blas_threads() == usual
 
 
 def blas_threads() -> list[int]:
-    return [library["num_threads"] for library in rectangles.blas().info() if library["user_api"] == "blas"]
+    return [library["num_threads"] for library in blas.blas().info() if library["user_api"] == "blas"]

@@ -18,6 +18,7 @@ import maxatk as mk
 from maxatk.base.tuning import tuned
 from maxatk.evaluation.propagation import Propagation
 from maxatk.evaluation.units import Units
+from maxatk.planning.certified.plan import evidence_of
 from oracles import policy_value
 
 BRANCHES = {  # settings that lead small problems where only large ones come otherwise
@@ -60,12 +61,12 @@ def heavy(seed: int, real: bool) -> mk.MDP:
 def best_returns(plan, i: int) -> list[float]:
     """Best returns at which something changes in rollout ``i``, those beside them, and none at all."""
     least, most = plan.mdp.return_range
-    curve = plan.curves[i]
+    curve = evidence_of(plan).curves[i]
     places = [
         *curve.line_end,
         *curve.line_knot,
         curve.floor,
-        plan.start,
+        evidence_of(plan).start,
         least,
         most,
         plan.mdp.analysis.mean_optimal[1],
@@ -84,7 +85,7 @@ def check_every_line(plan) -> None:
         return
     for i in range(1, k):
         for m in best_returns(plan, i)[::3] if k > 2 else best_returns(plan, i):
-            promised = Fraction(float(plan.curves[i].lower(m))) - Fraction(evidence_of(plan).rounding)
+            promised = Fraction(float(evidence_of(plan).curves[i].lower(m))) - Fraction(evidence_of(plan).rounding)
             assert policy_value(mdp, plan.policy, k, m, first=i) >= promised, (i, m)
 
 
@@ -261,7 +262,7 @@ def test_very_many_rollouts(k, tmp_path):
     plan = mk.solve(mdp, k)
     assert plan.upper == 1  # no upper bound exceeds the greatest return
     assert 1 - 1e-4 <= plan.lower <= 1
-    assert len(plan.curves.tail) < 1000
+    assert len(evidence_of(plan).curves.tail) < 1000
     assert plan.policy.action(rollout=k - 1, step=0, state=0, best=0.5, so_far=0) == 1
     assert mk.evaluate(mdp, plan.policy).lower >= plan.lower
     plan.save(tmp_path / "x.plan")
@@ -272,8 +273,8 @@ def test_a_curve_that_stands_for_many_is_theirs():
     """From far fewer rollouts on it is: no curve of the tail contradicts the exact one."""
     mdp, k = mk.instances.figure1(), 200
     plan = mk.solve(mdp, k, solver=mk.Certified(tol=1e-9))
-    assert len(plan.curves.tail) < k
-    for i in (1, 2, k - len(plan.curves.tail), k - 3):
+    assert len(evidence_of(plan).curves.tail) < k
+    for i in (1, 2, k - len(evidence_of(plan).curves.tail), k - 3):
         exact = mk.solve(mdp, k - i, solver=mk.Exact(), best_so_far=0.5).exact
         lower, upper = plan.curve(i, 0.5)
         assert Fraction(lower) <= exact <= Fraction(upper)
@@ -356,7 +357,11 @@ def test_a_plan_with_a_single_possible_return_is_read_back(tmp_path):
     plan = mk.solve(mdp, 2)
     plan.save(tmp_path / "x.plan")
     loaded = mk.load_plan(tmp_path / "x.plan", mdp)
-    assert (loaded.lower, loaded.upper, loaded.certificate) == (plan.lower, plan.upper, plan.certificate)
+    assert (loaded.lower, loaded.upper) == (plan.lower, plan.upper)
+    assert (evidence_of(loaded).rounding, evidence_of(loaded).tol) == (
+        evidence_of(plan).rounding,
+        evidence_of(plan).tol,
+    )
     assert Fraction(plan.lower) <= Fraction(0.123456789) <= Fraction(plan.upper)
 
 

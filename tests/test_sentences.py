@@ -12,6 +12,7 @@ from maxatk.base.findings import Loss
 from maxatk.cli import main
 from maxatk.comparison.enough import stop_of
 from maxatk.kernels import compiled
+from maxatk.planning.certified.plan import evidence_of
 from maxatk.show import report, words
 from maxatk.show.verdict import sentences
 

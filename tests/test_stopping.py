@@ -16,6 +16,7 @@ from maxatk import kernels
 from maxatk.base import stopping
 from maxatk.base.stopping import Reason, Scope, StoppedError
 from maxatk.base.workers import Workers
+from maxatk.planning.certified.plan import evidence_of
 from oracles import policy_value
 
 
@@ -145,30 +146,26 @@ def test_workers_keep_order_and_pass_errors_on():
         assert workers.map(abs, [-1]) == [1]
 
 
+def everywhere(mdp):
+    return kernels.Part(0, mdp.horizon, 0, mdp.n_states)
+
+
 @pytest.mark.parametrize(
     ("kernel", "arguments"),
     [
-        (
-            kernels.most_ahead,
-            lambda m, t, into: (m.step_layer, m.pair_start, m.outcome_start, m.next_state, m.reward, into),
-        ),
+        (kernels.most_ahead, lambda m, t, into: (everywhere(m), t.rows, into)),
         (
             kernels.best_means,
             lambda m, t, into: (
-                *(m.step_layer, m.pair_start, m.outcome_start, m.row_prob, m.next_state, m.reward, m.action_cost, 0.0),
-                *(into[:2, : m.n_states + 1], into[2:4, : m.n_states + 1]),
+                *(everywhere(m), t.rows, 0.0, into[:2, : m.n_states + 1], into[2:4, : m.n_states + 1]),
                 np.zeros((m.horizon, m.n_states), np.int32),
             ),
         ),
         (
             kernels.least_costs,
             lambda m, t, into: (
-                m.step_layer,
-                m.pair_start,
-                m.outcome_start,
-                m.row_prob,
-                m.next_state,
-                m.action_cost + 1,
+                *(everywhere(m), t.rows._replace(action_cost=m.action_cost + 1), into),
+                np.zeros((m.horizon, m.n_states), np.int32),
             ),
         ),
         (kernels.windows, lambda m, t, into: (t, 0, 0, -50)),
@@ -176,9 +173,9 @@ def test_workers_keep_order_and_pass_errors_on():
 )
 def test_kernels_end_early(kernel, arguments):
     mdp = mk.instances.windy_cliff()
-    tables = mk.solve(mdp, 2).lattice.tables
+    tables = evidence_of(mk.solve(mdp, 2)).method.tables
     whole, ended = (np.zeros((mdp.horizon + 1, mdp.n_states + 1)) for _ in range(2))
-    into = [array[:, : mdp.n_states] if kernel is kernels.most_ahead else array for array in (whole, ended)]
+    into = [array[:, : mdp.n_states] if kernel is not kernels.best_means else array for array in (whole, ended)]
     results = [kernel(*arguments(mdp, tables, array), np.full(1, stop, np.int8)) for stop, array in enumerate(into)]
     if results[0] is None:
         assert whole.any()

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 import maxatk as mk
 from maxatk.base.tuning import tuned
-from maxatk.planning import floor, sweeper
-from maxatk.planning.certified.cells import Task, Windows
+from maxatk.planning.certified import floor
+from maxatk.planning.certified.cells import Task
 from maxatk.planning.certified.curves import identity
-from maxatk.planning.certified.lattice import RealLattice, WholeLattice
-from maxatk.planning.certified.on_lattice import Decisions, kind_of_choice
-from maxatk.planning.certified.slices import bounds_of
+from maxatk.planning.certified.plan import evidence_of
+from maxatk.planning.certified.slices import SliceMethod, choice_type
+from methods import decided, on_lattice, swept
 from oracles import policy_value
-from problems import decision, specs, table_of
+from problems import specs, table_of
 
 
 @settings(max_examples=60)
@@ -49,7 +49,7 @@ def test_many_actions_take_wider_decisions(actions, kind):
     """The best action is the last one, whatever its number."""
     table = {0: {a: [(0.5, 0, a, True), (0.5, 0, 0, True)] for a in range(actions)}}
     mdp = mk.MDP.from_table(table, horizon=1)
-    assert kind_of_choice(mdp) == kind
+    assert choice_type(mdp) == kind
     policy = mk.solve(mdp, 2).policy
     assert policy.action(rollout=0, step=0, state=0, best=-math.inf, so_far=0) == actions - 1
     real = mk.solve(mdp.with_rewards(mdp.reward * math.pi), 2).policy
@@ -62,23 +62,24 @@ def test_tasks_are_plain_data(real):
     mdp = mk.instances.random_sparse(20, 3, 5, rewards=None if real else range(5), rng=0)
     plan = mk.solve(mdp, 3)
     least, most = mdp.return_range
-    task = Task(plan.curves[1], (least + 0.7 * (most - least),))
+    task = Task(evidence_of(plan).curves[1], (least + 0.7 * (most - least),))
     assert len(pickle.dumps(task)) < 4096
-    lattice = pickle.loads(pickle.dumps(plan.lattice))
-    assert type(lattice) is (RealLattice if real else WholeLattice)
-    again = bounds_of(lattice, pickle.loads(pickle.dumps(task)), math.inf)
-    assert again.tolist() == bounds_of(plan.lattice, task, math.inf).tolist()
+    method = pickle.loads(pickle.dumps(evidence_of(plan).method))
+    assert method.exact is not real
+    again = swept(method, pickle.loads(pickle.dumps(task)))
+    assert again.tolist() == swept(evidence_of(plan).method, task).tolist()
 
 
 def test_decisions_are_small():
     """A byte for each cell of a window, and the windows: no values."""
     mdp = mk.instances.random_sparse(50, 4, 10, rewards=range(11), rng=0)
     plan = mk.solve(mdp, 2)
-    decided = Decisions.sweep(plan.lattice, Task(plan.curves[1], (60.0,)), math.inf)
-    cells = np.maximum(decided.layout.high.astype(int) - decided.layout.low + 1, 0).sum()
-    assert decided.choice.nbytes < cells + 200
+    method, task = evidence_of(plan).method, Task(evidence_of(plan).curves[1], (60.0,))
+    windows = method.cells(task).windows
+    cells = np.maximum(windows.high.astype(int) - windows.low + 1, 0).sum()
+    assert decided(method, task).choice.nbytes < cells + 200
     with pytest.raises(mk.TooLargeError):
-        Decisions.sweep(plan.lattice, Task(plan.curves[1], (60.0,)), 1000)
+        decided(method, task, 1000)
 
 
 @settings(max_examples=40)
@@ -98,9 +99,9 @@ def test_large_slices_are_acted_on_one_after_the_other(real, monkeypatch, tune):
     plan = mk.solve(mdp, 4, solver=mk.Certified(tol=0.02))
     tune(small_slice=-1)
     swept = []
-    sweep = sweeper.Cores.decisions
+    sweep = SliceMethod.decisions
     monkeypatch.setattr(
-        sweeper.Cores, "decisions", lambda *given: swept.extend(task.ms for task in given[2]) or sweep(*given)
+        SliceMethod, "decisions", lambda self, tasks: swept.extend(task.ms for task in tasks) or sweep(self, tasks)
     )
     together = mk.simulate(mdp, type(plan.policy)(plan), trials=3000, rng=0)
     side_by_side = len(swept)
@@ -123,7 +124,7 @@ def test_every_split_gives_the_same_bits(real, threads, monkeypatch, tune):
 
     def bits(threads: int, **memory: float) -> list[bytes]:
         plan = mk.solve(mdp, 3, solver=mk.Certified(tol=0.05, threads=threads, **memory))
-        arrays = [getattr(curve, name) for curve in plan.curves.tail for name in curve.arrays()]
+        arrays = [getattr(curve, name) for curve in evidence_of(plan).curves.tail for name in curve.arrays()]
         return [repr((plan.lower, plan.upper, str(plan.status))).encode(), *(array.tobytes() for array in arrays)]
 
     alone = bits(1)
@@ -135,27 +136,27 @@ def test_every_split_gives_the_same_bits(real, threads, monkeypatch, tune):
     again = pickle.loads(pickle.dumps(mdp))
     assert again.analysis.mean_optimal[0].tolist() == mdp.analysis.mean_optimal[0].tolist()
     assert (again.analysis.most == mdp.analysis.most).all()
-    cells = Windows.of(plan_lattice(mdp), Task(identity(*mdp.return_range), (mdp.return_range[0],)))
+    cells = plan_method(mdp).cells(Task(identity(*mdp.return_range), (mdp.return_range[0],)))
     needed = 33 * cells.two_layers()[1] + cells.size
     assert bits(threads, max_memory=max(1.5 * needed, 1e5)) == alone
-    assert cells.shares(0, 5)[0] == 0
+    assert cells.cuts(0, 5)[0] == 0
 
 
-def plan_lattice(mdp):
-    return mk.solve(mdp, 1, best_so_far=mdp.return_range[0] + 0.1, solver=mk.Certified(tol=1.0)).lattice
+def plan_method(mdp):
+    plan = mk.solve(mdp, 1, best_so_far=mdp.return_range[0] + 0.1, solver=mk.Certified(tol=1.0))
+    return evidence_of(plan).method
 
 
 def test_parts_of_a_layer_cover_it():
     mdp = mk.instances.random_sparse(100, 4, 6, rewards=range(5), rng=0)
-    lattice = WholeLattice(decision(mdp), 1.0)
-    layers = Windows.of(lattice, Task(identity(*mdp.return_range), (10.0,)))
+    layers = on_lattice(mdp, 1.0).cells(Task(identity(*mdp.return_range), (10.0,)))
     for h in range(6):
         for parts in (1, 2, 9, 400):
             with tuned(part_work=1):
-                cuts = layers.shares(h, parts)
+                cuts = layers.cuts(h, parts)
             assert cuts == sorted(cuts)
             assert (cuts[0], cuts[-1]) == (0, 100)
-    assert layers.shares(3, 4) == [0, 100]  # too little to be worth it
+    assert layers.cuts(3, 4) == [0, 100]  # too little to be worth it
 
 
 @pytest.mark.parametrize("real", [False, True])

@@ -12,7 +12,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +19,21 @@ import numpy as np
 
 import maxatk as mk
 from maxatk import attempts as at
+from maxatk.base.tuning import tuned
 from maxatk.comparison.enough import stop_of
+from maxatk.planning.certified.plan import evidence_of
 from maxatk.show.verdict import sentences
 from soaking.oracle import Number, Problem, TooLargeError, Truth
 
 MOST_ROLLOUTS = 40  # of policies that are followed exactly
 
 BRANCHES: dict[str, tuple[Any, ...]] = {  # settings that lead small problems where only large ones come otherwise
-    "planning.slice_policy.SMALL_SLICE": (2**23, -1),
-    "planning.certified.COARSE_POINTS": (128, 5, 17),
-    "planning.certified.EXACT_POINTS": (50_000, 50_000, 1),
-    "planning.curve_maker.TABLE_POINTS": (2**22, 1, 30),
-    "evaluation.evaluate.MOST_OUTCOMES": (100_000, -1),
-    "evaluation.evaluate.FEW_OUTCOMES": (3_000, -1, -1),
+    "small_slice": (2**23, -1),
+    "coarse_points": (128, 5, 17),
+    "exact_points": (50_000, 50_000, 1),
+    "table_points": (2**22, 1, 30),
+    "most_outcomes": (100_000, -1),
+    "few_outcomes": (3_000, -1, -1),
 }
 
 
@@ -120,7 +121,7 @@ def lines(case: Case) -> None:
         if i == case.problem.k and m == -math.inf:
             continue
         _inside(case, case.plan, i, m, f"curve({i}, {m!r})")
-        if 0 < i < case.problem.k <= MOST_ROLLOUTS and not case.evidence_of(plan).repeats_mean:
+        if 0 < i < case.problem.k <= MOST_ROLLOUTS and not evidence_of(case.plan).repeats_mean:
             earned = case.truth.earned(case.plan.policy.action, i, m)
             if m != -math.inf:  # nothing in hand can be lost
                 _at_least(earned, case.plan.curve(i, m)[0], f"line at ({i}, {m!r})")
@@ -668,7 +669,7 @@ def stops(case: Case) -> None:
         if stopped != (m >= case.plan.stop_at):
             raise BrokenError(f"stops({i}, {m!r}) is {stopped}, stop_at {case.plan.stop_at!r}")
         low, high = Truth(last).value(0, m)
-        gain = max(abs(case.plan.gap), 1e-9 * (1 + abs(case.plan.upper)), 4 * case.evidence_of(plan).rounding)
+        gain = max(abs(case.plan.gap), 1e-9 * (1 + abs(case.plan.upper)), 4 * evidence_of(case.plan).rounding)
         if not stopped and high <= Fraction(m) and case.plan.stop_at - float(m) > gain:
             raise BrokenError(f"does not stop with {m!r}, but one more try is not worth it")
         if stopped and low - Fraction(m) > Fraction(gain):
@@ -702,14 +703,5 @@ SOMETIMES = (
 def branches(seed: int) -> Iterator[None]:
     """Thresholds drawn anew for a case, so that small problems come to every branch."""
     random = np.random.default_rng([seed, 2])
-    before: list[tuple[Any, str, Any]] = []
-    for name, options in BRANCHES.items():
-        module, _, attribute = name.rpartition(".")
-        home = import_module(f"maxatk.{module}")
-        before.append((home, attribute, getattr(home, attribute)))
-        setattr(home, attribute, options[int(random.integers(len(options)))])
-    try:
+    with tuned(**{name: options[int(random.integers(len(options)))] for name, options in BRANCHES.items()}):
         yield
-    finally:
-        for home, attribute, value in before:
-            setattr(home, attribute, value)

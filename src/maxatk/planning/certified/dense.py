@@ -99,7 +99,7 @@ class Rectangles:
     def __init__(self, engine: Engine, cells: Cells, dense: DenseRows) -> None:
         self._xp, self._cells, self._dense = engine.xp, cells, dense
         xp, (low, pad, high, _, _) = engine.xp, cells.windows
-        self._shape = low.shape
+        self._shape: tuple[int, int] = low.shape
         least = engine.to_host(xp.where(high >= pad, pad, kernels.NEVER).min(axis=1))
         last = engine.to_host(xp.where(high >= pad, high, -kernels.NEVER).max(axis=1))
         self._first: Ints = np.append(least.astype(np.int64), 0)  # [H + 1] the least return of each layer's cells
