@@ -16,7 +16,7 @@ from maxatk.attempts.estimates.intervals import BETTING, ON_RANGE_SEEN, T
 from maxatk.attempts.sequences import paths, walk
 from maxatk.attempts.study import tables
 from maxatk.cli import main
-from maxatk.show import words
+from maxatk.report import words
 
 DATA = Path(__file__).parent / "data"
 

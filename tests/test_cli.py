@@ -19,7 +19,7 @@ from maxatk.base import stopping
 from maxatk.cli import commands, main
 from maxatk.cli.console import Console as _Console
 from maxatk.cli.main import COMMANDS
-from maxatk.show import report
+from maxatk.report import report
 
 
 def test_solve_shows_figure1(capsys):

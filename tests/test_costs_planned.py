@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import maxatk as mk
 from cost_oracles import Follow, earned
 from maxatk.base.tuning import tuned
-from maxatk.show.report import stopping_words
+from maxatk.report.report import stopping_words
 from problems import problem, specs
 
 F = Fraction

@@ -14,7 +14,7 @@ from maxatk.base.findings import Advice, Difference, Gain, Loss, Measured, NoAdv
 from maxatk.base.intervals import gap_between
 from maxatk.cli import main
 from maxatk.comparison.enough import stop_of
-from maxatk.show import words
+from maxatk.report import words
 from oracles import policy_value
 from problems import problem, specs
 

@@ -8,28 +8,28 @@ ROOT = Path(__file__).parents[1] / "src" / "maxatk"
 # From the floor to the roof. A folder imports those before it, and ``attempts`` nothing but ``base``.
 ORDER = (
     *("base", "attempts", "kernels", "engines", "problem", "policies", "planning", "evaluation", "comparison"),
-    *("learning", "gym", "show", "paper", "cli"),
+    *("learning", "gym", "report", "paper", "cli"),
 )
 # Edges that are still to go, by (importing module, imported folder). Late imports count: they hide an edge, and do not
 # remove it.
 LEFT = {
     ("attempts.estimates.counted", "problem"),
-    ("attempts.estimates.extrapolation", "show"),
-    ("attempts.estimates.pairing", "show"),
+    ("attempts.estimates.extrapolation", "report"),
+    ("attempts.estimates.pairing", "report"),
     ("attempts.logs.log", "problem"),
-    ("attempts.sequences.scheduler", "show"),
-    ("attempts.sequences.strategies", "show"),
-    ("attempts.sequences.plans", "show"),
-    ("attempts.sequences.replay", "show"),
-    ("attempts.study.charts", "show"),
-    ("attempts.study.page", "show"),
-    ("attempts.study.study", "show"),
-    ("attempts.study.tables", "show"),
-    ("comparison.compare", "show"),
-    ("comparison.contrast", "show"),
-    ("learning.learned", "show"),
+    ("attempts.sequences.scheduler", "report"),
+    ("attempts.sequences.strategies", "report"),
+    ("attempts.sequences.plans", "report"),
+    ("attempts.sequences.replay", "report"),
+    ("attempts.study.charts", "report"),
+    ("attempts.study.page", "report"),
+    ("attempts.study.study", "report"),
+    ("attempts.study.tables", "report"),
+    ("comparison.compare", "report"),
+    ("comparison.contrast", "report"),
+    ("learning.learned", "report"),
     ("planning.plan", "comparison"),
-    ("planning.plan", "show"),
+    ("planning.plan", "report"),
 }
 
 
@@ -55,7 +55,7 @@ def forbidden():
         if here not in ORDER or there not in ORDER or here == there:
             continue
         upwards = ORDER.index(there) > ORDER.index(here)
-        beside = there == "attempts" and here not in ("show", "cli", "paper")
+        beside = there == "attempts" and here not in ("report", "cli", "paper")
         if upwards or beside or (here == "attempts" and there != "base"):
             yield module, there
 

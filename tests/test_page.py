@@ -16,10 +16,10 @@ import maxatk as mk
 from maxatk.base.text import at_least, at_most, decimals_of
 from maxatk.comparison.contrast import worth_winning
 from maxatk.problem.grid import cell_names, find_grid
-from maxatk.show import report, views
-from maxatk.show.page import graph
-from maxatk.show.page.moments import ANY, Count, ask, frame, passed_over, sample_trials, story
-from maxatk.show.reach import Reach
+from maxatk.report import report, views
+from maxatk.report.page import graph
+from maxatk.report.page.moments import ANY, Count, ask, frame, passed_over, sample_trials, story
+from maxatk.report.reach import Reach
 from problems import REPRESENTATIONS, specs
 
 pytest.importorskip("altair", reason="pages need the extra page")
@@ -264,8 +264,8 @@ def test_what_is_too_large_is_said(tmp_path, monkeypatch):
         raise mk.TooLargeError("it would take a year")
 
     for name in ("compare", "contrast"):
-        monkeypatch.setattr(f"maxatk.show.page.{name}", refuse)
-    monkeypatch.setattr("maxatk.show.page.ask", refuse)
+        monkeypatch.setattr(f"maxatk.report.page.{name}", refuse)
+    monkeypatch.setattr("maxatk.report.page.ask", refuse)
     plan.page(tmp_path / "x.html")
     assert (tmp_path / "x.html").read_text().count(": it would take a year") == 3
 

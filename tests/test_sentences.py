@@ -12,8 +12,8 @@ from maxatk.base.findings import Loss
 from maxatk.cli import main
 from maxatk.comparison.enough import stop_of
 from maxatk.kernels import compiled
-from maxatk.show import report, words
-from maxatk.show.verdict import sentences
+from maxatk.report import report, words
+from maxatk.report.verdict import sentences
 
 
 def table(outcomes):
@@ -230,7 +230,7 @@ def test_a_plan_is_not_said_to_earn_what_another_policy_does():
 
 
 def test_a_try_that_does_one_thing_and_another_is_shown_to():
-    from maxatk.show.views import panels
+    from maxatk.report.views import panels
 
     rows = {0: {0: [(0.5, 1, 0, False), (0.5, 2, 0, False)]}, 1: {0: [(0.5, 1, 1, True), (0.5, 1, 0, True)]},
             2: {0: [(0.5, 2, 1, True), (0.5, 2, 0, True)]}}  # fmt: skip

@@ -7,7 +7,7 @@ import click
 from maxatk.base import stopping
 from maxatk.cli.options import PlanRequest, examples, json_option, plan_options
 from maxatk.cli.planned import compared, exit_code, planned
-from maxatk.show import report
+from maxatk.report import report
 
 
 @click.command(epilog=examples("compare", "compare proposition3 -k 2", "compare Taxi-v4 --horizon 20 -k 3 --json"))

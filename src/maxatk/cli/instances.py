@@ -5,7 +5,7 @@ import click
 import maxatk as mk
 from maxatk.cli.console import show
 from maxatk.cli.options import examples, json_option
-from maxatk.show import report
+from maxatk.report import report
 
 
 @click.command(epilog=examples("instances", "solve footnote --set horizon=3"))

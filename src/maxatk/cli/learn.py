@@ -9,7 +9,7 @@ import maxatk as mk
 from maxatk.cli.console import complain, show
 from maxatk.cli.options import DEFAULT, check_outputs, examples, json_option, problem_options
 from maxatk.problem import find as problems
-from maxatk.show import report
+from maxatk.report import report
 
 
 @click.command(

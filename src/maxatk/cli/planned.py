@@ -12,7 +12,7 @@ from maxatk.cli.console import Console, complain
 from maxatk.cli.options import PlanRequest, check_outputs
 from maxatk.comparison.rows import Row
 from maxatk.planning import CertifiedPlan
-from maxatk.show import report, verdict
+from maxatk.report import report, verdict
 
 T = TypeVar("T")
 

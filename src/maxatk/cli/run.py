@@ -10,7 +10,7 @@ from maxatk.cli.console import show
 from maxatk.cli.options import examples, json_option, problem_options
 from maxatk.planning import CertifiedPlan
 from maxatk.problem import find as problems
-from maxatk.show import report
+from maxatk.report import report
 
 TRIALS = 10_000  # of a table
 TRIALS_IN_ENVIRONMENT = 1_000  # which are run step by step

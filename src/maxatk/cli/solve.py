@@ -17,8 +17,8 @@ from maxatk.cli.console import Console, show
 from maxatk.cli.options import PlanRequest, check_outputs, examples, json_option, plan_options
 from maxatk.cli.planned import compared, exit_code, in_time, planned, verdict_in_time
 from maxatk.planning import CertifiedPlan
-from maxatk.show import report
-from maxatk.show.page import prepare
+from maxatk.report import report
+from maxatk.report.page import prepare
 
 
 @click.command(

@@ -95,7 +95,7 @@ class Comparison:
         return next((one.lower for one in self.findings if isinstance(one, Share) and one.name == row.name), None)
 
     def __str__(self) -> str:
-        from maxatk.show import report
+        from maxatk.report import report
 
         out = Console(file=io.StringIO(), width=100, highlight=False, markup=False)
         out.print(report.comparison(self))
@@ -104,7 +104,7 @@ class Comparison:
 
     def figure(self) -> Any:
         """The table as a Matplotlib figure (extra ``plot``)."""
-        from maxatk.show import figures
+        from maxatk.report import figures
 
         return figures.comparison(self)
 

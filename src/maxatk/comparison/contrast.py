@@ -112,7 +112,7 @@ class Contrast:
         return apart > SAME * (most - least)
 
     def __str__(self) -> str:
-        from maxatk.show import contrasts
+        from maxatk.report import contrasts
 
         return "\n".join(contrasts.sentences(self))
 

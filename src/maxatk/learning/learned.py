@@ -59,7 +59,7 @@ class Learned:
     @property
     def certificate(self) -> str:
         """What is certain, in words."""
-        from maxatk.show import words
+        from maxatk.report import words
 
         return words.learned(self)
 

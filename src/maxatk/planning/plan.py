@@ -178,7 +178,7 @@ class Plan(ABC):
                 own names.
             progress: a function that is told which part is at work, or True for lines on standard error.
         """
-        from maxatk.show import page
+        from maxatk.report import page
 
         page.write(self, path, title, comparison, names, progress)
 

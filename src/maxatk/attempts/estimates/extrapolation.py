@@ -43,7 +43,7 @@ class PassRange:
     level: float  # the bounds hold with at least this probability
 
     def __str__(self) -> str:
-        from maxatk.show.words import percent, tasks_in_words
+        from maxatk.report.words import percent, tasks_in_words
 
         return (
             f"pass@{self.k} lies between {at_least(self.lower, 3)} and {at_most(self.upper, 3)} "

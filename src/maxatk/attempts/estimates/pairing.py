@@ -50,7 +50,7 @@ class Difference(Estimate):
     @property
     def verdict(self) -> str:
         """The finding in words."""
-        from maxatk.show import words
+        from maxatk.report import words
 
         return words.difference(self.finding)
 
@@ -93,7 +93,7 @@ class Differences(Sequence[Difference]):
         Args:
             every: show all pairs, not only those with the best arm.
         """
-        from maxatk.show import words
+        from maxatk.report import words
 
         table = plain_table(
             ("arm", "left"), ("less", "left"), ("difference", "right"), ("interval", "left"), ("", "left")
@@ -105,7 +105,7 @@ class Differences(Sequence[Difference]):
     @property
     def sureness(self) -> str:
         """The level of the intervals in words; empty if none has a level."""
-        from maxatk.show import words
+        from maxatk.report import words
 
         if all(row.level is None for row in self.rows):
             return ""

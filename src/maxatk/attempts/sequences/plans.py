@@ -159,7 +159,7 @@ class SequencePlan:
     @property
     def words(self) -> str:
         """The sequence in words."""
-        from maxatk.show.words import tasks_in_words, threshold
+        from maxatk.report.words import tasks_in_words, threshold
 
         if not self.steps and self.target_score is not None:
             return f"Try nothing: the default score of {short(self.default_score)} reaches the target."
@@ -171,7 +171,7 @@ class SequencePlan:
         return f"{self.spelled}; stop as soon as one scores at least {threshold(self.stop_at)}."
 
     def __str__(self) -> str:
-        from maxatk.show.words import tasks_in_words
+        from maxatk.report.words import tasks_in_words
 
         about = (
             f"Built from {tasks_in_words(self.tasks)}; {self.why}. These are means over those tasks: plan.replay(log) "

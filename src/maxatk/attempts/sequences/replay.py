@@ -72,7 +72,7 @@ class Replay:
     @property
     def verdict(self) -> str:
         """The finding in words."""
-        from maxatk.show import words
+        from maxatk.report import words
 
         if self.same:
             return f"the sequence is {self.single} itself"
@@ -94,7 +94,7 @@ class Replay:
         return table
 
     def __str__(self) -> str:
-        from maxatk.show.words import percent, tasks_in_words
+        from maxatk.report.words import percent, tasks_in_words
 
         gain = self.gain
         level = "gain without a level" if gain.level is None else f"gain at {percent(gain.level)}"

@@ -199,7 +199,7 @@ class Scheduler:
 
     def _decide(self, state: TaskState, newcomer: bool) -> tuple[Attempt, int | None]:
         """The next attempt, and the number of attempts that the task would be given in all."""
-        from maxatk.show.words import threshold
+        from maxatk.report.words import threshold
 
         made, stop_at = len(state.told), self.plan.stop_at
         if state.best is not None and state.best >= stop_at:

@@ -80,7 +80,7 @@ class Frontier:
     @property
     def verdict(self) -> str:
         """Whether sequences are better than one arm with a cap, in words."""
-        from maxatk.show import words
+        from maxatk.report import words
 
         if self.finding is None:
             return "The log has too few attempts of each arm to say whether one arm alone would do as well."

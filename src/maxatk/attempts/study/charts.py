@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from maxatk.show.page.charts import INK, dashed, inline, spec
-from maxatk.show.views import palette
+from maxatk.report.page.charts import INK, dashed, inline, spec
+from maxatk.report.views import palette
 
 if TYPE_CHECKING:
     from maxatk.attempts.estimates.curves import Curve

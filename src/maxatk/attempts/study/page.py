@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from maxatk.attempts.study.tables import amount, share, short, shown, spelled
 from maxatk.base import archive
-from maxatk.show import page as pages
-from maxatk.show import template, words
+from maxatk.report import page as pages
+from maxatk.report import template, words
 
 if TYPE_CHECKING:
     from maxatk.attempts.study.study import Study
@@ -50,7 +50,7 @@ def render(study: Study, title: str | None) -> str:
         told=words.told,
         tasks=words.tasks_in_words,
         minus=template.minus,
-        style=template.Html(template.part("maxatk.show.page", "page.css")),
+        style=template.Html(template.part("maxatk.report.page", "page.css")),
         vega=template.Html(pages.vega()),
         data=template.in_script({"charts": drawn}),
     )

@@ -28,7 +28,7 @@ from maxatk.attempts.study.tables import short, shown
 from maxatk.base.errors import InputError
 from maxatk.base.findings import Advice, Finding, NoAdvice, Reason
 from maxatk.base.progress import reporter
-from maxatk.show import words
+from maxatk.report import words
 
 if TYPE_CHECKING:
     from maxatk.attempts.logs.log import Log

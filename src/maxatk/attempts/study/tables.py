@@ -10,7 +10,7 @@ from rich.table import Table
 
 from maxatk.attempts.estimates.intervals import Estimate
 from maxatk.base.text import short as short
-from maxatk.show.fitting import FittingTable
+from maxatk.report.fitting import FittingTable
 
 Side: TypeAlias = Literal["left", "right"]
 
@@ -34,7 +34,7 @@ def as_text(*parts: RenderableType, width: int = 110) -> str:
 
 def shown(estimate: Estimate) -> tuple[str, str]:
     """An estimate and its interval, rounded outward, as every table and page shows them."""
-    from maxatk.show import words
+    from maxatk.report import words
 
     return words.measured(estimate.measured)
 

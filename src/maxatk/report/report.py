@@ -28,10 +28,10 @@ from maxatk.planning.exact import Decision
 from maxatk.policies import ABANDON
 from maxatk.problem.grid import CellGrid, action_name, find_grid
 from maxatk.problem.mdp import MDP
-from maxatk.show import verdict as verdicts
-from maxatk.show import words
-from maxatk.show.fitting import FittingTable
-from maxatk.show.views import Panel, panels
+from maxatk.report import verdict as verdicts
+from maxatk.report import words
+from maxatk.report.fitting import FittingTable
+from maxatk.report.views import Panel, panels
 
 MOST_BITS = 14_000  # of a fraction in print: about 4,200 digits
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from maxatk.comparison.contrast import SELDOM, Contrast
 from maxatk.problem.grid import CellGrid
-from maxatk.show.template import Html
-from maxatk.show.views import Panel, panels
+from maxatk.report.template import Html
+from maxatk.report.views import Panel, panels
 
 MOST_STATES = 10  # that are listed where there is no grid
 ARROW = "M-3,-.9H.2V-2.6L3.4,0L.2,2.6V.9H-3Z"  # to the right, in a cell of ten by ten

@@ -17,7 +17,7 @@ from maxatk.comparison.contrast import SELDOM, Contrast
 from maxatk.evaluation.units import Units
 from maxatk.planning.plan import Plan
 from maxatk.policies import ABANDON
-from maxatk.show.reach import Reach
+from maxatk.report.reach import Reach
 
 # Okabe and Ito's colours: told apart with any kind of colour vision, and in print.
 COLOURS = ("#999999", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00", "#F0E442")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from html import escape
 
 from maxatk.problem.mdp import MDP
-from maxatk.show.template import Html
+from maxatk.report.template import Html
 
 MOST_STATES = 24
 WIDE, HIGH, ACROSS, BELOW = 620, 36, 34, 14  # of the picture and a state, and the gaps between states

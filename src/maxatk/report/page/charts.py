@@ -12,7 +12,7 @@ import altair as alt
 import numpy as np
 
 from maxatk.problem.grid import CellGrid
-from maxatk.show.views import BEST, COLOURS, FEW, SO_FAR, Classes, Curves, action_colours
+from maxatk.report.views import BEST, COLOURS, FEW, SO_FAR, Classes, Curves, action_colours
 
 INK, FAINT = "currentColor", "var(--line)"
 NONE_LEFT = "none: M itself"

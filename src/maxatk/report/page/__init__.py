@@ -35,11 +35,11 @@ from maxatk.policies import ABANDON
 from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.grid import CellGrid, find_grid
 from maxatk.problem.mdp import MDP
-from maxatk.show import contrasts, report, verdict, views
-from maxatk.show.page import graph
-from maxatk.show.page.boards import boards, listed
-from maxatk.show.page.moments import ANY, Count, ask, finite, frame, passed_over, sample_trials, story
-from maxatk.show.template import Html, in_script, minus, part, render
+from maxatk.report import contrasts, report, verdict, views
+from maxatk.report.page import graph
+from maxatk.report.page.boards import boards, listed
+from maxatk.report.page.moments import ANY, Count, ask, finite, frame, passed_over, sample_trials, story
+from maxatk.report.template import Html, in_script, minus, part, render
 
 POINTS = 61  # of each curve
 SCRIPTS = ("moments.js", "shower.js", "player.js", "page.js")
@@ -104,7 +104,7 @@ def save(text: str, path: str | PathLike[str]) -> None:
 
 def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Callable[[str], None]) -> str:
     """The page as text; ``tell`` is told which part of it is at work."""
-    from maxatk.show.page import charts
+    from maxatk.report.page import charts
 
     tell("the curves")
     drawn = {"curves": charts.curves(views.curves(plan, POINTS))}
@@ -215,7 +215,7 @@ def _names(mdp: MDP, states: set[int]) -> dict[int, str]:
 
 def _moments(plan: Plan, grid: CellGrid | None, drawn: dict[str, Any]) -> dict[str, Any]:
     """What the plan does when, and trials of it; adds the charts that show them."""
-    from maxatk.show.page import charts
+    from maxatk.report.page import charts
 
     count, trials = Count(plan), sample_trials(plan)
     asked = ask(plan, count, trials, views.range_of_interest(plan)[0])

@@ -12,8 +12,8 @@ from maxatk.comparison.rows import ADAPTIVE
 from maxatk.planning.exact import ExactPlan
 from maxatk.planning.plan import Plan, Status
 from maxatk.problem.mdp import MDP
-from maxatk.show import contrasts, words
-from maxatk.show.views import in_hand
+from maxatk.report import contrasts, words
+from maxatk.report.views import in_hand
 
 SIMPLER = {  # what a class is called in a sentence
     SINGLE: "one policy, chosen for the best of all tries and repeated,",

@@ -18,8 +18,8 @@ from maxatk.planning.certified.lattice import common_step, simplest
 from maxatk.planning.plan import Plan
 from maxatk.policies import ABANDON, CompressedPolicy
 from maxatk.problem.mdp import MDP
-from maxatk.show.reach import Reach
-from maxatk.show.tuning import TUNING
+from maxatk.report.reach import Reach
+from maxatk.report.tuning import TUNING
 
 TRIALS = 12
 MOST_STEPS = 20_000  # of all trials together

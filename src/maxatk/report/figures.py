@@ -18,8 +18,8 @@ from maxatk.comparison.contrast import contrast
 from maxatk.learning.ledger import LearningProgress
 from maxatk.planning.plan import Plan
 from maxatk.problem.grid import find_grid
-from maxatk.show import views
-from maxatk.show.views import COLOURS
+from maxatk.report import views
+from maxatk.report.views import COLOURS
 
 
 def _figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
