@@ -21,7 +21,7 @@ import numpy as np
 import maxatk as mk
 from maxatk import attempts as at
 from maxatk.comparison.enough import stop_of
-from maxatk.report.verdict import sentences
+from maxatk.report.words.verdict import sentences
 from soaking.oracle import Number, Problem, TooLargeError, Truth
 
 MOST_ROLLOUTS = 40  # of policies that are followed exactly

@@ -19,7 +19,7 @@ from maxatk.learning.ledger import LearningProgress
 from maxatk.planning.plan import Plan
 from maxatk.problem.grid import find_grid
 from maxatk.report import views
-from maxatk.report.views import COLOURS
+from maxatk.report.palette import COLOURS, action_colours
 
 
 def _figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
@@ -120,7 +120,7 @@ def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
     grid = find_grid(plan.mdp, shape)
     rows, columns = grid.rows, grid.columns
     shown = views.panels(contrast(plan))
-    colours = views.action_colours(plan.mdp.n_actions)
+    colours = action_colours(plan.mdp.n_actions)
     width, height = max(0.55 * columns, 2.8), 0.45 * rows + 0.6
     if columns <= 8:  # side by side, else one below the other
         figure, axes = _figure(width * len(shown) + 1, height, columns=len(shown))

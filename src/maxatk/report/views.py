@@ -17,24 +17,12 @@ from maxatk.comparison.contrast import SELDOM, Contrast
 from maxatk.evaluation.units import Units
 from maxatk.planning.plan import Plan
 from maxatk.policies import ABANDON
+from maxatk.report.palette import COLOURS, action_colours, palette
 from maxatk.report.reach import Reach
-
-# Okabe and Ito's colours: told apart with any kind of colour vision, and in print.
-COLOURS = ("#999999", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00", "#F0E442")
 
 BEST, SO_FAR = "best return so far, M", "return so far, G"  # axes of more than one view
 FEW = 12  # best returns, up to which a curve is drawn as points
 BEATEN = "M cannot be beaten"  # in place of an action: nothing matters any more
-
-
-def palette(count: int) -> list[str]:
-    """So many colours for lines, the first six different."""
-    return [COLOURS[-2 - place % 6] for place in range(count)]
-
-
-def action_colours(count: int) -> list[str]:
-    """A colour for each action, the same in figures and on pages; seven are different."""
-    return [COLOURS[1 + a % 7] for a in range(count)]
 
 
 @dataclass(frozen=True, eq=False)

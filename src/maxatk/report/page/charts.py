@@ -1,20 +1,21 @@
-"""The charts of a page, as Vega-Lite specifications made with Altair.
+"""The charts of a plan's page, as Vega-Lite specifications made with Altair.
 
 Colours are those of the page (``currentColor``) or told apart with any kind of colour vision, on light and on dark.
 Data that change with the sliders have names, by which the page's script replaces them.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import altair as alt
 import numpy as np
 
 from maxatk.problem.grid import CellGrid
-from maxatk.report.views import BEST, COLOURS, FEW, SO_FAR, Classes, Curves, action_colours
+from maxatk.report.page.specs import FAINT, INK, dashed, inline, spec
+from maxatk.report.palette import COLOURS, action_colours
+from maxatk.report.views import BEST, FEW, SO_FAR, Classes, Curves
 
-INK, FAINT = "currentColor", "var(--line)"
 NONE_LEFT = "none: M itself"
 OTHER = "#b0895f"  # actions that are seldom taken, where there are more than seven
 
@@ -216,32 +217,3 @@ def _by_action(colours: Sequence[str]) -> Any:
     """By number, for names may be the same; -1 stands for any action."""
     scale = alt.Scale(domain=[*range(len(colours)), -1], range=[*colours, "var(--any)"])
     return alt.Color("a:N", legend=None, scale=scale)
-
-
-def dashed(name: str, names: Sequence[str]) -> Any:
-    """Curves differ in more than their colour."""
-    dashes = [[1, 0], [8, 3], [3, 3], [10, 3, 2, 3], [2, 2], [6, 2]]
-    return alt.StrokeDash(
-        f"{name}:N",
-        sort=list(names),
-        scale=alt.Scale(domain=list(names), range=[dashes[j % 6] for j in range(len(names))]),
-    )
-
-
-def inline(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Rows as the data of a chart."""
-    return alt.InlineData(values=list(rows))
-
-
-def spec(chart: Any) -> dict[str, Any]:
-    """A chart as plain data, as wide as where it stands."""
-    return (
-        chart.configure(background="transparent", font="system-ui, sans-serif")
-        .configure_axis(
-            labelColor=INK, titleColor=INK, domainColor=FAINT, tickColor=FAINT, gridColor=FAINT,
-            labelFontSize=12, titleFontSize=13, titleFontWeight="normal",
-        )
-        .configure_legend(labelColor=INK, titleColor=INK, labelFontSize=12, titleFontSize=12, titleFontWeight="normal")
-        .configure_view(stroke=None)
-        .to_dict(format="vega-lite")
-    )  # fmt: skip

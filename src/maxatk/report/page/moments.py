@@ -11,6 +11,7 @@ import numpy as np
 
 from maxatk.base.errors import TooLargeError
 from maxatk.base.returns import Amounts, Scale
+from maxatk.base.text import finite
 from maxatk.base.types import Floats, Ints, Number
 from maxatk.evaluation.simulate import Taken, trial_in_table
 from maxatk.evaluation.units import Units
@@ -203,11 +204,6 @@ def story(trials: list[list[Taken]]) -> int:
 
     told = [(any(t.action == ABANDON for t in trial), min(sum(map(improved, trial)), 3)) for trial in trials]
     return max(range(len(trials)), key=lambda n: told[n], default=0)
-
-
-def finite(x: float) -> float | None:
-    """None for "no return yet", as JSON has no infinities."""
-    return None if x == -math.inf else x
 
 
 def hopeless(plan: Plan, h: int, state: Any, best: Any, so_far: Any) -> Any:

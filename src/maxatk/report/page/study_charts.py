@@ -1,19 +1,15 @@
 """The charts of a study's page, as Vega-Lite specifications made with Altair."""
 
-from __future__ import annotations
-
-import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 
-from maxatk.report.page.charts import INK, dashed, inline, spec
-from maxatk.report.views import palette
-
-if TYPE_CHECKING:
-    from maxatk.attempts.estimates.curves import Curve
-    from maxatk.attempts.estimates.intervals import Estimate
-    from maxatk.attempts.sequences.strategies import Frontier
+from maxatk.attempts.estimates.curves import Curve
+from maxatk.attempts.estimates.intervals import Estimate
+from maxatk.attempts.sequences.strategies import Frontier
+from maxatk.base.text import finite
+from maxatk.report.page.specs import INK, dashed, inline, spec
+from maxatk.report.palette import palette
 
 SHAPES = ["circle", "square", "triangle-up", "diamond"]
 MOST_ARMS = 12  # that a chart can distinguish; those with the highest scores
@@ -105,8 +101,3 @@ def _ends(estimate: Estimate, lower: str, upper: str) -> dict[str, float | None]
     """The ends of an interval by name; None if it has no level, because a band would suggest one."""
     sure = estimate.level is not None
     return {lower: finite(estimate.lower) if sure else None, upper: finite(estimate.upper) if sure else None}
-
-
-def finite(value: float) -> float | None:
-    """The value, or None for an infinite one, which JSON does not have."""
-    return value if math.isfinite(value) else None

@@ -1,28 +1,24 @@
-"""A study as plain data, for JSON."""
+"""Studies of logs as plain data, for JSON."""
 
-from __future__ import annotations
+from typing import Any
 
-import math
-from typing import TYPE_CHECKING, Any
-
+from maxatk.attempts.estimates.intervals import Estimate
+from maxatk.attempts.sequences.advice import Advised
 from maxatk.attempts.sequences.files import plan_data
-from maxatk.attempts.study.tables import data as estimate
-
-if TYPE_CHECKING:
-    from maxatk.attempts.sequences.advice import Advised
-    from maxatk.attempts.sequences.strategies import Frontier
-    from maxatk.attempts.study.study import Study
+from maxatk.attempts.sequences.strategies import Frontier
+from maxatk.attempts.study.study import Study
+from maxatk.base.text import finite
 
 
-def data(study: Study) -> dict[str, Any]:
-    """The whole study."""
-    log = study.log
+def study(found: Study) -> dict[str, Any]:
+    """The whole found."""
+    log = found.log
     return {
         "log": {"tasks": len(log.tasks), "arms": list(log.arms), "attempts": len(log.score)},
-        "advice": list(study.advice),
-        "notes": list(study.notes),
+        "advice": list(found.advice),
+        "notes": list(found.notes),
         "curves": [
-            {"what": curve.name, "arm": p.arm, "k": p.k, **estimate(p)} for curve in study.curves for p in curve
+            {"what": curve.name, "arm": p.arm, "k": p.k, **estimate(p)} for curve in found.curves for p in curve
         ],
         "ranges": [
             {
@@ -35,9 +31,9 @@ def data(study: Study) -> dict[str, Any]:
                 "tasks": r.tasks,
                 "level": r.level,
             }
-            for arm, r in study.ranges
+            for arm, r in found.ranges
         ],
-        "difficulty": [vars(one) for one in study.difficulty],
+        "difficulty": [vars(one) for one in found.difficulty],
         "differences": [
             {
                 "first": d.first,
@@ -47,12 +43,12 @@ def data(study: Study) -> dict[str, Any]:
                 "tasks_needed": d.tasks_needed,
                 **estimate(d),
             }
-            for d in study.differences or ()
+            for d in found.differences or ()
         ],
-        "frontier": None if study.frontier is None else frontier(study.frontier),
-        "plan": None if study.plan is None else {"arms": study.plan.arms, **plan_data(study.plan)},
-        "advised": [advised(one) for one in study.advised],
-        "findings": [one.data() for one in study.findings],
+        "frontier": None if found.frontier is None else frontier(found.frontier),
+        "plan": None if found.plan is None else {"arms": found.plan.arms, **plan_data(found.plan)},
+        "advised": [advised(one) for one in found.advised],
+        "findings": [one.data() for one in found.findings],
     }
 
 
@@ -92,6 +88,13 @@ def advised(one: Advised) -> dict[str, Any]:
     }
 
 
-def finite(value: float) -> float | None:
-    """The value, or None for an infinite one, which JSON does not have."""
-    return value if math.isfinite(value) else None
+def estimate(found: Estimate) -> dict[str, Any]:
+    """A mean over tasks with its interval."""
+    return {
+        "value": found.value,
+        "lower": finite(found.lower),
+        "upper": finite(found.upper),
+        "tasks": found.tasks,
+        "level": found.level,
+        "method": found.method,
+    }

@@ -1,32 +1,30 @@
-"""A plan in two or three sentences: what it gains over repeating the best mean, why, and what it looks at."""
+"""Plans and learned policies in words.
+
+The verdict on a plan is two or three sentences: what it gains over repeating the best mean, why, and what it looks at.
+"""
+
+import math
 
 import numpy as np
 
-from maxatk.base.findings import Finding, Gain, Share, Value
-from maxatk.base.text import decimals_of, known
+from maxatk.base.findings import Gain, Share
+from maxatk.base.text import as_given, at_least, at_most, decimals_of, known, probability
 from maxatk.comparison.compare import SINGLE, Comparison
 from maxatk.comparison.contrast import Contrast
 from maxatk.comparison.enough import stop_of
 from maxatk.comparison.priced import ONE_UNTIL
 from maxatk.comparison.rows import ADAPTIVE
+from maxatk.learning.learned import Learned
 from maxatk.planning.exact import ExactPlan
 from maxatk.planning.plan import Plan, Status
 from maxatk.problem.mdp import MDP
-from maxatk.report import contrasts, words
 from maxatk.report.views import in_hand
+from maxatk.report.words import contrasts, plans
 
 SIMPLER = {  # what a class is called in a sentence
     SINGLE: "one policy, chosen for the best of all tries and repeated,",
     ONE_UNTIL: "one policy, repeated until its threshold is reached,",
 }
-
-
-def findings(plan: Plan, comparison: Comparison | None = None) -> list[Finding]:
-    """All that is proved of a plan, and of a comparison with simpler policies."""
-    stop = stop_of(plan)
-    bounds = Value(lower=plan.lower, upper=plan.upper, k=plan.k)
-    compared = comparison.findings if comparison else (plan.gain,)
-    return [bounds, *compared, *([stop] if stop else [])]
 
 
 def sentences(plan: Plan, contrast: Contrast | None = None, comparison: Comparison | None = None) -> list[str]:
@@ -37,7 +35,7 @@ def sentences(plan: Plan, contrast: Contrast | None = None, comparison: Comparis
     if plan.best_so_far >= most and not plan.costly:
         return [f"No try can beat the best so far, {float(plan.best_so_far):.6g}: the largest return is {most:.6g}."]
     gain: Gain = comparison.gain if comparison else plan.gain
-    told = words.gain(gain, *_earned(plan, comparison), "" if plan.costly else _why(plan.mdp), _remedy(plan, gain))
+    told = plans.gain(gain, *_earned(plan, comparison), "" if plan.costly else _why(plan.mdp), _remedy(plan, gain))
     if gain.lower > 0:
         told += _shares(comparison)
         told += _last(contrast)
@@ -72,7 +70,7 @@ def _remedy(plan: Plan, gain: Gain) -> str:
 def _shares(comparison: Comparison | None) -> list[str]:
     """How much of the gain simpler policies have."""
     found = comparison.findings if comparison else ()
-    return [words.share(one, SIMPLER[one.name]) for one in found if isinstance(one, Share) and one.name in SIMPLER]
+    return [plans.share(one, SIMPLER[one.name]) for one in found if isinstance(one, Share) and one.name in SIMPLER]
 
 
 def _last(contrast: Contrast | None) -> list[str]:
@@ -96,3 +94,27 @@ def _why(mdp: MDP) -> str:
     if least == 0 and paid == {most}:
         return f"a try succeeds or fails: its return is 0 or {most:g}"
     return ""
+
+
+def goal(plan: Plan) -> str:
+    """What a plan is for, in words."""
+    if plan.stop_at == math.inf:
+        return f"best of {plan.k}"
+    giving_up = ", which may be given up" if plan.objective.abandon else ""
+    return f"best of up to {plan.k}{giving_up}, less costs"
+
+
+def stopping(plan: Plan) -> str:
+    """When to stop, in words; empty where nothing costs anything."""
+    stop = stop_of(plan)
+    return plans.stop(stop) if stop else ""
+
+
+def certificate(learned: Learned) -> str:
+    """What is certain of a learned policy, and how surely."""
+    decimals = decimals_of(learned.lower, learned.upper)
+    return (
+        f"With probability at least {probability(learned.delta)}, the policy earns at least "
+        f"{at_least(learned.lower, decimals)}, no policy earns more than {at_most(learned.upper, decimals)}, and the "
+        f"policy loses at most {as_given(learned.epsilon, decimals)}. ({learned.basis}.)"
+    )

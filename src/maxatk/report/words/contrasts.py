@@ -21,6 +21,11 @@ def sentences(found: Contrast, most: int = 3) -> list[str]:
     return told
 
 
+def text(found: Contrast) -> str:
+    """The same, a line for each."""
+    return "\n".join(sentences(found))
+
+
 def changes(found: Contrast, other: Try, most: int = 3, main: bool = False) -> str:
     """What ``other`` does in place of what the first try does, and where; empty where it does the same.
 

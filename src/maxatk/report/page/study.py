@@ -1,29 +1,29 @@
-"""A study as a web page: one self-contained file (extra ``page``), in the style of the pages of plans."""
+"""A study of a log as a web page, in the style of the pages of plans."""
 
-from __future__ import annotations
+from os import PathLike
+from typing import Any
 
-import os
-from typing import TYPE_CHECKING, Any
-
-from maxatk.attempts.study.tables import amount, share, short, shown, spelled
+from maxatk.attempts.study.study import Study
 from maxatk.base import archive
-from maxatk.report import page as pages
-from maxatk.report import template, words
+from maxatk.base.text import amount, count_of, share, short, spelled, threshold
+from maxatk.report import template
+from maxatk.report.page import file
+from maxatk.report.tables.attempts import shown
+from maxatk.report.words import attempts as words
 
-if TYPE_CHECKING:
-    from maxatk.attempts.study.study import Study
+HERE = "maxatk.report.page"  # where its parts are
 
 
-def write(study: Study, path: str | os.PathLike[str], title: str | None) -> None:
+def write(study: Study, path: str | PathLike[str], title: str | None = None) -> None:
     """Write the page, completely or not at all."""
-    pages.require()
+    file.require()
     archive.check_target(path)
-    pages.save(render(study, title), path)
+    file.save(render(study, title), path)
 
 
 def render(study: Study, title: str | None) -> str:
     """The page as text."""
-    from maxatk.attempts.study import charts
+    from maxatk.report.page import study_charts as charts
 
     drawn: dict[str, Any] = {f"curve{i}": charts.curve(curve) for i, curve in enumerate(study.curves)}
     if study.frontier is not None:
@@ -36,7 +36,7 @@ def render(study: Study, title: str | None) -> str:
         return template.minus(shown(estimate)[0])
 
     return template.render(
-        template.part("maxatk.attempts.study", "study.html"),
+        template.part(HERE, "study.html"),
         study=study,
         main=study.main,
         runs=[] if study.plan is None else spelled(study.plan.arms, "\n").split("\n"),
@@ -48,10 +48,10 @@ def render(study: Study, title: str | None) -> str:
         share=share,
         threshold=_threshold,
         told=words.told,
-        tasks=words.tasks_in_words,
+        tasks=_tasks,
         minus=template.minus,
-        style=template.Html(template.part("maxatk.report.page", "page.css")),
-        vega=template.Html(pages.vega()),
+        style=template.Html(template.part(HERE, "page.css")),
+        vega=template.Html(file.vega()),
         data=template.in_script({"charts": drawn}),
     )
 
@@ -65,4 +65,8 @@ def _amount(x: float) -> str:
 
 
 def _threshold(x: float) -> str:
-    return template.minus(words.threshold(x))
+    return template.minus(threshold(x))
+
+
+def _tasks(n: int) -> str:
+    return count_of(n, "task")

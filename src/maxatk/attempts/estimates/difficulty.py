@@ -6,29 +6,22 @@ expected best of k is concave in the distribution of a score. So a table counted
 (docs/theory/attempts.md).
 """
 
-from __future__ import annotations
-
-import warnings
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maxatk.attempts.estimates.curves import per_task
-from maxatk.attempts.sequences.plans import AttemptsWarning
-from maxatk.attempts.study.tables import short
-from maxatk.problem.mdp import MDP
-
-if TYPE_CHECKING:
-    from maxatk.attempts.logs.log import Log
+from maxatk.attempts.logs.data import LogData
+from maxatk.attempts.warnings import warn
+from maxatk.base.display import Displayed
 
 MUCH = 0.05  # of the variance between tasks: a smaller share is negligible, and may be chance
 
 
 @dataclass(frozen=True)
-class Difficulty:
+class Difficulty(Displayed):
     """How much the attempts of an arm at one task have in common."""
 
     arm: str  # the arm
@@ -37,15 +30,8 @@ class Difficulty:
     pooled: float  # the expected best of k attempts at random tasks: what a table counted from the log would promise
     measured: float  # the expected best of k attempts at one task
 
-    def __str__(self) -> str:
-        return (
-            f"{self.arm}: {100 * self.between:.0f} % of the variance of scores lies between tasks; the best of "
-            f"{self.k} is worth {short(self.measured)}, and a table counted from the log would promise "
-            f"{short(self.pooled)}"
-        )
 
-
-def difficulty(log: Log, arm: str | None = None) -> list[Difficulty]:
+def difficulty(log: LogData, arm: str | None = None) -> list[Difficulty]:
     """How much attempts at one task have in common, by arm.
 
     Args:
@@ -77,7 +63,7 @@ def difficulty(log: Log, arm: str | None = None) -> list[Difficulty]:
     return shares
 
 
-def _between(log: Log, arm: int) -> float:
+def _between(log: LogData, arm: int) -> float:
     """The share of the variance that lies between tasks (the intraclass correlation, by analysis of variance)."""
     rows = log.arm == arm
     task, score = log.task[rows], log.score[rows]
@@ -93,20 +79,13 @@ def _between(log: Log, arm: int) -> float:
     return variance / (variance + within) if variance + within > 0 else 0.0
 
 
-def mdp(log: Log) -> MDP:
-    """See :meth:`Log.mdp`."""
+def pooled_scores(log: LogData) -> dict[str, list[tuple[Fraction, float]]]:
+    """See :meth:`maxatk.attempts.Log.pooled_scores`."""
     for share in difficulty(log):
         if share.between > MUCH and share.k > 1:
-            warnings.warn(
-                f"{share}: attempts at one task share its difficulty, which this table ignores",
-                AttemptsWarning,
-                stacklevel=3,
-            )
-    rows: list[list[tuple[Fraction, int, float, bool]]] = [
-        [
-            (Fraction(count, int((log.arm == number).sum())), 0, score, True)
-            for score, count in sorted(Counter[float](log.score[log.arm == number].tolist()).items())
-        ]
-        for number in range(len(log.arms))
-    ]
-    return MDP.from_table([rows], horizon=1, action_names=list(log.arms))
+            warn(f"{share}: attempts at one task share its difficulty, which this table ignores")
+    scores = {arm: log.score[log.arm == number] for number, arm in enumerate(log.arms)}
+    return {
+        arm: [(Fraction(n, len(some)), score) for score, n in sorted(Counter[float](some.tolist()).items())]
+        for arm, some in scores.items()
+    }

@@ -1,47 +1,26 @@
-"""A log of attempts: the task, arm, score and cost of each."""
+"""What a log of attempts holds: the task, arm, score and cost of each; and parts of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 
-from maxatk.attempts.estimates import counted, curves
-from maxatk.attempts.estimates.intervals import Range, skewness
-from maxatk.attempts.logs import gate, notes, readers
 from maxatk.base import checks
 from maxatk.base.errors import InputError
-from maxatk.base.types import Floats, Ints
-
-if TYPE_CHECKING:
-    from maxatk.attempts.estimates.curves import Curve
-    from maxatk.attempts.estimates.extrapolation import PassRange
-    from maxatk.problem.mdp import MDP
-
+from maxatk.base.types import Floats, Ints, Range
 
 MOST_COST_SKEW = 2.0  # that of an exponential distribution
 
 
-@dataclass(frozen=True, eq=False)
-class Log:
-    """Attempts at tasks by arms: models, prompts, solvers, or anything else that can be run again.
-
-    Made by :func:`read_log`, :meth:`from_records` or :meth:`from_frame`.
-
-    >>> from maxatk import attempts as at
-    >>> log = at.Log.from_records(
-    ...     [{"task": t, "arm": a, "score": s, "cost": c} for t, a, s, c in [
-    ...         ("sum", "small", 0.0, 1.0), ("sum", "small", 1.0, 1.2), ("sum", "big", 1.0, 5.0),
-    ...         ("sort", "small", 0.5, 0.9), ("sort", "small", 0.5, 1.1), ("sort", "big", 1.0, 4.0)]])
-    >>> log
-    Log(2 tasks, 2 arms, 6 attempts)
-    >>> log.arms, log.counts.tolist()
-    (('small', 'big'), [[2, 1], [2, 1]])
-    """
+@dataclass(frozen=True, eq=False, repr=False)
+class LogData:
+    """The attempts of a :class:`maxatk.attempts.Log`, which adds readers and estimates: checked, sorted and frozen."""
 
     tasks: tuple[str, ...]  # in order of appearance
     arms: tuple[str, ...]  # likewise
@@ -54,77 +33,6 @@ class Log:
     cost_limits: tuple[float, ...]  # the highest possible cost of an attempt, by arm; if not given, the highest seen
     cost_limited: bool  # whether the limits were given, or are known because costs were not logged
     in_units: bool  # whether every attempt costs 1, because the log has no column of costs
-
-    @classmethod
-    def from_records(
-        cls,
-        records: Iterable[Any],
-        *,
-        task: str = "task",
-        arm: str | None = None,
-        score: str = "score",
-        cost: str | None = None,
-        seconds: str | None = None,
-        attempt: str | None = None,
-        score_range: Range | None = None,
-        cost_limit: float | Mapping[str, float] | None = None,
-        missing_score: float | None = None,
-    ) -> Log:
-        """A log from dictionaries, one per attempt.
-
-        Args:
-            records: the dictionaries.
-            task: the key of the task.
-            arm: the key of the arm; by default "arm", if there is one. Without one all attempts are of one arm.
-            score: the key of the score.
-            cost: the key of the cost; by default "cost", if there is one. Without one every attempt costs 1.
-            seconds: the key of the duration; by default "seconds", if there is one.
-            attempt: the key of the number of an attempt, so that duplicates are refused; by default "attempt", if there
-                is one.
-            score_range: the range of all possible scores, which proofs need; 0 and 1 for scores that are true or false.
-            cost_limit: the highest possible cost of an attempt, for all arms or by arm, if there is such a limit.
-            missing_score: the score of attempts without one; by default such attempts are refused.
-
-        >>> from maxatk import attempts as at
-        >>> at.Log.from_records([{"id": 1, "passed": True}, {"id": 1, "passed": False}], task="id", score="passed")
-        Log(1 task, 1 arm, 2 attempts)
-        """
-        names = readers.Names(task, arm, score, cost, seconds, attempt)
-        return cls(**gate.checked(readers.records(records, names), score_range, cost_limit, missing_score))
-
-    @classmethod
-    def from_frame(
-        cls,
-        frame: Any,
-        *,
-        task: str = "task",
-        arm: str | None = None,
-        score: str = "score",
-        cost: str | None = None,
-        seconds: str | None = None,
-        attempt: str | None = None,
-        score_range: Range | None = None,
-        cost_limit: float | Mapping[str, float] | None = None,
-        missing_score: float | None = None,
-    ) -> Log:
-        """A log from a data frame with one row per attempt: pandas, Polars, or any other that narwhals knows.
-
-        Args:
-            frame: the data frame.
-            task: the column of tasks; the other arguments are as in :meth:`from_records`.
-            arm: the column of arms.
-            score: the column of scores.
-            cost: the column of costs.
-            seconds: the column of durations.
-            attempt: the column of the numbers of attempts.
-            score_range: the range of all possible scores.
-            cost_limit: the highest possible cost of an attempt.
-            missing_score: the score of attempts without one.
-        """
-        names = readers.Names(task, arm, score, cost, seconds, attempt)
-        return cls(**gate.checked(readers.frame(frame, names), score_range, cost_limit, missing_score))
-
-    # Contents.
 
     def __repr__(self) -> str:
         parts = (len(self.tasks), "task"), (len(self.arms), "arm"), (len(self.score), "attempt")
@@ -187,16 +95,25 @@ class Log:
         relative = self.cost / np.where(means > 0, means, 1.0)[self.arm]
         return bool(relative.std() > 0 and skewness(relative) > MOST_COST_SKEW)
 
-    @cached_property
-    def notes(self) -> tuple[str, ...]:
-        """Warnings about this log, in words."""
-        return tuple(notes.notes(self))
+    def require_costs(self, arms: Iterable[str] | None = None) -> None:
+        """Refuse attempts whose cost is not known.
+
+        Args:
+            arms: whose attempts; those of all arms by default.
+        """
+        unknown, some = np.isnan(self.cost), self.arms if arms is None else set(arms)
+        for number, arm in enumerate(self.arms):
+            if arm in some and (n := int((unknown & (self.arm == number)).sum())):
+                raise InputError(
+                    f"{n} attempt{'' if n == 1 else 's'} of arm {checks.shown(arm)} {'has' if n == 1 else 'have'} no "
+                    "cost: leave the arm out with log.select(arms=...), or take its mean with log.fill_costs()"
+                )
 
     # Parts.
 
     def select(
         self, *, tasks: Iterable[str] | None = None, arms: Iterable[str] | None = None, min_attempts: int = 0
-    ) -> Log:
+    ) -> Self:
         """Some tasks and arms of the log.
 
         Args:
@@ -223,7 +140,7 @@ class Log:
         keep_task &= (self.counts[:, keep_arm] >= checks.integer(min_attempts, "min_attempts")).all(axis=1)
         return self._kept(keep_task, keep_arm)
 
-    def _kept(self, keep_task: Any, keep_arm: Any) -> Log:
+    def _kept(self, keep_task: Any, keep_arm: Any) -> Self:
         rows = keep_task[self.task] & keep_arm[self.arm]
         if not rows.any():
             raise InputError("the selection has no attempts")
@@ -242,7 +159,7 @@ class Log:
             seconds=None if self.seconds is None else self.seconds[rows],
         )
 
-    def split(self, share: float = 0.5, rng: Any = 0) -> tuple[Log, Log]:
+    def split(self, share: float = 0.5, rng: Any = 0) -> tuple[Self, Self]:
         """Two logs of different tasks, drawn at random: one to plan from, and one to replay on.
 
         Args:
@@ -265,7 +182,7 @@ class Log:
         every = np.ones(len(self.arms), bool)
         return self._kept(chosen, every), self._kept(~chosen, every)
 
-    def folds(self, n: int = 5, rng: Any = 0) -> list[tuple[Log, Log]]:
+    def folds(self, n: int = 5, rng: Any = 0) -> list[tuple[Self, Self]]:
         """Pairs of logs for cross-validation: all tasks but those of a fold, and the tasks of that fold.
 
         Args:
@@ -279,7 +196,7 @@ class Log:
         every = np.ones(len(self.arms), bool)
         return [(self._kept(fold != i, every), self._kept(fold == i, every)) for i in range(n)]
 
-    def fill_costs(self) -> Log:
+    def fill_costs(self) -> Self:
         """The same log with missing costs replaced by the mean of their arm.
 
         >>> from maxatk import attempts as at
@@ -296,89 +213,11 @@ class Log:
             cost[of_arm & ~known] = cost[known].mean()
         return replace(self, cost=cost)
 
-    # Estimates: curves.py, extrapolation.py, counted.py.
 
-    def max_at_k(
-        self, k: int | Sequence[int], arm: str | None = None, level: float = 0.95, *, interval: str = "usual"
-    ) -> Curve:
-        """The expected best score of ``k`` attempts of an arm at a task: unbiased, with an interval over tasks.
-
-        Args:
-            k: the number of attempts, or several such numbers; at most as many as each task has.
-            arm: the arm, if there are several.
-            level: of the intervals, each by itself.
-            interval: "usual", or "proved" for intervals that are proved for every number of tasks.
-
-        >>> from maxatk import attempts as at
-        >>> print(at.example_log().max_at_k([1, 4], arm="DE"))
-        k  max@k  interval        tasks  by
-        1  0.832  0.786 to 0.878    120  t, nominal
-        4  0.902  0.864 to 0.940    120  t, nominal
-        """
-        return curves.max_at_k(self, k, arm, level, interval)
-
-    def pass_at_k(
-        self,
-        k: int | Sequence[int],
-        pass_threshold: float | None = None,
-        arm: str | None = None,
-        level: float = 0.95,
-        *,
-        interval: str = "usual",
-    ) -> Curve:
-        """The chance that one of ``k`` attempts of an arm passes: unbiased, with an interval over tasks.
-
-        Args:
-            k: the number of attempts, or several such numbers; at most as many as each task has.
-            pass_threshold: the lowest score that passes; by default the highest of the log.
-            arm: the arm, if there are several.
-            level: of the intervals, each by itself.
-            interval: "usual", or "proved" for intervals that are proved for every number of tasks.
-
-        >>> from maxatk import attempts as at
-        >>> print(at.example_log().pass_at_k(4, pass_threshold=1.0, arm="DE"))
-        k  pass@k  interval      tasks  by
-        4    0.84  0.78 to 0.91    120  t, nominal
-        """
-        return curves.pass_at_k(self, k, pass_threshold, arm, level, interval)
-
-    def pass_hat_k(
-        self,
-        k: int | Sequence[int],
-        pass_threshold: float | None = None,
-        arm: str | None = None,
-        level: float = 0.95,
-        *,
-        interval: str = "usual",
-    ) -> Curve:
-        """The chance that all of ``k`` attempts pass (pass^k); arguments as for :meth:`pass_at_k`.
-
-        Args:
-            k: the number of attempts, or several such numbers; at most as many as each task has.
-            pass_threshold: the lowest score that passes; by default the highest of the log.
-            arm: the arm, if there are several.
-            level: of the intervals, each by itself.
-            interval: "usual", or "proved" for intervals that are proved for every number of tasks.
-        """
-        return curves.pass_hat_k(self, k, pass_threshold, arm, level, interval)
-
-    def pass_range(
-        self, k: int, pass_threshold: float | None = None, arm: str | None = None, level: float = 0.95
-    ) -> PassRange:
-        """Bounds on pass@k for more attempts than were made, up to four times as many.
-
-        Args:
-            k: the number of attempts.
-            pass_threshold: the lowest score that passes; by default the highest of the log.
-            arm: the arm, if there are several.
-            level: the bounds hold with at least this probability.
-        """
-        return curves.pass_range(self, k, pass_threshold, arm, level)
-
-    def mdp(self) -> MDP:
-        """The decision problem counted from this log: one step, an action per arm, all attempts of an arm pooled.
-
-        It warns, with numbers, if attempts at one task share its difficulty: the table ignores that, and overestimates
-        the best of several attempts.
-        """
-        return counted.mdp(self)
+def skewness(values: Floats) -> float:
+    """The absolute skewness; infinite for values that do not vary, where *t* would give an interval of width 0."""
+    apart = values - values.mean()
+    deviation = float(np.sqrt((apart**2).mean()))
+    if deviation <= 1e-12 * float(np.abs(values).max()) or deviation == 0:
+        return math.inf
+    return abs(float(((apart / deviation) ** 3).mean()))
