@@ -1,4 +1,4 @@
-"""What people see: tables, figures, pages, progress, and bounds that stay true when they are printed."""
+"""What is shown of results: words, tables, figures and pages for people, plain data for programs."""
 
 from importlib import import_module
 from types import ModuleType
