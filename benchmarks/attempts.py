@@ -24,8 +24,9 @@ import numpy as np
 
 from common import report
 from maxatk import attempts as at
-from maxatk.attempts.sequences import paths, walk
+from maxatk.attempts.sequences import walk
 from maxatk.attempts.sequences.sequence import Goal, PlanBuilder, Settings
+from maxatk.attempts.tuning import TUNING
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import attempt_worlds
@@ -259,7 +260,7 @@ def main() -> None:
         print(row, flush=True)
         more.append(row)
     report("attempts_few", "Sequences from few tasks, beside the best capped arm from the same", more)
-    assert paths.FEWEST == 2.0
+    assert TUNING.fewest_reaching == 2.0
 
 
 if __name__ == "__main__":

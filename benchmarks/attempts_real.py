@@ -16,7 +16,7 @@ import numpy as np
 
 from common import report
 from maxatk import attempts as at
-from maxatk.attempts.study.tables import spelled
+from maxatk.base.text import spelled
 
 TAU = Path(__file__).parents[1] / "tests" / "data" / "tau_airline_gpt4o.csv"
 PRICES = (0.2, 0.05, 0.0125)  # of an attempt of average cost, in units of the range of scores

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 import maxatk as mk
 from maxatk import attempts as at
-from maxatk.show.views import palette
+from maxatk.report.palette import palette
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#999999"

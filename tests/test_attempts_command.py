@@ -15,8 +15,8 @@ import maxatk as mk
 from attempt_worlds import ladder, specialists, twins
 from maxatk import attempts as at
 from maxatk.attempts.sequences import advice, walk
-from maxatk.attempts.study.tables import as_text, plain_table
 from maxatk.cli import main
+from maxatk.report.tables.fitting import as_text, plain_table
 
 DATA = Path(__file__).parent / "data"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)

@@ -486,8 +486,9 @@ def test_a_counted_table_promises_too_much_and_says_so():
         at.AttemptsWarning,
         match=r"[xy]: 100 % of the variance of scores lies between tasks; the best of 3 is worth 0.500, .* 0.875",
     ) as caught:
-        mdp = log.mdp()
+        mdp = mk.MDP.from_log(log)
     assert len(caught) == 2  # one for each arm
+    assert {one.filename for one in caught} == {__file__}  # where the problem was asked for
     assert (mdp.n_states, mdp.n_actions, mdp.horizon) == (1, 2, 1)
     promised = mk.solve(mdp, k=3, solver=mk.Exact()).exact
     assert promised == Fraction(7, 8)
@@ -501,7 +502,7 @@ def test_tasks_that_are_alike_do_not_warn():
     log = at.Log.from_records(rows)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        mdp = log.mdp()
+        mdp = mk.MDP.from_log(log)
     share = Fraction(int(log.score.sum()), len(log.score))
     assert mk.solve(mdp, k=1, solver=mk.Exact()).exact == share
     (difficulty,) = at.difficulty(log)

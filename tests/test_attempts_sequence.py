@@ -163,9 +163,9 @@ def small_log():
     return specialists(40, 2, 3).select(arms=["algebra", "search"])
 
 
-def _every(log, thresholds, monkeypatch):
+def _every(log, thresholds, tune):
     """(score, cost) of every sequence at every threshold."""
-    monkeypatch.setattr(paths, "FEWEST", 0.0)
+    tune(fewest_reaching=0.0)
     earned = []
     for stop_at in thresholds:
         prepared = walk.PreparedLog(log, stop_at, 0.0)
@@ -178,8 +178,8 @@ def _every(log, thresholds, monkeypatch):
 
 
 @pytest.mark.parametrize("price", [0.0, 0.01, 0.05, 0.2, 5.0])
-def test_exact_is_the_best_for_a_price(small_log, price, monkeypatch):
-    every = _every(small_log, [0.8], monkeypatch)
+def test_exact_is_the_best_for_a_price(small_log, price, tune):
+    every = _every(small_log, [0.8], tune)
     plan = at.sequence(small_log, price=price, method="exact", stop_at=0.8)
     assert plan.score - price * plan.cost == pytest.approx((every[:, 0] - price * every[:, 1]).max(), abs=1e-10)
     net = plan.score - price * plan.cost
@@ -295,8 +295,8 @@ def test_richer_methods_need_a_standard_error(monkeypatch):
             assert plan.arms == plan.single.arms
 
 
-def test_too_many_combinations_for_the_best_sequence(monkeypatch):
-    monkeypatch.setattr(paths, "MOST_STATES", 50)
+def test_too_many_combinations_for_the_best_sequence(tune):
+    tune(most_combinations=50)
     with pytest.raises(mk.TooLargeError, match="64 combinations of attempts are too many to find the best sequence"):
         at.sequence(specialists(40, 3, 2), price=0.02, method="exact")
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 import maxatk as mk
 from maxatk import attempts as at
-from maxatk.attempts.sequences import paths, walk
+from maxatk.attempts.sequences import walk
 from maxatk.attempts.sequences.paths import Lattice, along, greedy, pairs, singles
 from maxatk.attempts.sequences.walk import PreparedLog, caps, follow
+from maxatk.base.tuning import tuned
 
 ARMS = ("a", "b")
 
@@ -122,16 +123,15 @@ def test_where_a_log_runs_out_the_walk_is_cut(made, sequence, stop_at):
 
 
 @pytest.fixture
-def thorough(monkeypatch):
+def thorough(tune):
     """All attempts count, however few tasks get to them."""
-    monkeypatch.setattr(paths, "FEWEST", 0.0)
+    tune(fewest_reaching=0.0)
 
 
 @settings(max_examples=40)
 @given(made=logs(), stop_at=st.sampled_from([0.25, 0.5, 1.0]), price=st.sampled_from([0.0, 0.05, 0.3, 2.0]))
 def test_the_lattice_finds_the_best_of_all_sequences(made, stop_at, price):
-    paths_fewest, paths.FEWEST = paths.FEWEST, 0.0
-    try:
+    with tuned(fewest_reaching=0.0):
         log, _ = made
         prepared, limit = PreparedLog(log, stop_at, -1.0), caps(log)
 
@@ -148,8 +148,6 @@ def test_the_lattice_finds_the_best_of_all_sequences(made, stop_at, price):
         )
         best = Lattice(prepared, limit).best(price)
         assert net(best) == pytest.approx(max(map(net, every)), abs=1e-11)
-    finally:
-        paths.FEWEST = paths_fewest
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -204,7 +202,7 @@ def _alive(log, sequence, stop_at):
     return 1 - out.solved
 
 
-def test_paths_end_where_too_few_tasks_are_left(monkeypatch):
+def test_paths_end_where_too_few_tasks_are_left(tune):
     rows = [
         {"task": t, "arm": "a", "score": float(i >= t % 3 or t > 2), "cost": 1} for t in range(40) for i in range(3)
     ]
@@ -212,7 +210,7 @@ def test_paths_end_where_too_few_tasks_are_left(monkeypatch):
     prepared, limit = PreparedLog(log, 1.0, 0.0), caps(log)
     assert len(greedy(prepared, limit).arms) == 1  # one task and a third would need a second attempt
     assert [len(path.arms) for path in singles(prepared, limit)] == [1]
-    monkeypatch.setattr(paths, "FEWEST", 0.0)
+    tune(fewest_reaching=0.0)
     assert len(greedy(prepared, limit).arms) == 3
 
 
@@ -250,8 +248,8 @@ def test_what_cannot_be_walked():
         follow(log, ["c"], 1.0, 0.0, 1.0)
 
 
-def test_a_log_that_would_not_fit_in_memory(monkeypatch):
+def test_a_log_that_would_not_fit_in_memory(tune):
     log = at.Log.from_records([{"task": t, "arm": "a", "score": s, "cost": 1} for t in range(4) for s in range(5)])
-    monkeypatch.setattr(walk, "MOST_BYTES", 100)
+    tune(prepared_bytes=100)
     with pytest.raises(mk.TooLargeError, match="a log of 4 tasks, 1 arms and up to 4 different scores per task"):
         PreparedLog(log, 4.0, 0.0)

@@ -14,9 +14,10 @@ from attempt_worlds import ladder, specialists
 from maxatk import attempts as at
 from maxatk.attempts.estimates.intervals import BETTING, ON_RANGE_SEEN, T
 from maxatk.attempts.sequences import paths, walk
-from maxatk.attempts.study import tables
+from maxatk.base import text
 from maxatk.cli import main
-from maxatk.show import words
+from maxatk.report.tables import attempts as tables
+from maxatk.report.words import attempts as words
 
 DATA = Path(__file__).parent / "data"
 
@@ -128,12 +129,12 @@ def test_cards_and_steps_of_the_page_are_those_of_the_plan_that_is_advised(tmp_p
     study.page(tmp_path / "x.html")
     page = (tmp_path / "x.html").read_text()
     cards = re.findall(r"<dd>(.*?)</dd>", page.split("</dl>")[0])
-    assert cards == [tables.short(0.02), tables.shown(study.main.score)[0], tables.shown(study.main.cost)[0]]
+    assert cards == [text.short(0.02), tables.shown(study.main.score)[0], tables.shown(study.main.cost)[0]]
     rows = re.findall(r'<tr><td>\d+<td class="words">(.*?)<td>', page.split('id="steps"')[1].split("</table>")[0])
     assert rows == study.plan.arms
     assert study.advice[0].startswith(f"Try {study.plan.spelled}, ")
     assert "curves, strategies and differences below are of all" in page
-    assert words.threshold(study.plan.stop_at) in page
+    assert text.threshold(study.plan.stop_at) in page
 
 
 def test_levels_are_told_by_row():
@@ -146,9 +147,9 @@ def test_levels_are_told_by_row():
 
 
 def test_a_level_is_never_all_of_it():
-    assert words.percent(0.95) == "95 %"
-    assert words.percent(0.999999999) == "99.9999999 %"
-    assert words.percent(1 - 2**-53) != "100 %"
+    assert text.percent(0.95) == "95 %"
+    assert text.percent(0.999999999) == "99.9999999 %"
+    assert text.percent(1 - 2**-53) != "100 %"
     study = at.study(log_of({"a": passes(60, 2, 0.5, 0), "b": passes(60, 2, 0.4, 1)}), price=0.02, level=0.999999999)
     assert "99.9999999 %" in str(study)
     assert "100 % " not in str(study).split("What to do")[1]
@@ -196,10 +197,10 @@ def test_nothing_is_proved_with_a_range_that_was_guessed():
 
 
 def test_thresholds_are_printed_as_they_are():
-    assert words.threshold(1.0) == "1.00"
-    assert words.threshold(0.992593) == "0.992593"
-    assert words.threshold(0.9996) == "0.9996"
-    assert float(words.threshold(1 / 3)) == 1 / 3
+    assert text.threshold(1.0) == "1.00"
+    assert text.threshold(0.992593) == "0.992593"
+    assert text.threshold(0.9996) == "0.9996"
+    assert float(text.threshold(1 / 3)) == 1 / 3
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -210,7 +211,7 @@ def test_a_threshold_that_is_printed_does_what_the_plan_does(seed):
     log = log_of({"a": near * (1 if seed % 2 else -1e4)})
     distinct = np.unique(log.score)
     for stop_at in paths.thresholds(log, None):
-        printed = float(words.threshold(stop_at))
+        printed = float(text.threshold(stop_at))
         assert printed == stop_at
         reached = distinct[distinct >= stop_at]
         assert stop_at <= reached[0]
@@ -384,10 +385,10 @@ def test_differences_in_cost_that_cannot_be_established():
 
 
 def test_shares_and_amounts():
-    assert [tables.share(x) for x in (0, 0.004, 0.5, 0.996, 1)] == ["0 %", "0.40 %", "50 %", "99.60 %", "100 %"]
-    assert tables.share(1e-6) != "0 %"
-    assert tables.share(1 - 1e-6) != "100 %"
-    assert tables.amount(float("inf")) == "-"
+    assert [text.share(x) for x in (0, 0.004, 0.5, 0.996, 1)] == ["0 %", "0.40 %", "50 %", "99.60 %", "100 %"]
+    assert text.share(1e-6) != "0 %"
+    assert text.share(1 - 1e-6) != "100 %"
+    assert text.amount(float("inf")) == "-"
     never = log_of({"a": passes(40, 2, 0.4, 0), "b": 0.5 * passes(40, 2, 0.4, 1)}, {"a": 2.0, "b": 1.0})
     assert "inf" not in str(at.frontier(never).table(every=True).columns[-2]._cells)
 

@@ -19,7 +19,7 @@ from maxatk.base import stopping
 from maxatk.cli import commands, main
 from maxatk.cli.console import Console as _Console
 from maxatk.cli.main import COMMANDS
-from maxatk.show import report
+from maxatk.report.tables import comparisons, plans
 
 
 def test_solve_shows_figure1(capsys):
@@ -83,9 +83,9 @@ def test_tables_fit_a_narrow_terminal():
     plan = mk.solve(mk.instances.windy_cliff(horizon=14), 2)
     compared = mk.compare(plan.mdp, 2, plan=plan)
     shown = rich.console.Console(width=50, file=io.StringIO(), highlight=False, markup=False)
-    shown.print(report.comparison_rows(compared, compared.rows))
-    shown.print(report.certified_plan(plan, "cliff"))
-    shown.print(report.contrast(mk.contrast(plan)))
+    shown.print(comparisons.comparison_rows(compared, compared.rows))
+    shown.print(plans.certified_plan(plan, "cliff"))
+    shown.print(comparisons.contrast(mk.contrast(plan)))
     lines = [line.rstrip() for line in shown.file.getvalue().splitlines()]
     assert max(map(len, lines)) <= 50
     assert not any("…" in line for line in lines)  # nothing is cut
@@ -207,7 +207,7 @@ def test_output_that_cannot_be_written(sink, code, message):
 def test_names_are_shown_as_they_are(capsys):
     table = [[[(0.5, 0, 1, True), (0.5, 0, 0, True)], [(1, 0, 0.25, True)]]]
     mdp = mk.MDP.from_table(table, horizon=1, state_names=["[/red]x"], action_names=["[up]", "down"])
-    _Console().print(report.exact_plan(mk.solve(mdp, 1, solver=mk.Exact()), "[title]"))
+    _Console().print(plans.exact_plan(mk.solve(mdp, 1, solver=mk.Exact()), "[title]"))
     out = capsys.readouterr().out
     assert "[/red]x" in out
     assert "[up]" in out
@@ -328,7 +328,7 @@ def test_a_saved_plan_is_run(tmp_path, capsys):
     assert answer["mean"] == mk.simulate(plan.mdp, plan.policy, trials=10_000, rng=3).mean
     assert main(["run", path, "windy_cliff", "--horizon", "20"]) == 0
     out = capsys.readouterr().out
-    low, high = report.interval(plan)
+    low, high = plans.interval(plan)
     assert f"certified for this policy: {low} to {high}\nThe trials agree with that" in out
     for arguments in (["windy_cliff"], ["windy_cliff", "--horizon", "20", "--set", "slip=0.1"], ["figure1"]):
         assert main(["run", path, *arguments]) == 2

@@ -8,7 +8,7 @@ import pytest
 import golden
 import maxatk as mk
 from maxatk.problem.grid import places
-from maxatk.show import contrasts
+from maxatk.report.words import contrasts
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import maxatk as mk
 from cost_oracles import Follow, earned
 from maxatk.base.tuning import tuned
 from maxatk.planning.certified.plan import evidence_of
-from maxatk.show.report import stopping_words
+from maxatk.report.words.verdict import stopping
 from problems import problem, specs
 
 F = Fraction
@@ -211,7 +211,7 @@ def test_costs_of_any_size(cost, k):
     earned = mk.evaluate(plan.mdp, plan.policy)
     assert plan.lower <= earned.value <= plan.upper
     assert plan.useful_tries(2.0**-9) == (10 if cost < 1e-16 else 1)
-    assert stopping_words(plan).startswith("Stop as soon" if cost < 1e-16 else "Stop after the first try, whatever")
+    assert stopping(plan).startswith("Stop as soon" if cost < 1e-16 else "Stop after the first try, whatever")
 
 
 @pytest.mark.parametrize("cost", [1e3, 1e12, 4e29, 1e299])
@@ -406,7 +406,7 @@ def test_costs_make_fewer_slices():
 @pytest.mark.slow
 def test_words_and_numbers():
     plan = mk.solve(mk.instances.windy_cliff(), k=9, cost=0.5)
-    assert stopping_words(plan) == (
+    assert stopping(plan) == (
         "Stop as soon as your best is -17 or more; 3.5 tries on average; all tries beyond 24 together add at most 0.01."
     )
     told = str(mk.contrast(plan))

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 import maxatk as mk
 from maxatk.base.findings import Advice, Difference, Gain, Loss, Measured, NoAdvice, Reason, Share, Stop
 from maxatk.base.intervals import gap_between
+from maxatk.base.text import threshold
 from maxatk.cli import main
 from maxatk.comparison.enough import stop_of
-from maxatk.show import words
+from maxatk.report.words import attempts as words
 from oracles import policy_value
 from problems import problem, specs
 
@@ -274,4 +275,4 @@ def test_advice_names_its_goal(goal, said):
 @settings(max_examples=200)
 @given(st.floats(allow_nan=False, allow_infinity=False, width=64))
 def test_a_threshold_in_words_is_the_threshold(x):
-    assert float(words.threshold(x)) == x
+    assert float(threshold(x)) == x

@@ -16,10 +16,11 @@ import maxatk as mk
 from maxatk.base.text import at_least, at_most, decimals_of
 from maxatk.comparison.contrast import worth_winning
 from maxatk.problem.grid import cell_names, find_grid
-from maxatk.show import report, views
-from maxatk.show.page import graph
-from maxatk.show.page.moments import ANY, Count, ask, frame, passed_over, sample_trials, story
-from maxatk.show.reach import Reach
+from maxatk.report import views
+from maxatk.report.page import graph
+from maxatk.report.page.moments import ANY, Count, ask, frame, passed_over, sample_trials, story
+from maxatk.report.reach import Reach
+from maxatk.report.tables import plans as tables
 from problems import REPRESENTATIONS, specs
 
 pytest.importorskip("altair", reason="pages need the extra page")
@@ -111,7 +112,7 @@ def test_what_is_printed_is_true():
     assert at_least(-math.inf, 3) == "-inf"
     assert [decimals_of(x) for x in (0.0, 0.00123, -15.9, 1e9, math.inf)] == [0, 8, 4, 0, 0]
     plan = SimpleNamespace(lower=1.23456789e-8, upper=1.2345999e-8, gap=1.2345999e-8 - 1.23456789e-8)
-    assert report.interval(plan) == ("1.2345678e-08", "1.2345999e-08")
+    assert tables.interval(plan) == ("1.2345678e-08", "1.2345999e-08")
 
 
 @pytest.fixture(scope="module")
@@ -138,8 +139,8 @@ def test_a_page_is_one_file(tmp_path):
     assert not re.search(r"<(link|img|iframe)|@import|url\(", shown)
     for row in comparison.rows:
         earns = row.lower if row.exact is None else row.exact
-        assert f"{row.name}<td>{at_least(earns, report.decimals(plan))}<td>" in shown
-    for bound in report.interval(plan):
+        assert f"{row.name}<td>{at_least(earns, tables.decimals(plan))}<td>" in shown
+    for bound in tables.interval(plan):
         assert f">{bound}<" in shown
 
 
@@ -264,8 +265,8 @@ def test_what_is_too_large_is_said(tmp_path, monkeypatch):
         raise mk.TooLargeError("it would take a year")
 
     for name in ("compare", "contrast"):
-        monkeypatch.setattr(f"maxatk.show.page.{name}", refuse)
-    monkeypatch.setattr("maxatk.show.page.ask", refuse)
+        monkeypatch.setattr(f"maxatk.report.page.plan.{name}", refuse)
+    monkeypatch.setattr("maxatk.report.page.plan.ask", refuse)
     plan.page(tmp_path / "x.html")
     assert (tmp_path / "x.html").read_text().count(": it would take a year") == 3
 

@@ -13,8 +13,10 @@ from maxatk.cli import main
 from maxatk.comparison.enough import stop_of
 from maxatk.kernels import compiled
 from maxatk.planning.certified.plan import evidence_of
-from maxatk.show import report, words
-from maxatk.show.verdict import sentences
+from maxatk.report.data.plans import simulation_data
+from maxatk.report.tables import plans as tables
+from maxatk.report.words import plans as words
+from maxatk.report.words.verdict import sentences
 
 
 def table(outcomes):
@@ -66,7 +68,7 @@ def test_trials_that_miss_what_is_rare_do_not_contradict_a_certificate(seed):
     plan = mk.solve(table({0: [(1e-6, 10**7), (1 - 1e-6, 0.5)]}), 3)
     runs = mk.simulate(plan.mdp, plan.policy, trials=1000, rng=seed)
     assert runs.interval()[1] < plan.lower  # by Student's t it would
-    told = report.simulation_data(plan, runs)["findings"]
+    told = simulation_data(plan, runs)["findings"]
     assert [one["kind"] for one in told] == ["value", "agreement"]
     assert told[1]["outcome"] == "unknown"
     lower, upper = runs.proved_interval(*plan.mdp.return_range)
@@ -77,7 +79,7 @@ def test_trials_of_another_policy_contradict_a_certificate():
     mdp = table({0: [(1.0, 1)], 1: [(1.0, 0)]})
     plan = mk.solve(mdp, 1)
     runs = mk.simulate(mdp, mk.MarkovPolicy([[1]], k=1), trials=1000, rng=0)
-    (finding,) = [one for one in report.simulation_data(plan, runs)["findings"] if one["kind"] == "agreement"]
+    (finding,) = [one for one in simulation_data(plan, runs)["findings"] if one["kind"] == "agreement"]
     assert finding["outcome"] == "disproved"
 
 
@@ -150,7 +152,7 @@ def test_tables_of_tries_are_monotone():
         mk.solve(mk.instances.windy_cliff(), 3, cost=100),
         mk.solve(mk.instances.speedrun(), 6, abandon=True, solver=mk.Certified(tol=50)),
     ):
-        lower, upper = zip(*((low, high) for _, low, high in report.tries(plan)), strict=True)
+        lower, upper = zip(*((low, high) for _, low, high in tables.tries(plan)), strict=True)
         assert list(lower) == sorted(lower)
         assert list(upper) == sorted(upper)
 
@@ -231,7 +233,7 @@ def test_a_plan_is_not_said_to_earn_what_another_policy_does():
 
 
 def test_a_try_that_does_one_thing_and_another_is_shown_to():
-    from maxatk.show.views import panels
+    from maxatk.report.views import panels
 
     rows = {0: {0: [(0.5, 1, 0, False), (0.5, 2, 0, False)]}, 1: {0: [(0.5, 1, 1, True), (0.5, 1, 0, True)]},
             2: {0: [(0.5, 2, 1, True), (0.5, 2, 0, True)]}}  # fmt: skip

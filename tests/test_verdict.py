@@ -6,7 +6,7 @@ import pytest
 
 import maxatk as mk
 from maxatk.problem.grid import find_grid
-from maxatk.show.verdict import sentences
+from maxatk.report.words.verdict import sentences
 
 
 def said(name, k, *, compared=False, tol=None, best=-math.inf, **arguments):

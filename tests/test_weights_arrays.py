@@ -12,6 +12,7 @@ import pytest
 import maxatk as mk
 from maxatk import attempts as at
 from maxatk.attempts.training import off_policy
+from maxatk.attempts.tuning import TUNING
 from subset_oracles import UNBIASED
 
 
@@ -27,7 +28,7 @@ def test_groups_are_along_the_last_axis():
 
 
 @pytest.mark.parametrize("baseline", ["none", "others", "marginal"])
-def test_a_large_group_takes_little_memory(baseline: str, monkeypatch: pytest.MonkeyPatch):
+def test_a_large_group_takes_little_memory(baseline: str, tune):
     """A table of n rows of k numbers used to be held, and another one: 80 GB for n = 100,000 and k = 50,000."""
     n, k = 5000, 1000
     rng = np.random.default_rng(0)
@@ -36,13 +37,13 @@ def test_a_large_group_takes_little_memory(baseline: str, monkeypatch: pytest.Mo
     weights = at.off_policy_weights(rewards, ratios, k, baseline)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert n * k > off_policy.CELLS
+    assert n * k > TUNING.weight_cells
     assert peak < (2 * math.isqrt(n) + 30) * k * 8 + 1000 * n
-    monkeypatch.setattr(off_policy, "CELLS", n * k)  # all rows at once
+    tune(weight_cells=n * k)  # all rows at once
     assert np.array_equal(weights, at.off_policy_weights(rewards, ratios, k, baseline))
 
 
-def test_many_groups_off_policy_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch):
+def test_many_groups_off_policy_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch, tune):
     rewards, taken = np.random.default_rng(0).random((10, 6)), []
     whole = at.off_policy_weights(rewards, rewards + 0.5, 3, "others")
 
@@ -51,7 +52,7 @@ def test_many_groups_off_policy_are_taken_in_parts(monkeypatch: pytest.MonkeyPat
         return wrapped(xp, name, part, *more)
 
     monkeypatch.setattr(off_policy, "_product", spy)
-    monkeypatch.setattr(off_policy, "CELLS", 3 * 6 * 3)
+    tune(weight_cells=3 * 6 * 3)
     assert np.array_equal(whole, at.off_policy_weights(rewards, rewards + 0.5, 3, "others"))
     assert taken == [3, 3, 3, 1]
 

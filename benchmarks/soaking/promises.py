@@ -22,7 +22,7 @@ from maxatk import attempts as at
 from maxatk.base.tuning import tuned
 from maxatk.comparison.enough import stop_of
 from maxatk.planning.certified.plan import evidence_of
-from maxatk.show.verdict import sentences
+from maxatk.report.words.verdict import sentences
 from soaking.oracle import Number, Problem, TooLargeError, Truth
 
 MOST_ROLLOUTS = 40  # of policies that are followed exactly

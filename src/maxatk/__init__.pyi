@@ -58,7 +58,7 @@ from .problem import instances as instances
 from .problem.find import find_problem as find_problem
 from .problem.mdp import MDP as MDP
 from .problem.mdp import load_mdp as load_mdp
-from .show import figures as figures
+from .report import figures as figures
 
 __version__: str
 __all__: list[str]

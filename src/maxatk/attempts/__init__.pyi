@@ -1,9 +1,9 @@
 # All names of maxatk.attempts, and where each lives: each is imported when it is first asked for.
 
-from .estimates.counted import Difficulty as Difficulty
-from .estimates.counted import difficulty as difficulty
 from .estimates.curves import Curve as Curve
 from .estimates.curves import Point as Point
+from .estimates.difficulty import Difficulty as Difficulty
+from .estimates.difficulty import difficulty as difficulty
 from .estimates.estimators import max_at_k as max_at_k
 from .estimates.estimators import pass_at_k as pass_at_k
 from .estimates.estimators import pass_hat_k as pass_hat_k
@@ -13,12 +13,11 @@ from .estimates.pairing import Difference as Difference
 from .estimates.pairing import Differences as Differences
 from .estimates.pairing import difference as difference
 from .estimates.pairing import differences as differences
-from .logs.example import example_log as example_log
-from .logs.log import Log as Log
-from .logs.readers import read_log as read_log
+from .log import Log as Log
+from .log import example_log as example_log
+from .log import read_log as read_log
 from .sequences.advice import Advised as Advised
 from .sequences.files import load_sequence as load_sequence
-from .sequences.plans import AttemptsWarning as AttemptsWarning
 from .sequences.plans import Capped as Capped
 from .sequences.plans import SequencePlan as SequencePlan
 from .sequences.plans import Step as Step
@@ -36,3 +35,4 @@ from .study.study import Study as Study
 from .study.study import study as study
 from .training.off_policy import off_policy_weights as off_policy_weights
 from .training.on_policy import weights as weights
+from .warnings import AttemptsWarning as AttemptsWarning

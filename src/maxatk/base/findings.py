@@ -1,7 +1,7 @@
 """Findings: typed statements, each with the interval that proves it.
 
 A sentence that people read is rendered from a finding, and from nothing else. The makers of findings stand beside
-their evidence; their words are in ``show`` alone. What a finding says of its statement follows from its interval, so
+their evidence; their words are in ``report`` alone. What a finding says of its statement follows from its interval, so
 that no maker can claim more than its numbers do.
 """
 

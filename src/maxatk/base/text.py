@@ -1,7 +1,8 @@
-"""Bounds as they are printed: rounded so that what is read is still true."""
+"""Numbers and names as they are printed; bounds are rounded so that what is read is still true."""
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from maxatk.base.types import Number
@@ -19,6 +20,12 @@ def at_least(x: Number, decimals: int = 6) -> str:
 def at_most(x: Number, decimals: int = 6) -> str:
     """An upper bound in so many decimals, rounded up."""
     return _rounded(x, decimals, math.ceil)
+
+
+def as_given(x: float, decimals: int) -> str:
+    """An upper bound: as it was given where it is a short number, else rounded up."""
+    given = f"{x:g}"
+    return given if float(given) == x else at_most(x, decimals)
 
 
 def _rounded(x: Number, decimals: int, towards: Callable[[Fraction], int]) -> str:
@@ -115,3 +122,43 @@ def short(x: float) -> str:
         return f"{x:g}" if x else "0"
     places = max(2 - math.floor(math.log10(abs(x))), 0)
     return f"{x:.3g}" if places > 6 else f"{x:.{places}f}"
+
+
+def amount(x: float) -> str:
+    """A number to three digits; a dash for an infinite one."""
+    return short(x) if math.isfinite(x) else "-"
+
+
+def threshold(x: float) -> str:
+    """A score at which to stop: to three digits if that is exact, else in full."""
+    return short(x) if float(short(x)) == x else repr(x)
+
+
+def percent(level: float) -> str:
+    """A level in per cent, which is never 100."""
+    said = (f"{100 * level:.{digits}g}" for digits in (12, 15, 17))
+    return f"{next((text for text in said if text != '100'), 'nearly 100')} %"
+
+
+def share(x: float) -> str:
+    """A share in per cent, with as many decimals as distinguish it from 0 and from 100."""
+    rest = min(x, 1 - x)
+    if not 0 < rest < 0.01:
+        return f"{100 * x:.0f} %"
+    return f"{100 * x:.{1 - math.floor(math.log10(100 * rest))}f} %"
+
+
+def count_of(n: int, noun: str) -> str:
+    """A number of things: "1 task", "2 tasks"."""
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+def spelled(names: Sequence[str], then: str = ", ") -> str:
+    """Names in order, with the numbers of their repetitions."""
+    runs = [(name, len(list(same))) for name, same in itertools.groupby(names)]
+    return then.join(name if n == 1 else f"{name} × {n}" for name, n in runs) or "nothing"
+
+
+def finite(x: float) -> float | None:
+    """A number for JSON, which has no infinities: None for those."""
+    return x if math.isfinite(x) else None

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Number: TypeAlias = int | float | Fraction
+Range: TypeAlias = tuple[float, float]  # from the least to the greatest
 Seed: TypeAlias = int | np.random.Generator | None  # what every ``rng`` may be
 
 Floats: TypeAlias = NDArray[np.float64]

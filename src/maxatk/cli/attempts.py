@@ -10,7 +10,7 @@ import click
 from maxatk import attempts as at
 from maxatk.base import archive
 from maxatk.cli.console import Console
-from maxatk.show.page import require
+from maxatk.report.page.file import require
 
 
 class _Numbers(click.Command):

@@ -7,7 +7,7 @@ import click
 from maxatk.base import stopping
 from maxatk.cli.options import PlanRequest, examples, json_option, plan_options
 from maxatk.cli.planned import compared, exit_code, planned
-from maxatk.show import report
+from maxatk.report.data.plans import comparison_data, plan_data
 
 
 @click.command(epilog=examples("compare", "compare proposition3 -k 2", "compare Taxi-v4 --horizon 20 -k 3 --json"))
@@ -23,5 +23,5 @@ def compare(request: PlanRequest, *, given_problem: bool, as_json: bool) -> int:
             plan = planned(request, as_json)
         comparison = compared(plan, as_json, request.title)
         if as_json:
-            print(json.dumps({**report.plan_data(plan, comparison), "comparison": report.comparison_data(comparison)}))
+            print(json.dumps({**plan_data(plan, comparison), "comparison": comparison_data(comparison)}))
         return exit_code(plan, request.save)

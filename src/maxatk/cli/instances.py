@@ -5,7 +5,7 @@ import click
 import maxatk as mk
 from maxatk.cli.console import show
 from maxatk.cli.options import examples, json_option
-from maxatk.show import report
+from maxatk.report.tables.instances import instances as table
 
 
 @click.command(epilog=examples("instances", "solve footnote --set horizon=3"))
@@ -13,5 +13,5 @@ from maxatk.show import report
 def instances(as_json: bool) -> int:
     """List the named problems and their arguments, for --set."""
     described = mk.instances.described()
-    show(as_json, lambda: described, lambda: report.instances(described))
+    show(as_json, lambda: described, lambda: table(described))
     return 0

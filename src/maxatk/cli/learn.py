@@ -9,7 +9,8 @@ import maxatk as mk
 from maxatk.cli.console import complain, show
 from maxatk.cli.options import DEFAULT, check_outputs, examples, json_option, problem_options
 from maxatk.problem import find as problems
-from maxatk.show import report
+from maxatk.report.data.plans import learned_data
+from maxatk.report.tables import plans
 
 
 @click.command(
@@ -80,7 +81,7 @@ def learn(
         learned.save(save)
         if kept is not None and kept != checkpoint:
             kept.unlink(missing_ok=True)
-    show(as_json, lambda: report.learned_data(learned), lambda: report.learned(learned, title))
+    show(as_json, lambda: learned_data(learned), lambda: plans.learned(learned, title))
     return 0
 
 

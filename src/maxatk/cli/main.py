@@ -102,7 +102,7 @@ class _Commands(click.Group):
 def _versions(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
     """Say what is installed, and end."""
     if asked and not ctx.resilient_parsing:
-        from maxatk.show.versions import installed  # nothing else needs it
+        from maxatk.report.versions import installed  # nothing else needs it
 
         click.echo(installed())
         ctx.exit()

@@ -12,7 +12,8 @@ from maxatk.cli.console import Console, complain
 from maxatk.cli.options import PlanRequest, check_outputs
 from maxatk.comparison.rows import Row
 from maxatk.planning import CertifiedPlan
-from maxatk.show import report, verdict
+from maxatk.report.tables.comparisons import comparison_note, comparison_rows
+from maxatk.report.words import verdict
 
 T = TypeVar("T")
 
@@ -72,8 +73,8 @@ def compared(plan: CertifiedPlan, quiet: bool, title: str | None = None) -> mk.C
     comparison = mk.compare(plan.mdp, plan.k, plan=plan, progress=show)
     if not quiet:
         _passing("")
-        console.print(report.comparison_rows(comparison, comparison.rows))
-        console.print(f"\n{report.comparison_note(comparison)}")
+        console.print(comparison_rows(comparison, comparison.rows))
+        console.print(f"\n{comparison_note(comparison)}")
     return comparison
 
 

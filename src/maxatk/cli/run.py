@@ -10,7 +10,8 @@ from maxatk.cli.console import show
 from maxatk.cli.options import examples, json_option, problem_options
 from maxatk.planning import CertifiedPlan
 from maxatk.problem import find as problems
-from maxatk.show import report
+from maxatk.report.data.plans import simulation_data
+from maxatk.report.tables.plans import simulation
 
 TRIALS = 10_000  # of a table
 TRIALS_IN_ENVIRONMENT = 1_000  # which are run step by step
@@ -49,5 +50,5 @@ def run(
     n = trials if trials is not None else TRIALS if arena is None else TRIALS_IN_ENVIRONMENT
     where = arena if arena is not None else plan.mdp if isinstance(plan, CertifiedPlan) else mdp
     trials_made = mk.simulate(where, plan.policy, trials=n, rng=seed, progress=not as_json)
-    show(as_json, lambda: report.simulation_data(plan, trials_made), lambda: report.simulation(plan, trials_made))
+    show(as_json, lambda: simulation_data(plan, trials_made), lambda: simulation(plan, trials_made))
     return 0

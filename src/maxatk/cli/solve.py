@@ -17,8 +17,9 @@ from maxatk.cli.console import Console, show
 from maxatk.cli.options import PlanRequest, check_outputs, examples, json_option, plan_options
 from maxatk.cli.planned import compared, exit_code, in_time, planned, verdict_in_time
 from maxatk.planning import CertifiedPlan
-from maxatk.show import report
-from maxatk.show.page import prepare
+from maxatk.report.data.plans import comparison_data, contrast_data, plan_data
+from maxatk.report.page.file import prepare
+from maxatk.report.tables import comparisons, plans
 
 
 @click.command(
@@ -103,7 +104,7 @@ def _exactly(request: PlanRequest, shown: _Shown) -> int:
         )
     mdp = mk.find_problem(request.title, **request.settings)
     plan = mk.solve(mdp, request.k, solver=mk.Exact(), **request.objective())
-    show(shown.as_json, lambda: report.plan_data(plan), lambda: report.exact_plan(plan, request.title))
+    show(shown.as_json, lambda: plan_data(plan), lambda: plans.exact_plan(plan, request.title))
     if shown.page is not None:
         shown.write_page(plan, request.title)
     return 0
@@ -117,11 +118,11 @@ def _certified(request: PlanRequest, shown: _Shown) -> int:
     compare = partial(in_time, "no comparison", lambda: compared(plan, shown.as_json))
     if shown.as_json:
         comparison = compare() if shown.compare else None
-        data = report.plan_data(plan, comparison)
+        data = plan_data(plan, comparison)
         if shown.explain:
-            data["tries"] = report.contrast_data(contrast) if contrast else None
+            data["tries"] = contrast_data(contrast) if contrast else None
         if shown.compare:
-            data["comparison"] = report.comparison_data(comparison) if comparison else None
+            data["comparison"] = comparison_data(comparison) if comparison else None
         print(json.dumps(data))
     else:
         comparison = _printed(plan, request.title, contrast, compare if shown.compare else None)
@@ -140,9 +141,9 @@ def _printed(
     sentences = verdict_in_time(plan, contrast)
     # The rows of a comparison may know more than the plan does: then the verdict comes after them.
     later = compare is not None and sentences and plan.gain.outcome is Outcome.UNKNOWN
-    Console().print(report.certified_plan(plan, title, [] if later else sentences))
+    Console().print(plans.certified_plan(plan, title, [] if later else sentences))
     if contrast:
-        Console().print("", report.contrast(contrast), sep="\n")
+        Console().print("", comparisons.contrast(contrast), sep="\n")
     comparison = compare() if compare else None
     if later:
         Console().print("", " ".join(verdict_in_time(plan, contrast, comparison)), sep="\n", style="bold")

@@ -1,6 +1,5 @@
 """What adaptivity is worth: the best that each class of policies can do, side by side."""
 
-import io
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,10 +8,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from rich.console import Console
-
-from maxatk.base import checks, stopping
+from maxatk.base import checks, display, stopping
 from maxatk.base.checks import shown
+from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.findings import Finding, Gain, Share
 from maxatk.base.progress import reporter
@@ -46,7 +44,7 @@ DEPTH = 16  # how far below the mean returns are told apart, in distances from t
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Displayed):
     """Classes of policies side by side, from the smallest to the largest; ``str()`` of it is a table.
 
     No class earns more than one that contains it. The last row is that of all policies, the adaptive ones.
@@ -94,19 +92,9 @@ class Comparison:
             return float(row.name == ADAPTIVE) if known else None
         return next((one.lower for one in self.findings if isinstance(one, Share) and one.name == row.name), None)
 
-    def __str__(self) -> str:
-        from maxatk.show import report
-
-        out = Console(file=io.StringIO(), width=100, highlight=False, markup=False)
-        out.print(report.comparison(self))
-        assert isinstance(out.file, io.StringIO)
-        return "\n".join(line.rstrip() for line in out.file.getvalue().splitlines()).rstrip()
-
     def figure(self) -> Any:
         """The table as a Matplotlib figure (extra ``plot``)."""
-        from maxatk.show import figures
-
-        return figures.comparison(self)
+        return display.figure(self)
 
 
 def compare(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maxatk.base.checks import shown
+from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats
 from maxatk.evaluation.law import Law
@@ -90,7 +91,7 @@ class Try:
 
 
 @dataclass(frozen=True, eq=False)
-class Contrast:
+class Contrast(Displayed):
     """The first try of a plan's policy and its last, with what it will typically have by then and with nothing."""
 
     mdp: MDP  # the problem
@@ -110,11 +111,6 @@ class Contrast:
             (a, b), (c, d) = ((getattr(one.least, name), getattr(one.most, name)) for one in (self.first, other))
             apart = max(apart, c - b, a - d)
         return apart > SAME * (most - least)
-
-    def __str__(self) -> str:
-        from maxatk.show import contrasts
-
-        return "\n".join(contrasts.sentences(self))
 
 
 def contrast(plan: Plan) -> Contrast:

@@ -6,8 +6,9 @@ from os import PathLike
 
 import numpy as np
 
-from maxatk.base import archive, checks
+from maxatk.base import archive, checks, display
 from maxatk.base.archive import Archive, OtherProblemError
+from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
 from maxatk.base.findings import Finding, Loss, Value
 from maxatk.base.types import Ints
@@ -21,7 +22,7 @@ KIND, VERSION = "learned", 1
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class Learned(Displayed):
     """What was learned: with probability at least ``1 - delta`` over the samples, all of it is true together.
 
     ``lower <= what the policy earns <= optimum <= upper``, and the policy loses at most ``epsilon`` to the optimum. All
@@ -59,12 +60,7 @@ class Learned:
     @property
     def certificate(self) -> str:
         """What is certain, in words."""
-        from maxatk.show import words
-
-        return words.learned(self)
-
-    def __str__(self) -> str:
-        return self.certificate
+        return display.words(self)
 
     def __repr__(self) -> str:
         return f"Learned(best of {self.k}: {self.lower!r} to {self.upper!r}, delta {self.delta:g})"

@@ -19,7 +19,7 @@ import numpy as np
 
 from maxatk.base.archive import atomic_write
 from maxatk.paper.claim import Claim, Verdict, text
-from maxatk.show.template import Html, part, render
+from maxatk.report.template import Html, part, render
 
 FORMATS = ("png", "svg")  # the page shows the last
 MEANING = {

@@ -10,7 +10,7 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
-from maxatk.base import checks
+from maxatk.base import checks, display
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.findings import Gain
 from maxatk.base.types import Number
@@ -178,9 +178,7 @@ class Plan(ABC):
                 own names.
             progress: a function that is told which part is at work, or True for lines on standard error.
         """
-        from maxatk.show import page
-
-        page.write(self, path, title, comparison, names, progress)
+        display.page(self, path, title=title, comparison=comparison, names=names, progress=progress)
 
     def save(self, path: str | PathLike[str], *, with_problem: bool = False) -> None:
         """Write the plan to a file. Plans of :class:`maxatk.Certified` can be saved, and no others.

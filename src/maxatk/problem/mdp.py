@@ -243,6 +243,27 @@ class MDP(ProblemData):
         return cls(made.rows, **made.arguments())
 
     @classmethod
+    def from_log(cls, log: Any) -> "MDP":
+        """The problem counted from a log of attempts: one step, an action per arm, all attempts of an arm pooled.
+
+        It warns, with numbers, if attempts at one task share its difficulty: the table ignores that, and overestimates
+        the best of several attempts.
+
+        Args:
+            log: a :class:`maxatk.attempts.Log`.
+
+        >>> import maxatk as mk
+        >>> rows = [{"task": t, "arm": arm, "score": t % n} for t in range(6) for arm, n in (("a", 2), ("b", 3))]
+        >>> mk.MDP.from_log(mk.attempts.Log.from_records(rows))
+        MDP(1 state, 2 actions, horizon 1, 5 outcomes)
+        """
+        if not hasattr(log, "pooled_scores"):
+            raise InputError(f"log must be a log of attempts, such as mk.attempts.read_log gives, not {shown(log)}")
+        scores: dict[str, list[tuple[Fraction, float]]] = log.pooled_scores()
+        rows = [[(share, 0, score, True) for share, score in law] for law in scores.values()]
+        return cls.from_table([rows], horizon=1, action_names=list(scores))
+
+    @classmethod
     def explore(
         cls,
         start: Any,

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from rich.table import Table
 
 from maxatk.attempts.estimates import extrapolation, intervals
 from maxatk.attempts.estimates.estimators import best_of, numbers_of_attempts
-from maxatk.attempts.estimates.intervals import Estimate, Range, checked_level, wants_proof
-from maxatk.attempts.study.tables import Side, as_text, plain_table, shown
-from maxatk.base import checks
+from maxatk.attempts.estimates.extrapolation import PassRange
+from maxatk.attempts.estimates.intervals import Estimate, checked_level, wants_proof
+from maxatk.attempts.logs.data import LogData
+from maxatk.base import checks, display
+from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
-from maxatk.base.types import Floats
-
-if TYPE_CHECKING:
-    from maxatk.attempts.estimates.extrapolation import PassRange
-    from maxatk.attempts.logs.log import Log
+from maxatk.base.types import Floats, Range
 
 
 @dataclass(frozen=True)
@@ -30,7 +27,7 @@ class Point(Estimate):
     k: int  # the number of attempts
 
 
-class Curve(Sequence[Point]):
+class Curve(Displayed, Sequence[Point]):
     """Estimates by number of attempts: rows of :class:`Point`, by arm and ``k``.
 
     Its fields are those of its rows: a single value if one ``k`` of one arm was asked for, else a list.
@@ -90,46 +87,30 @@ class Curve(Sequence[Point]):
         """The number of tasks in the mean."""
         return self._field("tasks")
 
-    def table(self) -> Table:
+    def table(self) -> display.Table:
         """The rows as a table for the terminal; with several arms, one line per arm."""
-        if len({p.arm for p in self.points}) > 1:
-            return self._side_by_side()
-        table = plain_table(
-            ("k", "right"), (self.name, "right"), ("interval", "left"), ("tasks", "right"), ("by", "left")
-        )
-        for p in self.points:
-            table.add_row(str(p.k), *shown(p), str(p.tasks), p.method)
-        return table
-
-    def _side_by_side(self) -> Table:
-        ks = sorted({p.k for p in self.points})
-        by_k: list[tuple[str, Side]] = [(f"{self.name.rstrip('k')}{k}", "left") for k in ks]
-        table = plain_table(("arm", "left"), *by_k, ("tasks", "right"), ("by", "left"))
-        for arm in dict.fromkeys(p.arm for p in self.points):
-            mine = {p.k: p for p in self.points if p.arm == arm}
-            by = "; ".join(dict.fromkeys(p.method for p in mine.values()))
-            table.add_row(arm, *(str(mine[k]) for k in ks), str(mine[ks[0]].tasks), by)
-        return table
-
-    def __str__(self) -> str:
-        return as_text(self.table())
+        return display.table(self)
 
     def __repr__(self) -> str:
         return f"Curve({self.name}, {len(self)} row{'' if len(self) == 1 else 's'})"
 
 
-def max_at_k(log: Log, k: Any, arm: str | None, level: float, interval: str) -> Curve:
+def max_at_k(log: LogData, k: Any, arm: str | None, level: float, interval: str) -> Curve:
     """See :meth:`Log.max_at_k`."""
     return _curve("max@k", log, k, arm, level, interval, lambda x: x, log.score_range)
 
 
-def pass_at_k(log: Log, k: Any, pass_threshold: float | None, arm: str | None, level: float, interval: str) -> Curve:
+def pass_at_k(
+    log: LogData, k: Any, pass_threshold: float | None, arm: str | None, level: float, interval: str
+) -> Curve:
     """See :meth:`Log.pass_at_k`."""
     lowest = threshold(log, pass_threshold)
     return _curve("pass@k", log, k, arm, level, interval, lambda x: (x >= lowest).astype(float), (0.0, 1.0))
 
 
-def pass_hat_k(log: Log, k: Any, pass_threshold: float | None, arm: str | None, level: float, interval: str) -> Curve:
+def pass_hat_k(
+    log: LogData, k: Any, pass_threshold: float | None, arm: str | None, level: float, interval: str
+) -> Curve:
     """See :meth:`Log.pass_hat_k`."""
     lowest = threshold(log, pass_threshold)
 
@@ -140,7 +121,7 @@ def pass_hat_k(log: Log, k: Any, pass_threshold: float | None, arm: str | None, 
     return _curve("pass^k", log, k, arm, level, interval, failed, (0.0, 1.0), lambda y: 1 - y)
 
 
-def pass_range(log: Log, k: int, pass_threshold: float | None, arm: str | None, level: float) -> PassRange:
+def pass_range(log: LogData, k: int, pass_threshold: float | None, arm: str | None, level: float) -> PassRange:
     """See :meth:`Log.pass_range`."""
     number, lowest = log.arm_number(arm), threshold(log, pass_threshold)
     k = checks.integer(k, "k", least=1)
@@ -155,14 +136,14 @@ def pass_range(log: Log, k: int, pass_threshold: float | None, arm: str | None, 
     return extrapolation.pass_range((first >= lowest).sum(axis=1), n, k, checked_level(level))
 
 
-def threshold(log: Log, pass_threshold: float | None) -> float:
+def threshold(log: LogData, pass_threshold: float | None) -> float:
     """The lowest score that passes: as given, or the highest of the log."""
     if pass_threshold is None:
         return log.top
     return float(checks.exact_number(pass_threshold, "pass_threshold"))
 
 
-def per_task(log: Log, arm: int, ks: Sequence[int], transform: Callable[[Floats], Floats]) -> Floats:
+def per_task(log: LogData, arm: int, ks: Sequence[int], transform: Callable[[Floats], Floats]) -> Floats:
     """max@k of transformed scores by task [T, len(ks)], for every k of ``ks``; NaN for tasks without this arm."""
     bests = np.full((len(log.tasks), len(ks)), np.nan)
     for tasks, scores in log.by_count(arm):
@@ -179,7 +160,7 @@ def per_task(log: Log, arm: int, ks: Sequence[int], transform: Callable[[Floats]
 
 
 def _curve(
-    name: str, log: Log, k: Any, arm: str | None, level: float, interval: str,
+    name: str, log: LogData, k: Any, arm: str | None, level: float, interval: str,
     transform: Callable[[Floats], Floats], span: Range | None, after: Callable[[Floats], Floats] = lambda y: y,
 ) -> Curve:  # fmt: skip
     ks, level = numbers_of_attempts(k), checked_level(level)

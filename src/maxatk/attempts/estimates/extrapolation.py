@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.special import betaincinv, gammaln, xlog1py, xlogy
 
+from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
-from maxatk.base.text import at_least, at_most
 from maxatk.base.types import Floats, Ints
 
 FARTHEST = 4  # times as many attempts as were made: beyond that the bounds are nearly vacuous
@@ -27,7 +25,7 @@ _ROUNDS, _FINER, _FINE, _CLOSE = 30, 2, 2**14, 2e-5
 
 
 @dataclass(frozen=True)
-class PassRange:
+class PassRange(Displayed):
     """Bounds on pass@k for ``k`` beyond the attempts that were made; there is no point estimate.
 
     >>> from maxatk.attempts import PassRange
@@ -41,15 +39,6 @@ class PassRange:
     upper: float  # nor more
     tasks: int  # the number of tasks
     level: float  # the bounds hold with at least this probability
-
-    def __str__(self) -> str:
-        from maxatk.show.words import percent, tasks_in_words
-
-        return (
-            f"pass@{self.k} lies between {at_least(self.lower, 3)} and {at_most(self.upper, 3)} "
-            f"({percent(self.level)}, {tasks_in_words(self.tasks)} with {self.attempts} "
-            f"attempt{'' if self.attempts == 1 else 's'} each)"
-        )
 
 
 def pass_range(passes: Ints, n: int, k: int, level: float) -> PassRange:
@@ -70,6 +59,8 @@ def _limits(counts: Ints, n: int, risk: float) -> tuple[Floats, Floats, Floats]:
     rows = np.concatenate([cells, at_most_c])
     seen, tasks = rows @ counts, counts.sum()
     each = risk / (2 * len(rows))
+    from scipy.special import betaincinv  # SciPy takes a while to load, here and below
+
     quantile: Any = betaincinv
     low: Floats = quantile(np.maximum(seen, 1), tasks - seen + 1, each)
     high: Floats = quantile(seen + 1, np.maximum(tasks - seen, 1), 1 - each)
@@ -78,6 +69,8 @@ def _limits(counts: Ints, n: int, risk: float) -> tuple[Floats, Floats, Floats]:
 
 def _chances(n: int, rates: Floats) -> Floats:
     """The binomial chances of ``c`` passes in ``n`` attempts [n + 1, rates]."""
+    from scipy.special import gammaln, xlog1py, xlogy
+
     c = np.arange(n + 1)[:, None]
     logs = gammaln(n + 1) - gammaln(c + 1) - gammaln(n - c + 1) + xlogy(c, rates) + xlog1py(n - c, -rates)
     return np.exp(logs)
@@ -85,6 +78,8 @@ def _chances(n: int, rates: Floats) -> Floats:
 
 def _greatest(sign: int, rows: Floats, low: Floats, high: Floats, n: int, k: int) -> float:
     """An upper bound on the mean of ``sign * pass@k`` over all distributions within the limits."""
+    from scipy.optimize import linprog
+
     rates = np.unique(np.concatenate([np.sin(np.linspace(0, np.pi / 2, 200)) ** 2, np.geomspace(1e-6, 1e-2, 40)]))
     fine = np.sin(np.linspace(0, np.pi / 2, _FINE)) ** 2
     spacing = float(np.diff(fine).max())

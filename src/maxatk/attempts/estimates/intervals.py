@@ -15,18 +15,15 @@ docs/theory/attempts.md has the proofs, and docs/benchmarks.md measures how ofte
 
 import math
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
-from scipy.special import stdtrit
 
+from maxatk.attempts.logs.data import skewness
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.findings import Measured
 from maxatk.base.text import ends
-from maxatk.base.types import Floats, Ints
-
-Range: TypeAlias = tuple[float, float]
+from maxatk.base.types import Floats, Ints, Range
 
 FEWEST_FOR_T = 50  # tasks
 MOST_SKEW = 0.2  # times the square root of the number of tasks
@@ -136,16 +133,14 @@ def wants_proof(interval: str, span: Range | None) -> bool:
 def _half_width(values: Floats, level: float) -> float:
     """Half the width of Student's interval."""
     n = len(values)
-    return float(stdtrit(n - 1, (1 + level) / 2)) * float(values.std(ddof=1)) / math.sqrt(n)
+    return _quantile(n, level) * float(values.std(ddof=1)) / math.sqrt(n)
 
 
-def skewness(values: Floats) -> float:
-    """The absolute skewness; infinite for values that do not vary, where *t* would give an interval of width 0."""
-    apart = values - values.mean()
-    deviation = float(np.sqrt((apart**2).mean()))
-    if deviation <= 1e-12 * float(np.abs(values).max()) or deviation == 0:
-        return math.inf
-    return abs(float(((apart / deviation) ** 3).mean()))
+def _quantile(n: int, level: float) -> float:
+    """The quantile of Student's t for a two-sided interval from ``n`` values."""
+    from scipy.special import stdtrit  # SciPy takes a while to load
+
+    return float(stdtrit(n - 1, (1 + level) / 2))
 
 
 def betting(values: Floats, span: Range, level: float) -> Range:
@@ -195,7 +190,7 @@ def ratio(top: Floats, bottom: Floats, level: float) -> Range:
     n = len(top)
     if n < 2:
         return 0.0, math.inf
-    q = float(stdtrit(n - 1, (1 + level) / 2)) ** 2 / n
+    q = _quantile(n, level) ** 2 / n
     x, y = float(top.mean()), float(bottom.mean())
     (xx, xy), (_, yy) = np.cov(top, bottom).tolist()
     a, b, c = y * y - q * yy, x * y - q * xy, x * x - q * xx

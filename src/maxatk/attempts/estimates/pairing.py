@@ -6,26 +6,23 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from rich.table import Table
-from scipy.special import ndtri
 
 from maxatk.attempts.estimates import intervals
 from maxatk.attempts.estimates.curves import per_task, threshold
-from maxatk.attempts.estimates.intervals import Estimate, Range, checked_level, wants_proof
-from maxatk.attempts.sequences import walk
-from maxatk.attempts.study.tables import as_text, plain_table, shown
-from maxatk.base import checks, findings
+from maxatk.attempts.estimates.intervals import Estimate, checked_level, wants_proof
+from maxatk.attempts.logs.data import LogData
+from maxatk.base import checks, display, findings
+from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
-
-if TYPE_CHECKING:
-    from maxatk.attempts.logs.log import Log
+from maxatk.base.text import percent
+from maxatk.base.types import Range
 
 
 @dataclass(frozen=True)
-class Difference(Estimate):
+class Difference(Displayed, Estimate):
     """The difference of two arms at the same tasks, in the best of ``k`` or in what one attempt costs."""
 
     first: str  # the arm
@@ -50,15 +47,10 @@ class Difference(Estimate):
     @property
     def verdict(self) -> str:
         """The finding in words."""
-        from maxatk.show import words
-
-        return words.difference(self.finding)
-
-    def __str__(self) -> str:
-        return self.verdict
+        return display.words(self.finding)
 
 
-class Differences(Sequence[Difference]):
+class Differences(Displayed, Sequence[Difference]):
     """Several arms at once: every pair, with intervals that hold *together*.
 
     Args:
@@ -87,38 +79,26 @@ class Differences(Sequence[Difference]):
         best = next(iter(arms - {row.second for row in self.rows if row.value > 0}), self.rows[0].first)
         return [row for row in self.rows if row.first == best or (row.second == best and row.value == 0)]
 
-    def table(self, every: bool = True) -> Table:
+    def table(self, every: bool = True) -> display.Table:
         """The rows as a table for the terminal.
 
         Args:
             every: show all pairs, not only those with the best arm.
         """
-        from maxatk.show import words
-
-        table = plain_table(
-            ("arm", "left"), ("less", "left"), ("difference", "right"), ("interval", "left"), ("", "left")
-        )
-        for d in self.rows if every else self.of_the_best:
-            table.add_row(d.first, d.second, *shown(d), words.told(d.finding))
-        return table
+        return display.table(self, every)
 
     @property
     def sureness(self) -> str:
         """The level of the intervals in words; empty if none has a level."""
-        from maxatk.show import words
-
         if all(row.level is None for row in self.rows):
             return ""
         pairs = f" for all {len(self)} pairs together" if len(self) > 1 else ""
         some = ", where there is a level" if any(row.level is None for row in self.rows) else ""
-        return f"{words.percent(self.level)}{pairs}{some}"
-
-    def __str__(self) -> str:
-        return as_text(self.table())
+        return f"{percent(self.level)}{pairs}{some}"
 
 
 def difference(
-    log: Log,
+    log: LogData,
     first: str,
     second: str,
     k: int = 1,
@@ -154,7 +134,7 @@ def difference(
 
 
 def differences(
-    log: Log, k: int = 1, level: float = 0.95, *, pass_threshold: float | None = None, interval: str = "usual"
+    log: LogData, k: int = 1, level: float = 0.95, *, pass_threshold: float | None = None, interval: str = "usual"
 ) -> Differences:
     """All pairs of arms at once; each interval is widened so that all hold together.
 
@@ -179,12 +159,12 @@ def differences(
     return Differences(sorted(rows, key=lambda d: -d.value), level)
 
 
-def _measured(log: Log, of: str, k: int, pass_threshold: float | None) -> Log:
+def _measured(log: LogData, of: str, k: int, pass_threshold: float | None) -> LogData:
     """A log whose scores are its costs, or its seconds."""
     if k != 1 or pass_threshold is not None:
         raise InputError(f"{of} is compared for one attempt: leave k and pass_threshold out")
     if of == "cost":
-        walk.costed(log)
+        log.require_costs()
         span = (0.0, max(log.cost_limits)) if log.cost_limited else None
         return replace(log, score=log.cost, score_range=span)
     if log.seconds is None or np.isnan(log.seconds).any():
@@ -193,7 +173,7 @@ def _measured(log: Log, of: str, k: int, pass_threshold: float | None) -> Log:
 
 
 def _pair(
-    log: Log, a: int, b: int, k: int, level: float, pass_threshold: float | None, interval: str, pairs: int,
+    log: LogData, a: int, b: int, k: int, level: float, pass_threshold: float | None, interval: str, pairs: int,
     of: str = "score",
 ) -> Difference:  # fmt: skip
     if a == b:
@@ -230,6 +210,8 @@ def _needed(apart: Any, estimate: Estimate, power: float = 0.8) -> int | None:
         return None
     if estimate.level is None:
         return None
+    from scipy.special import ndtri  # SciPy takes a while to load
+
     times = float(ndtri((1 + estimate.level) / 2) + ndtri(power))
     needed = (times * float(np.std(apart, ddof=1)) / estimate.value) ** 2
     return max(math.ceil(needed), 2) if math.isfinite(needed) and needed < 1e15 else None

@@ -1,1 +1,1 @@
-"""Logs of attempts, and readers for them."""
+"""What a log of attempts holds, readers of files, and the one gate that all logs pass."""

@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from maxatk.attempts.estimates.intervals import Range
 from maxatk.base import checks
 from maxatk.base.errors import InputError
-from maxatk.base.types import Floats, Ints
+from maxatk.base.types import Floats, Ints, Range
 
 LARGEST = 1e100  # absolute value of scores and costs: their squares are still finite
 ONLY_ARM = "attempt"  # the name of the arm of a log without arms

@@ -1,21 +1,16 @@
 """Warnings about a log, for readers of its numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxatk.attempts.logs.data import LogData
 from maxatk.base import checks
-
-if TYPE_CHECKING:
-    from maxatk.attempts.logs.log import Log
 
 FEWEST_STOPPED = 5  # tasks with fewer attempts than others that end with a success: a smaller number may be chance
 
 
-def notes(log: Log) -> Iterator[str]:
+def notes(log: LogData) -> Iterator[str]:
     """One sentence per warning."""
     for number, arm in enumerate(log.arms):
         counts = log.counts[:, number]
@@ -38,7 +33,7 @@ def notes(log: Log) -> Iterator[str]:
         yield "no costs are logged: every attempt counts as 1"
 
 
-def _stopped_at_success(log: Log, arm: int) -> bool:
+def _stopped_at_success(log: LogData, arm: int) -> bool:
     """Whether tasks with fewer attempts than others have one top score, the last."""
     counts, top = log.counts[:, arm], log.score[log.arm == arm].max()
     short = np.flatnonzero((counts > 0) & (counts < counts.max())).tolist()

@@ -4,8 +4,6 @@ Logs of evaluation tools become records first: :mod:`maxatk.attempts.logs.inspec
 :mod:`maxatk.attempts.logs.lm_eval_logs`.
 """
 
-from __future__ import annotations
-
 import bisect
 import csv
 import io
@@ -14,17 +12,15 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from maxatk.attempts.logs import inspect_logs, lm_eval_logs
 from maxatk.attempts.logs.gate import Columns, checked, decimal
 from maxatk.base import checks
 from maxatk.base.errors import InputError
-
-if TYPE_CHECKING:
-    from maxatk.attempts.logs.log import Log
+from maxatk.base.types import Range
 
 JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}:]')  # strings, and where objects and the values of names begin
 LARGEST_FILE = 2**31  # bytes; a hundred million attempts would not fit in memory as Python's values anyway
@@ -59,51 +55,14 @@ class Names(NamedTuple):
         return taken
 
 
-def read_log(
+def read(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    *,
-    task: str = "task",
-    arm: str | None = None,
-    score: str = "score",
-    cost: str | None = None,
-    seconds: str | None = None,
-    attempt: str | None = None,
-    score_range: tuple[float, float] | None = None,
-    cost_limit: float | Mapping[str, float] | None = None,
-    missing_score: float | None = None,
-) -> Log:
-    """Read a log of attempts from a file, or from several that are concatenated.
-
-    A file is CSV (also with semicolons or tabs); JSON, one object per line (.jsonl) or a list of them (.json); a log of
-    Inspect (.eval, .json); or samples of the LM Evaluation Harness (.jsonl). In logs of such tools the columns are
-    theirs: ``score`` is then the name of a scorer or metric, and may be omitted if there is only one.
-
-    Args:
-        path: the file or files; a folder stands for all logs of Inspect and of the LM Evaluation Harness in it.
-        task: the column of tasks.
-        arm: the column of arms; by default "arm", if there is one. Without one all attempts are of one arm.
-        score: the column of scores.
-        cost: the column of costs; by default "cost", if there is one (tokens, in a log of Inspect). Without one every
-            attempt costs 1.
-        seconds: the column of durations; by default "seconds", if there is one.
-        attempt: the column of the numbers of attempts, so that duplicates are refused; by default "attempt", if there
-            is one.
-        score_range: the range of all possible scores, which proofs need; 0 and 1 for scores that are true or false.
-        cost_limit: the highest possible cost of an attempt, for all arms or by arm, if there is such a limit.
-        missing_score: the score of attempts without one; by default such attempts are refused.
-
-    >>> from pathlib import Path
-    >>> from maxatk import attempts as at
-    >>> lines = "question,model,points", "q1,small,3", "q1,small,5", "q1,big,4"
-    >>> _ = Path("attempts.csv").write_text("\\n".join(lines))
-    >>> at.read_log("attempts.csv", task="question", arm="model", score="points")
-    Log(1 task, 2 arms, 3 attempts)
-    >>> Path("attempts.csv").unlink()
-    """
-
-    from maxatk.attempts.logs.log import Log
-
-    names = Names(task, arm, score, cost, seconds, attempt)
+    names: Names,
+    score_range: Range | None,
+    cost_limit: Any,
+    missing_score: float | None,
+) -> dict[str, Any]:
+    """The fields of the log in a file, or in several that are concatenated: see :func:`maxatk.attempts.read_log`."""
     given: Sequence[Any] = path if checks.is_list(path) else [path]
     files = [file for one in given for file in _files(one)]
     if not files:
@@ -113,10 +72,10 @@ def read_log(
         try:
             parts.append(_read(file, names))
             if len(files) == 1:
-                return Log(**checked(parts[0], score_range, cost_limit, missing_score))
+                return checked(parts[0], score_range, cost_limit, missing_score)
         except InputError as error:
             raise InputError(f"{file}: {error}") from None
-    return Log(**checked(_joined(parts, files), score_range, cost_limit, missing_score))
+    return checked(_joined(parts, files), score_range, cost_limit, missing_score)
 
 
 def _files(path: str | os.PathLike[str]) -> list[Path]:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from maxatk.attempts.estimates.intervals import Estimate
-from maxatk.attempts.sequences.plans import AttemptsWarning, Capped, SequencePlan
+from maxatk.attempts.log import Log
+from maxatk.attempts.sequences.plans import Capped, SequencePlan
 from maxatk.attempts.sequences.replay import Replay
 from maxatk.attempts.sequences.sequence import Goal, PlanBuilder, Settings, held_out_nets, in_errors, planned
+from maxatk.attempts.warnings import AttemptsWarning
 from maxatk.base.findings import Advice
-
-if TYPE_CHECKING:
-    from maxatk.attempts.logs.log import Log
 
 SHARE = 0.5  # of the tasks, on which plans are chosen
 FEWEST = 4  # tasks that can be split

@@ -5,16 +5,15 @@ further line one event. Each line is written at once, so that a killed process l
 an incomplete last line, which is ignored.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from maxatk.attempts.logs.readers import as_path, read_text
+from maxatk.attempts.sequences.plans import Capped, SequencePlan, Step
 from maxatk.base import archive, checks
 from maxatk.base.errors import InputError
 
@@ -22,9 +21,6 @@ try:
     import fcntl
 except ImportError:  # not on every system; without it two processes may share a file by mistake
     fcntl = None
-
-if TYPE_CHECKING:
-    from maxatk.attempts.sequences.plans import SequencePlan
 
 T = TypeVar("T")
 VERSION = 2
@@ -118,7 +114,6 @@ def _step_data(step: Any) -> list[Any]:
 
 def plan_of(data: Any) -> SequencePlan:
     """A plan from plain data; every part is checked."""
-    from maxatk.attempts.sequences.plans import Capped, SequencePlan, Step
 
     def steps(name: str) -> tuple[Step, ...]:
         listed: Any = data[name]

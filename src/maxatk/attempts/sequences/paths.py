@@ -8,22 +8,17 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxatk.attempts.log import Log
 from maxatk.attempts.sequences.walk import PreparedLog, SequenceState, ratio
+from maxatk.attempts.tuning import TUNING
 from maxatk.base.text import at_least, decimals_of
 from maxatk.base.types import Floats, Ints
 
-if TYPE_CHECKING:
-    from maxatk.attempts.logs.log import Log
-
 THRESHOLDS = 8  # scores at which stopping is tried, the highest of the log among them
-# Combinations of numbers of attempts: up to SMALL the optimum is computed by default, up to MOST_STATES on request.
-SMALL, MOST_STATES = 2_000, 50_000
 MOST_DIGITS = 8  # of a score at which to stop, sign and point included: longer ones are rounded down
-FEWEST = 2.0  # tasks that must be expected to get to an attempt: estimates from fewer are noise
 _SLACK = 1e-12  # the smallest gain for which a sequence is made longer
 
 
@@ -143,9 +138,9 @@ class PathBuilder:
 
 
 def can_extend(state: SequenceState) -> bool:
-    """Whether FEWEST tasks, or half a task if there are very few, are expected to need another attempt."""
+    """Whether a few tasks, or half a task if there are very few, are expected to need another attempt."""
     tasks = len(state.alive)
-    return float(state.alive.sum()) >= min(FEWEST, tasks / 2)
+    return float(state.alive.sum()) >= min(TUNING.fewest_reaching, tasks / 2)
 
 
 def greedy(prepared: PreparedLog, limit: Ints) -> SequencePath:

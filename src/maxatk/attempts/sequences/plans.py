@@ -7,19 +7,15 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
+from maxatk.attempts.log import Log
 from maxatk.attempts.sequences import walk
-from maxatk.attempts.study.tables import amount, as_text, plain_table, share, short, spelled
+from maxatk.base import display
+from maxatk.base.display import Displayed
+from maxatk.base.text import spelled
 
 if TYPE_CHECKING:
-    from maxatk.attempts.logs.log import Log
     from maxatk.attempts.sequences.replay import Replay
     from maxatk.attempts.sequences.scheduler import Scheduler
-
-
-class AttemptsWarning(UserWarning):
-    """The numbers are right, but they may be misread."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +53,11 @@ class Capped:
     @property
     def words(self) -> str:
         """Its name, and a warning if the log cuts it short."""
-        return f"{self} (all that were logged; more might pay)" if self.cut else str(self)
+        return display.words(self)
 
 
 @dataclass(frozen=True)
-class SequencePlan:
+class SequencePlan(Displayed):
     """A sequence of arms, followed until a score is reached or it ends. Made by :func:`maxatk.attempts.sequence`."""
 
     steps: tuple[Step, ...]  # the attempts in order, with their gains and costs on the tasks of the log
@@ -130,26 +126,9 @@ class SequencePlan:
 
         files.save_plan(self, path)
 
-    def table(self) -> Table:
+    def table(self) -> display.Table:
         """The attempts as a table for the terminal."""
-        shown = plain_table(
-            ("attempt", "right"),
-            ("arm", "left"),
-            ("tasks that get here", "right"),
-            ("adds", "right"),
-            ("costs", "right"),
-            ("gain per cost", "right"),
-        )
-        for number, step in enumerate(self.steps, 1):
-            shown.add_row(
-                str(number),
-                step.arm,
-                share(step.reached),
-                short(step.gain),
-                short(step.cost),
-                amount(step.gain_per_cost),
-            )
-        return shown
+        return display.table(self)
 
     @property
     def spelled(self) -> str:
@@ -159,22 +138,4 @@ class SequencePlan:
     @property
     def words(self) -> str:
         """The sequence in words."""
-        from maxatk.show.words import tasks_in_words, threshold
-
-        if not self.steps and self.target_score is not None:
-            return f"Try nothing: the default score of {short(self.default_score)} reaches the target."
-        if not self.steps:
-            pays = f"at {short(self.price)} per unit of cost no attempt pays"
-            return f"Try nothing: {pays} on the {tasks_in_words(self.tasks)} that this was built from."
-        if len(self.steps) == 1:
-            return f"{self.spelled}, once."
-        return f"{self.spelled}; stop as soon as one scores at least {threshold(self.stop_at)}."
-
-    def __str__(self) -> str:
-        from maxatk.show.words import tasks_in_words
-
-        about = (
-            f"Built from {tasks_in_words(self.tasks)}; {self.why}. These are means over those tasks: plan.replay(log) "
-            "estimates the score and cost on others."
-        )
-        return as_text(self.words, "", self.table(), "", about)
+        return display.words(self)

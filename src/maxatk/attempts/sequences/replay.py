@@ -9,32 +9,29 @@ same attempts.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from rich.table import Table
 
 from maxatk.attempts.estimates import intervals
 from maxatk.attempts.estimates.curves import threshold
-from maxatk.attempts.estimates.intervals import Estimate, Range, checked_level
+from maxatk.attempts.estimates.intervals import Estimate, checked_level
+from maxatk.attempts.log import Log
 from maxatk.attempts.sequences import walk
-from maxatk.attempts.sequences.plans import AttemptsWarning, SequencePlan
+from maxatk.attempts.sequences.plans import SequencePlan
 from maxatk.attempts.sequences.sequence import Goal, Settings, planned
 from maxatk.attempts.sequences.walk import Outcome
-from maxatk.attempts.study.tables import as_text, plain_table, short, shown
-from maxatk.base import checks, findings
+from maxatk.attempts.warnings import warn
+from maxatk.base import checks, display, findings
+from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
-from maxatk.base.types import Floats, Ints
-
-if TYPE_CHECKING:
-    from maxatk.attempts.logs.log import Log
+from maxatk.base.types import Floats, Ints, Range
 
 
 @dataclass(frozen=True)
-class Replay:
+class Replay(Displayed):
     """A sequence on held-out tasks, beside the best single capped arm."""
 
     score: Estimate  # the best score of a task
@@ -72,37 +69,11 @@ class Replay:
     @property
     def verdict(self) -> str:
         """The finding in words."""
-        from maxatk.show import words
+        return display.words(self)
 
-        if self.same:
-            return f"the sequence is {self.single} itself"
-        cut = "; note that the log has no more attempts of that arm, and more might pay" if self.cut else ""
-        return words.difference(self.finding) + cut
-
-    def table(self) -> Table:
+    def table(self) -> display.Table:
         """The numbers as a table for the terminal."""
-        table = plain_table(
-            ("", "left"), ("sequence", "right"), ("interval", "left"), (self.single, "right"), ("interval", "left")
-        )
-        rows = (("score", self.score, self.single_score), ("cost", self.cost, self.single_cost))
-        for name, mine, other in rows:
-            table.add_row(name, *shown(mine), *shown(other))
-        table.add_row(f"score − {short(self.price)} × cost", *shown(self.net), "", "")
-        table.add_row("gain over it", *shown(self.gain), "", "")
-        if self.seconds is not None:
-            table.add_row("seconds", *shown(self.seconds), "", "")
-        return table
-
-    def __str__(self) -> str:
-        from maxatk.show.words import percent, tasks_in_words
-
-        gain = self.gain
-        level = "gain without a level" if gain.level is None else f"gain at {percent(gain.level)}"
-        notes = [f"Held out: {tasks_in_words(self.tasks)}, {level} by {gain.method}: {self.verdict}."]
-        if self.exhausted:
-            have = "1 of them has" if self.exhausted == 1 else f"{self.exhausted} of them have"
-            notes.append(f"{have} too few attempts in the log: the sequence is cut there.")
-        return as_text(self.table(), "", *notes)
+        return display.table(self)
 
 
 KINDS = ("auto", *intervals.KINDS)  # of intervals that a replay may be asked for
@@ -113,11 +84,9 @@ def replay(plan: SequencePlan, log: Log, level: float, interval: str, pass_thres
     lowest = threshold(log, pass_threshold)
     _check_interval(log, interval, KINDS)
     if both := sum(task in plan.seen for task in log.tasks):
-        warnings.warn(
+        warn(
             f"{both} of the {len(log.tasks)} tasks have the names of tasks that the sequence was built from: if they "
-            "are the same, the replay is optimistic",
-            AttemptsWarning,
-            stacklevel=3,
+            "are the same, the replay is optimistic"
         )
     mine = walk.follow(log, plan.arms, plan.stop_at, plan.default_score, lowest)
     other = walk.follow(log, plan.single.arms, plan.single.stop_at, plan.default_score, lowest)

@@ -9,19 +9,14 @@ where both sums include the probability of getting to each attempt. Going on whi
 optimal cut of the schedule, for every price at once. Many tasks can therefore share one price.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxatk.attempts.sequences.plans import Step
 from maxatk.base.types import Floats
-
-if TYPE_CHECKING:
-    from maxatk.attempts.sequences.plans import Step
 
 
 class Schedule:

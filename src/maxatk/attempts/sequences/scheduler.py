@@ -12,9 +12,9 @@ from typing import Any
 from maxatk.attempts.sequences import files
 from maxatk.attempts.sequences.plans import SequencePlan, Step
 from maxatk.attempts.sequences.schedule import Schedule, TaskTrace, learned
-from maxatk.attempts.study.tables import short
 from maxatk.base import archive, checks
 from maxatk.base.errors import InputError
+from maxatk.base.text import count_of, short, threshold
 
 
 @dataclass(frozen=True)
@@ -199,11 +199,9 @@ class Scheduler:
 
     def _decide(self, state: TaskState, newcomer: bool) -> tuple[Attempt, int | None]:
         """The next attempt, and the number of attempts that the task would be given in all."""
-        from maxatk.show.words import threshold
-
         made, stop_at = len(state.told), self.plan.stop_at
         if state.best is not None and state.best >= stop_at:
-            best = f"the best score of {made} attempt{'' if made == 1 else 's'} is {_beside(state.best, stop_at)}"
+            best = f"the best score of {count_of(made, 'attempt')} is {_beside(state.best, stop_at)}"
             return Attempt(None, True, f"{best}, which reaches {threshold(stop_at)}"), state.allowed
         flying = sum(state.in_flight.values())
         meanwhile = (

@@ -9,24 +9,23 @@ cross-validation shows that it is better by one standard error.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from maxatk.attempts.log import Log
 from maxatk.attempts.sequences import paths, walk
 from maxatk.attempts.sequences.paths import Lattice, SequencePath
-from maxatk.attempts.sequences.plans import AttemptsWarning, Capped, SequencePlan, Step
+from maxatk.attempts.sequences.plans import Capped, SequencePlan, Step
+from maxatk.attempts.tuning import TUNING
+from maxatk.attempts.warnings import warn
 from maxatk.base import checks
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.findings import NoAdvice, Reason
 from maxatk.base.types import Floats, Ints
-
-if TYPE_CHECKING:
-    from maxatk.attempts.logs.log import Log
 
 FEWEST_TASKS = 30  # with fewer a sequence may be worse than one arm
 FOLDS = 5
@@ -93,11 +92,9 @@ def planned(log: Log, settings: Settings, method: str, rng: Any, fewest: int = F
         return builder.plan(method, "as asked for")
     if len(log.arms) > 1 and len(log.tasks) < fewest:
         n = len(log.tasks)
-        warnings.warn(
+        warn(
             f"{n} task{' is' if n == 1 else 's are'} few to build a sequence from: below {FEWEST_TASKS} tasks the plan "
-            "is a portfolio, at most one attempt of each arm (method='greedy' gives a sequence)",
-            AttemptsWarning,
-            stacklevel=3,
+            "is a portfolio, at most one attempt of each arm (method='greedy' gives a sequence)"
         )
         are_few = "1 task is too few" if n == 1 else f"{n} tasks are too few"
         few = f"at most one attempt of each arm, because {are_few} to find a better order"
@@ -187,7 +184,7 @@ class Settings:
     @staticmethod
     def of(log: Log, goal: Goal, stop_at: Any, max_per_arm: Any, default_score: Any) -> Settings:
         """The arguments, checked."""
-        walk.costed(log)
+        log.require_costs()
         if default_score is None:
             default_score = log.usual_range[0]
         return Settings(
@@ -243,10 +240,10 @@ class PlanBuilder:
 
     @property
     def _exact(self) -> tuple[SequencePath, int]:
-        if self.states > paths.MOST_STATES:
+        if self.states > TUNING.most_combinations:
             raise TooLargeError(
                 f"{self.states} combinations of attempts are too many to find the best sequence: take method='greedy', "
-                f"fewer arms, or max_per_arm=... with at most {paths.MOST_STATES} combinations"
+                f"fewer arms, or max_per_arm=... with at most {TUNING.most_combinations} combinations"
             )
         whole, length = self._greedy
         # At the threshold of the greedy sequence: thresholds hardly matter, and a lattice for each would take long.
@@ -300,7 +297,7 @@ def _choose(log: Log, settings: Settings, builder: PlanBuilder, rng: Any) -> tup
     """The method, and why: greedy, unless another method is clearly better in inner cross-validation."""
     if len(log.arms) == 1:
         return "single", "the log has only one arm"
-    methods = ["greedy", "single", *(["exact"] if builder.states <= paths.SMALL else [])]
+    methods = ["greedy", "single", *(["exact"] if builder.states <= TUNING.default_combinations else [])]
     nets = held_out_nets(log, settings, methods, builder.plan("greedy").price, rng)
     better = {method: in_errors(nets[method] - nets["greedy"]) for method in methods[1:]}
     best = max(better, key=lambda method: better[method])

@@ -9,28 +9,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from rich.table import Table
 
 from maxatk.attempts.estimates import intervals
 from maxatk.attempts.estimates.curves import threshold
-from maxatk.attempts.estimates.intervals import Estimate, Range, checked_level
+from maxatk.attempts.estimates.intervals import Estimate, checked_level
+from maxatk.attempts.log import Log
 from maxatk.attempts.sequences import paths, walk
 from maxatk.attempts.sequences.paths import SequencePath
 from maxatk.attempts.sequences.sequence import FOLDS, Goal
 from maxatk.attempts.sequences.walk import Outcome
-from maxatk.attempts.study.tables import Side, amount, as_text, plain_table, share, short, shown, spelled
-from maxatk.base import checks, findings
+from maxatk.base import checks, display, findings
+from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
-from maxatk.base.types import Floats, Ints
-
-if TYPE_CHECKING:
-    from maxatk.attempts.logs.log import Log
+from maxatk.base.text import short, spelled
+from maxatk.base.types import Floats, Ints, Range
 
 PRICES = 10
-_TIMED: list[tuple[str, Side]] = [("seconds", "right")]
 ONE, SINGLE, PAIR, PORTFOLIO, SEQUENCE = "one arm", "best arm", "pair", "portfolio", "sequence"
 
 
@@ -53,7 +50,7 @@ class Strategy:
 
 
 @dataclass(frozen=True)
-class Frontier:
+class Frontier(Displayed):
     """Strategies, and whether sequences are better than one arm with a cap. Made by :func:`frontier`."""
 
     strategies: tuple[Strategy, ...]  # all of them, by cost
@@ -80,40 +77,15 @@ class Frontier:
     @property
     def verdict(self) -> str:
         """Whether sequences are better than one arm with a cap, in words."""
-        from maxatk.show import words
+        return display.words(self)
 
-        if self.finding is None:
-            return "The log has too few attempts of each arm to say whether one arm alone would do as well."
-        prices = "At one price" if self.fair == 1 else f"On average over {self.fair} prices"
-        return f"{prices}, {words.difference(self.finding)}."
-
-    def table(self, every: bool = False) -> Table:
+    def table(self, every: bool = False) -> display.Table:
         """The strategies that no other dominates, as a table for the terminal.
 
         Args:
             every: show the dominated ones, too.
         """
-        timed = any(strategy.seconds is not None for strategy in self.strategies)
-        table = plain_table(
-            ("what", "left"), ("score", "right"), ("interval", "left"), ("cost", "right"), ("interval", "left"),
-            *_TIMED[: int(timed)], ("solved", "right"), ("cost per solved", "right"), ("chosen on all tasks", "left"),
-        )  # fmt: skip
-        for strategy in self.strategies if every else self.efficient:
-            table.add_row(
-                strategy.name, *shown(strategy.score), *shown(strategy.cost),
-                *([short(strategy.seconds.value) if strategy.seconds else ""] if timed else []),
-                share(strategy.solved), amount(strategy.cost_per_solved), _clipped(strategy.example),
-            )  # fmt: skip
-        return table
-
-    def __str__(self) -> str:
-        hidden = len(self.strategies) - len(self.efficient)
-        note = f"Dominated strategies left out: {hidden}." if hidden else ""
-        return as_text(self.table(), "", note, self.verdict)
-
-
-def _clipped(name: str, length: int = 60) -> str:
-    return name if len(name) <= length else f"{name[: length - 4].rstrip(', ')}, ..."
+        return display.table(self, every)
 
 
 def frontier(
@@ -142,7 +114,7 @@ def frontier(
     >>> [(strategy.name, strategy.example) for strategy in frontier.efficient][:3]
     [('L-BFGS-B', ''), ('L-BFGS-B × 2', ''), ('portfolio at price 1.86', 'L-BFGS-B, DE')]
     """
-    walk.costed(log)
+    log.require_costs()
     if len(log.tasks) < 2:
         raise InputError("a frontier needs at least two tasks: a choice made on one is replayed on another")
     top = log.top if stop_at is None else float(checks.exact_number(stop_at, "stop_at"))

@@ -14,18 +14,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from maxatk.attempts.log import Log
+from maxatk.attempts.tuning import TUNING
 from maxatk.base import checks
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.types import Floats, Ints
-
-if TYPE_CHECKING:
-    from maxatk.attempts.logs.log import Log
-
-MOST_BYTES = 2**31  # for the chances of a log's tasks at a threshold
 
 
 class PreparedLog:
@@ -73,7 +70,7 @@ class PreparedLog:
         distinct = np.bincount(task[first], minlength=tasks) if len(task) else np.zeros(tasks, np.int64)
         width = max(int(distinct.max(initial=0)), 1)
         size = 8 * arms * tasks * width
-        if size > MOST_BYTES:
+        if size > TUNING.prepared_bytes:
             raise TooLargeError(
                 f"a log of {tasks} tasks, {arms} arms and up to {width} different scores per task would take "
                 f"{size / 2**30:.0f} GiB: round its scores, or select arms or tasks"
@@ -155,7 +152,7 @@ class Outcome:
 
 def follow(log: Log, arms: Sequence[str], stop_at: float, default_score: float, pass_threshold: float) -> Outcome:
     """Run a sequence of arms, by name, over every task of a log."""
-    costed(log, set(arms))
+    log.require_costs(arms)
     prepared = PreparedLog(log, stop_at, default_score, pass_threshold)
     state, tasks = prepared.start, len(log.tasks)
     score, solved, made, missing = np.zeros(tasks), np.zeros(tasks), np.zeros(tasks), np.zeros(tasks, np.int64)
@@ -211,17 +208,6 @@ class Gathered:
     def outcome(self) -> Outcome:
         """The outcome on all tasks."""
         return Outcome(**self._columns)
-
-
-def costed(log: Log, arms: set[str] | None = None) -> None:
-    """Refuse arms with attempts whose cost is not known."""
-    unknown = np.isnan(log.cost)
-    for number, arm in enumerate(log.arms):
-        if (arms is None or arm in arms) and (n := int((unknown & (log.arm == number)).sum())):
-            raise InputError(
-                f"{n} attempt{'' if n == 1 else 's'} of arm {checks.shown(arm)} {'has' if n == 1 else 'have'} no cost: "
-                "leave the arm out with log.select(arms=...), or take its mean with log.fill_costs()"
-            )
 
 
 def caps(log: Log, max_per_arm: int | None = None) -> Ints:

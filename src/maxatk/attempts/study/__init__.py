@@ -1,1 +1,1 @@
-"""A complete study of a log: for the terminal, as JSON, as a page."""
+"""A complete study of a log."""

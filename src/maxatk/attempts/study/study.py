@@ -6,32 +6,28 @@ import os
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from maxatk.attempts.estimates import intervals
-from maxatk.attempts.estimates.counted import Difficulty, difficulty
 from maxatk.attempts.estimates.curves import Curve
+from maxatk.attempts.estimates.difficulty import Difficulty, difficulty
 from maxatk.attempts.estimates.estimators import numbers_of_attempts
 from maxatk.attempts.estimates.extrapolation import FARTHEST, PassRange
 from maxatk.attempts.estimates.pairing import Differences, differences
+from maxatk.attempts.log import Log
 from maxatk.attempts.sequences.advice import FEWEST, Advised, advise
-from maxatk.attempts.sequences.plans import AttemptsWarning, SequencePlan
+from maxatk.attempts.sequences.plans import SequencePlan
 from maxatk.attempts.sequences.sequence import Goal, UnmetError
 from maxatk.attempts.sequences.strategies import Frontier, frontier
-from maxatk.attempts.study import tables
-from maxatk.attempts.study.tables import short, shown
+from maxatk.attempts.warnings import AttemptsWarning
+from maxatk.base import display
+from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
 from maxatk.base.findings import Advice, Finding, NoAdvice, Reason
 from maxatk.base.progress import reporter
-from maxatk.show import words
-
-if TYPE_CHECKING:
-    from maxatk.attempts.logs.log import Log
+from maxatk.base.text import short, threshold
 
 MOST_UNKNOWN = 0.1  # of an arm's costs: an arm with more is left out of all comparisons with costs
 USUAL_GAIN = 0.05  # the gain of an average attempt at the default price, as a share of that of all attempts of the log
@@ -42,7 +38,7 @@ NOMINAL = (
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(Displayed):
     """The results of a study of a log, with advice. Made by :func:`study`."""
 
     log: Log  # the log
@@ -81,7 +77,8 @@ class Study:
     @property
     def advice(self) -> tuple[str, str]:
         """The advice, in two sentences."""
-        return words.advice(self._advice)
+        first, second = display.sentences(self._advice)
+        return first, second
 
     @property
     def _advice(self) -> Advice | NoAdvice:
@@ -90,53 +87,13 @@ class Study:
         assert self.silence is not None
         return self.silence
 
-    def show(self, every: bool = False) -> RenderableType:
+    def show(self, every: bool = False) -> display.RenderableType:
         """The study for the terminal.
 
         Args:
             every: show all strategies and pairs, not only the efficient ones and those with the best arm.
         """
-        parts: list[RenderableType] = [Text.assemble((repr(self.log), "bold"))]
-        parts += [f"Note: {note}." for note in self.notes]
-
-        def section(title: str, *what: RenderableType) -> None:
-            parts.extend(["", Text(title, "bold"), *what])
-
-        for curve in self.curves:
-            section(f"{curve.name}, with intervals over tasks", curve.table(), *_no_level(curve))
-        if self.ranges:
-            section(
-                "Beyond the attempts that were made, only a range is known",
-                *(f"{arm}: {known}" for arm, known in self.ranges),
-            )
-        if self.differences is not None:
-            of = f"the best of {self.k}" if self.k > 1 else "one attempt"
-            hidden = 0 if every else len(self.differences) - len(self.differences.of_the_best)
-            sure = self.differences.sureness
-            section(
-                f"Differences in {of}, task by task{f' ({sure})' if sure else ''}",
-                self.differences.table(every),
-                *([f"{_count(hidden, 'more pair')}, of the other arms (--all)."] if hidden else []),
-            )
-        shared = sorted((d for d in self.difficulty if d.k > 1), key=lambda d: d.measured - d.pooled)
-        if shared:
-            section(
-                "How much attempts at one task have in common", *(f"{d}." for d in (shared if every else shared[:3]))
-            )
-        if self.frontier is not None:
-            hidden = len(self.frontier.strategies) - len(self.frontier.efficient)
-            note = [f"Dominated strategies left out: {hidden} (--all)."] if hidden and not every else []
-            section("Score against cost", self.frontier.table(every), *note)
-        if self.main is not None:
-            plan = self.main.plan
-            tasks = words.tasks_in_words(plan.tasks)
-            why = [f"{plan.why[0].upper()}{plan.why[1:]}."] if plan.method == "portfolio" else []
-            if plan.steps:
-                section(f"The plan ({plan.method}), on the {tasks} that it was chosen on", plan.table(), *why)
-        if self.others:
-            section(f"{self.elsewhere}, on tasks that plans were not chosen on", advice_table(self.others))
-        section("What to do", *self.advice)
-        return Group(*parts)
+        return display.table(self, every)
 
     @property
     def others(self) -> tuple[Advised, ...]:
@@ -151,16 +108,11 @@ class Study:
     @property
     def goal_noun(self) -> str:
         """The kind of goal, in words."""
-        return "" if self.goal is None else _GOALS[self.goal.name]
-
-    def __str__(self) -> str:
-        return tables.as_text(self.show())
+        return "" if self.goal is None else self.goal.name.replace("_", " ")
 
     def data(self) -> dict[str, Any]:
         """The study as plain data, for JSON."""
-        from maxatk.attempts.study import data as study_data
-
-        return study_data.data(self)
+        return display.data(self)
 
     def page(self, path: str | os.PathLike[str], title: str | None = None) -> None:
         """Write the study as a web page of one file, which needs no network (extra ``page``).
@@ -169,37 +121,7 @@ class Study:
             path: the file.
             title: the heading.
         """
-        from maxatk.attempts.study import page
-
-        page.write(self, path, title)
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"
-
-
-_GOALS = {"price": "price", "budget": "budget", "target_score": "target score"}
-
-
-def _no_level(curve: Curve) -> list[str]:
-    """The explanation of intervals without a level, if there are any."""
-    if all(point.level is not None for point in curve):
-        return []
-    return [
-        "An interval on the range seen has no level: few or skewed tasks say nothing of scores that were not seen. "
-        "With a score_range it is proved."
-    ]
-
-
-def advice_table(advised: Sequence[Advised]) -> Table:
-    """The advice for several goals, as a table for the terminal."""
-    table = tables.plain_table(
-        (_GOALS[advised[0].goal.name], "right"), ("try", "left"), ("score", "right"), ("interval", "left"),
-        ("cost", "right"), ("interval", "left"),
-    )  # fmt: skip
-    for one in advised:
-        table.add_row(short(one.goal.number), one.plan.spelled, *shown(one.score), *shown(one.cost))
-    return table
+        display.page(self, path, title=title)
 
 
 def study(
@@ -270,11 +192,11 @@ def _study(
     if within and (pass_threshold is not None or not graded):
         curves.append(log.pass_at_k(within, pass_threshold, level=level))
         if pass_threshold is None and (low, log.top) != (0.0, 1.0):
-            notes.append(f"to pass is to score at least {words.threshold(log.top)}, the highest score of the log")
+            notes.append(f"to pass is to score at least {threshold(log.top)}, the highest score of the log")
     tell("ranges of pass@k")
     ranges = tuple((arm, log.pass_range(one, pass_threshold, arm, level)) for arm in log.arms for one in beyond)
     if beyond and graded and pass_threshold is None:
-        notes.append(f"pass@k is the chance to score {words.threshold(log.top)}, the highest score of the log")
+        notes.append(f"pass@k is the chance to score {threshold(log.top)}, the highest score of the log")
     tell("differences")
     largest = max(within, default=1)
     pairs = differences(log, largest, level) if len(log.arms) > 1 and _share_tasks(log) else None

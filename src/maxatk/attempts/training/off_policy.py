@@ -19,12 +19,12 @@ from maxatk.attempts.training.arrays import Array, Library, like, refuse
 from maxatk.attempts.training.groups import by_group
 from maxatk.attempts.training.on_policy import BASELINES, chosen, in_order, known, of_groups
 from maxatk.attempts.training.subsets import chances
+from maxatk.attempts.tuning import TUNING
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 
 METHODS = ("auto", "product", "plug-in")
 MOST_TRIES = 10**15
-CELLS = 2**22  # numbers of a table that are stored at once, except for a single large group
 
 
 def off_policy_weights(
@@ -72,7 +72,7 @@ def _of_groups(xp: Library, name: str, rewards: Array, ratios: Array, *, k: int,
         if k == 1:  # the weight of a sample does not depend on the others
             weights = ratios * of_groups(xp, name, rewards, k, baseline)
         else:
-            G, some = rewards.shape[0], max(CELLS // (n * k), 1)
+            G, some = rewards.shape[0], max(TUNING.weight_cells // (n * k), 1)
             cuts = [*range(0, G, some), G] if G else [0, 0]
             parts = [(rewards[i:j, :], ratios[i:j, :]) for i, j in pairwise(cuts)]
             weights = xp.concat([_product(xp, name, *part, k, baseline) for part in parts])
@@ -127,7 +127,7 @@ class _MeanProducts:
         self._xp, self._rho = xp, rho
         self._d = like(xp, np.arange(k, dtype=np.float64), rho)
         G, n = rho.shape
-        self._every = 1 if G * n * k <= CELLS else math.isqrt(n)  # the distance between stored rows
+        self._every = 1 if G * n * k <= TUNING.weight_cells else math.isqrt(n)  # the distance between stored rows
         self._held: list[Array] = []
         self._zeros = xp.zeros_like(rho[:, :1])
         row = xp.concat([self._zeros + 1, *[self._zeros] * (k - 1)], axis=-1)

@@ -100,7 +100,7 @@ class Cells:
         H, S = begin.shape
         place = xp.empty((H + 1, S + 1), np.int64)
         place[:H, :S] = xp.asarray(len(self.final) + starts)[:, None] + before - begin
-        before_end: Ints = np.arange(-1, H - 1).clip(0)
+        before_end = [0, *range(H - 1)]
         place[:H, S] = xp.asarray(drift * np.arange(H) + self.end_place[before_end])
         place[H] = drift * H + int(self.end_place[H - 1])
         return place

@@ -1,0 +1,245 @@
+"""Results as people see them: figures, with Matplotlib (extra ``plot``). Each function returns a figure to save.
+
+>>> import maxatk as mk
+>>> plan = mk.solve(mk.instances.windy_cliff(), k=3)
+>>> mk.figures.curves(plan).savefig("curves.png")        # doctest: +SKIP
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from maxatk.base import checks
+from maxatk.base.errors import InputError, MissingExtraError
+from maxatk.comparison.compare import Comparison
+from maxatk.comparison.contrast import contrast
+from maxatk.learning.ledger import LearningProgress
+from maxatk.planning.plan import Plan
+from maxatk.problem.grid import find_grid
+from maxatk.report import views
+from maxatk.report.palette import COLOURS, action_colours
+
+
+def _figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
+    """A figure of so many inches and its axes [rows, columns]."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("figures need Matplotlib: pip install 'maxatk[plot]'") from None
+    figure: Any = Figure(figsize=(width, height), layout="constrained")
+    axes: Any = figure.subplots(rows, columns, squeeze=False)
+    for ax in axes.ravel():
+        ax.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def curves(plan: Plan, points: int = 300) -> Any:
+    """What a best return is worth with so many rollouts to come: the curves ``U_i``, between their bounds.
+
+    Args:
+        plan: a plan.
+        points: at how many best returns each curve is computed.
+
+    >>> import maxatk as mk
+    >>> mk.figures.curves(mk.solve(mk.instances.figure1(), k=2), points=5).axes[0].get_xlabel()
+    'best return so far, M'
+    """
+    view = views.curves(plan, checks.integer(points, "points", least=2))
+    figure, axes = _figure(6, 4)
+    ax = axes[0, 0]
+    few = len(view.best) <= views.FEW
+    for curve in view.curves:
+        name = f"{curve.to_come} to come" if curve.to_come else "none: the best return itself"
+        middle, form = (curve.lower + curve.upper) / 2, "-" if curve.to_come else "--"
+        ax.fill_between(view.best, curve.lower, curve.upper, color=curve.colour, alpha=0.35, linewidth=0)
+        ax.plot(view.best, middle, form, color=curve.colour, label=name, linewidth=1.6, marker="o" if few else "")
+    if few:
+        ax.set_xticks(view.best)
+    if view.stop_at < math.inf:
+        ax.axvline(view.stop_at, color=COLOURS[0], linewidth=1, linestyle=":", label="stop from here on")
+    ax.set(xlabel=view.x, ylabel=view.y)
+    ax.legend(title="rollouts", frameon=False)
+    return figure
+
+
+def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int = 121) -> Any:
+    """What the plan does in one state at one step, by the best return so far and the return so far.
+
+    Args:
+        plan: a plan.
+        rollout: which of its rollouts, from 0.
+        step: which step of that, from 0.
+        state: the state.
+        points: how many best returns are shown, and at most how many returns so far: of those with which the state can
+            be reached, evenly spread.
+
+    >>> import maxatk as mk
+    >>> plan = mk.solve(mk.instances.figure1(), k=2)
+    >>> mk.figures.action_map(plan, rollout=1, step=0, state=0, points=5).axes[0].get_title(loc="left")
+    's, step 0, rollout 2 of 2'
+    """
+    points = checks.integer(points, "points", least=2)
+    i = checks.integer(rollout, "rollout", most=plan.k - 1)
+    h = checks.integer(step, "step", most=plan.mdp.horizon - 1)
+    s = checks.integer(state, "state", most=plan.mdp.n_states - 1)
+    view = views.action_map(plan, i, h, s, points)
+    count = len(view.so_far)
+    figure, axes = _figure(6.5, min(1.5 + 0.3 * count, 4))
+    from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Patch
+
+    ax = axes[0, 0]
+    ax.pcolormesh(
+        _edges(view.best), np.arange(count + 1), view.taken,
+        cmap=ListedColormap(view.colours), vmin=-0.5, vmax=len(view.names) - 0.5, rasterized=True,
+    )  # fmt: skip
+    rows = np.unique(np.linspace(0, count - 1, min(count, 9)).round().astype(int))
+    ax.set_yticks(rows + 0.5, [f"{view.so_far[r]:g}" for r in rows])
+    present = sorted({a for row in view.taken for a in row})
+    ax.legend(
+        handles=[Patch(color=view.colours[a], label=view.names[a]) for a in present],
+        frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.05), fontsize=9,
+    )  # fmt: skip
+    ax.set(xlabel=view.x, ylabel=view.y)
+    ax.set_title(view.title, fontsize=10, loc="left")
+    return figure
+
+
+def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
+    """What a plan does on a grid: on the first rollout, on the last with nothing in hand, and with something.
+
+    An arrow is what is mostly done in a cell while there is something left to win; the darker the cell, the oftener the
+    rollout is there. Hazards (a cliff, a hole) and walls are dark, goals green.
+
+    Args:
+        plan: a plan for a problem whose states are the cells of a grid, row by row.
+        shape: rows and columns; read from state names such as ``row 3, column 0`` by default.
+    """
+    grid = find_grid(plan.mdp, shape)
+    rows, columns = grid.rows, grid.columns
+    shown = views.panels(contrast(plan))
+    colours = action_colours(plan.mdp.n_actions)
+    width, height = max(0.55 * columns, 2.8), 0.45 * rows + 0.6
+    if columns <= 8:  # side by side, else one below the other
+        figure, axes = _figure(width * len(shown) + 1, height, columns=len(shown))
+    else:
+        figure, axes = _figure(width, height * len(shown), rows=len(shown))
+    most = max([1e-9, *(x for panel in shown for x in panel.visits)])
+    for ax, panel in zip(axes.ravel(), shown, strict=True):
+        seen = np.sqrt(np.array(panel.visits).reshape(rows, columns))
+        image = ax.imshow(seen, cmap="Greys", vmin=0, vmax=2.5 * math.sqrt(most))
+        for cell in grid.closed:
+            kind = "#009E73" if cell in grid.goals else "#5b5348" if cell in grid.hazards else "#c9c9d1"
+            ax.add_patch(_square(*grid.cell(cell), kind))
+        for s, action in enumerate(panel.action):
+            if action == plan.mdp.n_actions:
+                y, x = grid.cell(s)
+                ax.text(x, y, "×", ha="center", va="center")
+            elif action >= 0:
+                (y, x), (down, right) = grid.cell(s), np.sign(grid.towards[action]).tolist()
+                arrow = {"arrowstyle": "-|>", "color": colours[action], "linewidth": 2, "mutation_scale": 12}
+                at = (x + 0.36 * right, y + 0.36 * down), (x - 0.36 * right, y - 0.36 * down)
+                ax.annotate("", *at, arrowprops=arrow)
+        for cell, letter in [(s, "S") for s in plan.mdp.start_state.tolist()[:1]] + [(s, "G") for s in grid.goals]:
+            y, x = grid.cell(cell)
+            ax.text(
+                x - 0.42, y - 0.18, letter, fontsize=7, fontweight="bold", color="white" if letter == "G" else "black"
+            )
+        ax.set_title(panel.title, fontsize=10, loc="left")
+        ax.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
+        ax.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
+        ax.grid(which="minor", color="#dddddd", linewidth=0.5)
+        ax.tick_params(which="both", length=0, labelbottom=False, labelleft=False)
+        ax.spines[:].set_visible(True)
+        if panel is shown[-1]:
+            bar = figure.colorbar(image, ax=axes, shrink=0.5, aspect=15 if columns <= 8 else 30, pad=0.02)
+            ticks = [0.0, 0.25 * most, most]
+            bar.set_ticks([math.sqrt(x) for x in ticks], labels=[f"{x:.2g}" for x in ticks])
+            bar.set_label("visits per try", fontsize=8)
+            bar.ax.set_ylim(0, math.sqrt(most))
+            bar.ax.tick_params(labelsize=8)
+    return figure
+
+
+def _square(row: int, column: int, colour: str) -> Any:
+    """A filled cell."""
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=colour, edgecolor="#dddddd", linewidth=0.5)
+
+
+def best_returns(comparison: Comparison) -> Any:
+    """How likely each class of policies is to end with at least a given best return."""
+    figure, axes = _figure(6, 4)
+    ax = axes[0, 0]
+    low, high = math.inf, -math.inf
+    for colour, row in zip(COLOURS, comparison.rows, strict=False):
+        if row.evaluation is None:
+            continue
+        law = row.evaluation.law
+        above = 1 - np.append(0.0, np.cumsum(law.probs))[:-1]  # of at least each value
+        ax.step(
+            np.append(law.values, law.values[-1]), np.append(above, 0.0),
+            where="pre", color=colour, label=row.name, linewidth=2.2 if row.name == "adaptive" else 1.4,
+        )  # fmt: skip
+        low, high = min(low, law.quantile(0.005)), max(high, float(law.values[-1]))
+    pad = 0.03 * (high - low) or 1.0
+    ax.set(xlim=(low - pad, high + pad), ylim=(0, 1.02), xlabel="best return", ylabel="probability of at least that")
+    ax.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def comparison(comparison: Comparison) -> Any:
+    """The table of a comparison: what each class of policies earns, and at most could."""
+    view = views.classes(comparison)
+    figure, axes = _figure(7, 0.45 * len(view.rows) + 0.9)
+    ax = axes[0, 0]
+    for y, row in enumerate(view.rows):
+        ax.plot([row.lower, row.upper], [y, y], color=row.colour, linewidth=2, solid_capstyle="butt")
+        ax.plot([row.upper], [y], marker="|", color=row.colour, markersize=10)
+        ax.plot([row.lower], [y], marker="o", color=row.colour, markersize=8)
+        text = f"{row.lower:.5g}" + ("" if row.share is None else f"  ({100 * row.share:.0f} %)")
+        ax.annotate(text, (row.lower, y), (0, 7), textcoords="offset points", ha="center", fontsize=8)
+    ax.set_yticks(range(len(view.rows)), [row.name for row in view.rows])
+    ax.set_ylim(len(view.rows) - 0.5, -0.7)
+    ax.margins(x=0.18)
+    ax.set_xlabel(f"{view.x}; {view.note}")
+    return figure
+
+
+def _edges(values: Any) -> Any:
+    """Borders halfway between neighbours."""
+    if len(values) == 1:
+        return np.array([values[0] - 0.5, values[0] + 0.5])
+    middle = (values[1:] + values[:-1]) / 2
+    return np.concatenate([[2 * values[0] - middle[0]], middle, [2 * values[-1] - middle[-1]]])
+
+
+def learning(told: Sequence[LearningProgress]) -> Any:
+    """Bounds closing in while a learner learns: the optimum from above, the policy at hand from below.
+
+    Args:
+        told: where the run stood, as :func:`maxatk.learn` told its ``progress``.
+
+    >>> import maxatk as mk
+    >>> told = []
+    >>> out = mk.learn(mk.TabularModel(mk.instances.figure1()), 2, epsilon=0.2, delta=0.1, progress=told.append)
+    >>> mk.figures.learning(told).axes[0].get_xlabel()
+    'samples'
+    """
+    if not told:
+        raise InputError("nothing was told yet, so there is nothing to draw")
+    figure, axes = _figure(6, 4)
+    ax = axes[0, 0]
+    samples = [max(at.samples, 1) for at in told]
+    lower, upper = [at.lower for at in told], [at.upper for at in told]
+    ax.fill_between(samples, lower, upper, color=COLOURS[2], alpha=0.25, linewidth=0, step="post")
+    ax.step(samples, upper, where="post", color=COLOURS[6], linewidth=1.6, label="no policy earns more")
+    ax.step(samples, lower, where="post", color=COLOURS[5], linewidth=1.6, label="the policy earns at least")
+    ax.set_xscale("log")
+    ax.set_xlabel("samples")
+    ax.set_ylabel("expected best return")
+    ax.legend(frameon=False, loc="best")
+    return figure

@@ -1,0 +1,72 @@
+"""A study of a log as a web page, in the style of the pages of plans."""
+
+from os import PathLike
+from typing import Any
+
+from maxatk.attempts.study.study import Study
+from maxatk.base import archive
+from maxatk.base.text import amount, count_of, share, short, spelled, threshold
+from maxatk.report import template
+from maxatk.report.page import file
+from maxatk.report.tables.attempts import shown
+from maxatk.report.words import attempts as words
+
+HERE = "maxatk.report.page"  # where its parts are
+
+
+def write(study: Study, path: str | PathLike[str], title: str | None = None) -> None:
+    """Write the page, completely or not at all."""
+    file.require()
+    archive.check_target(path)
+    file.save(render(study, title), path)
+
+
+def render(study: Study, title: str | None) -> str:
+    """The page as text."""
+    from maxatk.report.page import study_charts as charts
+
+    drawn: dict[str, Any] = {f"curve{i}": charts.curve(curve) for i, curve in enumerate(study.curves)}
+    if study.frontier is not None:
+        drawn["frontier"] = charts.frontier(study.frontier)
+
+    def interval(estimate: Any) -> str:
+        return template.minus(shown(estimate)[1])
+
+    def value(estimate: Any) -> str:
+        return template.minus(shown(estimate)[0])
+
+    return template.render(
+        template.part(HERE, "study.html"),
+        study=study,
+        main=study.main,
+        runs=[] if study.plan is None else spelled(study.plan.arms, "\n").split("\n"),
+        title=title or "Attempts",
+        interval=interval,
+        value=value,
+        short=_short,
+        amount=_amount,
+        share=share,
+        threshold=_threshold,
+        told=words.told,
+        tasks=_tasks,
+        minus=template.minus,
+        style=template.Html(template.part(HERE, "page.css")),
+        vega=template.Html(file.vega()),
+        data=template.in_script({"charts": drawn}),
+    )
+
+
+def _short(x: float) -> str:
+    return template.minus(short(x))
+
+
+def _amount(x: float) -> str:
+    return template.minus(amount(x))
+
+
+def _threshold(x: float) -> str:
+    return template.minus(threshold(x))
+
+
+def _tasks(n: int) -> str:
+    return count_of(n, "task")

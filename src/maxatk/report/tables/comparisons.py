@@ -1,0 +1,152 @@
+"""Classes of policies side by side, and the first try beside the last, for the terminal."""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from rich.columns import Columns
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from maxatk.base.errors import InputError
+from maxatk.base.findings import Share
+from maxatk.base.text import agreed, at_least, at_most
+from maxatk.comparison.compare import Comparison
+from maxatk.comparison.contrast import SELDOM, Contrast
+from maxatk.comparison.rows import Row
+from maxatk.problem.grid import CellGrid, action_name, find_grid
+from maxatk.problem.mdp import MDP
+from maxatk.report.tables.fitting import FittingTable, as_text
+from maxatk.report.views import Panel, panels
+from maxatk.report.words import verdict as verdicts
+
+MOST_COLUMNS = 24  # of a grid that is drawn
+MOST_STATES = 10  # that are listed where there is no grid
+
+
+def comparison(compared: Comparison) -> RenderableType:
+    """Classes of policies side by side."""
+    return Group(
+        Text.assemble((verdicts.goal(compared.plan), "bold"), f": {compared.mdp!r}\n"),
+        comparison_rows(compared, compared.rows),
+        f"\n{comparison_note(compared)}",
+    )
+
+
+def text(compared: Comparison) -> str:
+    """The same as plain text."""
+    return as_text(comparison(compared), width=100)
+
+
+def comparison_rows(compared: Comparison, rows: Sequence[Row]) -> Table:
+    """Some rows of a comparison as a table."""
+    table = FittingTable(box=None, padding=(0, 2, 0, 0))
+    spread = max(compared.plan.upper - compared.rows[0].lower, 1e-9 * abs(compared.plan.upper), 1e-300)
+    digits = min(max(4 - math.floor(math.log10(spread)), 0), 12)
+    priced = compared.plan.stop_at < math.inf
+    table.add_column("policy", overflow="fold")
+    for name in ("earns", "at most", "of the gain", *(["tries"] if priced else [])):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("obtained by", overflow="fold")
+    for row in rows:
+        lower, upper = (row.lower, row.upper) if row.exact is None else (row.exact, row.exact)
+        lower = max([lower, *(other.exact for other in compared.inside(row) if other.exact is not None)])
+        how = row.method if row.exact is None else f"{row.method}: {_short_fraction(row.exact)}"
+        table.add_row(
+            row.name,
+            at_least(lower, digits),
+            at_most(upper, digits),
+            share_of(compared, row),
+            *([tries_of(row)] if priced else []),
+            how,
+        )
+    return table
+
+
+def _short_fraction(value: Fraction) -> str:
+    """A fraction where it is short, or else that it is known."""
+    return str(value) if value.denominator < 10_000 else "exact"
+
+
+def comparison_note(compared: Comparison) -> str:
+    """What the numbers of a comparison mean."""
+    note = "A policy of the class earns the first number; no policy of the class earns more than the second."
+    return (
+        f"{note} Several policies have the best mean; the first row is about one of them."
+        if compared.gain.tied
+        else note
+    )
+
+
+def share_of(compared: Comparison, row: Row) -> str:
+    """The share of the gain that a class has, rounded so that it is true; a dash where it is not known."""
+    share = compared.share(row)
+    if share is None:
+        return "-"
+    found = next((one for one in compared.findings if isinstance(one, Share) and one.name == row.name), None)
+    low, high = (share, share) if found is None else (found.lower, found.upper)
+    rounded = {f"{100 * x:.1f} %" for x in (low, high)}
+    if len(rounded) == 1 and (low == 1 or low < 0.999):  # 100 % means all of it
+        return rounded.pop()
+    return f"≥ {math.floor(1000 * low) / 10:.1f} %" if low >= 0.001 else "-"
+
+
+def tries_of(row: Row) -> str:
+    """How many tries the policy of a row makes on average, where that is known."""
+    return "" if row.evaluation is None else agreed(*row.evaluation.tries.ends, digits=3)
+
+
+def contrast(found: Contrast) -> RenderableType:
+    """What the first try and the last do: as small maps where states are the cells of a grid, and in words."""
+    try:
+        grid = find_grid(found.mdp)
+    except InputError:
+        return _in_words(found)
+    signs = [*(_arrow(*grid.towards[a].tolist()) for a in range(found.mdp.n_actions)), "×"]
+    if grid.columns > MOST_COLUMNS or len(set(signs)) < len(signs):
+        return _in_words(found)
+    maps = [Text(f"{panel.title}\n{_map(found, grid, panel, signs)}") for panel in panels(found)]
+    quits = " × gives up;" if any("×" in str(one) for one in maps) else ""
+    return Group(Columns(maps, padding=(0, 3)), f"\n→ ↓ ← ↑ what is done while there is something left to win;{quits} "
+                 "S start, G goal, ▒ hazard\n", str(found))  # fmt: skip
+
+
+def _arrow(down: float, right: float) -> str:
+    if abs(down) > abs(right):
+        return "↓" if down > 0 else "↑"
+    return "→" if right > 0 else "←" if right < 0 else "•"
+
+
+def _map(found: Contrast, grid: CellGrid, panel: Panel, signs: Sequence[str]) -> str:
+    marks = dict.fromkeys(grid.closed, "█") | dict.fromkeys(grid.hazards, "▒") | dict.fromkeys(grid.goals, "G")
+    marks |= dict.fromkeys(found.mdp.start_state.tolist(), "S") if len(found.mdp.start_state) == 1 else {}
+    cells = [marks.get(s) or ("·" if a < 0 else signs[a]) for s, a in enumerate(panel.action)]
+    return "\n".join(" ".join(cells[r * grid.columns : (r + 1) * grid.columns]) for r in range(grid.rows))
+
+
+def _in_words(found: Contrast) -> RenderableType:
+    table = _by_state(found)
+    return Group(table, "", str(found)) if table.rows else str(found)
+
+
+def _by_state(found: Contrast) -> Table:
+    """The action of each try in the states that are visited most."""
+    mdp, tries = found.mdp, panels(found)
+    visited = np.max([panel.visits for panel in tries], axis=0)
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("mostly, in", *(panel.title for panel in tries)):
+        table.add_column(heading)
+    shown: list[int] = np.argsort(-visited, kind="stable")[:MOST_STATES].tolist()
+    for s in sorted(shown):
+        if visited[s] >= SELDOM:
+            table.add_row(
+                mdp.state_names[s] if mdp.state_names else f"state {s}",
+                *(_acts(mdp, panel.action[s]) + (" and others" if panel.mixed[s] else "") for panel in tries),
+            )
+    return table
+
+
+def _acts(mdp: MDP, action: int) -> str:
+    return "-" if action < 0 else "give up" if action == mdp.n_actions else action_name(mdp, action)

@@ -1,0 +1,180 @@
+"""Plans, trials of their policies and learned policies, for the terminal."""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from maxatk.base.checks import name_of
+from maxatk.base.findings import Loss
+from maxatk.base.text import agreed, at_least, at_most, count_of, decimals_of, small, span
+from maxatk.base.types import Number
+from maxatk.evaluation.simulate import Simulation
+from maxatk.learning.learned import Learned
+from maxatk.planning import CertifiedPlan, ExactPlan, Plan
+from maxatk.planning.exact import Decision
+from maxatk.policies import ABANDON
+from maxatk.report import findings
+from maxatk.report.tables.fitting import FittingTable
+from maxatk.report.words import plans as words
+from maxatk.report.words import verdict as verdicts
+
+NEXT_TO_NOTHING = 1e-9  # of a value
+
+
+def interval(plan: Plan) -> tuple[str, str]:
+    """The bounds of a plan, as they are printed."""
+    lower, upper = (plan.exact, plan.exact) if isinstance(plan, ExactPlan) else (plan.lower, plan.upper)
+    return at_least(lower, decimals(plan)), at_most(upper, decimals(plan))
+
+
+def decimals(plan: Plan) -> int:
+    """As many as tell the bounds apart, but no more than ten digits."""
+    size = decimals_of(plan.lower, plan.upper, digits=10)
+    narrow = 2 - math.floor(math.log10(plan.gap)) if 0 < plan.gap < math.inf and not isinstance(plan, ExactPlan) else 6
+    tiny = decimals_of(plan.lower, plan.upper)  # where six decimals would show nothing
+    return min(max(6, narrow, tiny), size)
+
+
+def tries(plan: Plan) -> Iterator[tuple[int, float, float]]:
+    """How much so many rollouts are worth, at least and at most: the first ten, and all of them."""
+    shown = sorted({*range(1, min(plan.k, 10) + 1), plan.k})
+    for n, (lower, upper) in zip(shown, plan.values_by_tries(shown), strict=True):
+        yield n, lower, upper
+
+
+def certified_plan(plan: CertifiedPlan, title: str, verdict: Sequence[str] = ()) -> RenderableType:
+    """What is to be said of a certified plan, its interval, and what each further rollout adds."""
+    table = FittingTable(box=None, padding=(0, 2, 0, 0))
+    for heading in ("rollouts", "at least", "at most", "worth more than one fewer by"):
+        table.add_column(heading, justify="right", overflow="fold")
+    before = None
+    for left, lower, upper in tries(plan):
+        gain = "" if before is None or before[0] != left - 1 else _added(before[1:], (lower, upper))
+        table.add_row(str(left), at_least(lower, decimals(plan)), at_most(upper, decimals(plan)), gain)
+        before = (left, lower, upper)
+    stats = plan.stats
+    lowest, highest = interval(plan)
+    return Group(
+        Text.assemble((title, "bold"), f": {plan.mdp!r}"),
+        *([Text(" ".join(verdict), style="bold")] if verdict else []),
+        Text.assemble(
+            f"{verdicts.goal(plan)}: between ",
+            (lowest, "bold green"),
+            " and ",
+            (highest, "bold green"),
+            f" ({plan.status}: width {plan.gap:.2g}, asked for {stats['tol']:.2g})\n",
+            *([(verdicts.stopping(plan), "bold"), "\n"] if plan.stop_at < math.inf else []),
+        ),
+        table,
+        f"\n{count_of(int(stats['slices']), 'slice')}, {count_of(int(stats['knots']), 'knot')}, "
+        f"lattice step {stats['lattice_step']:g}{' (exact)' if stats['exact_lattice'] else ''}, "
+        f"{stats['seconds']:.2f} s. "
+        "The plan's policy earns at least the lower number; no policy earns more than the upper.",
+    )
+
+
+def _added(fewer: tuple[float, float], more: tuple[float, float]) -> str:
+    """What one more try adds, as far as the bounds of both know: a number, or at most so much."""
+    low, high = max(more[0] - fewer[1], 0.0), max(more[1] - fewer[0], 0.0)
+    if high <= NEXT_TO_NOTHING * max(map(abs, (*fewer, *more))):
+        return "0" if high == 0 else f"at most {small(high)}"
+    return agreed(low, high, digits=4) or span(low, high, digits=2)
+
+
+def exact_plan(plan: ExactPlan, title: str, most_rows: int = 30) -> RenderableType:
+    """What an exact plan is worth, and what its policy does where its choice matters."""
+    lower, upper = plan.curve(plan.k - 1, plan.best_so_far)
+    alone = f"{(lower + upper) / 2:.6g}"
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("rollout", "step", "state", "best", "so far", "action", "chance", "worth"):
+        table.add_column(heading, justify="left" if heading in ("state", "action") else "right", no_wrap=True)
+    decisions = _choices(plan)
+    for d in itertools.islice(decisions, most_rows):
+        table.add_row(
+            *(str(d.rollout), str(d.step), name_of(plan.mdp.state_names, d.state), _number(d.best), _number(d.so_far)),
+            "give up" if d.action == ABANDON else name_of(plan.mdp.action_names, d.action),
+            *(f"{float(d.prob):.3g}", _number(d.value)),
+        )
+    hidden = sum(1 for _ in decisions)
+    return Group(
+        Text.assemble((title, "bold"), f": {plan.mdp!r}"),
+        Text.assemble(
+            f"{verdicts.goal(plan)}: ",
+            (f"{float(plan.exact):.8g}", "bold green"),
+            f" (exactly {_fraction(plan.exact)}); one rollout alone: {alone}\n",
+            *([(verdicts.stopping(plan), "bold"), "\n"] if plan.stop_at < math.inf else []),
+        ),
+        "What the optimal policy does, wherever its choice matters:\n"
+        if table.rows
+        else f"No choice of an action matters here{'' if plan.stop_at == math.inf else ', only when to stop'}.",
+        *([table] if table.rows else []),
+        *([f"... and {hidden} more choices."] if hidden else []),
+        *([_legend(plan)] if table.rows else []),
+    )
+
+
+def _legend(plan: ExactPlan) -> str:
+    return (
+        "\nbest: the best return of earlier rollouts; so far: the return of this one; chance: that of coming to "
+        f"this choice; worth: the expected final best from there"
+        f"{', less costs to come' if plan.stop_at < math.inf else ''}. Rollouts and steps count from 0."
+    )
+
+
+def _choices(plan: ExactPlan) -> Iterator[Decision]:
+    """The decisions in which some action is worse than another."""
+    for d in plan.decisions():
+        if min(d.values.values()) < d.value:
+            yield d
+
+
+def _number(value: Number) -> str:
+    """A fraction where it is short, else a decimal."""
+    if value == -math.inf:
+        return "none"
+    fraction = Fraction(value)
+    return str(fraction) if fraction.denominator < 10_000 else f"{float(fraction):.8g}"
+
+
+def _fraction(value: Fraction) -> str:
+    """A fraction in full where a line can hold it."""
+    bits = value.denominator.bit_length()
+    return str(value) if bits <= 64 else f"a fraction whose denominator has {bits} bits"
+
+
+def simulation(plan: CertifiedPlan | Learned, runs: Simulation, level: float = 0.95) -> RenderableType:
+    """What a policy earned in trials, beside what is certain of it."""
+    low, high = runs.interval(level)
+    learned = isinstance(plan, Learned)
+    what = f"best of {plan.k}" if learned else verdicts.goal(plan)
+    agrees = words.agreement(findings.agreement(plan, runs, level))
+    sure = plan.certificate if learned else f"certified for this policy: {' to '.join(interval(plan))}"
+    return Group(
+        Text.assemble(
+            f"{what} in {count_of(len(runs.best), 'trial')}: ",
+            (f"{runs.mean:.6g}", "bold green"),
+            f" on average{f', {100 * level:g} % interval by t {low:.6g} to {high:.6g}' if len(runs.best) > 1 else ''}",
+        ),
+        *([_paid(runs)] if not learned and plan.costly else []),
+        sure,
+        f"{agrees}; {count_of(runs.steps, 'step')} in {runs.seconds:.1f} s",
+    )
+
+
+def _paid(runs: Simulation) -> str:
+    best, cost, tries = (float(x.mean()) for x in (runs.best, runs.cost, runs.tries))
+    return f"best return {best:.6g} for {cost:.6g}, in {tries:.3g} tries on average"
+
+
+def learned(result: Learned, title: str) -> RenderableType:
+    """What was learned, and how surely: whether the target was met comes first."""
+    met = [words.loss(one) for one in result.findings if isinstance(one, Loss)]
+    return Group(
+        Text.assemble((title, "bold"), f": best of {result.k}, from {count_of(result.samples, 'sample')}. ", *met),
+        result.certificate,
+    )

@@ -1,0 +1,197 @@
+"""What is seen of a plan and of a comparison, as plain data.
+
+``figures.py`` draws it with Matplotlib, ``page/charts.py`` with Altair. A view has the numbers
+and the words; how thick a line is belongs to who draws it.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxatk.base.checks import name_of
+from maxatk.base.errors import InputError
+from maxatk.base.types import Floats
+from maxatk.comparison.compare import Comparison
+from maxatk.comparison.contrast import SELDOM, Contrast
+from maxatk.evaluation.units import Units
+from maxatk.planning.plan import Plan
+from maxatk.policies import ABANDON
+from maxatk.report.palette import COLOURS, action_colours, palette
+from maxatk.report.reach import Reach
+
+BEST, SO_FAR = "best return so far, M", "return so far, G"  # axes of more than one view
+FEW = 12  # best returns, up to which a curve is drawn as points
+BEATEN = "M cannot be beaten"  # in place of an action: nothing matters any more
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """What a best return is worth with so many rollouts to come."""
+
+    to_come: int
+    lower: Floats  # [points]
+    upper: Floats  # [points]
+    colour: str
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """The curves ``U_i`` between their bounds."""
+
+    best: Floats  # [points]
+    curves: list[Curve]
+    x: str = BEST
+    y: str = "expected final best"
+    stop_at: float = math.inf  # from where on the plan stops
+
+
+def curves(plan: Plan, points: int) -> Curves:
+    """Six curves at most, those of the first and of the last rollout among them."""
+    low, most = range_of_interest(plan)
+    units = Units.of(plan.mdp, plan.policy)
+    ends = (units.memory.units(x) for x in (low, most))
+    possible = units.memory.floats(Reach(plan.mdp, units.remembered).totals(*ends, most=points))
+    best = possible if len(possible) > 1 else np.linspace(low, most, points)  # where M can be
+    shown = sorted({round(i) for i in np.linspace(0, plan.k, min(plan.k + 1, 6))})
+    bounds = [np.array([plan.curve(i, m) for m in best.tolist()]).T for i in shown]
+    bounds[0] = _within_interval(plan, best, *bounds[0])
+    return Curves(
+        best,
+        [
+            Curve(plan.k - i, lower, upper, colour)
+            for i, (lower, upper), colour in zip(shown, bounds, palette(len(shown)), strict=True)
+        ],
+        y="expected final best" + (", less costs to come" if plan.stop_at < math.inf else ""),
+        stop_at=float(plan.stop_at),
+    )
+
+
+def _within_interval(plan: Plan, best: Floats, lower: Floats, upper: Floats) -> Floats:
+    """The bounds of the first curve, no wider than the plan's own allow: it rises from there, and it is convex."""
+    least, most = plan.mdp.return_range
+    lower = np.maximum(lower, plan.lower)
+    if plan.best_so_far == -math.inf and most > least:  # then it begins, at the least return, with the plan's value
+        upper = np.minimum(upper, plan.upper + (most - plan.upper) * (best - least) / (most - least))
+    return np.stack((np.minimum(lower, upper), upper))
+
+
+def range_of_interest(plan: Plan) -> tuple[float, float]:
+    """Best returns between which the curves bend: below, they are all but flat."""
+    least, most = plan.mdp.return_range
+    alone = sum(plan.curve(plan.k - 1, -math.inf)) / 2
+    low = max(least, alone - 1.5 * (most - alone), float(plan.best_so_far))
+    return (low, most) if low < most else (low - 1.0, low)  # where nothing can be gained there is nothing to see
+
+
+@dataclass(frozen=True)
+class Earnings:
+    """What a class of policies earns, and at most could."""
+
+    name: str
+    lower: float
+    upper: float
+    method: str
+    share: float | None  # of what adaptive policies gain
+    colour: str
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Classes of policies, one below the other."""
+
+    rows: list[Earnings]
+    x: str = "expected best return"
+    note: str = "bars end where no policy of the class comes"
+
+
+def classes(comparison: Comparison) -> Classes:
+    """Every row of a comparison that is known to earn something."""
+    return Classes(
+        [
+            Earnings(row.name, row.lower, row.upper, row.method, comparison.share(row), colour)
+            for colour, row in zip(COLOURS, comparison.rows, strict=False)
+            if math.isfinite(row.lower)
+        ],
+        x="expected best return" + (", less costs" if comparison.plan.stop_at < math.inf else ""),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """What one try does: the action that it mostly takes in each state, while there is something left to win."""
+
+    title: str
+    rollout: int
+    best: float
+    action: list[int]  # [S] -1 where it does not come, the number of actions where it gives up
+    visits: list[float]  # [S] per try
+    mixed: list[bool]  # [S] whether that action has less than two thirds of the visits
+
+
+def panels(contrast: Contrast) -> list[Panel]:
+    """The first try, the last with nothing in hand (or the incumbent), and the last with what there will be by then."""
+    last = [f"the last, {in_hand(one.best)} in hand" for one in contrast.last]
+    titles = ["the first try" if contrast.k > 1 else "the try", *last[::-1]]
+    return [
+        Panel(
+            title + (" (the plan stops)" if one.stops else "" if one.visits.any() else " (its choices hardly matter)"),
+            one.rollout,
+            one.best,
+            np.where(one.visits.sum(axis=1) >= SELDOM, one.visits.argmax(axis=1), -1).tolist(),
+            one.visits.sum(axis=1).tolist(),
+            (3 * one.visits.max(axis=1) < 2 * one.visits.sum(axis=1)).tolist(),
+        )
+        for title, one in zip(titles, (contrast.first, *contrast.last[::-1]), strict=True)
+    ]
+
+
+def in_hand(best: float) -> str:
+    """A best return in words."""
+    return "nothing" if best == -math.inf else f"{best:.6g}"
+
+
+@dataclass(frozen=True, eq=False)
+class ActionMap:
+    """What a plan does in one state at one step, by the best return and the return so far."""
+
+    title: str
+    best: Floats  # [m] rising
+    so_far: Floats  # [g] rising
+    taken: list[list[int]]  # [g][m] places in names
+    names: list[str]  # of the actions that are offered; the last stands for any of them
+    colours: list[str]  # one for each name
+    x: str = BEST
+    y: str = SO_FAR
+
+
+def action_map(plan: Plan, i: int, h: int, s: int, points: int) -> ActionMap:
+    """Returns so far are those with which the state can be reached, evenly spread."""
+    mdp, policy = plan.mdp, plan.policy
+    low, high = range_of_interest(plan)
+    left = float(mdp.analysis.most[h, s])
+    units = Units.of(mdp, policy)
+    so_far = units.memory.floats(Reach(mdp, units.remembered).returns(h, s, points))
+    if not len(so_far):
+        raise InputError(f"no rollout comes to state {s} at step {h}")
+    so_far = np.array([g for g in so_far if g + left > low] or so_far[-1:])
+    best = np.linspace(low, max(min(high, float(so_far[-1]) + left + 0.1 * (high - low)), low), points)
+    best = np.unique(np.floor(best) if (mdp.reward == np.rint(mdp.reward)).all() else best)
+    offered = [*mdp.actions(h, s), *([ABANDON] if plan.problem.may_abandon else [])]
+    taken = [
+        [
+            len(offered)
+            if g + left <= m
+            else offered.index(policy.action(rollout=i, step=h, state=s, best=m, so_far=g))
+            for m in best.tolist()
+        ]
+        for g in so_far.tolist()
+    ]
+    return ActionMap(
+        f"{name_of(mdp.state_names, s)}, step {h}, rollout {i + 1} of {plan.k}",
+        best,
+        so_far,
+        taken,
+        [*("give up" if a == ABANDON else name_of(mdp.action_names, a) for a in offered), BEATEN],
+        [*(action_colours(mdp.n_actions + 1)[a] for a in offered), "#eeeeee"],
+    )

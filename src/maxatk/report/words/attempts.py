@@ -1,0 +1,258 @@
+"""What logs of attempts say, in words."""
+
+from maxatk.attempts.estimates.difficulty import Difficulty
+from maxatk.attempts.estimates.extrapolation import PassRange
+from maxatk.attempts.sequences.plans import Capped, SequencePlan
+from maxatk.attempts.sequences.replay import Replay
+from maxatk.attempts.sequences.strategies import Frontier
+from maxatk.base.findings import Advice, Difference, Measured, NoAdvice, Outcome, Reason
+from maxatk.base.text import at_least, at_most, count_of, ends, percent, short, span, threshold
+
+BETTER = {  # how much one thing is above another, and below
+    "score": ("is better", "is worse"),
+    "net": ("is better", "is worse"),
+    "cost": ("costs more", "costs less"),
+    "seconds": ("takes longer", "takes less time"),
+}
+PER = {"net": " a task, score less cost at its price", "cost": " an attempt", "seconds": " an attempt"}
+IN = {"cost": " in cost", "seconds": " in time"}
+ELSEWHERE = "other tasks may differ"
+
+
+def difference(found: Difference) -> str:
+    """Which of two is better, and by how much."""
+    more = found.outcome is Outcome.PROVED or (found.outcome is Outcome.UNKNOWN and found.value > 0)
+    up, down = BETTER[found.of]
+    of = "" if found.of != "score" else " in one attempt" if found.k == 1 else f" in the best of {found.k}"
+    is_so = f"{found.first} {up if more else down} than {found.second}{of}"
+    times = "" if found.ratio is None else f" ({span(*found.ratio)} times as much)"
+    per = PER.get(found.of, "")
+    low, value, high = ends(found.lower, found.value, found.upper)
+    if found.outcome is Outcome.PROVED:
+        return f"{is_so}: by {low} to {high}{per}{times}"
+    if found.outcome is Outcome.DISPROVED:
+        low, _, high = ends(-found.upper, -found.value, -found.lower)
+        return f"{is_so}: by {low} to {high}{per}{times}"
+    if always := _always(found):
+        if found.value == 0:
+            return f"{found.first} and {found.second} are equal{IN.get(found.of, '')}{of} {always}; {ELSEWHERE}"
+        return f"{is_so} {always}: by {short(abs(found.value))}{per}; {ELSEWHERE}"
+    neither = f"no difference{IN.get(found.of, '')} between {found.first} and {found.second}{of} can be established"
+    if found.level is None:
+        return f"{neither}: {_unsure(found)}"
+    needed = found.tasks_needed
+    power = "" if needed is None else f"; a difference of {value} would take about {count_of(needed, 'task')}"
+    return f"{neither}: {low} to {high}{per}{times}{power}"
+
+
+def told(found: Difference) -> str:
+    """The same in a word or two, beside its numbers."""
+    if always := _always(found):
+        return f"{'equal' if found.value == 0 else 'by the same amount'} {always}"
+    if found.level is None:
+        return "not established: too few or too skewed tasks"
+    return {Outcome.PROVED: "better", Outcome.DISPROVED: "worse"}.get(found.outcome, "not established")
+
+
+def _always(found: Difference | Advice) -> str:
+    """Where a difference was the same at every task, which is no evidence on other tasks if no range is known."""
+    if found.level is not None or found.lower != found.upper:
+        return ""
+    return f"at all {found.tasks} tasks of the log" if found.tasks > 1 else "at the one task of the log"
+
+
+def _unsure(found: Difference | Advice) -> str:
+    """The reason why an interval has no level, and what would give it one."""
+    without = f" without {' and '.join(f'a {name}' for name in found.needs)}" if found.needs else ""
+    is_few = "is too few" if found.tasks == 1 else "are too few or too skewed"
+    return f"{count_of(found.tasks, 'task')} {is_few} for an interval{without}"
+
+
+def pass_range(found: PassRange) -> str:
+    """Bounds on pass@k for more attempts than were made."""
+    return (
+        f"pass@{found.k} lies between {at_least(found.lower, 3)} and {at_most(found.upper, 3)} "
+        f"({percent(found.level)}, {count_of(found.tasks, 'task')} with {count_of(found.attempts, 'attempt')} each)"
+    )
+
+
+def difficulty(found: Difficulty) -> str:
+    """How much the attempts of an arm at one task have in common."""
+    return (
+        f"{found.arm}: {100 * found.between:.0f} % of the variance of scores lies between tasks; the best of "
+        f"{found.k} is worth {short(found.measured)}, and a table counted from the log would promise "
+        f"{short(found.pooled)}"
+    )
+
+
+def capped(found: Capped) -> str:
+    """One arm with a cap, and a warning if the log cuts it short."""
+    return f"{found} (all that were logged; more might pay)" if found.cut else str(found)
+
+
+def sequence(plan: SequencePlan) -> str:
+    """What to try, in which order, and when to stop."""
+    if not plan.steps and plan.target_score is not None:
+        return f"Try nothing: the default score of {short(plan.default_score)} reaches the target."
+    if not plan.steps:
+        pays = f"at {short(plan.price)} per unit of cost no attempt pays"
+        return f"Try nothing: {pays} on the {count_of(plan.tasks, 'task')} that this was built from."
+    if len(plan.steps) == 1:
+        return f"{plan.spelled}, once."
+    return f"{plan.spelled}; stop as soon as one scores at least {threshold(plan.stop_at)}."
+
+
+def replay(found: Replay) -> str:
+    """Whether a sequence is better than the best single arm on held-out tasks."""
+    if found.same:
+        return f"the sequence is {found.single} itself"
+    cut = "; note that the log has no more attempts of that arm, and more might pay" if found.cut else ""
+    return difference(found.finding) + cut
+
+
+def frontier(found: Frontier) -> str:
+    """Whether sequences are better than one arm with a cap."""
+    if found.finding is None:
+        return "The log has too few attempts of each arm to say whether one arm alone would do as well."
+    prices = "At one price" if found.fair == 1 else f"On average over {found.fair} prices"
+    return f"{prices}, {difference(found.finding)}."
+
+
+def measured(found: Measured) -> tuple[str, str]:
+    """A mean over tasks, and its interval, as every such number is shown."""
+    low, value, high = ends(found.lower, found.value, found.upper)
+    return value, f"{low} to {high}" + ("" if found.level is not None else ", no level")
+
+
+FEW_TASKS = 30  # held out: with fewer the advice says that they are few
+
+
+def advice(found: Advice | NoAdvice) -> tuple[str, str]:
+    """What to try, with its score and cost on tasks that it was not chosen on; or why there is no advice."""
+    if isinstance(found, NoAdvice):
+        return _no_advice(found)
+    are = "is" if found.tasks == 1 else "are"
+    few = "" if found.tasks >= FEW_TASKS else f"; {count_of(found.tasks, 'task')} {are} too few to be sure of much"
+    if found.attempts == 0:
+        return _try_nothing(found, few)
+    if found.same is not None:
+        return _try_cheapest(found, few)
+    stop = f", and stop as soon as one scores at least {threshold(found.stop_at)}"
+    first = f"Try {found.plan}{' once' if found.attempts == 1 else stop} ({aim(found)})."
+    earned = f"scores {_with_level(found.score)} for {_with_level(found.cost)} a task"
+    second = f"Chosen on {count_of(found.built, 'task')}, it {earned} on the other {found.tasks}{_missed(found)}"
+    if found.alternative is None:
+        return first, f"{second}{few}."
+    return first, f"{second}; {_beside(found, found.alternative)}{few if found.level is not None else ''}."
+
+
+def aim(found: Advice) -> str:
+    """The goal of a plan."""
+    if found.budget is not None:
+        return f"for a budget of {found.budget:g} a task"
+    if found.target_score is not None:
+        return f"to reach a score of {found.target_score:g}"
+    return f"at {short(found.price)} per unit of cost"
+
+
+def _missed(found: Advice) -> str:
+    """Whether a goal that was met on some tasks was missed on the others."""
+    if found.budget is not None and found.cost.value > found.budget:
+        return ", more than the budget"
+    if found.target_score is not None and found.score.value < found.target_score:
+        return ", less than the target"
+    return ""
+
+
+def _try_nothing(found: Advice, few: str) -> tuple[str, str]:
+    counts = f"a task without an attempt scores {short(found.default_score)}"
+    if found.alternative is None:
+        return f"Try nothing ({aim(found)}).", f"{counts[0].upper()}{counts[1:]}, which reaches the target."
+    built, tasks = count_of(found.built, "task"), count_of(found.tasks, "task")
+    first = f"Try nothing ({aim(found)}): on the {built} that plans are chosen on, no attempt earns its cost."
+    low, _, high = ends(-found.upper, -(found.lower + found.upper) / 2, -found.lower)
+    level = "no level" if found.level is None else percent(found.level)
+    adds = f"adds {low} to {high} ({level}) to the score, less its cost,"
+    return first, f"The best single attempt there, {found.alternative}, {adds} on the other {tasks}; {counts}{few}."
+
+
+def _try_cheapest(found: Advice, few: str) -> tuple[str, str]:
+    first = f"Try {found.plan} once: all attempts of the log score {short(found.same or 0.0)}"
+    costs = f"Chosen on {count_of(found.built, 'task')}, it costs {_with_level(found.cost)} a task on the other"
+    if found.alternative is None:
+        return f"{first}.", f"{costs} {found.tasks}{few}."
+    said = _beside(found, found.alternative)
+    return f"{first}, and it costs least.", f"{costs} {found.tasks}; {said}{few if found.level is not None else ''}."
+
+
+def _beside(found: Advice, other: str) -> str:
+    """Whether what is advised is better than the alternative."""
+    low, _, high = ends(found.lower, (found.lower + found.upper) / 2, found.upper)
+    net = "score less cost"
+    if found.same is not None:
+        net = "in cost"
+    elif found.budget is not None or found.target_score is not None:
+        net = f"score less cost at {short(found.price)} per unit" if found.price > 0 else "in score"
+    if found.outcome is Outcome.PROVED:
+        return f"that is better than {other}, by {low} to {high}, {net}"
+    if found.outcome is Outcome.DISPROVED:
+        low, _, high = ends(-found.upper, -(found.lower + found.upper) / 2, -found.lower)
+        return f"there {other} was better, by {low} to {high}, {net}"
+    if always := _always(found).removesuffix(" of the log"):
+        if found.lower == 0:
+            return f"{other} was equal {always}, {net}; {ELSEWHERE}"
+        which = f"that was better than {other}" if found.lower > 0 else f"there {other} was better"
+        return f"{which}, by {short(abs(found.lower))}, {net}, {always}; {ELSEWHERE}"
+    if found.level is None:
+        return f"whether it is better than {other} is not known: {_unsure(found)}"
+    return f"whether it is better than {other} is not known: by {low} to {high}, {net}"
+
+
+def _with_level(found: Measured) -> str:
+    value, interval = measured(found)
+    sure = "" if found.level is None else f", {percent(found.level)}{'' if found.proved else ' nominal'}"
+    return f"{value} ({interval}{sure})"
+
+
+def _no_advice(found: NoAdvice) -> tuple[str, str]:
+    """Why a log does not say what to try, and what would help."""
+    tasks, (asked, best) = count_of(found.tasks, "task"), _told_apart(found.asked or 0.0, found.best or 0.0)
+    goal = f"On the {tasks} that plans are chosen on,"
+    return {
+        Reason.COSTS_UNKNOWN: (
+            "Too few costs are known to weigh scores against them, so there is no advice.",
+            "Log what every attempt costs.",
+        ),
+        Reason.NOT_SHARED: (
+            "Fewer than two tasks were tried by all arms, so there is no advice.",
+            "Let all arms try the same tasks.",
+        ),
+        Reason.FREE: (
+            "All attempts cost 0, so there are no costs to weigh scores against.",
+            "Log costs, or leave them out: then every attempt counts as 1.",
+        ),
+        Reason.ALIKE: (
+            "All attempts score the same and cost the same, so there is no advice.",
+            "Log tasks at which they differ.",
+        ),
+        Reason.FEW_TASKS: (
+            f"{tasks} {'is' if found.tasks == 1 else 'are'} too few to choose a plan on some and test it on others.",
+            "Log at least four tasks; thirty in each half give useful intervals.",
+        ),
+        Reason.TOO_DEAR: (
+            f"{goal} a budget of {asked} a task does not cover one attempt: the cheapest costs {best} on average.",
+            "Allow a larger budget.",
+        ),
+        Reason.OUT_OF_REACH: (
+            f"{goal} no sequence was found that scores {asked}: the best has {best}.",
+            "Ask for a lower score, or log more attempts.",
+        ),
+    }[found.reason]
+
+
+def _told_apart(asked: float, best: float) -> tuple[str, str]:
+    """Two different numbers: the first in full, the second with as many digits as show which is larger."""
+    said = (f"{best:.{digits}g}" for digits in range(3, 18))
+    return f"{asked:g}" if float(f"{asked:g}") == asked else repr(asked), next(
+        (text for text in said if (float(text) < asked) == (best < asked) and float(text) != asked), repr(best)
+    )
