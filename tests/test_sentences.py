@@ -158,8 +158,10 @@ def test_tables_of_tries_are_monotone():
 
 
 def test_compiling_is_told_of_the_first_run_alone(tmp_path, monkeypatch):
+    compiled.at_work.cache_clear()
     monkeypatch.setattr(compiled, "kept", lambda: (tmp_path, 0))
     assert compiled.at_work("planning") == "planning: compiling for some seconds, on this first run alone"
+    compiled.at_work.cache_clear()
     monkeypatch.setattr(compiled, "kept", lambda: (tmp_path, 7))
     assert compiled.at_work("planning") == "planning"
 

@@ -63,18 +63,13 @@ class Cores:
             try:
                 return self._side_by_side(jobs[:each]) + self._together(jobs[each:])
             except TooLargeError:  # one at a time may fit
-                one_by_one = self._together if splits else self._one_by_one
-                return [result for job in jobs for result in one_by_one([job])]
-
-    def _one_by_one(self, jobs: Sequence[Job[T]]) -> list[T]:
-        return [job.alone(self.memory) for job in jobs]
+                one = self._together if splits else self._side_by_side
+                return [result for job in jobs for result in one([job])]
 
     def _side_by_side(self, jobs: Sequence[Job[T]]) -> list[T]:
-        """A job for each thread at a time."""
-        threads = min(self._workers.threads, len(jobs))
-        if threads <= 1:
-            return self._one_by_one(jobs)
-        return self._workers.map(_alone, jobs, repeat(self.memory / threads, len(jobs)))
+        """A job for each thread at a time; a single one on a thread, too, while the caller's hears Ctrl-C."""
+        memory = self.memory / max(min(self._workers.threads, len(jobs)), 1)
+        return self._workers.map(_alone, jobs, repeat(memory, len(jobs)))
 
     def _together(self, jobs: Sequence[Job[T]]) -> list[T]:
         """Layer by layer, the states of all jobs shared out among the threads."""

@@ -1,6 +1,7 @@
 """The one place that speaks to the compiler."""
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -44,6 +45,7 @@ def kept() -> tuple[Path, int]:
     return folder, sum(1 for _ in folder.glob("*.nbc")) if folder.is_dir() else 0
 
 
+@cache
 def at_work(what: str) -> str:
     """What is being done, and on the first run why nothing is heard of it at first."""
     return what if kept()[1] else f"{what}: compiling for some seconds, on this first run alone"

@@ -58,11 +58,6 @@ class CurveMaker:
         self.effort.slices += slices
         self.effort.work += slices * self._problem.mdp.horizon * self.method.work
 
-    @property
-    def rounding(self) -> float:
-        """What floating point may add up to in one rollout (docs/theory/planner.md, 10)."""
-        return rollout_rounding(self.method)
-
     def floor(self, after: Curve, stop: Stop) -> float:
         """A best return that is as good as none under the next curve's lower bound: where that stops being flat."""
         problem, lattice = self._problem, self._lattice
@@ -198,7 +193,7 @@ class CurveMaker:
         curve, gap = self._refined(solve, knots, top, share, step, problem.mean)
         if not problem.costly:
             return curve, gap, Stop(math.inf, problem.most)
-        noise = self.rounding
+        noise = self.method.rounding
         for _ in range(MOST_STEPS):
             at = curve.comes_down_to_m(noise)
             if not knots[0] < at < top or float(by_slices([at]).lower[0]) <= at + noise:
@@ -212,11 +207,3 @@ class CurveMaker:
     def _incumbent_above(self, floor: float, top: float) -> list[float]:
         """The incumbent is a knot of every curve, since it may stay the best return for long."""
         return [self._problem.incumbent] if floor < self._problem.incumbent < top else []
-
-
-def rollout_rounding(method: SliceMethod) -> float:
-    """What floating point may add up to in one rollout (docs/theory/planner.md, 10)."""
-    problem, lattice = method.problem, method.lattice
-    H, outcomes = problem.mdp.horizon, int(np.diff(problem.mdp.outcome_start).max())
-    size = problem.largest + abs(problem.incumbent) + lattice.blur + (abs(lattice.floor) if problem.may_abandon else 0)
-    return (H * (4 * outcomes + 16) + 32) * 2.0**-53 * size + H * lattice.error

@@ -8,7 +8,6 @@ from maxatk.base import checks
 from maxatk.base.archive import Archive, OtherProblemError
 from maxatk.base.errors import InputError
 from maxatk.engines.engine import EngineConfig, SharedEngine
-from maxatk.planning.certified.curve_maker import rollout_rounding
 from maxatk.planning.certified.curves import Curve, Curves
 from maxatk.planning.certified.off_lattice import OffLattice
 from maxatk.planning.certified.on_lattice import OnLattice
@@ -45,7 +44,7 @@ def read_plan(file: Archive, numbers: Mapping[str, Any], given: MDP | None, devi
         Curve(float(floor[i]), **{name: file.array(f"{name}{i}", "<f8") for name in Curve.arrays()})
         for i in range(len(floor))
     )
-    slack = 4 * k * rollout_rounding(method)
+    slack = 4 * k * method.rounding
     for curve in tail:
         curve.check(least - kappa, most, slack)
     _check_bounds(lower, upper, problem, Curves(k, tail)[1], slack)

@@ -40,7 +40,7 @@ class LatticePass:
     @property
     def rounding(self) -> float:
         """What floating point may have added up to: bounded by magnitude, rollout by rollout (planner.md, 10)."""
-        return self._k * self._maker.rounding
+        return self._k * self.method.rounding
 
     def curves(self, tol: Callable[[], float]) -> Iterator[tuple[int, Pass]]:
         """All curves: what is known after each, with the rollout that it is of.
@@ -63,7 +63,7 @@ class LatticePass:
             yield i, self._unfinished(curves, stop)
             # A curve that is the next one's equal, but for rounding, is the equal of all before it, too: what the
             # sweep does to a curve is monotone and expands no difference.
-            if i < k - 1 and distance(curve, after) <= maker.rounding:
+            if i < k - 1 and distance(curve, after) <= method.rounding:
                 break
         start, lower, upper = self._first_rollout(curves[1], gap, stop)
         yield 0, self._passed(curves, start, gap, stop, lower, upper)
@@ -76,9 +76,9 @@ class LatticePass:
         """No policy earns more than this with a single rollout."""
         problem = self._problem
         if problem.incumbent <= problem.least and not problem.costly:
-            return problem.mean + self._maker.rounding
+            return problem.mean + self.method.rounding
         _, upper = self._maker.value(self._no_curves()[self._k], 0.0, self._within(self._asked_at))
-        return max(upper + self._maker.rounding, problem.best_around[1])
+        return max(upper + self.method.rounding, problem.best_around[1])
 
     def nothing_yet(self) -> Pass:
         """What is known before any curve."""

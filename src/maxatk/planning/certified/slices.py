@@ -123,6 +123,15 @@ class SliceMethod(ABC):
         cells = np.maximum(reach.last.astype(np.int64) - reach.first + 1, 0).sum() / self.mdp.horizon
         return float(cells * len(self.mdp.prob) / (len(self.mdp.pair_start) - 1))
 
+    @cached_property
+    def rounding(self) -> float:
+        """What floating point may add up to in one rollout (docs/theory/planner.md, 10)."""
+        problem, lattice = self.problem, self.lattice
+        H, outcomes = self.mdp.horizon, int(np.diff(self.mdp.outcome_start).max())
+        floor = abs(lattice.floor) if problem.may_abandon else 0.0
+        size = problem.largest + abs(problem.incumbent) + lattice.blur + floor
+        return (H * (4 * outcomes + 16) + 32) * 2.0**-53 * size + H * lattice.error
+
     @property
     @abstractmethod
     def large(self) -> bool:
