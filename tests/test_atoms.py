@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import maxatk as mk
 from maxatk import kernels
 from maxatk.base.tuning import tuned
-from maxatk.evaluation import in_floats
+from maxatk.laws.bounds import propagate
 from oracles import policy_value
 from policies import policies
 from problems import decision, specs, table_of
@@ -16,7 +16,7 @@ from problems import decision, specs, table_of
 
 def carried(mdp, policy, **thresholds):
     with tuned(**thresholds):
-        return in_floats.carry(decision(mdp, policy.k, policy.best_so_far), policy, 0.0, 10**6)
+        return propagate(decision(mdp, policy.k, policy.best_so_far), policy, 0.0, 10**6)
 
 
 @settings(max_examples=25)
@@ -42,9 +42,9 @@ def test_threads_change_no_bit(threads, tune):
     mdp = mk.instances.random_sparse(30, 3, 6, rewards=range(5), rng=0)
     policy = mk.solve(mdp, 3).policy
     tune(table_work=1, cores=threads)
-    found = in_floats.carry(decision(mdp, policy.k, policy.best_so_far), policy, 1e-9, 10**6)
+    found = propagate(decision(mdp, policy.k, policy.best_so_far), policy, 1e-9, 10**6)
     tune(cores=1)
-    alone = in_floats.carry(decision(mdp, policy.k, policy.best_so_far), policy, 1e-9, 10**6)
+    alone = propagate(decision(mdp, policy.k, policy.best_so_far), policy, 1e-9, 10**6)
     assert found.bounds() == alone.bounds()
     for one, other in zip(found.laws, alone.laws, strict=True):
         assert one.values.tolist() == other.values.tolist()
@@ -58,7 +58,7 @@ def test_returns_that_lie_far_apart_are_sorted(monkeypatch, tune):
     tune(table_work=1)
     mdp = mk.MDP.from_table({0: {0: [(0.5, 0, 0, False), (0.5, 0, 2**40, False)]}}, horizon=2)
     policy = mk.MarkovPolicy(np.zeros((2, 1), int), k=2)
-    low, high = in_floats.carry(decision(mdp, policy.k, policy.best_so_far), policy, 0.0, 100).bounds()
+    low, high = propagate(decision(mdp, policy.k, policy.best_so_far), policy, 0.0, 100).bounds()
     assert not followed
     assert low <= policy_value(mdp, policy, 2) <= high
     assert high - low < 1

@@ -13,10 +13,10 @@ import golden
 import maxatk as mk
 import oracles
 from maxatk.base.tuning import tuned
-from maxatk.evaluation import bins as binned
-from maxatk.evaluation import in_fractions
-from maxatk.evaluation.law import Law, best_of, exact_best_of, in_floats, mixed
-from maxatk.evaluation.units import Units
+from maxatk.laws.bins import binned
+from maxatk.laws.exact_forward import evaluate_exactly
+from maxatk.laws.law import Law, best_of, exact_best_of, in_floats, mixed
+from maxatk.laws.units import Units
 from policies import KINDS, policies, scrambled
 from problems import decision, problem, specs
 
@@ -46,13 +46,14 @@ def test_every_class_is_evaluated_exactly(kind, spec, k, seed, incumbent):
     real=st.booleans(),
     max_atoms=st.sampled_from([1, 3, 10, 1000]),
     bins=st.sampled_from([1, 3, 4096]),
+    few=st.sampled_from([0, 4, 4096]),
 )
-def test_floats_bound_the_truth(kind, spec, k, seed, incumbent, real, max_atoms, bins):
+def test_floats_bound_the_truth(kind, spec, k, seed, incumbent, real, max_atoms, bins, few):
     """Fractions forbidden, and few atoms: an interval all the same, or a refusal; in bins where memory allows."""
     mdp = problem(spec, seed if real else None)
     policy = policies(mdp, k, seed, incumbent)[kind]
     truth = oracles.policy_value(mdp, policy, k, incumbent)
-    with tuned(few_outcomes=-1, most_outcomes=-1, most_bins=bins, least_bins=bins):
+    with tuned(few_outcomes=-1, most_outcomes=-1, few_atoms=few, most_bins=bins, least_bins=bins):
         try:
             evaluation = mk.evaluate(mdp, policy, max_atoms=max_atoms)
         except mk.TooLargeError:
@@ -155,7 +156,7 @@ def test_laws_bound_the_truth(spec, k, seed, max_atoms):
     """Distribution functions, not only means; in bins, too."""
     mdp = problem(spec, seed)
     for policy in policies(mdp, k, seed).values():
-        truth = in_fractions.exactly(decision(mdp, policy.k, policy.best_so_far), policy, 100_000).law
+        truth = evaluate_exactly(decision(mdp, policy.k, policy.best_so_far), policy, 100_000).law
         with tuned(few_outcomes=-1, most_outcomes=-1):
             try:
                 evaluation = mk.evaluate(mdp, policy, max_atoms=max_atoms)
@@ -233,9 +234,10 @@ def test_policies_that_round(spec, k, seed, n):
     k=st.integers(1, 3),
     seed=st.integers(0, 99),
     bins=st.sampled_from([1, 2, 5, 4096]),
+    cells=st.sampled_from([0, 10**9]),  # sorted, or in tables
     kind=st.sampled_from(["markov", "midpoint"]),
 )
-def test_bins_alone(spec, k, seed, bins, kind):
+def test_bins_alone(spec, k, seed, bins, kind, cells):
     """Nothing dropped, only binned: merged means bound the value from below, split atoms from above."""
     mdp = problem(spec)
     mdp = mdp.with_rewards(np.random.default_rng(seed).random(len(mdp.reward)))
@@ -245,9 +247,9 @@ def test_bins_alone(spec, k, seed, bins, kind):
         policy = mk.solve(mdp, k, solver=mk.Midpoint(Fraction(1, 2))).policy
     truth = mk.evaluate(mdp, policy).exact
     assume(truth is not None)
-    with tuned(most_bins=bins, least_bins=bins):
+    with tuned(few_atoms=0, table_cells=cells, most_bins=bins, least_bins=bins):
         rollout = 0 if kind == "markov" else None
-        laws = binned.binned(mdp, policy, rollout, Units.of(mdp, policy), 0.0, 10**6)
+        laws = binned(mdp, policy, rollout, Units.of(mdp, policy), 0.0, 10**6)
     low, high = (law if kind == "midpoint" else best_of([(law, k)]) for law in laws.laws)
     assert low.mean <= truth + 1e-9
     assert truth <= high.mean + 1e-9
@@ -340,7 +342,7 @@ MARKOV, ALONE = mk.MarkovPolicy([[0]], k=2), mk.MarkovPolicy([[0]], k=1)
         (evaluates(mk.MarkovPolicy([[0], [0]], k=2)), "the policy is for rollouts of 2 steps, not 1"),
         (evaluates(mk.MarkovPolicy([[5]], k=2)), r"\(rollout 0, step 0, state 0\) is 5: expected one of \[0, 1\]"),
         (evaluates(mk.AdaptivePolicy(lambda *_: "up", 2, 1)), "the policy's action must be an integer, not 'up'"),
-        (evaluates(mk.HistoryPolicy(lambda _: 7, 2, 1)), "state 0 does not offer action 7 at step 0"),
+        (evaluates(mk.HistoryPolicy(lambda _: 7, 2, 1)), r"the policy's action at \(rollout 0, step 0, state 0\) is 7"),
         (evaluates(MARKOV, tol=-1), "tol must not be negative, not -1"),
         (evaluates(MARKOV, tol=math.nan), "tol must be finite"),
         (evaluates(MARKOV, max_atoms=0), "max_atoms must be at least 1"),

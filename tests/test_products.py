@@ -19,6 +19,7 @@ from maxatk.planning.certified.cells import Task
 from maxatk.planning.certified.curves import identity
 from maxatk.planning.certified.dense import Rectangles
 from maxatk.planning.certified.plan import evidence_of
+from maxatk.policies.hooks import traits
 from methods import decided, on_lattice
 from problems import costs_of, specs, table_of
 
@@ -123,7 +124,7 @@ def test_policies_of_dense_problems_act_at_the_true_best_return(make, true, alwa
     tune(dense_share=0.9)
     mdp = make(20, 3, 6, rewards=range(5), rng=0)
     policy = mk.solve(mdp, 3, solver=mk.Certified(tol=1e-9)).policy
-    assert not policy.repeated
+    assert not traits(policy).repeated
     best = np.arange(18.0, 24.0)
     assert (policy._knots(1, best).tolist() == best.tolist()) is true
 

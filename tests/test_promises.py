@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 import maxatk as mk
 from maxatk.base.tuning import tuned
-from maxatk.evaluation.propagation import Propagation
-from maxatk.evaluation.units import Units
+from maxatk.laws.forward import Propagation
+from maxatk.laws.units import Units
 from maxatk.planning.certified.plan import evidence_of
+from maxatk.policies.hooks import traits
 from oracles import policy_value
 
 BRANCHES = {  # settings that lead small problems where only large ones come otherwise
@@ -336,7 +337,7 @@ def test_midpoint_plans_can_be_sent_away():
     copy = pickle.loads(pickle.dumps(plan.policy))
     at = {"rollout": 0, "step": 0, "state": 0, "best": -math.inf, "so_far": 0}
     assert copy.action(**at) == plan.policy.action(**at)
-    assert copy.remembered(Fraction(1, 2)) == Fraction(5, 8)
+    assert traits(copy).memory(Fraction(1, 2)) == Fraction(5, 8)
 
 
 def test_a_problem_is_the_same_when_it_is_saved(tmp_path):

@@ -23,14 +23,18 @@ from problems import specs, table_of
 
 @settings(max_examples=60)
 @given(
-    spec=specs(max_horizon=3), k=st.integers(1, 4), few=st.sampled_from([0, 4096]), bins=st.sampled_from([1, 40, 2**18])
+    spec=specs(max_horizon=3),
+    k=st.integers(1, 4),
+    few=st.sampled_from([0, 4096]),
+    bins=st.sampled_from([1, 40, 2**18]),
+    cells=st.sampled_from([0, 10**9]),
 )
-def test_the_floor_is_earned(spec, k, few, bins):
+def test_the_floor_is_earned(spec, k, few, bins, cells):
     """What repeating the mean-optimal policy is said to earn, it earns, in fractions; one by one, nothing is lost."""
     mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
     rows, _ = mdp.analysis.mean_optimal
     earned = policy_value(mdp, mk.MarkovPolicy(mdp.action[rows], k), k)
-    with tuned(floor_atoms=few, floor_bins=bins):
+    with tuned(few_atoms=few, table_cells=cells, floor_bins=bins):
         promised = floor.repeated_mean(mdp, k, -math.inf)
     assert Fraction(promised) <= earned
     if few:

@@ -10,8 +10,8 @@ from maxatk.base.checks import shown
 from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats
-from maxatk.evaluation.law import Law
 from maxatk.evaluation.typical import best_after, single_rollout
+from maxatk.laws.law import Law
 from maxatk.planning.plan import Plan
 from maxatk.problem.mdp import MDP
 
@@ -147,7 +147,7 @@ def _try(plan: Plan, rollout: int, best: float) -> Try:
         unknown = Spread(0.0, math.nan, math.nan, math.nan)
         return Try(rollout, best, unknown, unknown, nothing, stops=True)
     laws, visits, left_out = single_rollout(
-        plan.mdp, plan.policy, rollout, best, worth_counting=worth_winning(plan, rollout, best)
+        plan.mdp, plan.policy, rollout, best, must_exceed=worth_winning(plan, rollout, best)
     )
     given_up = laws.low.cdf(-math.inf)
     if given_up > 1 - 1e-9:

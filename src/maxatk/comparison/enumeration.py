@@ -13,8 +13,9 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from maxatk.base import stopping
-from maxatk.base.types import Floats, Number
+from maxatk.base.types import Number
 from maxatk.comparison.tuning import TUNING
+from maxatk.laws.law import expected_payoffs, mean_under
 from maxatk.problem.data import ExactOutcome
 from maxatk.problem.mdp import MDP
 
@@ -108,9 +109,8 @@ def best_selection(every: list[Option], k: int, best_so_far: Number) -> Best[lis
     incumbent = [] if best_so_far == -math.inf else [Fraction(best_so_far)]
     values = sorted({value for option in every for value in option.law} | {*incumbent})
     below = [list(itertools.accumulate(option.law.get(v, Fraction(0)) for v in values)) for option in every]
-    gaps = np.diff(np.array([float(v) for v in values]))
-    in_hand = np.array([v >= best_so_far for v in values[:-1]])
-    logs = np.log(np.maximum(np.array([[float(x) for x in row[:-1]] for row in below]), 1e-300))  # [n, values - 1]
+    short = np.array([float(max(v, best_so_far) - values[-1]) for v in values])  # of the largest value
+    logs = np.log(np.maximum(np.array([[float(x) for x in row] for row in below]), 1e-300))  # [n, values]
     counts = np.array(list(_compositions(k, n)))  # [choices, n]
     # The expected best is the largest value less the integral of the product of distribution functions: in floats
     # first, then in fractions for all choices that rounding could have confused with the best.
@@ -118,8 +118,7 @@ def best_selection(every: list[Option], k: int, best_so_far: Number) -> Best[lis
     for first in range(0, len(counts), 4096):
         stopping.check()
         some = counts[first : first + 4096]
-        product = np.exp(some @ logs)  # [choices, values - 1]
-        scores[first : first + 4096] = -(product * in_hand) @ gaps
+        scores[first : first + 4096] = mean_under(short, np.exp(some @ logs))  # from [choices, values]
     spread = float(values[-1] - values[0])
     noise = 1e-9 * spread
     top = counts[scores >= scores.max() - noise]
@@ -165,36 +164,26 @@ def best_by_best(every: list[Option], k: int, best_so_far: Number) -> Best[list[
     exact = k * _digits(every, k) * len(every) * len(bests) <= TUNING.enumeration_digits
     if not exact:
         finite = [float(m) for m in finite]
-    pay = _paid if exact else _paid_in_floats
-    worth: Any = [finite[0], *finite] if none else finite  # what no return at all is worth does not matter
+    payoff: Any = [finite[0], *finite] if none else finite  # what no return at all pays does not matter
+    chances = np.array([[float(p) for p in law] for law in laws])
     choices: list[dict[Number, Option]] = []
     for _ in range(k):
         stopping.check()
-        paid = [pay(law, worth) for law in laws]
-        picked = [max(range(len(every)), key=lambda j, at=at: paid[j][at]) for at in range(len(bests))]
-        worth = [paid[j][at] for at, j in enumerate(picked)]
+        payoffs: Any = [_payoffs(law, payoff) for law in laws] if exact else expected_payoffs(chances, payoff)
+        picked = [max(range(len(every)), key=lambda j, at=at: payoffs[j][at]) for at in range(len(bests))]
+        payoff = [payoffs[j][at] for at, j in enumerate(picked)]
         choices.insert(0, {m: every[j] for m, j in zip(bests, picked, strict=True)})
     if exact:
-        return Best(worth[0], worth[0], choices)
+        return Best(payoff[0], payoff[0], choices)
     error = k * (len(bests) + 8) * ROUNDING * 4 * max(abs(x) for x in finite)
-    return Best(worth[0] - error, worth[0] + error, choices)
+    return Best(payoff[0] - error, payoff[0] + error, choices)
 
 
-def _paid(law: list[Fraction], worth: list[Fraction]) -> list[Fraction]:
-    """What is paid on average at each best return [n]: ``worth`` [n] at the larger of it and the return.
-
-    The law [n] has the chance of each best return; what is missing in it are returns below them all.
-    """
-    paid: list[Fraction] = []
-    above, up_to = Fraction(0), Fraction(1)  # what is paid for returns above the best one; the chance of the others
-    for p, amount in zip(reversed(law), reversed(worth), strict=True):
-        paid.append(above + up_to * amount)
+def _payoffs(law: list[Fraction], payoff: list[Fraction]) -> list[Fraction]:
+    """:func:`maxatk.laws.law.expected_payoffs` of one law in fractions."""
+    payoffs: list[Fraction] = []
+    above, up_to = Fraction(0), Fraction(1)  # what returns above the best one pay; the chance of the others
+    for p, amount in zip(reversed(law), reversed(payoff), strict=True):
+        payoffs.append(above + up_to * amount)
         above, up_to = above + p * amount, up_to - p
-    return paid[::-1]
-
-
-def _paid_in_floats(law: list[Fraction], worth: Any) -> Floats:
-    """The same in floats."""
-    prob, amount = np.array([float(p) for p in law]), np.asarray(worth, np.float64)
-    above = np.cumsum(prob[::-1])[::-1] - prob
-    return np.cumsum((prob * amount)[::-1])[::-1] - prob * amount + (1.0 - above) * amount
+    return payoffs[::-1]

@@ -21,11 +21,12 @@ from maxatk.base.stopping import StoppedError
 from maxatk.base.types import Floats, Number
 from maxatk.comparison.rows import Row
 from maxatk.evaluation.evaluate import Evaluation, evaluate
+from maxatk.laws.law import expected_best, threshold
 from maxatk.planning.certified.curves import Curves, identity
 from maxatk.planning.certified.plan import CertifiedPlan, evidence_of
 from maxatk.planning.certified.policy import SlicePolicy
 from maxatk.planning.plan import Plan
-from maxatk.policies import CompressedPolicy, MarkovPolicy, Policy, Rule
+from maxatk.policies import CompressedPolicy, MarkovPolicy, Policy, Rule, Traits
 from maxatk.problem.mdp import MDP
 
 MEAN_FIXED, ONE_FIXED, ONE_UNTIL = PRICED_CLASSES = (
@@ -42,34 +43,25 @@ class Candidate:
     """A policy of one rollout that is never given up: the law of its return, and its cost."""
 
     policy: CompressedPolicy
-    value: Floats  # [n] rising
-    prob: Floats  # [n]
+    values: Floats  # [n] rising
+    probs: Floats  # [n]
     cost: float
 
-    def worth(self, n: int, best: float) -> float:
-        """What ``n`` rollouts are worth with ``best`` in hand."""
-        return _expected_best(self.value, self.prob, n, best) - n * self.cost if n else best
+    def net(self, n: int, best: float) -> float:
+        """What ``n`` rollouts earn where ``best`` is the best so far, less their costs."""
+        return expected_best(self.values, self.probs, n, best) - n * self.cost if n else best
 
-    def enough(self) -> float:
-        """``z``: with more in hand the policy is not worth its cost."""
-        above = np.cumsum((self.value * self.prob)[::-1]) - self.cost
-        mass = np.cumsum(self.prob[::-1])
-        z = above / mass
-        first = int(np.argmax(z >= np.append(self.value[::-1][1:], -math.inf)))
-        return float(min(z[first], self.value[-1]))
+    @cached_property
+    def stop_at(self) -> float:
+        """``z``: from there on the policy does not earn its cost."""
+        return threshold(self.values, self.probs, self.cost)
 
-    def worth_until(self, k: int, best: float) -> float:
-        """What up to ``k`` rollouts are worth, until enough is in hand."""
-        z, first = self.enough(), 0.0
+    def net_until(self, k: int, best: float) -> float:
+        """What up to ``k`` rollouts earn, until ``z`` is reached, less their costs."""
+        z, first = self.stop_at, 0.0
         if best == -math.inf:  # the first is made in any case
-            first = float(np.maximum(self.value - z, 0.0) @ self.prob) - self.cost
-        return _expected_best(np.minimum(self.value, z), self.prob, k, best) + first
-
-
-def _expected_best(value: Floats, prob: Floats, n: int, best: float) -> float:
-    below = np.minimum(np.cumsum(prob)[:-1], 1.0) ** n
-    risen = np.maximum(value, best)
-    return float(risen[-1] - (np.diff(risen) * below).sum())
+            first = float(np.maximum(self.values - z, 0.0) @ self.probs) - self.cost
+        return expected_best(np.minimum(self.values, z), self.probs, k, best) + first
 
 
 class PricedClasses:
@@ -77,7 +69,7 @@ class PricedClasses:
 
     def __init__(self, plan: Plan) -> None:
         self._plan, self._mdp = plan, plan.mdp
-        self._in_hand = float(plan.best_so_far)
+        self._incumbent = float(plan.best_so_far)
 
     def rows(self) -> Iterator[Row]:
         """All rows but the last, from the smallest class to the largest.
@@ -94,15 +86,15 @@ class PricedClasses:
             yield row
 
     def _row(self, name: str, smaller: Row | None) -> Row:
-        k, best = self._plan.k, self._in_hand
+        k, best = self._plan.k, self._incumbent
         if name == ONE_UNTIL:
-            chosen = max(self._candidates, key=lambda candidate: candidate.worth_until(k, best))
-            policy = self._repeated(chosen.policy, k, chosen.enough())
-            return self._evaluated(name, policy, f"until {chosen.enough():.15g} is in hand", smaller)
+            chosen = max(self._candidates, key=lambda candidate: candidate.net_until(k, best))
+            policy = self._repeated(chosen.policy, k, chosen.stop_at)
+            return self._evaluated(name, policy, f"until {chosen.stop_at:.15g} is in hand", smaller)
         candidates = [self._mean] if name == MEAN_FIXED else self._candidates
         n, chosen = max(
             ((self._best_number(candidate), candidate) for candidate in candidates),
-            key=lambda pair: pair[1].worth(pair[0], best),
+            key=lambda pair: pair[1].net(pair[0], best),
         )
         row = self._evaluated(name, self._fixed(chosen.policy, n), _tries(n), smaller, n)
         return replace(row, upper=min(row.upper, self._most(chosen.policy, n))) if name == MEAN_FIXED else row
@@ -110,14 +102,14 @@ class PricedClasses:
     @property
     def _fewest(self) -> int:
         """With nothing yet a try must be made."""
-        return 0 if self._in_hand > -math.inf else 1
+        return 0 if self._incumbent > -math.inf else 1
 
     def _best_number(self, candidate: Candidate) -> int:
         """How many rollouts of a policy are best: what one more adds falls with their number."""
-        n, best = self._fewest, self._in_hand
-        worth = candidate.worth(n, best)
-        while n < self._plan.k and (more := candidate.worth(n + 1, best)) > worth:
-            n, worth = n + 1, more
+        n, best = self._fewest, self._incumbent
+        net = candidate.net(n, best)
+        while n < self._plan.k and (more := candidate.net(n + 1, best)) > net:
+            n, net = n + 1, more
         return n
 
     def _most(self, one: CompressedPolicy, n: int) -> float:
@@ -161,7 +153,7 @@ class PricedClasses:
         rounding = evidence_of(plan).rounding if isinstance(plan, CertifiedPlan) else math.inf
         lower = mean - float(plan.objective.cost) - rounding
         one = MarkovPolicy(self._mdp.action[rows], k=1)
-        n, lower = (0, self._in_hand) if lower < self._in_hand else (1, lower)
+        n, lower = (0, self._incumbent) if lower < self._incumbent else (1, lower)
         return Row(name, lower, plan.upper, None, method, self._fixed(one, n), None, searched=False)
 
     # Policies of one rollout.
@@ -191,7 +183,7 @@ class PricedClasses:
 
     def _fixed(self, one: CompressedPolicy, n: int) -> CompressedPolicy:
         """A policy of one rollout, made ``n`` times; none of it where ``n`` is 0."""
-        return self._repeated(one, n, math.inf) if n else self._repeated(one, 1, self._in_hand)
+        return self._repeated(one, n, math.inf) if n else self._repeated(one, 1, self._incumbent)
 
     def _repeated(self, policy: CompressedPolicy, k: int, stop_at: float) -> CompressedPolicy:
         """A policy of one rollout, made ``k`` times, or until so much is in hand."""
@@ -211,39 +203,31 @@ def _tries(n: int) -> str:
 class FixedBest(CompressedPolicy):
     """One rollout of another policy, as if ``m`` were in hand, whatever is."""
 
-    independent = repeated = True
-
     def __init__(self, inner: CompressedPolicy, m: float) -> None:
         super().__init__(1, inner.horizon)
         self._inner, self._m = inner, m
+        self._traits = Traits(independent=True, repeated=True, n_states=inner._traits.n_states)
 
     def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
         """What the other policy does with ``m`` in hand."""
         return self._inner.action(rollout=0, step=step, state=state, best=self._m, so_far=so_far)
 
-    def rule(self, rollout: int, best: Amounts) -> Rule:
-        """The same for many trials at once."""
-        inner = self._inner.rule(0, Amounts(np.array([NONE]), Scale(Fraction(1), none=self._m)))
-        return lambda step, tag, state, so_far: inner(step, np.zeros_like(tag), state, so_far)
+    def _rule(self, rollout: int, best: Amounts) -> Rule:
+        act = self._inner._rule(0, Amounts(np.array([NONE]), Scale(Fraction(1), none=self._m))).act
+        return Rule(lambda step, tag, state, so_far: act(step, np.zeros_like(tag), state, so_far))
 
 
 class Repeated(CompressedPolicy):
     """A policy of one rollout that does not look at the best return, repeated, or until so much is in hand."""
 
-    independent = repeated = True
-
     def __init__(self, one: CompressedPolicy, k: int, best_so_far: Number, stop_at: float) -> None:
         super().__init__(k, one.horizon, best_so_far, stop_at=stop_at)
-        self._one, self.memory = one, one.memory
-
-    def remembered(self, reward: Fraction) -> Fraction:
-        """What the policy remembers."""
-        return self._one.remembered(reward)
+        self._one = one
+        self._traits = Traits(True, True, one._traits.memory, n_states=one._traits.n_states)
 
     def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
         """What it does."""
         return self._one.action(rollout=0, step=step, state=state, best=-math.inf, so_far=so_far)
 
-    def rule(self, rollout: int, best: Amounts) -> Rule:
-        """The same for many trials at once."""
-        return self._one.rule(0, best)
+    def _rule(self, rollout: int, best: Amounts) -> Rule:
+        return self._one._rule(0, best)

@@ -25,6 +25,7 @@ from maxatk.base.types import Floats, Ints
 from maxatk.base.workers import Workers
 from maxatk.comparison.tuning import TUNING
 from maxatk.engines.engine import EngineConfig, SharedEngine
+from maxatk.laws.law import expected_payoffs, mean_under
 from maxatk.planning.certified.cells import Task
 from maxatk.planning.certified.curves import Curve, Curves
 from maxatk.planning.certified.on_lattice import OnLattice, ValueJob
@@ -94,29 +95,29 @@ class Search:
 
     def value(self, below: Floats) -> float:
         """The expected best of independent rollouts, by the product of their distribution functions [n]."""
-        return self._unit * float(self.points[-1] - self._lattice.kappa * below[:-1].sum())
+        return self._unit * float(mean_under(self.points, below))
 
     # One rollout.
 
-    def _worth(self, below: Floats) -> Floats:
+    def _payoff(self, below: Floats) -> Floats:
         """What each return is worth beside others whose best has this distribution function: ``u`` [n]."""
         rises = self._lattice.kappa * below[:-1]
         return self.points[-1] - np.append(np.cumsum(rises[::-1])[::-1], 0.0)
 
-    def _curve(self, worth: Floats, unit: float = 1.0) -> Curve:
+    def _curve(self, payoff: Floats, unit: float = 1.0) -> Curve:
         """A curve through these values, flat before the first; ``unit`` is what a lattice return counts."""
-        slope = np.append(np.maximum.accumulate(np.clip(np.diff(worth) / self._lattice.kappa, 0.0, 1.0)), 1.0)
+        slope = np.append(np.maximum.accumulate(np.clip(np.diff(payoff) / self._lattice.kappa, 0.0, 1.0)), 1.0)
         kinks = np.flatnonzero(np.diff(slope, prepend=0.0) > 0)
-        x, u, slope = unit * self.points[kinks], unit * worth[kinks], slope[kinks]
-        ends = kinks[-1] < len(worth) - 1
+        x, u, slope = unit * self.points[kinks], unit * payoff[kinks], slope[kinks]
+        ends = kinks[-1] < len(payoff) - 1
         return Curve(
             floor=unit * float(self.points[0]),
             line_end=x,
-            line_height=np.append(unit * worth[0], u - slope * x),
+            line_height=np.append(unit * payoff[0], u - slope * x),
             line_slope=np.append(0.0, slope),
             line_knot=np.append(unit * self.points[0], x),
             point=np.append(x, unit * self.points[-1]) if ends else x,
-            point_value=np.append(u, unit * worth[-1]) if ends else u,
+            point_value=np.append(u, unit * payoff[-1]) if ends else u,
         )
 
     def _slice(self, after: Curve, m: float | None = None) -> ValueJob:
@@ -151,9 +152,9 @@ class Search:
         unit = self._unit
         return RoundingPolicy(policy, lambda r: Fraction(unit) * int(np.rint(float(r) / unit)), 1 / Fraction(unit))
 
-    def _best_seeing_return(self, worth: Floats) -> tuple[Candidate, float]:
+    def _best_seeing_return(self, payoff: Floats) -> tuple[Candidate, float]:
         """The best policy of one rollout that sees its return, and what it is paid."""
-        curve = self._curve(worth)
+        curve = self._curve(payoff)
         swept = self._slice(curve)
         choice = np.zeros(len(swept.value), np.int64)
         stopping.run(kernels.choose_greedily, swept.cells.tables, swept.layout, swept.value[:, 0], choice)
@@ -178,11 +179,11 @@ class Search:
             gained = stopping.run(kernels.improve_rows, swept.cells.tables, swept.layout, idle, mass, value, rows)
             if gained <= 1e-12 * (abs(idle) + self._lattice.kappa):
                 break
-        paid = 0.0
+        earned = 0.0
         for p, s in zip(self._mdp.reset_prob, self._mdp.start_state.tolist(), strict=True):
             cell = swept.cell(0, s, 0)
-            paid += float(p) * (idle if cell is None else float(value[cell]))
-        return paid, rows
+            earned += float(p) * (idle if cell is None else float(value[cell]))
+        return earned, rows
 
     def _usual_rows(self, swept: ValueJob, default: Ints) -> Ints:
         """What the best policy that sees its return does most often at each step and state."""
@@ -224,10 +225,10 @@ class Search:
         upper = math.inf
         for _ in range(ITERATIONS):
             below = np.minimum(sum(w * part.below for w, part in zip(weights, parts, strict=True)), 1.0)
-            value, worth = self.value(below**k), self._worth(below ** (k - 1))
-            best, paid = self._best_seeing_return(worth)
-            upper = min(upper, self._upper(value, worth, paid))
-            if k * (paid - value) <= tol:
+            value, payoff = self.value(below**k), self._payoff(below ** (k - 1))
+            best, earned = self._best_seeing_return(payoff)
+            upper = min(upper, self._upper(value, payoff, earned))
+            if k * (earned - value) <= tol:
                 break
             parts.append(best)
             weights = self._weights(parts, np.append(weights * 0.9, 0.1))
@@ -258,33 +259,33 @@ class Search:
         weights = np.clip(least.x, 0.0, 1.0)
         return weights / weights.sum() if loss(weights / weights.sum())[0] <= loss(first)[0] else first
 
-    def _upper(self, value: float, worth: Floats, paid: float) -> float:
+    def _upper(self, value: float, payoff: Floats, earned: float) -> float:
         """What no policy sampled ``k`` times exceeds, by any law's value and the best that its ``u`` pays."""
         lattice, mdp = self._planned_by.lattice, self._plan.mdp
         if not self._planned_by.exact:  # the true rewards: bounded from above on the same lattice
-            curve = self._curve(worth, self._unit)
+            curve = self._curve(payoff, self._unit)
             (bounds,) = self._planned_by.sweep([Task(curve, (curve.floor,))])
-            paid = float(bounds[0, 0])
-        b, n = int(np.diff(mdp.outcome_start).max()), len(worth)
+            earned = float(bounds[0, 0])
+        b, n = int(np.diff(mdp.outcome_start).max()), len(payoff)
         size = lattice.problem.largest + self._unit * float(np.abs(self.points).max())
         rounding = ((mdp.horizon * (b + 6) + 2 * n + 16) * 2.0**-53 * size) + mdp.horizon * lattice.error
         above_floor = max(float(self._plan.best_so_far) - self._unit * float(self.points[0]), 0.0)  # an incumbent
-        return value + self.k * (paid - value) + (self.k + 1) * rounding + above_floor
+        return value + self.k * (earned - value) + (self.k + 1) * rounding + above_floor
 
     def markov(self, first: Candidate) -> list[Candidate]:
         """A good Markov policy for every rollout."""
 
         with Workers(2) as workers:
 
-            def better(worth: Floats, present: Candidate) -> Candidate:
+            def better(payoff: Floats, present: Candidate) -> Candidate:
                 assert present.rows is not None
-                return self._best_markov(self._slice(self._curve(worth)), present.rows, workers)
+                return self._best_markov(self._slice(self._curve(payoff)), present.rows, workers)
 
             return self._ascend([first] * self.k, better)
 
     def without_best(self, first: list[Candidate]) -> list[Candidate]:
         """A good policy that sees its return for every rollout."""
-        return self._ascend(first, lambda worth, _: self._best_seeing_return(worth)[0])
+        return self._ascend(first, lambda payoff, _: self._best_seeing_return(payoff)[0])
 
     def _ascend(self, chosen: list[Candidate], better: Callable[[Floats, Candidate], Candidate]) -> list[Candidate]:
         """Better one rollout after the other while that raises the value; beyond some number, several together."""
@@ -295,7 +296,7 @@ class Search:
             before = value
             for group in groups:
                 others = np.prod([chosen[j].below for j in range(self.k) if j != group[0]], axis=0)
-                new = better(self._worth(others if self.k > 1 else np.ones(len(self.points))), chosen[group[0]])
+                new = better(self._payoff(others if self.k > 1 else np.ones(len(self.points))), chosen[group[0]])
                 changed = [new if j in group else candidate for j, candidate in enumerate(chosen)]
                 changed_value = self.value(np.prod([candidate.below for candidate in changed], axis=0))
                 if changed_value > value:
@@ -311,23 +312,24 @@ class Search:
         policies are looked for; for each best return, the best of all that were found is taken.
         """
         library = list({id(candidate): candidate for candidate in markov}.values())
-        worth = self.points.copy()
+        payoff = self.points.copy()
         picks: list[Ints] = []
         searched = set(np.linspace(0, self.k - 1, min(self.k, MOST_GROUPS)).round().astype(int).tolist())
         for i in range(self.k - 1, -1, -1):
             if i in searched:
                 before = np.prod([candidate.below for candidate in markov[:i]], axis=0) if i else np.ones(1)
-                after, paid = self._curve(worth), self._paid(library, worth)
+                after, payoffs = self._curve(payoff), self._expected_payoffs(library, payoff)
                 at = sorted(set(np.searchsorted(before, KNOTS).tolist()))
-                best = [library[int(np.argmax(paid[:, j]))] for j in at]
+                best = [library[int(np.argmax(payoffs[:, j]))] for j in at]
                 with Workers(self._at_once) as workers:
-                    found = workers.map(partial(self._markov_at, after), at, best)
-                for j, new in zip(at, found, strict=True):
-                    if self._paid([new], worth)[0, j] > self._paid(library, worth)[:, j].max():
+                    candidates = workers.map(partial(self._markov_at, after), at, best)
+                for j, new in zip(at, candidates, strict=True):
+                    known = self._expected_payoffs(library, payoff)[:, j].max()
+                    if self._expected_payoffs([new], payoff)[0, j] > known:
                         library.append(new)
-            paid = self._paid(library, worth)
-            picks.insert(0, np.argmax(paid, axis=0))
-            worth = paid.max(axis=0)
+            payoffs = self._expected_payoffs(library, payoff)
+            picks.insert(0, np.argmax(payoffs, axis=0))
+            payoff = payoffs.max(axis=0)
         tables = np.array([self._mdp.action[candidate.rows] for candidate in library]).astype(np.int64)
         policy = ByBestPolicy(self.points, np.array(picks), tables, self._plan.best_so_far, self._unit)
         return self._remembering(policy)
@@ -342,12 +344,9 @@ class Search:
         assert start.rows is not None
         return self._best_markov(self._slice(after, float(self.points[j])), start.rows)
 
-    def _paid(self, library: list[Candidate], worth: Floats) -> Floats:
-        """What each candidate is paid at each best return, ``E worth(max(m, R))``: [candidates, n]."""
-        law = np.array([candidate.law for candidate in library])
-        below = np.minimum(np.cumsum(law, axis=1), 1.0)
-        above = np.cumsum((law * worth)[:, ::-1], axis=1)[:, ::-1] - law * worth  # strictly above m
-        return below * worth + above
+    def _expected_payoffs(self, library: list[Candidate], payoff: Floats) -> Floats:
+        """What each candidate earns at each best return: [candidates, n]."""
+        return expected_payoffs(np.array([candidate.law for candidate in library]), payoff)
 
     def separate(self, chosen: list[Candidate]) -> MixedPolicy:
         """A policy that follows one candidate in each rollout."""

@@ -2,7 +2,7 @@
 
 from maxatk.base.intervals import Interval
 from maxatk.evaluation.evaluate import Evaluation, evaluate
-from maxatk.evaluation.law import Law
 from maxatk.evaluation.simulate import Simulation, simulate
+from maxatk.laws.law import Law
 
 __all__ = ["Evaluation", "Interval", "Law", "Simulation", "evaluate", "simulate"]

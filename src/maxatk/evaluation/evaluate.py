@@ -10,13 +10,13 @@ from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.intervals import Interval, down, up
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
-from maxatk.evaluation.in_floats import Carried, carry
-from maxatk.evaluation.in_fractions import MOST_HISTORIES, Exactly, TooManyError, exactly
-from maxatk.evaluation.law import ExactLaw, Law, in_floats
-from maxatk.evaluation.propagation import ROUNDING
 from maxatk.evaluation.tuning import TUNING
-from maxatk.evaluation.units import Units, counted
-from maxatk.policies import HistoryPolicy, Policy, check_policy
+from maxatk.laws.bounds import LawBounds, propagate
+from maxatk.laws.exact_forward import MOST_HISTORIES, ExactEvaluation, TooManyError, evaluate_exactly
+from maxatk.laws.law import ExactLaw, Law, in_floats
+from maxatk.laws.pruning import ROUNDING
+from maxatk.laws.units import Units, countable
+from maxatk.policies import HistoryPolicy, Policy, check_policy, hooks
 from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective, try_cost
@@ -47,7 +47,7 @@ class Evaluation:
     shift: float = 0.0  # how far the values of both may be from where they belong
     exact_law: ExactLaw | None = field(default=None, repr=False)  # the law itself, where it is known
     best: Interval = field(kw_only=True, repr=False)  # the expected best return
-    cost: Interval = field(kw_only=True, repr=False)  # what is paid on average
+    cost: Interval = field(kw_only=True, repr=False)  # what is spent on average
     tries: Interval = field(kw_only=True, repr=False)  # how many rollouts are made on average
 
     @property
@@ -115,7 +115,7 @@ def evaluate(
     if not isinstance(mdp, MDP):
         raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
     check_policy(policy, mdp.horizon)
-    if not policy.parts and not isinstance(policy, HistoryPolicy):
+    if not hooks.mixture(policy) and not isinstance(policy, HistoryPolicy):
         raise InputError(f"{type(policy).__name__} cannot be evaluated without sampling: use mk.simulate")
     asked = None if tol is None else _tolerance(tol)
     checks.integer(max_atoms, "max_atoms", least=1)
@@ -127,34 +127,33 @@ def evaluate(
 
 def _evaluate(problem: DecisionProblem, policy: Policy, tol: float | None, max_atoms: int) -> Evaluation:
     mdp, least, most = problem.mdp, problem.least, problem.most
-    if policy.best_so_far >= most and not problem.costly and not policy.may_stop:  # nothing can be improved
-        return _exact(Exactly({policy.best_so_far: Fraction(1)}, Fraction(policy.k), Fraction(0)), problem)
+    if policy.best_so_far >= most and not problem.costly and not hooks.may_stop(policy):  # nothing can be improved
+        certain = ExactEvaluation({policy.best_so_far: Fraction(1)}, Fraction(policy.k), Fraction(0))
+        return _exact(certain, problem, policy)
     width = most - max(least, float(policy.best_so_far))
     share = (1e-9 * (most - least) if tol is None else tol) / (policy.k * mdp.horizon)
-    carried = carry(problem, policy, share, max_atoms) if _in_64_bits(mdp, policy) else None
-    few = TUNING.few_outcomes if carried is None or carried.left_out else TUNING.most_outcomes
-    if carried is None or carried.outcomes <= few:
+    bounds = propagate(problem, policy, share, max_atoms) if _in_64_bits(mdp, policy) else None
+    few = TUNING.few_outcomes if bounds is None or bounds.left_out else TUNING.most_outcomes
+    if bounds is None or bounds.outcomes <= few:
         try:
             # Those that floats left out are followed, too, if they are not many.
-            known = exactly(problem, policy, 4 * few)
+            known = evaluate_exactly(problem, policy, 4 * few)
         except TooManyError:
-            if carried is None:
-                raise TooLargeError(TOO_MANY_DIGITS if policy.parts else TOO_MANY_HISTORIES) from None
+            if bounds is None:
+                raise TooLargeError(TOO_MANY_DIGITS if hooks.mixture(policy) else TOO_MANY_HISTORIES) from None
         else:
-            evaluation = _exact(known, problem)
-            _check_certificate(policy, problem, evaluation.lower, evaluation.upper)
-            return evaluation
-    assert carried is not None
-    best, tries, paid = _parts(carried, policy, problem)
-    if policy.best_so_far < most:  # no return is more, and what is in hand is less
+            return _exact(known, problem, policy)
+    assert bounds is not None
+    best, tries, cost = _intervals(bounds, policy, problem)
+    if policy.best_so_far < most:  # no return is more, and the incumbent is less
         best = replace(best, upper=min(best.upper, most))
     lower, upper = best.lower, best.upper
     if problem.costly:
-        lower, upper = down(lower - paid.upper), up(upper - paid.lower)
+        lower, upper = down(lower - cost.upper), up(upper - cost.lower)
     certified = _check_certificate(policy, problem, lower, upper)
     if certified is not None:
-        lower, upper = max(lower, certified[0]), min(upper, certified[1])
-        best, paid = _of_net(lower, upper, best, paid) if problem.costly else (Interval(lower, upper), paid)
+        lower, upper = max(lower, certified.lower), min(upper, certified.upper)
+        best, cost = _of_net(lower, upper, best, cost) if problem.costly else (Interval(lower, upper), cost)
     if math.isinf(upper - lower):
         raise TooLargeError(TOO_MANY_DIGITS)
     if upper - lower >= 0.9 * width > 1e-9 * max(abs(least), abs(most)):
@@ -163,58 +162,65 @@ def _evaluate(problem: DecisionProblem, policy: Policy, tol: float | None, max_a
             "evaluate(max_atoms=...) allows more, mk.simulate estimates it"
         )
     return Evaluation(
-        *(lower, upper, None, carried.laws.low, carried.laws.high, carried.error, carried.shift),
+        *(lower, upper, None, bounds.laws.low, bounds.laws.high, bounds.error, bounds.shift),
         best=best,
-        cost=paid,
+        cost=cost,
         tries=tries,
     )
 
 
-def _check_certificate(
-    policy: Policy, problem: DecisionProblem, lower: float, upper: float
-) -> tuple[float, float] | None:
+def _certificate(policy: Policy, mdp: MDP) -> hooks.KnownValue | None:
+    """The bounds that a policy comes with, if they are for this problem."""
+    certificate = hooks.traits(policy).known_value
+    return certificate if certificate is not None and certificate.mdp == mdp else None
+
+
+def _check_certificate(policy: Policy, problem: DecisionProblem, lower: float, upper: float) -> hooks.KnownValue | None:
     """The bounds that a policy comes with, for this problem; an error where evaluation contradicts them."""
-    certified = policy.certificate(problem.mdp) if problem.objective.cost == policy.cost else None
-    if certified is not None and (certified[0] > upper or certified[1] < lower):
+    certified = _certificate(policy, problem.mdp) if problem.objective.cost == policy.cost else None
+    if certified is not None and (certified.lower > upper or certified.upper < lower):
         raise InputError(
-            f"the policy's certificate says that it earns between {certified[0]:.10g} and {certified[1]:.10g}, but it "
-            f"earns between {lower:.10g} and {upper:.10g}: the plan is not what a solver made"
+            f"the policy's certificate says that it earns between {certified.lower:.10g} and {certified.upper:.10g}, "
+            f"but it earns between {lower:.10g} and {upper:.10g}: the plan is not what a solver made"
         )
     return certified
 
 
 def _in_64_bits(mdp: MDP, policy: Policy) -> bool:
     """Whether floats can say something of a policy: it is never asked at returns other than those that it sees."""
-    exact = counted(policy, [Units.of(mdp, part) for part in policy.parts])
-    return exact or (bool(policy.parts) and policy.certificate(mdp) is not None)
+    components = hooks.mixture(policy)
+    exact = countable(policy, [Units.of(mdp, one.policy) for one in components])
+    return exact or (bool(components) and _certificate(policy, mdp) is not None)
 
 
-def _parts(carried: Carried, policy: Policy, problem: DecisionProblem) -> tuple[Interval, Interval, Interval]:
+def _intervals(bounds: LawBounds, policy: Policy, problem: DecisionProblem) -> tuple[Interval, Interval, Interval]:
     """What floats say of the best return, of the number of rollouts, and of what they cost."""
-    (fewest, most), (least_rows, most_rows) = carried.paid()
-    k = float(policy.k)
-    tries = Interval(min(max(fewest, 0.0), k), min(most, k)) if policy.may_stop else Interval(k, k, Fraction(policy.k))
+    (fewest, most), (least_rows, most_rows) = bounds.costs()
+    k, all_made = float(policy.k), not hooks.may_stop(policy)
+    tries = Interval(k, k, Fraction(policy.k)) if all_made else Interval(min(max(fewest, 0.0), k), min(most, k))
     low, high = floats_around(problem.objective.cost)
-    paid = Interval(max(down(tries.lower * low + least_rows), 0.0), up(up(tries.upper * high) + most_rows))
-    return Interval(*carried.bounds()), tries, paid if problem.costly else Interval.of(Fraction(0))
+    cost = Interval(max(down(tries.lower * low + least_rows), 0.0), up(up(tries.upper * high) + most_rows))
+    return Interval(*bounds.bounds()), tries, cost if problem.costly else Interval.of(Fraction(0))
 
 
-def _of_net(lower: float, upper: float, best: Interval, paid: Interval) -> tuple[Interval, Interval]:
-    """The best return and what is paid for it, from what a certificate says of their difference."""
-    best = Interval(max(best.lower, down(lower + paid.lower)), min(best.upper, up(upper + paid.upper)))
-    return best, Interval(max(paid.lower, down(best.lower - upper)), min(paid.upper, up(best.upper - lower)))
+def _of_net(lower: float, upper: float, best: Interval, cost: Interval) -> tuple[Interval, Interval]:
+    """The best return and its cost, from what a certificate says of their difference."""
+    best = Interval(max(best.lower, down(lower + cost.lower)), min(best.upper, up(upper + cost.upper)))
+    return best, Interval(max(cost.lower, down(best.lower - upper)), min(cost.upper, up(best.upper - lower)))
 
 
-def _exact(known: Exactly, problem: DecisionProblem) -> Evaluation:
+def _exact(known: ExactEvaluation, problem: DecisionProblem, policy: Policy) -> Evaluation:
     law = known.law
     best = sum((Fraction(best) * p for best, p in law.items()), Fraction(0))
-    paid = known.rows + problem.objective.cost * known.tries
+    cost = known.rows + problem.objective.cost * known.tries
     low, high = in_floats(law)
+    value = float(best - cost)
+    _check_certificate(policy, problem, value, value)
     return Evaluation(
-        *(float(best - paid), float(best - paid), best - paid, low, high, len(law) * 2 * ROUNDING),
+        *(value, value, best - cost, low, high, len(law) * 2 * ROUNDING),
         exact_law=law,
         best=Interval.of(best),
-        cost=Interval.of(paid),
+        cost=Interval.of(cost),
         tries=Interval.of(known.tries),
     )
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxatk import kernels
 from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
@@ -21,10 +20,11 @@ from maxatk.base.returns import NONE, Amounts, nearest_float
 from maxatk.base.types import Floats, Ints, Number, Seed
 from maxatk.base.workers import Workers
 from maxatk.engines.remote import RemotePool
-from maxatk.evaluation.propagation import rows_taken
 from maxatk.evaluation.tuning import TUNING
-from maxatk.evaluation.units import Units, counted
-from maxatk.policies import ABANDON, CompressedPolicy, Policy, Rule, check_policy
+from maxatk.laws.forward import rows_taken
+from maxatk.laws.sampling import RowSampler
+from maxatk.laws.units import Units, countable
+from maxatk.policies import ABANDON, CompressedPolicy, Policy, check_policy, hooks
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import try_cost
 
@@ -162,38 +162,38 @@ def simulate(
     checks.fits_in_memory(8 * trials * (policy.k + 3), f"the returns of {trials} trials of {policy.k} rollouts")
     price = float(policy.cost if cost is None else try_cost(cost))
     began = time.perf_counter()
-    sheet = _Sheet.of(trials, policy.k)
+    table = TrialTable.of(trials, policy.k)
     steps = 0
     with stopping.scope(), reporter(progress, "simulating", _line) as report:
-        for done, taken in _blocks(problem, policy, generator, workers, executor, sheet, _reader(problem, state_of)):
+        for done, taken in _blocks(problem, policy, generator, workers, executor, table, _reader(problem, state_of)):
             steps += taken
             if report:
                 report(Simulated(done, trials, time.perf_counter() - began))
-    best = np.maximum(sheet.returns.max(axis=1), float(policy.best_so_far))
-    paid, seconds = sheet.rows + price * sheet.tries, time.perf_counter() - began
-    return Simulation(sheet.returns, best, steps, seconds, cost=paid, tries=sheet.tries)
+    best = np.maximum(table.returns.max(axis=1), float(policy.best_so_far))
+    spent, seconds = table.row_costs + price * table.tries, time.perf_counter() - began
+    return Simulation(table.returns, best, steps, seconds, cost=spent, tries=table.tries)
 
 
-class _Sheet(NamedTuple):
-    """What is written down of trials."""
+class TrialTable(NamedTuple):
+    """What is recorded of trials."""
 
     returns: Floats  # [n, k]
-    rows: Floats  # [n] what their rows cost
+    row_costs: Floats  # [n]
     tries: Ints  # [n] how many rollouts were made
 
     @classmethod
-    def of(cls, trials: int, k: int) -> "_Sheet":
+    def of(cls, trials: int, k: int) -> "TrialTable":
         """Nothing yet."""
         return cls(np.full((trials, k), -math.inf), np.zeros(trials), np.zeros(trials, np.int64))
 
-    def fill(self, span: slice, other: "_Sheet") -> None:
-        """Write down what another has."""
+    def fill(self, span: slice, other: "TrialTable") -> None:
+        """Copy another into some of them."""
         for mine, theirs in zip(self, other, strict=True):
             mine[span] = theirs
 
-    def at(self, span: slice) -> "_Sheet":
+    def at(self, span: slice) -> "TrialTable":
         """Some of them."""
-        return _Sheet(self.returns[span], self.rows[span], self.tries[span])
+        return TrialTable(self.returns[span], self.row_costs[span], self.tries[span])
 
 
 def _line(at: Simulated) -> str:
@@ -206,46 +206,46 @@ def _blocks(
     generator: np.random.Generator,
     workers: int,
     executor: Executor | None,
-    sheet: _Sheet,
+    table: TrialTable,
     state_of: Callable[[Any], Any] | None,
 ) -> Iterator[tuple[int, int]]:
-    """Fill the sheet block by block; how many trials are done, and how many steps the last block took."""
+    """Fill in the table block by block; how many trials are done, and how many steps the last block took."""
     if not isinstance(problem, MDP):
         _check_environment(problem, policy, own_states=state_of is None)
-        yield from _in_environment(problem, policy, generator, sheet, state_of or _plain_state)
+        yield from _in_environment(problem, policy, generator, table, state_of or _plain_state)
         return
-    returns = sheet.returns
+    returns = table.returns
     spans = [slice(i, i + TUNING.trial_block) for i in range(0, len(returns), TUNING.trial_block)]
     jobs = list(zip(spans, generator.spawn(len(spans)), strict=True))
     walk = _Walk(problem, policy)
     if walk.in_bulk and executor is not None:
-        yield from _by_crew(walk, RemotePool(executor, (problem, policy)), jobs, sheet)
+        yield from _by_crew(walk, RemotePool(executor, (problem, policy)), jobs, table)
         return
     if not walk.in_bulk:
         for span, stream in jobs:
-            yield min(span.stop, len(returns)), _one_by_one(problem, policy, stream, sheet.at(span))
+            yield min(span.stop, len(returns)), _one_by_one(problem, policy, stream, table.at(span))
         return
     if workers == 1 or len(jobs) == 1:
         for span, stream in jobs:
-            yield min(span.stop, len(returns)), walk(stream, sheet.at(span))
+            yield min(span.stop, len(returns)), walk(stream, table.at(span))
         return
     with Workers(workers) as pool:
         for first in range(0, len(jobs), 4 * workers):
             some = jobs[first : first + 4 * workers]
-            taken = pool.map(walk, [stream for _, stream in some], [sheet.at(span) for span, _ in some])
+            taken = pool.map(walk, [stream for _, stream in some], [table.at(span) for span, _ in some])
             yield min(some[-1][0].stop, len(returns)), sum(taken)
 
 
-def _one_by_one(mdp: MDP, policy: Policy, stream: np.random.Generator, sheet: _Sheet) -> int:
-    """Fill in a sheet trial by trial; how many steps they took."""
-    steps = 0
-    for n, row in enumerate(sheet.returns):
-        for step in trial_in_table(mdp, policy, stream):
-            sheet.tries[n] = step.rollout + 1
+def _one_by_one(mdp: MDP, policy: Policy, stream: np.random.Generator, table: TrialTable) -> int:
+    """Fill in a table trial by trial; how many steps they took."""
+    steps, sampler = 0, RowSampler(mdp)
+    for n, row in enumerate(table.returns):
+        for step in trial_in_table(mdp, policy, stream, sampler):
+            table.tries[n] = step.rollout + 1
             if step.action == ABANDON:
                 continue
             steps += 1
-            sheet.rows[n] += (
+            table.row_costs[n] += (
                 float(mdp.exact_action_cost_of(step.step, step.state, step.action)) if mdp.has_costs else 0.0
             )
             if step.over:
@@ -254,129 +254,116 @@ def _one_by_one(mdp: MDP, policy: Policy, stream: np.random.Generator, sheet: _S
 
 
 def _by_crew(
-    walk: "_Walk", crew: RemotePool, jobs: list[tuple[slice, np.random.Generator]], sheet: _Sheet
+    walk: "_Walk", crew: RemotePool, jobs: list[tuple[slice, np.random.Generator]], table: TrialTable
 ) -> Iterator[tuple[int, int]]:
     """The same by workers elsewhere, some blocks at a time; those that are lost are run here."""
     for first in range(0, len(jobs), BLOCKS_AT_ONCE):
         some = jobs[first : first + BLOCKS_AT_ONCE]
-        items = [(stream, len(sheet.tries[span])) for span, stream in some]
+        items = [(stream, len(table.tries[span])) for span, stream in some]
         answers = crew.map(_block, items, lambda left, items=items: [walk.block(*items[i]) for i in left])
         for (span, _), (block, _) in zip(some, answers, strict=True):
-            sheet.fill(span, block)
-        yield min(some[-1][0].stop, len(sheet.tries)), sum(steps for _, steps in answers)
+            table.fill(span, block)
+        yield min(some[-1][0].stop, len(table.tries)), sum(steps for _, steps in answers)
 
 
-def _block(known: tuple[MDP, Policy], stream: np.random.Generator, trials: int) -> tuple[_Sheet, int]:
+def _block(known: tuple[MDP, Policy], stream: np.random.Generator, trials: int) -> tuple[TrialTable, int]:
     """On a worker: a block of trials, and the steps they took."""
     return _Walk(*known).block(stream, trials)
 
 
 class _Walk:
-    """Runs blocks of trials of a policy that remembers M and G at most, and writes down what comes of them."""
+    """Runs blocks of trials of a policy that remembers M and G at most, and records what comes of them."""
 
     def __init__(self, mdp: MDP, policy: Policy) -> None:
-        self._mdp, self._policy = mdp, policy
-        self._units = [Units.of(mdp, part) for part in policy.parts]
-        self._first = np.cumsum(mdp.reset_prob)
+        self._mdp, self._policy, self._sampler = mdp, policy, RowSampler(mdp)
+        self._units = [Units.of(mdp, one.policy) for one in hooks.mixture(policy)]
 
     @property
     def in_bulk(self) -> bool:
         """Whether many trials can be run at once, and the policy still be asked with what it must know."""
-        return counted(self._policy, self._units)
+        return countable(self._policy, self._units)
 
-    @staticmethod
-    def _one_count(units: Units) -> bool:
-        """Whether what is remembered is the true return."""
-        return units.whole and not units.rounds
-
-    def block(self, stream: np.random.Generator, trials: int) -> tuple[_Sheet, int]:
+    def block(self, stream: np.random.Generator, trials: int) -> tuple[TrialTable, int]:
         """A block of trials, and how many steps they took."""
-        sheet = _Sheet.of(trials, self._policy.k)
-        return sheet, self(copy.deepcopy(stream), sheet)  # the stream itself is as it was, should this be lost
+        table = TrialTable.of(trials, self._policy.k)
+        return table, self(copy.deepcopy(stream), table)  # the stream itself is as it was, should this be lost
 
-    def __call__(self, stream: np.random.Generator, sheet: _Sheet) -> int:
+    def __call__(self, stream: np.random.Generator, table: TrialTable) -> int:
         """Fill in a block of trials; how many steps they took."""
-        steps, n = 0, len(sheet.tries)
-        best, true_best = np.full(n, NONE), np.full(n, self._units[0].true.units(self._policy.best_so_far))
+        steps, n, policy = 0, len(table.tries), self._policy
+        best, true_best = np.full(n, NONE), np.full(n, self._units[0].true.units(policy.best_so_far))
         going = np.arange(n)
-        for i in range(self._policy.k):
-            if self._policy.may_stop:
-                stopped = self._policy.stopped(i, Amounts(true_best[going], self._units[0].true))
-                going = going[~stopped]
+        for i in range(policy.k):
+            if hooks.may_stop(policy):
+                going = going[~hooks.stopped(policy, i, Amounts(true_best[going], self._units[0].true))]
                 if not len(going):
                     break
-            for j, own, places in self._policy.shared_out(i, len(going), stream):
-                these, units, part = going[places], self._units[j], self._policy.parts[j]
-                if own == 0:  # a part begins with what it has in hand, whatever came before
+            for j, component, places in hooks.assign(policy, i, len(going), stream):
+                these, units, part = going[places], self._units[j], component.policy
+                if component.rollout == 0:  # a part begins with its own incumbent, whatever came before
                     best[these] = units.memory.units(part.best_so_far)
-                true, remembered, paid, taken = self._rollout(part, units, own, best[these], stream)
-                given_up = true == NONE
-                sheet.returns[these, i] = np.where(
-                    given_up, -math.inf, units.true.floats(true) if units.whole else true
+                made = _Rollout.of(len(these), units)
+                steps += self._run(part, units, component.rollout, best[these], made, stream)
+                given_up = made.true == NONE
+                table.returns[these, i] = np.where(
+                    given_up, -math.inf, units.true.floats(made.true) if units.whole else made.true
                 )
-                sheet.rows[these] += paid
-                sheet.tries[these] += 1
+                table.row_costs[these] += made.row_costs
+                table.tries[these] += 1
                 # Where true returns are not counted in units, those are remembered, rounded, or nobody asks for them.
-                true_best[these] = np.maximum(true_best[these], true if units.whole else remembered)
-                best[these] = np.maximum(best[these], remembered)
-                steps += taken
+                true_best[these] = np.maximum(true_best[these], made.true if units.whole else made.remembered)
+                best[these] = np.maximum(best[these], made.remembered)
         return steps
 
-    def _rollout(self, part: CompressedPolicy, units: Units, i: int, best: Ints, stream: np.random.Generator) -> Any:
-        """The returns of one rollout [n], true and remembered, what its rows cost, and the number of steps taken.
-
-        True returns are in units where they are whole, and else floats; ``NONE`` where the rollout is given up.
-        """
-        mdp, n = self._mdp, len(best)
+    def _run(
+        self,
+        part: CompressedPolicy,
+        units: Units,
+        i: int,
+        best: Ints,
+        made: "_Rollout",
+        stream: np.random.Generator,
+    ) -> int:
+        """One rollout of trials whose best returns are ``best`` [n]; how many steps it took."""
         some, tag = np.unique(best, return_inverse=True)
-        bests = Amounts(some, units.memory)
-        rule = part.rule(i, bests)
-        place = np.searchsorted(self._first, stream.random(n), side="right")
-        state = mdp.start_state[np.minimum(place, len(self._first) - 1)].astype(np.int64)
-        true: Any = np.zeros(n, np.int64 if units.whole else np.float64)
-        paid = np.zeros(n)
-        remembered = true if self._one_count(units) else np.zeros(n, np.int64)
+        rule = hooks.rule(part, i, Amounts(some, units.memory))
+        state = self._sampler.starts(len(best), stream)
         # Trials with the same best return side by side: a rule may look them up together.
         order = np.argsort(tag, kind="stable")
-        group = part.apart(i, bests)[tag[order]]
-        groups = [order[group == number] for number in np.unique(group)]
-        steps = 0
-        for going in groups:
-            steps += self._steps(rule, units, i, going, tag, state, true, remembered, paid, stream)
-        return true, remembered, paid, steps
+        labels = np.zeros(len(order), np.int64) if rule.batch is None else rule.batch[tag[order]]
+        batches = [order[labels == label] for label in np.unique(labels)]
+        return sum(self._run_batch(rule.act, units, i, going, tag, state, made, stream) for going in batches)
 
-    def _steps(
+    def _run_batch(
         self,
-        rule: Rule,
+        act: hooks.Act,
         units: Units,
         i: int,
         going: Ints,
         tag: Ints,
         state: Ints,
-        true: Any,
-        remembered: Ints,
-        paid: Floats,
+        made: "_Rollout",
         stream: np.random.Generator,
     ) -> int:
-        """Take the trials ``going`` through one rollout, adding to returns and bills [n]; how many steps it took."""
+        """Take the trials ``going`` through one rollout; how many steps it took."""
         mdp, steps = self._mdp, 0
         reward: Any = units.reward if units.whole else mdp.reward
         for h in range(mdp.horizon):
             stopping.check()
             here = state[going]
-            action = rule(h, tag[going], here, Amounts(remembered[going], units.memory))
+            action = act(h, tag[going], here, Amounts(made.remembered[going], units.memory))
             given_up = action == ABANDON
             if given_up.any():
-                true[going[given_up]] = remembered[going[given_up]] = NONE
+                made.true[going[given_up]] = made.remembered[going[given_up]] = NONE
                 going, here, action = going[~given_up], here[~given_up], action[~given_up]
             row = rows_taken(mdp, i, h, here, action)
             if mdp.has_costs:
-                paid[going] += mdp.action_cost[row]
-            o = kernels.draw_outcomes(mdp.outcome_start, mdp.row_prob, row, stream.random(len(going)))
+                made.row_costs[going] += mdp.action_cost[row]
+            o = self._sampler.each(row, stream)
             steps += len(going)
-            true[going] += reward[o]
-            if not self._one_count(units):
-                remembered[going] += units.remembered[o]
+            made.true[going] += reward[o]
+            if made.remembered is not made.true:
+                made.remembered[going] += units.remembered[o]
             after = mdp.next_state[o]
             state[going] = after
             going = going[after < mdp.n_states]
@@ -385,7 +372,21 @@ class _Walk:
         return steps
 
 
-class Taken(NamedTuple):
+class _Rollout(NamedTuple):
+    """One rollout of many trials, as it is being run."""
+
+    true: Any  # [n] returns: in units where they are whole, and else floats; ``NONE`` where the rollout is given up
+    remembered: Ints  # [n] the same array where the true ones are remembered
+    row_costs: Floats  # [n]
+
+    @classmethod
+    def of(cls, n: int, units: Units) -> "_Rollout":
+        """None has taken a step."""
+        true: Any = np.zeros(n, np.int64 if units.whole else np.float64)
+        return cls(true, true if units.whole and not units.rounds else np.zeros(n, np.int64), np.zeros(n))
+
+
+class TrialStep(NamedTuple):
     """One step of a trial: where it stood, what was done, and what that brought."""
 
     rollout: int
@@ -399,27 +400,27 @@ class Taken(NamedTuple):
     over: bool  # whether this step ended the rollout
 
 
-def trial_in_table(mdp: MDP, policy: Policy, stream: np.random.Generator) -> Iterator[Taken]:
+def trial_in_table(
+    mdp: MDP, policy: Policy, stream: np.random.Generator, sampler: RowSampler | None = None
+) -> Iterator[TrialStep]:
     """One trial, step by step, in the exact numbers that evaluation asks the policy with."""
-    trial = policy.begin_from(stream)
-    for i in range(policy.k):
-        if trial.finished:  # it has stopped
-            return
-        state = int(stream.choice(mdp.start_state, p=mdp.reset_prob))
+    trial, sampler = policy.begin(stream), sampler or RowSampler(mdp)
+    while not trial.finished:
+        i, state = trial.rollout, sampler.start(stream)
         while trial.rollout == i:
             stopping.check()
             h, best, so_far, remembered = trial.step, trial.exact_best, trial.exact_so_far, trial.remembered
             action = trial.act(state)
             if action == ABANDON:
                 trial.observe(0, True)
-                yield Taken(i, h, state, best, so_far, remembered, action, Fraction(0), True)
+                yield TrialStep(i, h, state, best, so_far, remembered, action, Fraction(0), True)
                 break
-            outcomes = mdp.outcomes(h, state, action)
-            drawn = int(stream.choice(len(outcomes), p=[o.prob for o in outcomes]))
-            after, reward = outcomes[drawn].next_state, mdp.exact_rewards_of(h, state, action)[drawn]
-            trial.observe(reward, after is None)
-            yield Taken(i, h, state, best, so_far, remembered, action, reward, trial.rollout > i)
-            state = -1 if after is None else after
+            drawn = sampler.outcome(sampler.row(h, state, action), stream)
+            reward = mdp.exact_reward[drawn] if mdp.exact_reward else Fraction(float(mdp.reward[drawn]))
+            after = int(mdp.next_state[drawn])
+            trial.observe(reward, after == mdp.n_states)
+            yield TrialStep(i, h, state, best, so_far, remembered, action, reward, trial.rollout > i)
+            state = after
 
 
 def _reader(problem: Any, state_of: Any) -> Callable[[Any], Any] | None:
@@ -449,14 +450,14 @@ def _check_environment(env: Any, policy: Policy, own_states: bool) -> None:
 
 
 def _in_environment(
-    env: Any, policy: Policy, generator: np.random.Generator, sheet: _Sheet, state_of: Callable[[Any], Any]
+    env: Any, policy: Policy, generator: np.random.Generator, table: TrialTable, state_of: Callable[[Any], Any]
 ) -> Iterator[tuple[int, int]]:
-    """Fill in a sheet trial by trial, in an environment that is seeded once, at its first reset."""
+    """Fill in a table trial by trial, in an environment that is seeded once, at its first reset."""
     seed: int | None = int(generator.integers(2**31))
     planned: MDP | None = getattr(policy, "mdp", None)
-    priced = planned is not None and planned.has_costs
-    for n, row in enumerate(sheet.returns):
-        trial = policy.begin_from(generator)
+    costly = planned is not None and planned.has_costs
+    for n, row in enumerate(table.returns):
+        trial = policy.begin(generator)
         steps = 0
         while not trial.finished:
             i, total = trial.rollout, Fraction(0)
@@ -471,11 +472,11 @@ def _in_environment(
                 if not env.action_space.contains(action):
                     raise InputError(f"the policy's action {shown(action)} is none of {env.action_space}")
                 observation, reward, terminated, truncated, info = env.step(action)
-                sheet.rows[n] += float(try_cost(info.get("cost", 0.0), 'info["cost"]')) if priced else 0.0
+                table.row_costs[n] += float(try_cost(info.get("cost", 0.0), 'info["cost"]')) if costly else 0.0
                 trial.observe(reward, bool(terminated or truncated))
                 total += checks.exact_number(reward, "reward")
                 steps += 1
             else:  # it was not given up
                 row[i] = nearest_float(total)
-            sheet.tries[n] = i + 1
+            table.tries[n] = i + 1
         yield n + 1, steps

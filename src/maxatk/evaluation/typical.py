@@ -5,11 +5,10 @@ import math
 import numpy as np
 
 from maxatk.base import checks
-from maxatk.base.returns import Amounts
 from maxatk.base.types import Floats, Ints, Number
-from maxatk.evaluation.law import Law
-from maxatk.evaluation.propagation import Atoms, Laws, Propagation
-from maxatk.evaluation.units import Units
+from maxatk.laws.forward import Atoms, Laws, Propagation
+from maxatk.laws.law import Law
+from maxatk.laws.units import Units
 from maxatk.policies import CompressedPolicy, check_policy
 from maxatk.problem.mdp import MDP
 
@@ -17,40 +16,29 @@ FEW_ATOMS = 20_000  # that are followed
 
 
 def single_rollout(
-    mdp: MDP, policy: CompressedPolicy, rollout: int, best: Number, worth_counting: Number = -math.inf
+    mdp: MDP, policy: CompressedPolicy, rollout: int, best: Number, must_exceed: Number = -math.inf
 ) -> tuple[Laws, Floats, float]:
-    """The law of the return of one rollout, with ``best`` in hand, and how often it takes each action where [S, A + 1].
+    """The law of the return of one rollout, where ``best`` is the best so far, and how often it takes each action.
 
-    The last action is to give up.
-
-    What is too unlikely to be followed is counted at its least return, and at its greatest; its chance comes last,
-    less that of rollouts whose return is known already.
-    Actions count while the return may still exceed ``worth_counting``.
+    Visits are [S, A + 1]; the last action is to give up. They count while the return may still exceed ``must_exceed``.
+    What is too unlikely to be followed is counted at its least return, and at its greatest; its chance comes last, less
+    that of rollouts whose return is known already.
     """
-    walk = _Typical(mdp, policy, best, worth_counting)
+    walk = _Typical(mdp, policy, best, must_exceed)
     followed = walk.rollout(policy, rollout, walk.alone(best), later=0)
-    return walk.laws(followed), walk.visits, walk.sieve.open_chance
+    return walk.laws(followed), walk.visits, walk.pruner.open_chance
 
 
 def best_after(mdp: MDP, policy: CompressedPolicy, rollouts: int) -> Law:
     """The law of the best return after so many rollouts, one at least."""
     walk = _Typical(mdp, policy, policy.best_so_far)
-    bests = walk.first(policy.best_so_far)
-    over = [bests.at(slice(0, 0))]  # of trials that have stopped
-    for i in range(rollouts):
-        stopped = policy.stopped(i, Amounts(bests.value, walk.units.true))
-        over.append(bests.at(stopped))
-        bests = bests.at(~stopped)
-        if not len(bests.prob):  # nothing is left to follow
-            break
-        bests = walk.rollout(policy, i, bests, later=policy.k - 1 - i)
-    return walk.laws(Atoms.together([*over, bests])).low
+    return walk.laws(walk.trials(policy, rollouts)).low
 
 
 class _Typical(Propagation):
     """Follows the likeliest histories, and counts what is done in them."""
 
-    def __init__(self, mdp: MDP, policy: CompressedPolicy, best: Number, worth_counting: Number = -math.inf) -> None:
+    def __init__(self, mdp: MDP, policy: CompressedPolicy, best: Number, must_exceed: Number = -math.inf) -> None:
         check_policy(policy, mdp.horizon)
         share = 1e-6 * (mdp.return_range[1] - mdp.return_range[0]) / mdp.horizon
         super().__init__(mdp, Units.of(mdp, policy, best), share, FEW_ATOMS)
@@ -58,11 +46,11 @@ class _Typical(Propagation):
         checks.fits_in_memory(16 * mdp.n_states * mdp.n_actions, table)
         # How often actions are taken; ``ABANDON``, which is -1, comes last.
         self.visits: Floats = np.zeros((mdp.n_states, mdp.n_actions + 1))  # [S, A + 1]
-        self._worth_counting = float(worth_counting)  # a return must still be able to exceed it for a visit to count
+        self._must_exceed = float(must_exceed)  # a return must still be able to exceed it for a visit to count
 
     def acted(self, h: int, atoms: Atoms, action: Ints) -> None:
         """Count the actions."""
         state = atoms.place[1]
         reach = self.nearest(atoms.value) + self.mdp.analysis.most[h, state]
-        open_still = reach - 2.0**-40 * np.abs(reach) > self._worth_counting  # sums of floats may differ by rounding
+        open_still = reach - 2.0**-40 * np.abs(reach) > self._must_exceed  # sums of floats may differ by rounding
         np.add.at(self.visits, (state, action), atoms.prob * open_still)

@@ -4,7 +4,6 @@
 trials of K rollouts, and whose return is the best return of these. :class:`TabularEnv` runs a table.
 """
 
-import bisect
 import math
 import warnings
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number
 from maxatk.gym.observations import Observations, return_scale
+from maxatk.laws.sampling import RowSampler
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import try_cost
 from maxatk.problem.readers.gymnasium import time_limit, wrappers_of
@@ -307,37 +307,26 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         self.horizon = mdp.horizon  # the steps of a rollout at most
         self.observation_space = spaces.Discrete(mdp.n_states)  # a state
         self.action_space = spaces.Discrete(mdp.n_actions)  # an action, offered or not
-        self._starts = np.cumsum(mdp.reset_prob)
-        # For each row, as it is first met: where each outcome ends, its next state and its reward; what the row costs.
-        self._rows: dict[tuple[int, int, int], tuple[list[float], list[int | None], list[float], float]] = {}
+        self._sampler = RowSampler(mdp)
         self._state, self._step, self._cost = 0, mdp.horizon, 0.0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
         """Begin a rollout in a state drawn afresh; ``seed`` is Gymnasium's, ``options`` there are none."""
         super().reset(seed=seed, options=options)
-        place = int(np.searchsorted(self._starts, self.np_random.random(), side="right"))
-        self._state, self._step = int(self.mdp.start_state[min(place, len(self._starts) - 1)]), 0
-        self._cost = 0.0
+        self._state, self._step, self._cost = self._sampler.start(self.np_random), 0, 0.0
         return self._state, self._info()
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
         """Draw an outcome."""
         if self._step == self.horizon:
             raise InputError("step: the rollout is over, or none has begun: call reset first")
-        row = (int(self.mdp.step_layer[self._step]), self._state, int(action))
-        if row not in self._rows:
-            prob, after, reward = zip(*self.mdp.outcomes(self._step, self._state, int(action)), strict=True)
-            cost = float(self.mdp.exact_action_cost_of(self._step, self._state, int(action)))
-            self._rows[row] = np.cumsum(prob)[:-1].tolist(), list(after), list(reward), cost
-        below, after, reward, self._cost = self._rows[row]
-        drawn = bisect.bisect_right(below, self.np_random.random())
-        self._step += 1
-        following = after[drawn]
-        if following is None:
-            self._step = self.horizon
-            return self._state, reward[drawn], True, False, self._info()
-        self._state = following
-        return following, reward[drawn], False, self._step == self.horizon, self._info()
+        row = self._sampler.row(self._step, self._state, int(action))
+        drawn = self._sampler.outcome(row, self.np_random)
+        after, reward = int(self.mdp.next_state[drawn]), float(self.mdp.reward[drawn])
+        ended = after == self.mdp.n_states
+        self._step = self.horizon if ended else self._step + 1
+        self._state, self._cost = self._state if ended else after, float(self.mdp.action_cost[row])
+        return self._state, reward, ended, not ended and self._step == self.horizon, self._info()
 
     def _info(self) -> dict[str, Any]:
         layer_step = min(self._step, self.horizon - 1)

@@ -11,7 +11,8 @@ from maxatk.base.errors import InputError
 from maxatk.base.returns import Amounts
 from maxatk.base.types import Ints, Number
 from maxatk.gym.encoder import TrialEncoder
-from maxatk.policies.policy import CompressedPolicy, Rule, checked_function
+from maxatk.policies import CompressedPolicy, Rule, Traits
+from maxatk.policies.policy import checked_function
 
 BATCH = 16_384  # observations that a network is asked about at a time
 
@@ -55,7 +56,8 @@ class NetworkPolicy(CompressedPolicy):
         if repeat is not None and encoder.k != 1:
             raise InputError(f"repeat is for a network of a single rollout, but the encoder is for {encoder.k}")
         super().__init__(encoder.k if repeat is None else repeat, encoder.mdp.horizon, best_so_far)
-        self.independent = self.repeated = repeat is not None
+        again = repeat is not None
+        self._traits = Traits(independent=again, repeated=again, n_states=encoder.mdp.n_states)
         self.mdp = encoder.mdp  # the problem
         self.encoder = encoder  # what the network observes
         self._choose, self._masked = checked_function(choose), bool(masked)
@@ -68,7 +70,7 @@ class NetworkPolicy(CompressedPolicy):
         asked = np.array([float(checks.incumbent(best, "best"))]), np.array([float(so_far)])
         return int(self._asked(i, h, np.array([s]), *asked)[0])
 
-    def rule(self, rollout: int, best: Amounts) -> Rule:
+    def _rule(self, rollout: int, best: Amounts) -> Rule:
         """The same for many trials at once."""
         bests = best.floats()
 
@@ -79,10 +81,10 @@ class NetworkPolicy(CompressedPolicy):
                 [self._asked(rollout, step, state[part], bests[tag[part]], returns[part]) for part in parts]
             )
 
-        return act
+        return Rule(act)
 
     def _asked(self, rollout: int, step: int, state: Any, best: Any, so_far: Any) -> Ints:
-        seen = (0, step, state, -math.inf, so_far) if self.repeated else (rollout, step, state, best, so_far)
+        seen = (0, step, state, -math.inf, so_far) if self._traits.repeated else (rollout, step, state, best, so_far)
         observations = self.encoder(*seen)
         if not len(observations):
             return np.zeros(0, np.int64)

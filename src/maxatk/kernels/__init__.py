@@ -4,13 +4,12 @@
 """
 
 from maxatk.kernels.acting import best_planes, draw_outcomes, rows_of_actions
-from maxatk.kernels.atoms import Followed, follow_atoms, spans
+from maxatk.kernels.atoms import Followed, bin_outcomes, follow_atoms, spans
 from maxatk.kernels.fixed import carry_forward, choose_by_state, choose_greedily, improve_rows, usual_rows
 from maxatk.kernels.optimism import SampledRows, optimistic_slice
 from maxatk.kernels.passes import (
     best_means,
     least_costs,
-    merge_outcomes,
     most_ahead,
 )
 from maxatk.kernels.products import Dense, multiply_decisions, multiply_values
@@ -51,6 +50,7 @@ __all__ = [
     "begin_trials",
     "best_means",
     "best_planes",
+    "bin_outcomes",
     "carry_forward",
     "choose_by_state",
     "choose_greedily",
@@ -59,7 +59,6 @@ __all__ = [
     "follow_atoms",
     "improve_rows",
     "least_costs",
-    "merge_outcomes",
     "most_ahead",
     "multiply_decisions",
     "multiply_values",

@@ -25,16 +25,21 @@ def rows_of_actions(first_row: Any, action: Any, state: Any, wanted: Any) -> Any
 
 
 @compiled
+def drawn_place(prob: Any, first: int, end: int, uniform: float) -> int:
+    """The place in ``prob[first:end]`` that a uniform number in [0, 1) draws, as a search in its cumulative sum."""
+    place, below = first, prob[first]
+    while place < end - 1 and uniform >= below:
+        place += 1
+        below += prob[place]
+    return place
+
+
+@compiled
 def draw_outcomes(outcome_start: Any, prob: Any, row: Any, uniform: Any) -> Any:
     """The outcome that a uniform number in [0, 1) draws from each row [n]; rows sum to 1 but for rounding."""
     drawn = np.empty(row.shape[0], np.int64)
     for k in range(row.shape[0]):
-        o, last = outcome_start[row[k]], outcome_start[row[k] + 1] - 1
-        left = uniform[k]
-        while o < last and left >= prob[o]:
-            left -= prob[o]
-            o += 1
-        drawn[k] = o
+        drawn[k] = drawn_place(prob, outcome_start[row[k]], outcome_start[row[k] + 1], uniform[k])
     return drawn
 
 

@@ -105,3 +105,47 @@ def follow_atoms(
             count[x] = 0
     going = out_tag[:n], out_state[:n], out_value[:n], out_prob[:n]
     return Followed(going[0], going[1], going[2], going[3], ended_tag[:e], ended_value[:e], ended_prob[:e], most)
+
+
+@compiled
+def bin_outcomes(
+    outcome_start: Any,
+    prob: Any,
+    next_state: Any,
+    reward: Any,
+    rows: Any,
+    so_far: Any,
+    mass: Any,
+    low: float,
+    per_bin: float,
+    bins: int,
+    S: int,
+    splits: bool,
+    stop: Any,
+) -> Any:
+    """What follows atoms that take ``rows`` [n], by bin of the return and next state: [(bins + 1) * (S + 1)] each.
+
+    The mass that comes there, the sum of mass times return, and of how many outcomes. Bins start at ``low``. With
+    ``splits`` an outcome is shared by both ends of its bin, its mean unchanged; else the last bin stays empty.
+    """
+    total = np.zeros((bins + 1) * (S + 1))
+    moment = np.zeros(0 if splits else (bins + 1) * (S + 1))
+    count = np.zeros((bins + 1) * (S + 1), np.int32)
+    for k in range(rows.shape[0]):
+        if stop[0] != 0:
+            break
+        for o in range(outcome_start[rows[k]], outcome_start[rows[k] + 1]):
+            x = so_far[k] + reward[o]
+            p = mass[k] * prob[o]
+            position = (x - low) * per_bin
+            place = min(int(position), bins - 1)
+            to = place * (S + 1) + next_state[o]
+            share = min(position - place, 1.0) if splits else 0.0
+            total[to] += p * (1.0 - share)
+            count[to] += 1
+            if splits:
+                total[to + S + 1] += p * share
+                count[to + S + 1] += 1
+            else:
+                moment[to] += p * x
+    return total, moment, count

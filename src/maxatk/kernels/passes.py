@@ -102,38 +102,3 @@ def least_costs(where: Part, rows: RowTable, least: Any, cheapest: Any, stop: An
                     best = total
                     cheapest[h, s] = row - pair_start[node + s]
             least[h, s] = best
-
-
-@compiled
-def merge_outcomes(
-    outcome_start: Any,
-    prob: Any,
-    next_state: Any,
-    reward: Any,
-    rows: Any,
-    so_far: Any,
-    mass: Any,
-    low: float,
-    per_bin: float,
-    bins: int,
-    S: int,
-    stop: Any,
-) -> Any:
-    """What follows atoms that take ``rows`` [n], by bin of the return and next state: [bins * (S + 1)] each.
-
-    The mass that comes there, the sum of mass times return, and of how many outcomes. Bins start at ``low``.
-    """
-    total = np.zeros(bins * (S + 1))
-    moment = np.zeros(bins * (S + 1))
-    count = np.zeros(bins * (S + 1), np.int32)
-    for k in range(rows.shape[0]):
-        if stop[0] != 0:
-            break
-        for o in range(outcome_start[rows[k]], outcome_start[rows[k] + 1]):
-            x = so_far[k] + reward[o]
-            p = mass[k] * prob[o]
-            to = min(int((x - low) * per_bin), bins - 1) * (S + 1) + next_state[o]
-            total[to] += p
-            moment[to] += p * x
-            count[to] += 1
-    return total, moment, count

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maxatk.kernels.acting import drawn_place
 from maxatk.kernels.compiled import compiled
 
 
@@ -73,11 +74,7 @@ def shown_return(x: float, low: float, high: float) -> float:
 @compiled
 def drawn_start(table: TrialTable, uniform: float) -> int:
     """The start state that a uniform number in [0, 1) draws."""
-    place, left = 0, uniform
-    while place < len(table.start_prob) - 1 and left >= table.start_prob[place]:
-        left -= table.start_prob[place]
-        place += 1
-    return table.start_state[place]
+    return table.start_state[drawn_place(table.start_prob, 0, len(table.start_prob), uniform)]
 
 
 @compiled
@@ -118,11 +115,8 @@ def step_rollouts(table: TrialTable, trials: Trials, actions: Any, uniform: Any,
         if rows[i] < 0:
             return i
     for i in range(n):
-        o, last = table.outcome_start[rows[i]], table.outcome_start[rows[i] + 1] - 1
-        left = uniform[i, 0]
-        while o < last and left >= table.prob[o]:
-            left -= table.prob[o]
-            o += 1
+        first, end = table.outcome_start[rows[i]], table.outcome_start[rows[i] + 1]
+        o = drawn_place(table.prob, first, end, uniform[i, 0])
         trials.so_far[i] += table.reward[o]
         trials.step[i] += 1
         ended = table.next_state[o] == table.n_states

@@ -14,6 +14,7 @@ from maxatk.base import checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints, Number
+from maxatk.laws.sampling import RowSampler
 from maxatk.learning.models import Checked
 from maxatk.problem.mdp import MDP
 from maxatk.problem.start import Start
@@ -84,8 +85,7 @@ class TabularEpisodes:
         if known_start:
             self.start = np.zeros(mdp.n_states)
             self.start[mdp.start_state] = mdp.start_prob
-        self._mdp, self._reset = mdp, np.cumsum(mdp.reset_prob)[:-1]
-        self._rows: dict[tuple[int, int, int], tuple[Floats, list[tuple[int, float, bool]]]] = {}
+        self._mdp, self._sampler = mdp, RowSampler(mdp)
         self._rng, self._step, self._state = np.random.default_rng(0), 0, 0
 
     @property
@@ -100,20 +100,14 @@ class TabularEpisodes:
     def reset(self, rng: np.random.Generator) -> int:
         """Begin a rollout, drawn from ``rng``: its first state."""
         self._rng, self._step = rng, 0
-        self._state = int(self._mdp.start_state[np.searchsorted(self._reset, rng.random(), side="right")])
+        self._state = self._sampler.start(rng)
         return self._state
 
     def step(self, action: int) -> tuple[int, float, bool]:
         """Take an ``action``: the next state, the reward, and whether the rollout has ended."""
-        row = (0 if self.homogeneous else self._step, self._state, action)
-        if row not in self._rows:
-            prob, next_state, reward = zip(*self._mdp.outcomes(*row), strict=True)
-            ends = [(self.n_states if s is None else s, r, s is None) for s, r in zip(next_state, reward, strict=True)]
-            self._rows[row] = np.cumsum(prob)[:-1], ends
-        below, outcomes = self._rows[row]
-        drawn = outcomes[int(np.searchsorted(below, self._rng.random(), side="right"))]
-        self._state, self._step = drawn[0], self._step + 1
-        return drawn
+        drawn = self._sampler.outcome(self._sampler.row(self._step, self._state, action), self._rng)
+        self._state, self._step = int(self._mdp.next_state[drawn]), self._step + 1
+        return self._state, float(self._mdp.reward[drawn]), self._state == self.n_states
 
 
 class CheckedEpisodes(Checked):

@@ -14,6 +14,7 @@ from maxatk.base import checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints
+from maxatk.laws.sampling import RowSampler
 from maxatk.problem import readers
 from maxatk.problem.mdp import MDP
 from maxatk.problem.rows import LEAST_SIZE, array, offsets
@@ -83,8 +84,7 @@ class TabularModel:
         self.can_terminate = bool((mdp.next_state == mdp.n_states).any())
         self.max_outcomes = max(mdp.n_states + self.can_terminate, int(np.diff(mdp.outcome_start).max()))
         self.rewards = _row_rewards(mdp) if known_rewards else None
-        self._mdp = mdp
-        self._rows: dict[tuple[int, int, int], tuple[Floats, Ints, Floats]] = {}  # as they are first asked for
+        self._mdp, self._sampler = mdp, RowSampler(mdp)
 
     @property
     def fingerprint(self) -> str:
@@ -97,14 +97,8 @@ class TabularModel:
 
     def sample(self, step: int, state: int, action: int, n: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
         """``n`` independent outcomes of the row of ``step``, ``state`` and ``action``, drawn from ``rng``."""
-        row = (step, state, action)
-        if row not in self._rows:
-            prob, next_state, reward = zip(*self._mdp.outcomes(*row), strict=True)
-            ends = [self.n_states if s is None else s for s in next_state]
-            self._rows[row] = np.cumsum(prob)[:-1], np.array(ends, np.int64), np.array(reward)
-        below, next_states, rewards = self._rows[row]
-        drawn = np.searchsorted(below, rng.random(n), side="right")
-        return next_states[drawn], rewards[drawn]
+        drawn = self._sampler.several(self._sampler.row(step, state, action), n, rng)
+        return self._mdp.next_state[drawn].astype(np.int64), self._mdp.reward[drawn]
 
 
 def _row_rewards(mdp: MDP) -> Floats:
@@ -113,11 +107,11 @@ def _row_rewards(mdp: MDP) -> Floats:
     for h in range(len(rewards)):
         for s in range(mdp.n_states):
             for a in mdp.actions(h, s):
-                paid = {o.reward for o in mdp.outcomes(h, s, a)}
-                if len(paid) > 1:
+                different = {o.reward for o in mdp.outcomes(h, s, a)}
+                if len(different) > 1:
                     row = f"row (state {s}, action {a}, step {h})"
-                    raise InputError(f"{row}: known_rewards needs one reward, but it has {len(paid)}")
-                (rewards[h, s, a],) = paid
+                    raise InputError(f"{row}: known_rewards needs one reward, but it has {len(different)}")
+                (rewards[h, s, a],) = different
     return rewards[0] if mdp.homogeneous else rewards
 
 

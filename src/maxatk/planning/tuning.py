@@ -20,8 +20,7 @@ class Planning(Tuning):
     large_layer: int = 2**22  # products from which on a layer is split over threads: a millisecond or so
     large_real_layer: int = 2**20  # the same where bounds are swept on both sides
     large_dense_layer: int = 2**23  # the same by matrix products
-    floor_atoms: int = 4096  # outcomes that are followed one by one for the floor; beyond, neighbours are merged
-    floor_bins: int = 2**18  # bins of states and returns for those; no more than 128 of returns
+    floor_bins: int = 2**18  # bins of states and returns in which the floor is computed; no more than 128 of returns
 
 
 TUNING = Planning()

@@ -18,10 +18,12 @@ Where rollouts cost something, a policy may stop before one (:meth:`~Policy.stop
 """
 
 from maxatk.policies.functions import AdaptivePolicy, NoBestPolicy, NoReturnPolicy, RoundingPolicy
-from maxatk.policies.history import History, HistoryPolicy, HistoryTrial, Seen
-from maxatk.policies.mixed import MixedPolicy, MixedTrial
-from maxatk.policies.policy import ABANDON, CompressedPolicy, CompressedTrial, Lot, Policy, Rule, Trial, check_policy
+from maxatk.policies.history import History, HistoryPolicy, HistoryTrial, PastStep
+from maxatk.policies.hooks import KnownValue, Rule, Traits
+from maxatk.policies.mixture import MixedPolicy, MixedTrial
+from maxatk.policies.policy import CompressedPolicy, Policy, check_policy
 from maxatk.policies.tables import ByBestPolicy, MarkovPolicy
+from maxatk.policies.trial import ABANDON, CompressedTrial, Trial
 
 __all__ = [
     "ABANDON",
@@ -32,16 +34,17 @@ __all__ = [
     "History",
     "HistoryPolicy",
     "HistoryTrial",
-    "Lot",
+    "KnownValue",
     "MarkovPolicy",
     "MixedPolicy",
     "MixedTrial",
     "NoBestPolicy",
     "NoReturnPolicy",
+    "PastStep",
     "Policy",
     "RoundingPolicy",
     "Rule",
-    "Seen",
+    "Traits",
     "Trial",
     "check_policy",
 ]

@@ -3,13 +3,15 @@
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
 from maxatk.base import checks
 from maxatk.base.returns import Amounts, Scale
 from maxatk.base.types import Number
-from maxatk.policies.policy import CompressedPolicy, Rule, checked_function
+from maxatk.policies.hooks import Rule, Traits
+from maxatk.policies.policy import CompressedPolicy, checked_function
 
 FAR = Fraction(sys.float_info.max)  # beyond all returns, and still a number that policies take
 F = TypeVar("F", bound=Callable[..., int])
@@ -57,7 +59,7 @@ class NoBestPolicy(_FunctionPolicy[Callable[[int, int, Any, Number], int]]):
         stop_at: the best return at which to stop; by default all rollouts are made.
     """
 
-    independent = True
+    _traits = Traits(independent=True)
 
     def action(self, *, rollout: int, step: int, state: Any, best: Number, so_far: Number) -> int:
         """The function's answer, whatever ``best`` is."""
@@ -85,41 +87,33 @@ class RoundingPolicy(CompressedPolicy):
 
     Args:
         inner: the policy to ask.
-        remembered: what is remembered of a reward.
+        memory: what is remembered of a reward.
         scale: how much larger returns are for the inner policy.
     """
 
-    memory = "rounded rewards"
-
-    def __init__(self, inner: CompressedPolicy, remembered: Callable[[Fraction], Fraction], scale: Fraction) -> None:
+    def __init__(self, inner: CompressedPolicy, memory: Callable[[Fraction], Fraction], scale: Fraction) -> None:
         best = inner.best_so_far
         super().__init__(inner.k, inner.horizon, best if best == -math.inf else Fraction(best) / scale)
-        self.independent, self.repeated = inner.independent, inner.repeated
-        self._inner, self._remembered, self._scale = inner, remembered, scale
-
-    def remembered(self, reward: Fraction) -> Fraction:
-        """The rounded reward."""
-        return self._remembered(reward)
+        self._traits = replace(inner._traits, memory=memory, resolution=Fraction(0), known_value=None)
+        self._inner, self._scale = inner, scale
 
     def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
         """The inner policy's action; ``best`` and ``so_far`` are sums of *rounded* rewards, as trials keep them."""
-        in_hand = checks.incumbent(best, "best")
+        amount = checks.incumbent(best, "best")
         return self._inner.action(
             rollout=rollout,
             step=step,
             state=state,
-            best=in_hand if in_hand == -math.inf else min(in_hand * self._scale, FAR),
+            best=amount if amount == -math.inf else min(amount * self._scale, FAR),
             so_far=checks.exact_number(so_far, "so_far") * self._scale,
         )
 
-    def rule(self, rollout: int, best: Amounts) -> Rule:
-        """The inner policy's rule."""
-
+    def _rule(self, rollout: int, best: Amounts) -> Rule:
         def scaled(amounts: Amounts) -> Amounts:
             codes = (
                 x if math.isinf(x) else Fraction(x) * self._scale for x in (amounts.scale.none, amounts.scale.beyond)
             )
             return Amounts(amounts.units, Scale(amounts.scale.unit * self._scale, *codes))
 
-        inner = self._inner.rule(rollout, scaled(best))
-        return lambda step, tag, state, so_far: inner(step, tag, state, scaled(so_far))
+        inner = self._inner._rule(rollout, scaled(best))
+        return Rule(lambda step, tag, state, so_far: inner.act(step, tag, state, scaled(so_far)), inner.batch)

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from maxatk.base.types import Number
-from maxatk.policies.policy import ABANDON, Policy, Trial, checked_function
+from maxatk.policies.policy import Policy, checked_function
+from maxatk.policies.trial import ABANDON, Trial
 
 
-class Seen(NamedTuple):
+class PastStep(NamedTuple):
     """One step of the past."""
 
     state: Any  # the state stepped from
@@ -22,8 +25,8 @@ class Seen(NamedTuple):
 class History:
     """All that was seen in a trial: the rollouts that are over, the present one, and the present state."""
 
-    past: tuple[tuple[Seen, ...], ...]  # the steps of the rollouts that are over
-    present: tuple[Seen, ...]  # the steps of this one
+    past: tuple[tuple[PastStep, ...], ...]  # the steps of the rollouts that are over
+    present: tuple[PastStep, ...]  # the steps of this one
     state: Any  # the present state
     best_so_far: Number = -math.inf  # the incumbent
 
@@ -76,8 +79,8 @@ class HistoryPolicy(Policy):
         super().__init__(k, horizon, best_so_far, stop_at=stop_at)
         self.choose = checked_function(choose)
 
-    def begin(self) -> "HistoryTrial":
-        """A new trial, which remembers everything."""
+    def begin(self, rng: np.random.Generator | None = None) -> "HistoryTrial":
+        """A new trial, which remembers everything, and draws nothing."""
         return HistoryTrial(self)
 
 
@@ -87,17 +90,17 @@ class HistoryTrial(Trial):
     def __init__(self, policy: HistoryPolicy) -> None:
         super().__init__(policy)
         self._policy = policy
-        self._past: tuple[tuple[Seen, ...], ...] = ()
-        self._present: tuple[Seen, ...] = ()
+        self._past: tuple[tuple[PastStep, ...], ...] = ()
+        self._present: tuple[PastStep, ...] = ()
 
     def _choose(self, state: Any) -> int:
         return self._policy.choose(History(self._past, self._present, state, self._policy.best_so_far))
 
     def _remember(self, state: Any, action: int, reward: Fraction, over: bool) -> None:
-        self._present = (*self._present, Seen(state, action, reward))
+        self._present = (*self._present, PastStep(state, action, reward))
         if over:
             self._past, self._present = (*self._past, self._present), ()
 
 
-def _total(rollout: tuple[Seen, ...]) -> Fraction:
+def _total(rollout: tuple[PastStep, ...]) -> Fraction:
     return sum((seen.reward for seen in rollout), Fraction(0))

@@ -10,7 +10,8 @@ from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.returns import Amounts
 from maxatk.base.types import Floats, Ints, Number
-from maxatk.policies.policy import CompressedPolicy, Rule
+from maxatk.policies.hooks import Rule, Traits, no_memory
+from maxatk.policies.policy import CompressedPolicy
 
 
 class MarkovPolicy(CompressedPolicy):
@@ -27,9 +28,6 @@ class MarkovPolicy(CompressedPolicy):
     >>> str(mk.evaluate(mk.instances.figure1(gamma=0.25), safe_then_risky).exact)
     '17/32'
     """
-
-    independent = True
-    memory = "nothing"
 
     def __init__(
         self,
@@ -48,30 +46,26 @@ class MarkovPolicy(CompressedPolicy):
         table = table.copy()
         if table.min() < 0:
             raise InputError(f"actions[{', '.join(map(str, np.argwhere(table < 0)[0]))}] is negative: {table.min()}")
-        if table.ndim == 2:
+        repeated = table.ndim == 2
+        if repeated:
             if k is None:
                 raise InputError("k is missing: how often are actions [H, S] repeated?")
-            self.repeated = True
             table = np.broadcast_to(table, (checks.rollouts(k), *table.shape))
         elif k is not None and k != len(table):
             raise InputError(f"k is {checks.shown(k)}, but actions are for {len(table)} rollouts")
         table.setflags(write=False)
         super().__init__(len(table), table.shape[1], best_so_far, stop_at=stop_at)
-        self.actions = table  # [K, H, S]
+        self.table = table  # [K, H, S] the action in each rollout, step and state
+        self._traits = Traits(independent=True, repeated=repeated, memory=no_memory, n_states=table.shape[2])
 
     def action(self, *, rollout: int, step: int, state: int, best: Number = -math.inf, so_far: Number = 0) -> int:
         """The table's entry."""
         i = checks.integer(rollout, "rollout", most=self.k - 1)
         h = checks.integer(step, "step", most=self.horizon - 1)
-        return int(self.actions[i, h, checks.integer(state, "state", most=self.actions.shape[2] - 1)])
+        return int(self.table[i, h, checks.integer(state, "state", most=self.table.shape[2] - 1)])
 
-    def remembered(self, reward: Fraction) -> Fraction:
-        """Nothing."""
-        return Fraction(0)
-
-    def rule(self, rollout: int, best: Amounts) -> Rule:
-        """The table of one rollout."""
-        table = self.actions[rollout]
+    def _rule(self, rollout: int, best: Amounts) -> Rule:
+        table = self.table[rollout]
 
         def act(step: int, tag: Ints, state: Ints, so_far: Amounts) -> Ints:
             try:
@@ -79,7 +73,7 @@ class MarkovPolicy(CompressedPolicy):
             except IndexError:
                 raise InputError(f"the policy has actions for {table.shape[1]} states only") from None
 
-        return act
+        return Rule(act)
 
 
 class ByBestPolicy(CompressedPolicy):
@@ -109,7 +103,6 @@ class ByBestPolicy(CompressedPolicy):
         table = self._table(i, np.array([float(checks.incumbent(best, "best"))]))[0]
         return int(self._tables[table, step, state])
 
-    def rule(self, rollout: int, best: Amounts) -> Rule:
-        """The same for many trials at once."""
+    def _rule(self, rollout: int, best: Amounts) -> Rule:
         table = self._table(rollout, best.floats())
-        return lambda step, tag, state, so_far: self._tables[table[tag], step, state].astype(np.int64)
+        return Rule(lambda step, tag, state, so_far: self._tables[table[tag], step, state].astype(np.int64))

@@ -114,9 +114,24 @@ class ProblemData(Canonical):
         span = self._outcomes_of(step, state, action)
         return self.exact_reward[span] if self.exact_reward else [Fraction(r) for r in self.reward[span].tolist()]
 
+    def row_of(self, step: int, state: int, action: int) -> int:
+        """The number of the row of ``action`` in ``state`` at ``step``, as arrays count rows.
+
+        Args:
+            step: the step, from 0.
+            state: the state.
+            action: an action that it offers.
+        """
+        first, last = self._rows_of(step, state)
+        action = checks.integer(action, "action")
+        row = first + int(np.searchsorted(self.action[first:last], action))
+        if row == last or self.action[row] != action:
+            raise InputError(f"state {state} does not offer action {shown(action)} at step {step}")
+        return row
+
     def exact_action_cost_of(self, step: int, state: int, action: int) -> Fraction:
         """What taking ``action`` in ``state`` at ``step`` costs on average."""
-        row = self._row(step, state, action)
+        row = self.row_of(step, state, action)
         return self.exact_action_cost[row] if self.exact_action_cost else Fraction(float(self.action_cost[row]))
 
     @cached_property
@@ -151,16 +166,8 @@ class ProblemData(Canonical):
         return first, last
 
     def _outcomes_of(self, step: int, state: int, action: int) -> slice:
-        row = self._row(step, state, action)
+        row = self.row_of(step, state, action)
         return slice(int(self.outcome_start[row]), int(self.outcome_start[row + 1]))
-
-    def _row(self, step: int, state: int, action: int) -> int:
-        first, last = self._rows_of(step, state)
-        action = checks.integer(action, "action")
-        row = first + int(np.searchsorted(self.action[first:last], action))
-        if row == last or self.action[row] != action:
-            raise InputError(f"state {state} does not offer action {shown(action)} at step {step}")
-        return row
 
     def _target(self, next_state: int) -> int | None:
         return None if next_state == self.n_states else int(next_state)

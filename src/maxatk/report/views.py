@@ -14,7 +14,7 @@ from maxatk.base.errors import InputError
 from maxatk.base.types import Floats
 from maxatk.comparison.compare import Comparison
 from maxatk.comparison.contrast import SELDOM, Contrast
-from maxatk.evaluation.units import Units
+from maxatk.laws.units import Units
 from maxatk.planning.plan import Plan
 from maxatk.policies import ABANDON
 from maxatk.report.palette import COLOURS, action_colours, palette

@@ -14,7 +14,7 @@ from maxatk.learning.episodes import CheckedEpisodes
 from maxatk.learning.online.points import Points
 from maxatk.learning.optimism import STAKES
 from maxatk.learning.tuning import TUNING
-from maxatk.policies import CompressedPolicy, Rule
+from maxatk.policies import CompressedPolicy, Rule, Traits
 from maxatk.problem.rows import offsets
 
 BELOW, MEAN, ABOVE = -1, 0, 1  # ways of judging a row
@@ -159,6 +159,7 @@ class SweptPolicy(CompressedPolicy):
         setting = swept.points.setting
         super().__init__(swept.k, setting.horizon, setting.best_so_far)
         self._swept, self._setting = swept, setting
+        self._traits = Traits(n_states=setting.n_states)
 
     def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
         """The action to take at the true best return and the true return so far."""
@@ -172,7 +173,7 @@ class SweptPolicy(CompressedPolicy):
             row = self._setting.row_at(h, s, -1)
         return int(self._setting.action[row])
 
-    def rule(self, rollout: int, best: Amounts) -> Rule:
+    def _rule(self, rollout: int, best: Amounts) -> Rule:
         """The same for many trials at once."""
         points, setting = self._swept.points, self._setting
         known: list[float] = best.floats().tolist()
@@ -189,7 +190,7 @@ class SweptPolicy(CompressedPolicy):
             taken = np.where(np.array(rows) < 0, first, rows)
             return setting.action[taken][places.ravel()].astype(np.int64)
 
-        return act
+        return Rule(act)
 
 
 def shares(setting: CheckedEpisodes, counts: Ints, starts: Ints) -> tuple[Floats, Ints, Floats]:

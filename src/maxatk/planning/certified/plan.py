@@ -2,7 +2,7 @@
 
 import math
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from os import PathLike
@@ -19,8 +19,8 @@ from maxatk.planning.certified.passes import LatticePass
 from maxatk.planning.certified.policy import SlicePolicy
 from maxatk.planning.certified.slices import SliceMethod
 from maxatk.planning.plan import Plan
+from maxatk.policies import KnownValue
 from maxatk.problem import files
-from maxatk.problem.mdp import MDP
 from maxatk.problem.rows import exact_text
 
 VERSIONS = VERSION, WITH_COSTS = 2, 4
@@ -190,11 +190,8 @@ class CertifiedPolicy(SlicePolicy):
             repeats_mean=evidence.repeats_mean,
             stop_at=evidence.stop_at,
         )
-        self._plan, self.cost = plan, plan.objective.cost
-
-    def certificate(self, mdp: MDP) -> tuple[float, float] | None:
-        """The plan's own bounds, for the problem that it was made for."""
-        return (self._plan.lower, self._plan.upper) if mdp == self._plan.mdp else None
+        self._traits = replace(self._traits, known_value=KnownValue(plan.mdp, plan.lower, plan.upper))
+        self.cost = plan.objective.cost
 
 
 def evidence_of(plan: "CertifiedPlan") -> Evidence:

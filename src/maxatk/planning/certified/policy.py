@@ -19,7 +19,7 @@ from maxatk.planning.certified.lattice import WholeLattice
 from maxatk.planning.certified.on_lattice import OnLattice
 from maxatk.planning.certified.slices import Acting, SliceMethod
 from maxatk.planning.tuning import TUNING
-from maxatk.policies import ABANDON, CompressedPolicy, Rule
+from maxatk.policies import ABANDON, CompressedPolicy, Rule, Traits
 from maxatk.problem.mdp import MDP
 
 _KEEPING = threading.Lock()  # trials on several threads share what a policy keeps
@@ -68,7 +68,12 @@ class SlicePolicy(CompressedPolicy):
         super().__init__(curves.k, method.mdp.horizon, best_so_far, stop_at=stop_at)
         self._method, self._lattice = method, method.lattice
         self._curves, self._start = curves, start
-        self.independent = self.repeated = repeats_mean
+        self._traits = Traits(
+            independent=repeats_mean,
+            repeated=repeats_mean,
+            resolution=Fraction(0) if method.exact else Fraction(method.lattice.kappa) / 10**6,
+            n_states=method.mdp.n_states,
+        )
         self._slices: dict[tuple[Any, ...], Acting] = {}
         self._held = 0  # bytes of what is kept of them
         self._lowest = math.inf  # best return that the last rollout was asked about
@@ -91,11 +96,7 @@ class SlicePolicy(CompressedPolicy):
         rows = self._rows(h, self._tags(i, np.array([M])), np.array([0]), np.array([s]), np.array([G]))
         return int(self._actions(rows)[0])
 
-    def may_round(self, unit: Fraction) -> bool:
-        """Whether multiples of ``unit`` are but a millionth of a lattice step apart."""
-        return not self._method.exact and unit * 10**6 <= self._lattice.kappa
-
-    def rule(self, rollout: int, best: Amounts) -> Rule:
+    def _rule(self, rollout: int, best: Amounts) -> Rule:
         """The same for many trials at once, slice by slice."""
         S = self.mdp.n_states
         i = max(rollout, self._first_that_matters)
@@ -106,18 +107,11 @@ class SlicePolicy(CompressedPolicy):
                 raise InputError(f"the policy was planned for {S} states, and is asked about state {state.max()}")
             return self._actions(self._rows(step, tags, tag, state, so_far.floats()))
 
-        return act
+        return Rule(act, None if self._keeps_several else self._slice_of(tags)[1])
 
     def _actions(self, rows: Ints) -> Ints:
         """The actions of rows [n], where -1 is to give up."""
         return np.where(rows < 0, ABANDON, self.mdp.action[rows]).astype(np.int64)
-
-    def apart(self, rollout: int, best: Amounts) -> Ints:
-        """The slice of each best return, where slices are too large for several of them to be kept."""
-        if self.repeated or self._slice_size * FEW <= TUNING.held_slices:
-            return super().apart(rollout, best)
-        tags = self._tags(max(rollout, self._first_that_matters), best.floats())
-        return np.unique(np.stack([tags.rollout, tags.knot]), axis=1, return_inverse=True)[1].ravel()
 
     # Best returns.
 
@@ -135,7 +129,7 @@ class SlicePolicy(CompressedPolicy):
     def _tags(self, i: int, M: Floats) -> "_Tags":
         """What best returns [n] mean in rollout ``i``."""
         rollout = np.full(len(M), i)
-        if 0 < i < self.k - 1 and self.may_stop and not self.repeated and not self._acts_on_true_best:
+        if 0 < i < self.k - 1 and self._may_stop and not self._traits.repeated and not self._acts_on_true_best:
             # No more than M is promised, and only stopping keeps that. But below the threshold the last rollout is
             # worth more than M, and is a promise that any rollout can keep (docs/theory/costs.md, 5).
             rollout[self._curves[i].knots(M) >= self._curves[i].point[-1]] = self.k - 1
@@ -162,7 +156,7 @@ class SlicePolicy(CompressedPolicy):
         """
         lattice, curve = self._lattice, self._curves[self.k - 1]
         none = np.zeros(len(knots), np.bool_)
-        if self.repeated or not self._pays_itself or not _multiples(np.array([curve.floor]), lattice.kappa)[0]:
+        if self._traits.repeated or not self._pays_itself or not _multiples(np.array([curve.floor]), lattice.kappa)[0]:
             return none
         if not self._method.table_fits(lattice.index(curve.floor), lattice.last_index(self.mdp.return_range[1])):
             return none
@@ -182,7 +176,7 @@ class SlicePolicy(CompressedPolicy):
     def _as_good_as_none(self, i: int) -> float:
         """Up to here a best return is as good as none: below every return, or where the next curve is flat."""
         flat = self._curves[i + 1].flat_to
-        if self.may_stop:
+        if self._may_stop:
             return flat if math.isfinite(flat) else self._lattice.floor
         return max(self.mdp.return_range[0], flat if flat < math.inf else -math.inf)
 
@@ -197,7 +191,7 @@ class SlicePolicy(CompressedPolicy):
 
         Where one slice serves all best returns of the last rollout, its knot is the lowest of them.
         """
-        if self.repeated:
+        if self._traits.repeated:
             return np.full(len(M), -math.inf)
         if i == self.k - 1 and self._only_difference_matters:
             points = self._are_points(M)
@@ -218,7 +212,7 @@ class SlicePolicy(CompressedPolicy):
         Not where returns are so far apart that most lattice points are empty.
         """
         lattice = self._lattice
-        if not self._method.exact or self._method.problem.may_abandon or self.may_stop:
+        if not self._method.exact or self._method.problem.may_abandon or self._may_stop:
             return False
         if any(abs(m / lattice.kappa - self._middle) > TUNING.table_points for m in self.mdp.return_range):
             return False
@@ -253,9 +247,8 @@ class SlicePolicy(CompressedPolicy):
         with np.errstate(over="ignore"):
             G = so_far - tags.beyond[tag]
         # Trials whose best returns share a slice are asked together.
-        pairs: Floats = np.stack([tags.rollout.astype(np.float64), tags.knot])
-        shared, places = np.unique(pairs, axis=1, return_inverse=True)
-        group: Ints = places.ravel()[tag]
+        shared, slices = self._slice_of(tags)
+        group: Ints = slices[tag]
         rows = np.empty(len(s), np.int64)
         means = (shared[1] == -math.inf)[group]
         if means.any():
@@ -278,6 +271,13 @@ class SlicePolicy(CompressedPolicy):
                 at = at + self._middle - self._lattice.points(0, M[these])
             rows[these] = self._acting(i, m).rows(h, s[these], at, M[these] + shift, G[these] + shift)
         return rows
+
+    @staticmethod
+    def _slice_of(tags: "_Tags") -> tuple[Floats, Ints]:
+        """The different slices, as (rollout, knot) [2, n], and which of them each best return needs."""
+        pairs: Floats = np.stack([tags.rollout.astype(np.float64), tags.knot])
+        slices, places = np.unique(pairs, axis=1, return_inverse=True)
+        return slices, places.ravel()
 
     def _unusual_row(self, i: int, h: int, s: int, M: float, G: float) -> int:
         """The row at a return that no rollout comes there with."""
@@ -334,6 +334,11 @@ class SlicePolicy(CompressedPolicy):
     @property
     def _may_hold(self) -> float:
         return min(checks.memory() / 4, TUNING.held_slices)
+
+    @property
+    def _keeps_several(self) -> bool:
+        """Whether slices are so small that trials on several of them may go side by side."""
+        return self._traits.repeated or self._slice_size * FEW <= TUNING.held_slices
 
     @property
     def _slice_size(self) -> int:

@@ -13,11 +13,11 @@ from maxatk.base.errors import TooLargeError
 from maxatk.base.returns import Amounts, Scale
 from maxatk.base.text import finite
 from maxatk.base.types import Floats, Ints, Number
-from maxatk.evaluation.simulate import Taken, trial_in_table
-from maxatk.evaluation.units import Units
+from maxatk.evaluation.simulate import TrialStep, trial_in_table
+from maxatk.laws.units import Units
 from maxatk.planning.certified.lattice import common_step, simplest
 from maxatk.planning.plan import Plan
-from maxatk.policies import ABANDON, CompressedPolicy
+from maxatk.policies import ABANDON, hooks
 from maxatk.problem.mdp import MDP
 from maxatk.report.reach import Reach
 from maxatk.report.tuning import TUNING
@@ -51,7 +51,7 @@ class Moments:
     all_places: bool  # whether every place that a rollout can come to is among them
 
 
-def sample_trials(plan: Plan, seed: int = 0) -> list[list[Taken]]:
+def sample_trials(plan: Plan, seed: int = 0) -> list[list[TrialStep]]:
     """Some trials of the plan's policy, step by step; none where even one would be too long to look at."""
     length = plan.k * plan.mdp.horizon
     if length > TUNING.longest_trial:
@@ -93,7 +93,7 @@ def _common(a: Fraction, b: Fraction) -> Fraction:
     return Fraction(math.gcd(int(a * bottom), int(b * bottom)), bottom)
 
 
-def ask(plan: Plan, count: Count, trials: list[list[Taken]], low: float, cells: int | None = None) -> Moments:
+def ask(plan: Plan, count: Count, trials: list[list[TrialStep]], low: float, cells: int | None = None) -> Moments:
     """Ask the plan's policy at as many moments as a page can hold, those of the trials first.
 
     Args:
@@ -107,7 +107,7 @@ def ask(plan: Plan, count: Count, trials: list[list[Taken]], low: float, cells: 
     if mdp.n_actions + 1 >= ANY:
         raise TooLargeError(f"{mdp.n_actions} actions are too many to tell apart")
     if cells is None:
-        cells = CELLS_ONE_BY_ONE if type(policy).rule is CompressedPolicy.rule else CELLS
+        cells = CELLS_ONE_BY_ONE if hooks.asks_one_by_one(policy) else CELLS
     scale, reach = count.scale, Reach(mdp, count.reward)
     few = min(plan.k, ROLLOUTS)
     bests = _bests(plan, count, trials, low, reach, few)
@@ -134,13 +134,13 @@ def ask(plan: Plan, count: Count, trials: list[list[Taken]], low: float, cells: 
         place: np.empty((len(rollouts), len(returns), len(bests)), np.int64) for place, returns in places.items()
     }
     for n, i in enumerate(rollouts):
-        rule = policy.rule(i, Amounts(bests, scale))
+        act = hooks.rule(policy, i, Amounts(bests, scale)).act
         for h, here in itertools.groupby(sorted(places), key=lambda place: place[0]):
             some = [(s, places[h, s]) for _, s in here]
             state = np.repeat([s for s, _ in some], [len(returns) for _, returns in some])
             so_far = np.concatenate([returns for _, returns in some])
             tag, which = (x.ravel() for x in np.mgrid[: len(bests), : len(state)])
-            taken = rule(h, tag, state[which], Amounts(so_far[which], scale)).reshape(len(bests), -1)
+            taken = act(h, tag, state[which], Amounts(so_far[which], scale)).reshape(len(bests), -1)
             over = hopeless(plan, h, state, scale.floats(bests)[:, None], scale.floats(so_far))
             taken = np.where(over, ANY, np.where(taken == ABANDON, mdp.n_actions, taken))
             first = 0
@@ -158,7 +158,7 @@ def ask(plan: Plan, count: Count, trials: list[list[Taken]], low: float, cells: 
     )
 
 
-def frame(plan: Plan, count: Count, taken: Taken) -> list[Any]:
+def frame(plan: Plan, count: Count, taken: TrialStep) -> list[Any]:
     """A step of a trial: state, action, M, G, both as the policy remembers them, and whether M is out of reach.
 
     Besides, where the step ends a rollout, its return and whether that is the best so far; else None twice. A rollout
@@ -179,27 +179,27 @@ def frame(plan: Plan, count: Count, taken: Taken) -> list[Any]:
     return [taken.state, action, *map(finite, (best, so_far, *remembered)), lost, total, better]
 
 
-def passed_over(mdp: MDP, trial: list[Taken], worth: Callable[[int, float], float]) -> list[bool]:
+def passed_over(mdp: MDP, trial: list[TrialStep], worth: Callable[[int, float], float]) -> list[bool]:
     """Which steps of a trial the player passes over: where all that a try can still come to gains next to nothing.
 
     A try that is such from its first step on is shown whole, if it may improve on what is in hand at all. ``worth``
     says what return is next to nothing, by rollout and best return.
     """
 
-    def most(taken: Taken) -> float:
+    def most(taken: TrialStep) -> float:
         return float(taken.so_far) + float(mdp.analysis.most[taken.step, taken.state])
 
     whole = {t.rollout for t in trial if t.step == 0 and float(t.best) < most(t) <= worth(t.rollout, float(t.best))}
     return [t.rollout not in whole and most(t) <= worth(t.rollout, float(t.best)) for t in trial]
 
 
-def story(trials: list[list[Taken]]) -> int:
+def story(trials: list[list[TrialStep]]) -> int:
     """The trial that tells most: whose best return is improved on most often, up to three times, the first such.
 
     Before others come those in which a try is given up.
     """
 
-    def improved(t: Taken) -> bool:
+    def improved(t: TrialStep) -> bool:
         return t.over and t.action != ABANDON and float(t.so_far) + t.reward > float(t.best)
 
     told = [(any(t.action == ABANDON for t in trial), min(sum(map(improved, trial)), 3)) for trial in trials]
@@ -212,7 +212,7 @@ def hopeless(plan: Plan, h: int, state: Any, best: Any, so_far: Any) -> Any:
     return so_far + plan.mdp.analysis.most[h, state] <= best + rounding
 
 
-def _bests(plan: Plan, count: Count, trials: list[list[Taken]], low: float, reach: Reach, rollouts: int) -> Ints:
+def _bests(plan: Plan, count: Count, trials: list[list[TrialStep]], low: float, reach: Reach, rollouts: int) -> Ints:
     """Best returns worth asking about [m]: nothing or the incumbent, those of the trials, and others between."""
     mdp = plan.mdp
     effort = len(mdp.prob) / mdp.n_layers * mdp.horizon * rollouts
@@ -226,7 +226,7 @@ def _bests(plan: Plan, count: Count, trials: list[list[Taken]], low: float, reac
     return np.array(sorted({first, *some.tolist(), *met}), np.int64)
 
 
-def _met(count: Count, trials: Iterable[Iterable[Taken]]) -> dict[tuple[int, int], list[int]]:
+def _met(count: Count, trials: Iterable[Iterable[TrialStep]]) -> dict[tuple[int, int], list[int]]:
     """The places that trials come to, and some of the returns with which they do."""
     places: dict[tuple[int, int], set[int]] = {}
     for trial in trials:

@@ -26,7 +26,7 @@ from maxatk.base.stopping import StoppedError
 from maxatk.base.text import at_least, at_most, finite
 from maxatk.comparison.compare import Comparison, compare
 from maxatk.comparison.contrast import Contrast, contrast, worth_winning
-from maxatk.evaluation.simulate import Taken
+from maxatk.evaluation.simulate import TrialStep
 from maxatk.planning.certified.plan import CertifiedPlan
 from maxatk.planning.plan import Plan
 from maxatk.policies import ABANDON
@@ -248,7 +248,7 @@ def _packed(values: Any, kind: str) -> str:
     return base64.b64encode(zlib.compress(values.astype(kind).tobytes(), 9)).decode()
 
 
-def _stepped(grid: CellGrid | None, taken: Taken, after: Taken | None) -> int | None:
+def _stepped(grid: CellGrid | None, taken: TrialStep, after: TrialStep | None) -> int | None:
     """Where a step led to a goal or a hazard, and not to the state after it: that cell."""
     if grid is None or taken.action == ABANDON:
         return None

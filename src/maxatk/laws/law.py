@@ -1,10 +1,10 @@
 """Distributions of returns with finitely many values, in fractions or in floats."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -43,14 +43,55 @@ class Law:
     @property
     def mean(self) -> float:
         """The expected return."""
-        # By parts, so that an error in the probabilities counts times the range of the values, not their size.
-        below = np.cumsum(self.probs)[:-1]
-        return float(self.values[-1]) - math.fsum((np.diff(self.values) * below).tolist())
+        return expected_best(self.values, self.probs, add=lambda terms: math.fsum(terms.tolist()))
 
     @property
     def range(self) -> float:
         """How far apart the least and the largest value are."""
         return float(self.values[-1] - self.values[0])
+
+
+def _sum(terms: Floats) -> Any:
+    return terms.sum(axis=-1)
+
+
+def expected_best(
+    values: Floats, probs: Floats, n: int = 1, best: float = -math.inf, add: Callable[[Floats], Any] = _sum
+) -> float:
+    """``E max(best, R_1, ..., R_n)`` of independent draws from a law: ``values`` [m] rising, ``probs`` [m].
+
+    Terms are summed by ``add``.
+    """
+    return float(mean_under(np.maximum(values, best), np.minimum(np.cumsum(probs), 1.0) ** n, add))
+
+
+def mean_under(values: Floats, below: Floats, add: Callable[[Floats], Any] = _sum) -> Any:
+    """The mean of a law by its distribution function: ``values`` [m] rising, ``below`` [..., m].
+
+    By parts, so that an error in the probabilities counts times the range of the values, not their size.
+    """
+    return values[-1] - add(np.diff(values) * below[..., :-1])
+
+
+def expected_payoffs(probs: Floats, payoff: Any) -> Floats:
+    """``E payoff(max(m, R))`` at each value ``m`` of a law: ``probs`` [..., m], ``payoff`` [m].
+
+    What is missing in ``probs`` are returns below all values.
+    """
+    amount = np.asarray(payoff, np.float64)
+    above = np.cumsum(probs[..., ::-1], axis=-1)[..., ::-1] - probs  # strictly above m
+    return np.cumsum((probs * amount)[..., ::-1], axis=-1)[..., ::-1] - probs * amount + (1.0 - above) * amount
+
+
+def threshold(values: Floats, probs: Floats, cost: float) -> float:
+    """``z`` with ``E (R - z)+ = cost`` (docs/theory/costs.md): where more is held, a draw is not worth its cost.
+
+    ``values`` [m] are rising; ``z`` is at most the last of them.
+    """
+    above = np.cumsum((values * probs)[::-1]) - cost
+    z = above / np.cumsum(probs[::-1])
+    first = int(np.argmax(z >= np.append(values[::-1][1:], -math.inf)))
+    return float(min(z[first], values[-1]))
 
 
 def law_of(values: Floats, probs: Floats) -> Law:

@@ -1,7 +1,7 @@
 """Policies that draw what each rollout follows."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike
 
 from maxatk.base import checks
 from maxatk.base.errors import InputError
-from maxatk.base.types import Ints, Number, Seed
-from maxatk.policies.policy import CompressedPolicy, Lot, Policy, Trial
+from maxatk.base.types import Number, Seed
+from maxatk.policies.hooks import Component, Traits
+from maxatk.policies.policy import CompressedPolicy, Policy
+from maxatk.policies.trial import Trial
 
 
 class MixedPolicy(Policy):
@@ -42,54 +44,39 @@ class MixedPolicy(Policy):
         table: Any = np.array(weights, dtype=object)
         if table.shape not in ((len(parts),), (self.k, len(parts))):
             raise InputError(f"weights must be [{len(parts)}] or [{self.k}, {len(parts)}], not {list(table.shape)}")
-        self.repeated = table.ndim == 1  # whether all rollouts are alike
-        rows = [[checks.exact_number(w, "weight") for w in row] for row in (table[None] if self.repeated else table)]
+        self._traits = Traits(independent=True, repeated=table.ndim == 1)
+        rows = [[checks.exact_number(w, "weight") for w in row] for row in (table[None] if table.ndim == 1 else table)]
         if any(min(row) < 0 or sum(row) == 0 for row in rows):
             raise InputError("weights must not be negative, nor all 0")
-        self._parts = tuple(parts)
-        # Each row sums to 1 exactly; one row where all rollouts are alike.
-        self.weights = tuple(tuple(w / sum(row) for w in row) for row in rows)
-        self.rng = checks.generator(rng)
+        # For each rollout that is different from the others, its components.
+        self._components = [
+            [Component(part, 0, w / sum(row)) for part, w in zip(parts, row, strict=True)] for row in rows
+        ]
+        self._rng = checks.generator(rng)
 
-    @property
-    def parts(self) -> Sequence[CompressedPolicy]:
-        """The policies of one rollout each that are drawn from."""
-        return self._parts
-
-    def lots(self) -> Sequence[Lot]:
-        """The parts with their weights, by rollout; one where all are alike."""
-        return [Lot([(part, 0) for part in self._parts], w, self.k // len(self.weights)) for w in self.weights]
-
-    def shared_out(self, rollout: int, trials: int, stream: np.random.Generator) -> list[tuple[int, int, Ints]]:
-        """Which part each of ``trials`` trials draws from ``stream`` in ``rollout``."""
-        drawn = stream.choice(len(self._parts), trials, p=self.chances(rollout))
-        return [(j, 0, np.flatnonzero(drawn == j)) for j in range(len(self._parts)) if (drawn == j).any()]
-
-    def chances(self, rollout: int) -> list[float]:
-        """With what probability each part is drawn in ``rollout``."""
-        return [float(w) for w in self.weights[0 if self.repeated else rollout]]
+    def _mixture(self, rollout: int) -> Sequence[Component]:
+        return self._components[0 if self._traits.repeated else rollout]
 
     def begin(self, rng: np.random.Generator | None = None) -> "MixedTrial":
         """A new trial, whose parts are drawn from ``rng``, the policy's own by default."""
-        return MixedTrial(self, rng or self.rng)
-
-    def begin_from(self, stream: np.random.Generator) -> "MixedTrial":
-        """A new trial, whose parts are drawn from ``stream``."""
-        return MixedTrial(self, stream)
+        return MixedTrial(self, self._mixture, rng or self._rng)
 
 
 class MixedTrial(Trial):
     """A trial that draws a policy at the start of each rollout."""
 
-    def __init__(self, policy: MixedPolicy, rng: np.random.Generator) -> None:
+    def __init__(
+        self, policy: MixedPolicy, mixture: Callable[[int], Sequence[Component]], rng: np.random.Generator
+    ) -> None:
         super().__init__(policy)
-        self._policy, self._rng = policy, rng
+        self._mixture, self._rng = mixture, rng
         self._inner: Trial | None = None
 
     def _choose(self, state: Any) -> int:
         if self._inner is None:
-            drawn = self._rng.choice(len(self._policy.parts), p=self._policy.chances(self.rollout))
-            self._inner = self._policy.parts[drawn].begin()
+            components = self._mixture(self.rollout)
+            drawn = self._rng.choice(len(components), p=[float(one.weight) for one in components])
+            self._inner = components[drawn].policy.begin()
         return self._inner.act(state)
 
     def _remember(self, state: Any, action: int, reward: Fraction, over: bool) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from maxatk.base.returns import Scale, common_scale, finest_part
 from maxatk.base.types import Ints, Number
-from maxatk.policies import CompressedPolicy, Policy
+from maxatk.policies import CompressedPolicy, Policy, hooks
 from maxatk.problem.mdp import MDP
 
 
@@ -24,22 +24,24 @@ class Units:
     remembered: Ints  # [T]; the same array where a policy remembers the true rewards
     whole: bool  # whether true returns fit into 64 bits; if not, they are rounded to a unit in which they do
     whole_memory: bool  # the same of what is remembered
+    carries_memory: bool = False  # whether the policy remembers a return, and not the true one
 
     @classmethod
     def of(cls, mdp: MDP, policy: CompressedPolicy, best: Number = -math.inf) -> "Units":
         """The units of a problem for a policy; ``best`` is one more return that must be counted."""
-        in_hand = policy.best_so_far if best == -math.inf else best
-        true, units, whole = _counted(mdp, InHand(in_hand, *mdp.return_range))
-        if policy.memory == "rewards":
+        incumbent = policy.best_so_far if best == -math.inf else best
+        true, units, whole = _counted(mdp, Incumbent(incumbent, *mdp.return_range))
+        memory_of = hooks.traits(policy).memory
+        if memory_of is None:
             return cls(true, units, true, units, whole, whole)
-        if policy.memory == "nothing":
+        if memory_of is hooks.no_memory:
             return cls(true, units, true, np.zeros(len(units), np.int64), whole, True)
         rewards, places = _different_rewards(mdp)
-        remembered = [policy.remembered(r) for r in rewards]
-        known = InHand(in_hand, mdp.horizon * min(*remembered, 0), mdp.horizon * max(*remembered, 0))
+        remembered = [memory_of(r) for r in rewards]
+        known = Incumbent(incumbent, mdp.horizon * min(*remembered, 0), mdp.horizon * max(*remembered, 0))
         memory, whole_memory = known.scale(remembered, mdp.horizon)
         in_memory = np.array([memory.multiple(r) for r in remembered], np.int64)[places]
-        return cls(true, units, memory, in_memory, whole, whole_memory)
+        return cls(true, units, memory, in_memory, whole, whole_memory, carries_memory=True)
 
     @property
     def rounds(self) -> bool:
@@ -47,26 +49,32 @@ class Units:
         return self.remembered is not self.reward
 
 
-def counted(policy: Policy, units: Sequence[Units]) -> bool:
+_NONE = np.zeros(0, np.int64)
+NO_UNITS = Units(Scale(Fraction(1)), _NONE, Scale(Fraction(1)), _NONE, True, True)  # for walks that ask no policy
+
+
+def countable(policy: Policy, units: Sequence[Units]) -> bool:
     """Whether all that a policy remembers can be counted in 64 bits, as nearly as it must know it.
 
-    ``units`` are those of its parts; a policy without parts remembers more than numbers.
+    ``units`` are those of its components; a policy without any remembers more than numbers.
     """
+    exact_best = hooks.may_stop(policy)
     return bool(units) and all(
-        part.may_round(own.true.unit) or (own.whole_memory and (own.whole or not policy.may_stop))
-        for part, own in zip(policy.parts, units, strict=True)
+        own.true.unit <= hooks.traits(component.policy).resolution
+        or (own.whole_memory and (own.whole or not exact_best))
+        for component, own in zip(hooks.mixture(policy), units, strict=True)
     )
 
 
-class InHand(NamedTuple):
-    """A return in hand, and what returns are at least and at most."""
+class Incumbent(NamedTuple):
+    """A best return before the first rollout, and what returns are at least and at most."""
 
     amount: Number
     least: Number
     most: Number
 
     def scale(self, amounts: Iterable[Number], horizon: int) -> tuple[Scale, bool]:
-        """A scale for sums of these amounts and for what is in hand; and whether all are multiples of its unit."""
+        """A scale for sums of these amounts and for the incumbent; and whether all are multiples of its unit."""
         none = self.amount if self.amount <= self.least else -math.inf
         beyond = self.amount if self.amount >= self.most else math.inf
         inside = [self.amount] if self.least < self.amount < self.most else []
@@ -74,16 +82,16 @@ class InHand(NamedTuple):
         return Scale(scale.unit, none, beyond), whole
 
 
-def _counted(mdp: MDP, in_hand: InHand) -> tuple[Scale, Ints, bool]:
-    """The rewards [T] as whole numbers of a unit in which returns and what is in hand fit, and whether they are."""
+def _counted(mdp: MDP, incumbent: Incumbent) -> tuple[Scale, Ints, bool]:
+    """The rewards [T] as whole numbers of a unit in which returns and the incumbent fit, and whether they are."""
     if mdp.exact_reward is None:
         # Floats in bulk: two numbers stand for all of them, the finest part and the largest.
         largest = float(np.abs(mdp.reward).max())
-        scale, whole = in_hand.scale([finest_part(mdp.reward), largest], mdp.horizon)
-        if scale.power is not None:  # but for a fraction in hand
+        scale, whole = incumbent.scale([finest_part(mdp.reward), largest], mdp.horizon)
+        if scale.power is not None:  # but for an incumbent that is a fraction
             return scale, np.rint(np.ldexp(mdp.reward, -scale.power)).astype(np.int64), whole
     rewards, places = _different_rewards(mdp)
-    scale, whole = in_hand.scale(rewards, mdp.horizon)
+    scale, whole = incumbent.scale(rewards, mdp.horizon)
     return scale, np.array([scale.multiple(r) for r in rewards], np.int64)[places], whole
 
 

@@ -1,0 +1,202 @@
+"""Laws in bins, for policies whose memory is not the return itself: Markov policies, policies that round.
+
+Given what such a policy remembers, what it does later does not depend on the true returns M and G so far. So the
+expected best is a convex function of (M, G): the mean of the largest of M, G + R and others, whose law depends on
+neither. And by Jensen's inequality
+
+- atoms with the same memory may be merged into their mean: the value can only fall;
+- an atom may be split between the two ends of its bin, its mean unchanged: the value can only rise.
+
+Both errors are of second order in the width of the bins. Where atoms are few, only equal ones are merged.
+"""
+
+import math
+import sys
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from maxatk import kernels
+from maxatk.base import stopping
+from maxatk.base.types import Floats, Ints, Ints32, Number
+from maxatk.laws.forward import Atoms, Laws, Walk, count_outcomes, neighbours
+from maxatk.laws.pruning import ROUNDING, AtomPruner, CostTally
+from maxatk.laws.tuning import TUNING
+from maxatk.laws.units import NO_UNITS, Units
+from maxatk.policies import CompressedPolicy
+from maxatk.problem.mdp import MDP
+
+
+class Binned(NamedTuple):
+    """What bins say of a law."""
+
+    laws: Laws  # whose expected bests bound the true one
+    shift: float  # how far a value may be from where it belongs
+    error: float  # relative, of probabilities
+    drift: float  # of the expected best, from rounding in the values
+    outcomes: int
+    tally: CostTally
+
+
+def binned(
+    mdp: MDP, policy: CompressedPolicy, i: int | None, units: Units, tol: float, max_atoms: int, try_weight: float = 0.0
+) -> Binned:
+    """The law of the best return, from about so many atoms at a time; with ``i``, of the return of that one rollout."""
+    walks = [InBins(mdp, units, AtomPruner(mdp, tol, max_atoms, try_weight=try_weight), up) for up in (False, True)]
+    bests = [
+        walk.trials(policy, policy.k) if i is None else walk.rollout(policy, i, walk.alone(policy.best_so_far), 0)
+        for walk in walks
+    ]
+    laws = [
+        walk.pruner.law(best.value, best.prob, side) for side, (walk, best) in enumerate(zip(walks, bests, strict=True))
+    ]
+    return Binned(
+        Laws(*laws),
+        max(walk.shift for walk in walks),
+        max(walk.error for walk in walks),
+        max(walk.drift for walk in walks),
+        sum(walk.outcomes for walk in walks),
+        walks[0].pruner.tally,
+    )
+
+
+class InBins(Walk):
+    """Carries atoms forward whose returns lie in bins: merged into their means, or split between the ends.
+
+    Args:
+        mdp: the problem.
+        units: what the policy remembers.
+        pruner: which atoms to follow.
+        splits: whether to split atoms, so that the value can only rise.
+        bins: how many there are at first; they become fewer where atoms are too many.
+    """
+
+    def __init__(self, mdp: MDP, units: Units, pruner: AtomPruner, splits: bool, bins: int | None = None) -> None:
+        super().__init__(mdp, units, pruner, mdp.reward)
+        self._splits, self._bins = splits, TUNING.most_bins if bins is None else bins
+        least, most = mdp.return_range
+        self._rewards = float(mdp.reward.min()), float(mdp.reward.max())
+        largest = max(map(abs, self._rewards)) * mdp.horizon
+        self._range, self._largest = max(most - least, 1e-9 * largest, 1e-300), largest + abs(least)
+        self.shift = 0.0
+        self.drift = 0.0
+
+    def first(self, best: Number) -> Atoms:
+        """A best return that is known, or ``-inf``."""
+        in_units = super().first(best)
+        return replace(in_units, value=self.units.true.floats(in_units.value))
+
+    def around(self, values: Floats) -> tuple[Floats, Floats]:
+        """The values themselves: how far they may be off is :attr:`shift`."""
+        return values, values
+
+    def nearest(self, values: Floats) -> Floats:
+        """The values themselves."""
+        return values
+
+    def followed(self, h: int, atoms: Atoms, rows: Ints) -> tuple[Atoms, Atoms]:
+        """The same by a table of bins and states, where all rollouts began alike and nothing else is remembered."""
+        mdp, S = self.mdp, self.mdp.n_states
+        outcomes = count_outcomes(mdp, rows)
+        alike = atoms.memory is None and all(column[0] == column[-1] for column in atoms.place[:-1])
+        if outcomes <= TUNING.few_atoms or not alike:
+            return super().followed(h, atoms, rows)
+        low, high = float(atoms.value.min()) + self._rewards[0], float(atoms.value.max()) + self._rewards[1]
+        while True:
+            width, bins = self._grid(low, high)
+            if bins * (S + 1) > TUNING.table_cells * outcomes:
+                return super().followed(h, atoms, rows)
+            mass, moment, count = stopping.run(
+                *(kernels.bin_outcomes, mdp.outcome_start, mdp.row_prob, mdp.next_state, mdp.reward),
+                *(rows, atoms.value, atoms.prob, low, 1 / width, bins, S, self._splits),
+            )
+            kept = np.flatnonzero(mass)
+            if len(kept) <= self.pruner.max_atoms or not self._coarser():
+                break
+        self.outcomes += outcomes
+        self.error += self._step_error
+        self._count_errors(int(count.max()), width)
+        mass, state = mass[kept], kept % (S + 1)
+        value = low + width * (kept // (S + 1)) if self._splits else moment[kept] / mass
+        place = *(np.repeat(column[:1], len(kept)) for column in atoms.place[:-1]), state
+        there, over = Atoms(place, value, None, mass), (state == S) | (h + 1 == mdp.horizon)
+        return there.at(over), there.at(~over)
+
+    def merged(self, atoms: Atoms) -> Atoms:
+        """Atoms that agree in memory, in place and in the bin of their value, put together as this side allows."""
+        value, mass, n = atoms.value, atoms.prob, len(atoms.prob)
+        columns = atoms.place if atoms.memory is None else (*atoms.place, atoms.memory)
+        if n <= TUNING.few_atoms:
+            return self._equal_merged(atoms, columns) if n else atoms
+        low, high = float(value.min()), float(value.max())
+        while True:
+            width, most = self._grid(low, high)
+            position = (value - low) / width
+            bins = np.minimum(position.astype(np.int64), most - 1)
+            order, starts = neighbours((*columns, bins))
+            if len(starts) <= self.pruner.max_atoms or not self._coarser():
+                break
+        share = position - bins
+        if self._splits:
+            value = np.concatenate([low + width * bins, low + width * (bins + 1)])
+            mass, bins = np.concatenate([mass * (1 - share), mass * share]), np.concatenate([bins, bins + 1])
+            columns = tuple(np.concatenate([column, column]) for column in columns)
+            order, starts = neighbours((*columns, bins))
+        self._count_errors(int(np.diff(starts, append=len(order)).max()), width)
+        total = np.add.reduceat(mass[order], starts)
+        first = order[starts]
+        if not self._splits:
+            value = value.copy()
+            value[first] = np.add.reduceat((mass * value)[order], starts) / total
+        kept = first[total > 0]
+        place = tuple(column[kept] for column in columns[: len(atoms.place)])
+        memory = None if atoms.memory is None else columns[-1][kept]
+        return Atoms(place, value[kept], memory, total[total > 0])
+
+    def _equal_merged(self, atoms: Atoms, columns: tuple[Ints, ...]) -> Atoms:
+        """Equal atoms put together: neither side changes anything else."""
+        order, starts = neighbours((*columns, atoms.value))
+        self.error += int(np.diff(starts, append=len(order)).max()) * ROUNDING
+        self.drift += 2 * ROUNDING * self._largest  # of adding a reward
+        return replace(atoms.at(order[starts]), prob=np.add.reduceat(atoms.prob[order], starts))
+
+    def _grid(self, low: float, high: float) -> tuple[float, int]:
+        """The width and the number of bins between two returns."""
+        span = max(high - low, 1e-300)
+        width = min(span, self._range) / self._bins
+        return width, max(math.ceil(span / width), 1)
+
+    def _coarser(self) -> bool:
+        """Half as many bins, if there may be: any will do, at every step."""
+        if self._bins <= TUNING.least_bins:
+            return False
+        self._bins //= 2
+        return True
+
+    def _count_errors(self, merged: int, width: float) -> None:
+        """Count what merging so many atoms into one, in a bin of this width, does to probabilities and values."""
+        error = (merged + 8) * ROUNDING
+        self.error += error
+        self.drift += error * self._largest
+        self.shift += width
+
+
+def merged_returns(mdp: MDP, rows: Ints | Ints32, bins: int) -> tuple[Floats, Floats, float, float]:
+    """At most the law of the return of one rollout that takes ``rows`` [H, S].
+
+    Values [n] rising; their probabilities [n]; the relative error of these, and the error of values. Returns that lie
+    close together may be merged into their mean, so that the expectation of a convex function can only fall.
+    """
+    walk = InBins(mdp, NO_UNITS, AtomPruner(mdp, 0.0, sys.maxsize), splits=False, bins=bins)
+    atoms = Atoms((mdp.start_state.astype(np.int64),), np.zeros(len(mdp.start_state)), None, mdp.reset_prob)
+    ended: list[Atoms] = []
+    for h in range(mdp.horizon):
+        stopping.check()
+        over, atoms = walk.followed(h, atoms, rows[h, atoms.place[0]].astype(np.int64))
+        ended.append(over)
+        if not len(atoms.prob):
+            break
+    last = Atoms.together(ended)
+    order = np.argsort(last.value, kind="stable")
+    return last.value[order], last.prob[order], walk.error, walk.drift

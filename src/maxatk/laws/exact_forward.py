@@ -1,0 +1,204 @@
+"""What a policy comes to in fractions, on small problems: every path, with equal ones counted together."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import NamedTuple, TypeAlias
+
+from maxatk.base import stopping
+from maxatk.base.errors import InputError
+from maxatk.base.types import Number
+from maxatk.laws.forward import GIVING_PARTS, NO_RETURN, not_offered
+from maxatk.laws.law import ExactLaw, exact_best_of
+from maxatk.policies import ABANDON, CompressedPolicy, History, HistoryPolicy, PastStep, Policy, hooks
+from maxatk.policies.policy import ask
+from maxatk.problem.data import ExactOutcome
+from maxatk.problem.decision import DecisionProblem
+
+MOST_HISTORIES = 20_000  # outcomes that are followed of policies that remember everything
+MOST_DIGITS = 3_000_000  # of the fractions that the laws of independent rollouts multiply to, in bits
+MOST_BITS = 100_000  # of a single probability
+
+Bests: TypeAlias = Mapping[tuple[Number, Number], Fraction]  # (true M, remembered M) -> probability
+
+
+class TooManyError(Exception):
+    """The problem is too large to be evaluated in fractions."""
+
+
+class ExactEvaluation(NamedTuple):
+    """What a policy comes to: the law of the best return, and on average the number of rollouts and what rows cost."""
+
+    law: ExactLaw
+    tries: Fraction
+    rows: Fraction
+
+
+def evaluate_exactly(problem: DecisionProblem, policy: Policy, most_outcomes: int) -> ExactEvaluation:
+    """What a policy comes to. Where anything costs anything, all rollouts are followed to the end.
+
+    Raises:
+        TooManyError: where more than so many outcomes would have to be followed, or fewer with histories.
+    """
+    if isinstance(policy, HistoryPolicy):
+        return _checked(_ExactWalk(problem, MOST_HISTORIES).histories(policy))
+    walk = _ExactWalk(problem, most_outcomes)
+    rollouts = hooks.different_rollouts(policy)
+    if rollouts is not None:
+        returns = [(walk.mixed(components), times) for components, times in rollouts]
+        if not any(-math.inf in one.law for one, _ in returns):
+            rows = sum((times * one.rows for one, times in returns), Fraction(0))
+            best = _best_of([(one.law, times) for one, times in returns], policy.best_so_far)
+            return ExactEvaluation(best, Fraction(policy.k), rows)
+    if not isinstance(policy, CompressedPolicy):
+        raise InputError(GIVING_PARTS)
+    return _checked(walk.trials(policy))
+
+
+def _checked(known: ExactEvaluation) -> ExactEvaluation:
+    if -math.inf in known.law:
+        raise InputError(NO_RETURN)
+    return known
+
+
+def _true(bests: Bests) -> ExactLaw:
+    """The law of the true one of two numbers, the other being remembered."""
+    return _summed((best, p) for (best, _), p in bests.items())
+
+
+def _summed(atoms: Iterable[tuple[Number, Fraction]]) -> ExactLaw:
+    law: defaultdict[Number, Fraction] = defaultdict(Fraction)
+    for value, p in atoms:
+        law[value] += p
+    return dict(law)
+
+
+def _best_of(laws: list[tuple[ExactLaw, int]], best_so_far: Number) -> ExactLaw:
+    if best_so_far != -math.inf:
+        laws = [*laws, ({best_so_far: Fraction(1)}, 1)]
+    values = len({value for law, _ in laws for value in law})
+    bits = sum(times * max(p.denominator.bit_length() for p in law.values()) for law, times in laws)
+    if values * bits > MOST_DIGITS:
+        raise TooManyError
+    return exact_best_of(laws)
+
+
+class _ExactWalk:
+    """Follows outcomes, and counts them."""
+
+    def __init__(self, problem: DecisionProblem, most_outcomes: int) -> None:
+        self._problem, self._mdp = problem, problem.mdp
+        self._left = most_outcomes
+        self._returns: dict[tuple[int, int], ExactEvaluation] = {}  # by component
+
+    def trials(self, policy: CompressedPolicy) -> ExactEvaluation:
+        """What trials come to, which may stop before each rollout."""
+        most = math.inf if self._problem.costly else self._problem.most  # nothing can be improved from there on
+        bests: Bests = {(policy.best_so_far, policy.best_so_far): Fraction(1)}
+        over: defaultdict[tuple[Number, Number], Fraction] = defaultdict(Fraction)
+        tries = rows = Fraction(0)
+        for i in range(policy.k):
+            following: defaultdict[tuple[Number, Number], Fraction] = defaultdict(Fraction)
+            for (best, remembered), p in bests.items():
+                if policy.stops(rollout=i, best=best):
+                    over[best, remembered] += p
+                    continue
+                tries += p
+                if best >= most:
+                    following[best, best] += p
+                    continue
+                if p.denominator.bit_length() > MOST_BITS:
+                    raise TooManyError
+                after, cost = self.rollout(policy, i, best, remembered)
+                rows += p * cost
+                for pair, q in after.items():
+                    following[pair] += p * q
+            bests = following
+        for pair, p in bests.items():
+            over[pair] += p
+        return ExactEvaluation(_true(over), tries, rows)
+
+    def mixed(self, components: Iterable[hooks.Component]) -> ExactEvaluation:
+        """What one rollout comes to that follows one of several policies; -inf where it is given up."""
+        parts = [(self._alone(one.policy, one.rollout), one.weight) for one in components if one.weight]
+        law = _summed((value, weight * p) for part, weight in parts for value, p in part.law.items())
+        return ExactEvaluation(law, Fraction(1), sum((weight * part.rows for part, weight in parts), Fraction(0)))
+
+    def _alone(self, policy: CompressedPolicy, i: int) -> ExactEvaluation:
+        """What one rollout comes to by itself, where the policy knows of its incumbent alone."""
+        key = id(policy), i
+        if key not in self._returns:
+            ended, cost = self.rollout(policy, i, -math.inf, policy.best_so_far)
+            self._returns[key] = ExactEvaluation(_true(ended), Fraction(1), cost)
+        return self._returns[key]
+
+    def rollout(self, policy: CompressedPolicy, i: int, best: Number, remembered: Number) -> tuple[Bests, Fraction]:
+        """The law of the best return, true and as the policy remembers it, after one more rollout; what rows cost."""
+        memory = hooks.traits(policy).memory
+        ended: defaultdict[tuple[Number, Number], Fraction] = defaultdict(Fraction)
+        cost = Fraction(0)
+        present = {(s, Fraction(0), Fraction(0)): p for p, s in self._mdp.exact_start()}  # by state, G, remembered G
+        for h in range(self._mdp.horizon):
+            following: defaultdict[tuple[int, Fraction, Fraction], Fraction] = defaultdict(Fraction)
+            for (s, true, g), prob in present.items():
+                action = ask(policy, i, h, s, remembered, g)
+                if action == ABANDON:
+                    ended[best, remembered] += prob
+                    continue
+                outcomes, row_cost = self._followed(i, h, s, action)
+                cost += prob * row_cost
+                for p, t, r in outcomes:
+                    new = true + r, g + (r if memory is None else memory(r))
+                    if t is None or h + 1 == self._mdp.horizon:
+                        ended[max(best, new[0]), max(remembered, new[1])] += prob * p
+                    else:
+                        following[t, *new] += prob * p
+            present = following
+        return ended, cost
+
+    def histories(self, policy: HistoryPolicy) -> ExactEvaluation:
+        """What a policy comes to that remembers everything: a walk through the tree of histories."""
+        law: defaultdict[Number, Fraction] = defaultdict(Fraction)
+        tries = rows = Fraction(0)
+        waiting: list[tuple[Fraction, History]] = []
+
+        def between(prob: Fraction, past: tuple[tuple[PastStep, ...], ...]) -> None:
+            """Stop, or begin another rollout."""
+            nonlocal tries
+            best = History(past, (), None, policy.best_so_far).best
+            if len(past) == policy.k or policy.stops(rollout=len(past), best=best):
+                law[best] += prob
+                return
+            tries += prob
+            for q, s in self._mdp.exact_start():
+                waiting.append((prob * q, History(past, (), s, policy.best_so_far)))
+
+        between(Fraction(1), ())
+        while waiting:
+            prob, seen = waiting.pop()
+            action = policy.choose(seen)
+            if action == ABANDON:
+                between(prob, (*seen.past, (*seen.present, PastStep(seen.state, action, Fraction(0)))))
+                continue
+            outcomes, row_cost = self._followed(seen.rollout, seen.step, seen.state, action)
+            rows += prob * row_cost
+            for p, t, r in outcomes:
+                present = (*seen.present, PastStep(seen.state, action, r))
+                if t is not None and len(present) < self._mdp.horizon:
+                    waiting.append((prob * p, History(seen.past, present, t, policy.best_so_far)))
+                else:
+                    between(prob * p, (*seen.past, present))
+        return ExactEvaluation(dict(law), tries, rows)
+
+    def _followed(self, i: int, h: int, s: int, action: int) -> tuple[list[ExactOutcome], Fraction]:
+        """The outcomes of an action, and what it costs."""
+        stopping.check()
+        try:
+            outcomes = self._mdp.exact_outcomes(h, s, action)
+        except InputError:
+            raise not_offered(self._mdp, i, h, s, action) from None
+        self._left -= len(outcomes)
+        if self._left < 0:
+            raise TooManyError
+        return outcomes, self._mdp.exact_action_cost_of(h, s, action) if self._mdp.has_costs else Fraction(0)
