@@ -1,6 +1,7 @@
 """What a policy earns, without sampling."""
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -130,6 +131,10 @@ def _evaluate(problem: DecisionProblem, policy: Policy, tol: float | None, max_a
     if policy.best_so_far >= most and not problem.costly and not hooks.may_stop(policy):  # nothing can be improved
         certain = ExactEvaluation({policy.best_so_far: Fraction(1)}, Fraction(policy.k), Fraction(0))
         return _exact(certain, problem, policy)
+    small = policy.k * mdp.horizon * len(mdp.prob) <= TUNING.few_outcomes * mdp.n_layers
+    if small and hooks.mixture(policy):  # floats would only say that there are few outcomes
+        with suppress(TooManyError):
+            return _exact(evaluate_exactly(problem, policy, TUNING.few_outcomes), problem, policy)
     width = most - max(least, float(policy.best_so_far))
     share = (1e-9 * (most - least) if tol is None else tol) / (policy.k * mdp.horizon)
     bounds = propagate(problem, policy, share, max_atoms) if _in_64_bits(mdp, policy) else None
