@@ -69,16 +69,19 @@ class InBins(Walk):
         units: what the policy remembers.
         pruner: which atoms to follow.
         splits: whether to split atoms, so that the value can only rise.
-        bins: how many there are at first; they become fewer where atoms are too many.
+        bins: how many there are between the least and the greatest return that are carried; by default they have a
+            width of their own, which doubles where atoms are too many.
     """
 
     def __init__(self, mdp: MDP, units: Units, pruner: AtomPruner, splits: bool, bins: int | None = None) -> None:
         super().__init__(mdp, units, pruner, mdp.reward)
-        self._splits, self._bins = splits, TUNING.most_bins if bins is None else bins
+        self._splits, self._bins = splits, bins
         least, most = mdp.return_range
         self._rewards = float(mdp.reward.min()), float(mdp.reward.max())
         largest = max(map(abs, self._rewards)) * mdp.horizon
-        self._range, self._largest = max(most - least, 1e-9 * largest, 1e-300), largest + abs(least)
+        self._low, self._largest = least, largest + abs(least)
+        self._width = max(most - least, 1e-9 * largest, 1e-300) / TUNING.most_bins
+        self._widest = self._width * TUNING.most_bins / TUNING.least_bins
         self.shift = 0.0
         self.drift = 0.0
 
@@ -104,12 +107,12 @@ class InBins(Walk):
             return super().followed(h, atoms, rows)
         low, high = float(atoms.value.min()) + self._rewards[0], float(atoms.value.max()) + self._rewards[1]
         while True:
-            width, bins = self._grid(low, high)
+            first, width, bins = self._grid(low, high)
             if bins * (S + 1) > TUNING.table_cells * outcomes:
                 return super().followed(h, atoms, rows)
             mass, moment, count = stopping.run(
                 *(kernels.bin_outcomes, mdp.outcome_start, mdp.row_prob, mdp.next_state, mdp.reward),
-                *(rows, atoms.value, atoms.prob, low, 1 / width, bins, S, self._splits),
+                *(rows, atoms.value, atoms.prob, first, 1 / width, bins, S, self._splits),
             )
             kept = np.flatnonzero(mass)
             if len(kept) <= self.pruner.max_atoms or not self._coarser():
@@ -118,7 +121,7 @@ class InBins(Walk):
         self.error += self._step_error
         self._count_errors(int(count.max()), width)
         mass, state = mass[kept], kept % (S + 1)
-        value = low + width * (kept // (S + 1)) if self._splits else moment[kept] / mass
+        value = first + width * (kept // (S + 1)) if self._splits else moment[kept] / mass
         place = *(np.repeat(column[:1], len(kept)) for column in atoms.place[:-1]), state
         there, over = Atoms(place, value, None, mass), (state == S) | (h + 1 == mdp.horizon)
         return there.at(over), there.at(~over)
@@ -131,15 +134,15 @@ class InBins(Walk):
             return self._equal_merged(atoms, columns) if n else atoms
         low, high = float(value.min()), float(value.max())
         while True:
-            width, most = self._grid(low, high)
-            position = (value - low) / width
+            origin, width, most = self._grid(low, high)
+            position = (value - origin) / width
             bins = np.minimum(position.astype(np.int64), most - 1)
             order, starts = neighbours((*columns, bins))
             if len(starts) <= self.pruner.max_atoms or not self._coarser():
                 break
         share = position - bins
         if self._splits:
-            value = np.concatenate([low + width * bins, low + width * (bins + 1)])
+            value = np.concatenate([origin + width * bins, origin + width * (bins + 1)])
             mass, bins = np.concatenate([mass * (1 - share), mass * share]), np.concatenate([bins, bins + 1])
             columns = tuple(np.concatenate([column, column]) for column in columns)
             order, starts = neighbours((*columns, bins))
@@ -161,17 +164,18 @@ class InBins(Walk):
         self.drift += 2 * ROUNDING * self._largest  # of adding a reward
         return replace(atoms.at(order[starts]), prob=np.add.reduceat(atoms.prob[order], starts))
 
-    def _grid(self, low: float, high: float) -> tuple[float, int]:
-        """The width and the number of bins between two returns."""
-        span = max(high - low, 1e-300)
-        width = min(span, self._range) / self._bins
-        return width, max(math.ceil(span / width), 1)
+    def _grid(self, low: float, high: float) -> tuple[float, float, int]:
+        """Where bins begin, their width and their number, for returns between two numbers."""
+        if self._bins is not None:
+            return low, max(high - low, 1e-300) / self._bins, self._bins
+        first = math.floor((low - self._low) / self._width)
+        return self._low + self._width * first, self._width, math.floor((high - self._low) / self._width) - first + 1
 
     def _coarser(self) -> bool:
-        """Half as many bins, if there may be: any will do, at every step."""
-        if self._bins <= TUNING.least_bins:
+        """Wider bins, if there may be: any will do, at every step."""
+        if self._width >= self._widest:
             return False
-        self._bins //= 2
+        self._width *= 2
         return True
 
     def _count_errors(self, merged: int, width: float) -> None:
