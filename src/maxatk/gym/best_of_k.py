@@ -177,20 +177,20 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             raise InputError("step: the trial is over, or none has begun: call reset first")
         if self._stop is not None and action == self._stop:
             return self._stopped()
-        paid = self._cost if self._step == 0 else 0.0
+        cost = self._cost if self._step == 0 else 0.0
         self._last, reward, terminated, truncated, info = self.env.step(action)
         self._mask = info.get("action_mask")
         if self._row_costs:
-            paid += float(try_cost(info.get("cost", 0.0), 'info["cost"]'))
-        self._paid += paid
+            cost += float(try_cost(info.get("cost", 0.0), 'info["cost"]'))
+        self._spent += cost
         self._so_far += float(reward)
         self._step += 1
         out_of_time = bool(truncated) or self._step >= self.horizon
         over = bool(terminated) or out_of_time
-        found: dict[str, Any] = {"rollout_over": over}
+        added: dict[str, Any] = {"rollout_over": over}
         told = info  # by the environment, of the rollout that is observed
         if over:
-            found |= {
+            added |= {
                 "rollout_return": self._so_far,
                 "rollout_terminated": bool(terminated),
                 "rollout_truncated": out_of_time and not terminated,
@@ -204,7 +204,7 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             if self._open:
                 self._step, self._so_far = 0, 0.0
                 told = self._reset(None)
-        return self._paid_for(paid, {**told, **found})
+        return self._rewarded(cost, {**told, **added})
 
     def action_masks(self) -> Any:
         """Which actions can be taken now, ``[A]`` of booleans; all, where the environment does not say.
@@ -239,21 +239,21 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if self._best == -math.inf and self._least is not None:
             self._best = self._least
         self._open = False
-        return self._paid_for(0.0, {"rollout_over": False})
+        return self._rewarded(0.0, {"rollout_over": False})
 
-    def _paid_for(self, paid: float, info: dict[str, Any]) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def _rewarded(self, cost: float, info: dict[str, Any]) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """What a step answers that cost ``paid``: the reward is what the trial has come to since the last one."""
-        before, self._worth = self._worth, self._come_to()
+        before, self._value = self._value, self._come_to()
         if not self._open:
             info |= {"best_return": self._best, "rollout_returns": list(self._returned)}
-        reward = self._reward_scale * (self._worth - before - paid)
+        reward = self._reward_scale * (self._value - before - cost)
         return self._observed(), reward, not self._open, False, {**info, "trial": self._trial()}
 
     def _begin(self) -> None:
         self._rollout, self._step, self._so_far, self._best = 0, 0, 0.0, self._incumbent
         self._returned: list[float] = []
-        self._worth = self._incumbent if self._incumbent > -math.inf else 0.0  # what was paid for already
-        self._paid = 0.0  # of costs
+        self._value = self._incumbent if self._incumbent > -math.inf else 0.0  # what was paid for already
+        self._spent = 0.0  # of costs
 
     def _reset(self, seed: int | None) -> dict[str, Any]:
         """Begin a rollout; what the environment says of it."""
@@ -265,7 +265,7 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def _trial(self) -> dict[str, Any]:
         known = {"rollout": self._rollout, "step": self._step, "best": self._best, "so_far": self._so_far}
-        return {**known, "paid": self._paid} if self._cost or self._row_costs or self._stop is not None else known
+        return {**known, "paid": self._spent} if self._cost or self._row_costs or self._stop is not None else known
 
     def _come_to(self) -> float:
         """What the trial has come to: the rewards are its changes, and it ends at the best return."""

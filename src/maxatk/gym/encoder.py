@@ -70,7 +70,7 @@ class TrialEncoder:
         whole = (np.atleast_1d(np.asarray(x, np.int64)) for x in (rollout, step, state))
         real = (np.atleast_1d(np.asarray(x, np.float64)) for x in (best, so_far))
         columns = [np.ascontiguousarray(x) for x in np.broadcast_arrays(*whole, *real)]
-        trials = kernels.Trials(*columns[:5], worth=columns[4])  # what was paid is not observed
+        trials = kernels.Trials(*columns[:5], value=columns[4])  # what was paid is not observed
         if len(trials.state) and not (trials.state.min() >= 0 and trials.state.max() < self.mdp.n_states):
             raise InputError(f"state must be between 0 and {self.mdp.n_states - 1}")
         out = np.empty((len(trials.state), self.space.shape[0]), np.float32)

@@ -36,7 +36,7 @@ class Trials(NamedTuple):
     state: Any
     best: Any  # M
     so_far: Any  # G
-    worth: Any  # what was paid for already
+    value: Any  # what the trial has come to: rewards are its changes
 
 
 class View(NamedTuple):
@@ -78,7 +78,7 @@ def drawn_start(table: TrialTable, uniform: float) -> int:
 
 
 @compiled
-def worth_of(table: TrialTable, trials: Trials, i: int) -> float:
+def value_of(table: TrialTable, trials: Trials, i: int) -> float:
     """What a trial has come to: rewards are its changes, and it ends at the best return."""
     best = trials.best[i]
     if table.dense and trials.rollout[i] < table.k:
@@ -97,7 +97,7 @@ def begin_trials(table: TrialTable, trials: Trials, which: Any, uniform: Any) ->
             trials.state[i] = drawn_start(table, uniform[i])
             trials.best[i] = table.incumbent
             trials.so_far[i] = 0.0
-            trials.worth[i] = table.incumbent if table.incumbent > -np.inf else 0.0
+            trials.value[i] = table.incumbent if table.incumbent > -np.inf else 0.0
 
 
 @compiled
@@ -137,9 +137,9 @@ def step_rollouts(table: TrialTable, trials: Trials, actions: Any, uniform: Any,
                 trials.step[i] = 0
                 trials.so_far[i] = 0.0
                 trials.state[i] = drawn_start(table, uniform[i, 1])
-        before = trials.worth[i]
-        trials.worth[i] = worth_of(table, trials, i)
-        stepped.reward[i] = trials.worth[i] - before
+        before = trials.value[i]
+        trials.value[i] = value_of(table, trials, i)
+        stepped.reward[i] = trials.value[i] - before
     return -1
 
 
@@ -172,11 +172,11 @@ def step_trials(table: Any, view: Any, trials: Any, actions: Any, uniform: Any, 
     first trial whose state does not offer the action, or -1; nothing is changed then. ``every`` [n] is true throughout.
     The tuples are plain ones here, in the order of their fields: named ones take longer to hand over than the step.
     """
-    rows, seen, where, found = TrialTable(*table), View(*view), Trials(*trials), Stepped(*stepped)
-    wrong = step_rollouts(rows, where, actions, uniform, found)
+    rows, seen, where, after = TrialTable(*table), View(*view), Trials(*trials), Stepped(*stepped)
+    wrong = step_rollouts(rows, where, actions, uniform, after)
     if wrong < 0:
-        if found.over.any():
-            encode_trials(seen, where, found.over, found.final)
-            begin_trials(rows, where, found.over, uniform[:, 1])
-        encode_trials(seen, where, every, found.observed)
+        if after.over.any():
+            encode_trials(seen, where, after.over, after.final)
+            begin_trials(rows, where, after.over, uniform[:, 1])
+        encode_trials(seen, where, every, after.observed)
     return wrong

@@ -199,11 +199,11 @@ class CheckedEpisodes(Checked):
     def signature(self) -> dict[str, Any]:
         """What tells one kind of episodes from another, for checkpoints."""
         start = None if self.start is None else [self.start[0].tolist(), self.start[1].tolist()]
-        in_hand = None if self.best_so_far == -math.inf else str(self.best_so_far)
+        best = None if self.best_so_far == -math.inf else str(self.best_so_far)
         more = {
             "start": start,
             "return_range": list(self._returns),
-            "in_hand": in_hand,
+            "in_hand": best,
             "max_outcomes": self.max_outcomes,
         }
         return {**super().signature(), **more}
