@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import maxatk as mk
+
+ONE = mk.MarkovPolicy([[0]], k=1)
 ROOT = Path(__file__).parents[1] / "src" / "maxatk"
 # From the floor to the roof. A folder imports those before it, and ``attempts`` nothing but ``base``.
 ORDER = (
@@ -109,6 +112,38 @@ def test_no_test_patches_a_threshold():
     for file in Path(__file__).parent.glob("test_*.py"):
         found = [line.strip() for line in file.read_text().splitlines() if patched.search(line)]
         assert [line for line in found if not any(f"setattr({name}," in line for name in own)] == [], file.name
+
+
+POLICY = {"action", "actions", "begin", "best_so_far", "cost", "horizon", "k", "stop_at", "stops"}
+
+
+def test_a_policy_is_small():
+    """What the library asks of policies beside that is private: ``policies/hooks.py`` is its one door to it."""
+
+    def public(thing):
+        return {name for name in dir(thing) if not name.startswith("_")}
+
+    mdp = mk.instances.figure1()
+    assert public(mk.Policy) == public(mk.CompressedPolicy) == {"action", "actions", "begin", "cost", "stops"}
+    assert public(mk.AdaptivePolicy(lambda *_: 0, 2, 1)) == public(mk.MixedPolicy([ONE], [1], 2)) == POLICY
+    assert public(mk.solve(mdp, 2).policy) == POLICY | {"mdp"}
+    assert public(mk.solve(mdp, 2, solver=mk.Exact()).policy) == POLICY | {"action_values"}
+    assert public(mk.solve(mdp, 2, solver=mk.Midpoint(0.5)).policy) == POLICY
+    assert public(ONE) == POLICY | {"table"}
+    assert public(mk.HistoryPolicy(lambda _: 0, 2, 1)) == POLICY | {"choose"}
+
+
+def test_names_are_technical():
+    """These words are paraphrases, each of several things; folders and files that are rid of them stay so."""
+    banned = re.compile(r"(?:^|_)(?:worth|enough|paid|found)(?:_|$)|in_hand")
+    for place in ("laws", "policies", "evaluation", "planning/certified/floor.py", "comparison/search.py"):
+        for file in (ROOT / place).glob("*.py") if (ROOT / place).is_dir() else [ROOT / place]:
+            tree = ast.parse(file.read_text())
+            names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+            names |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+            names |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+            names |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+            assert {name for name in names if banned.search(name)} == set(), file.name
 
 
 def test_every_folder_has_its_place():

@@ -222,3 +222,16 @@ def test_the_examples_train(tmp_path):
     assert len(flights["runs"]) == 2
     assert (tmp_path / "long_cliff.png").exists()
     assert (tmp_path / "headwind.png").exists()
+
+
+def test_actions_in_bulk():
+    mdp = mk.instances.windy_cliff(horizon=8)
+    policy = mk.gym.NetworkPolicy(
+        lambda seen: (seen[:, -3:].sum(axis=1) * 1000).astype(int) % 4, mk.gym.TrialEncoder(mdp, k=2, returns=(-40, 0))
+    )
+    state, best, so_far = np.arange(40), np.linspace(-30, 0, 40), np.linspace(-8, 0, 40)
+    best[::3] = -np.inf
+    assert policy.actions(rollout=1, step=3, state=state, best=best, so_far=so_far).tolist() == [
+        policy.action(rollout=1, step=3, state=s, best=m, so_far=g)
+        for s, m, g in zip(state.tolist(), best.tolist(), so_far.tolist(), strict=True)
+    ]

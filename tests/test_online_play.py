@@ -27,6 +27,9 @@ def test_a_policy_is_learned_and_proved(explore):
     assert out.samples == out.counts.sum() == out.stats["trials"] * 2
     assert "steps in" in out.certificate
     assert str(out.samples) in out.certificate
+    bests = [-math.inf, 0.0, 0.5, 1.0]
+    taken = out.policy.actions(rollout=1, step=0, state=0, best=bests, so_far=0.0)
+    assert taken.tolist() == [out.policy.action(rollout=1, step=0, state=0, best=m, so_far=0.0) for m in bests]
 
 
 @pytest.mark.parametrize("budget", [12, 13, 100, 1001])

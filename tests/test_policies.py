@@ -1,5 +1,6 @@
 """A trial keeps its own books, exactly, and does not let a caller lose count."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -7,6 +8,8 @@ import numpy as np
 import pytest
 
 import maxatk as mk
+from maxatk.comparison.priced import FixedBest, Repeated
+from policies import policies
 
 
 class Recorder(mk.CompressedPolicy):
@@ -143,3 +146,118 @@ def test_an_exact_policy_can_be_run():
         assert trial.act(0) == 0
         trial.observe(reward, done=True)
         assert trial.act(0) == then
+
+
+# Many questions at once.
+
+CLIFF = mk.instances.windy_cliff(horizon=12)
+REAL = mk.instances.random_sparse(6, 3, 4, rng=0)
+LETTERS = mk.MDP.from_table({0: {0: [(0.5, 0, 0, False), (0.5, 0, 1, False)], 1: [(1, 0, 0.5, False)]}}, horizon=3)
+
+
+def asked_at(mdp):
+    """States, best returns and returns so far, those of no rollout among them."""
+    low, high = mdp.return_range
+    random = np.random.default_rng(0)
+    n = 60
+    amounts = np.concatenate([random.uniform(low - 1, high + 1, n // 2), random.integers(low - 1, high + 2, n // 2)])
+    best = np.where(random.random(n) < 0.3, -np.inf, random.permutation(amounts))
+    return random.integers(mdp.n_states, size=n), best, random.permutation(amounts)
+
+
+def kinds():
+    """Policies that remember M and G at most, one of each kind, with their problems."""
+    for name, policy in policies(LETTERS, 3, seed=1).items():
+        yield name, LETTERS, policy
+    plans = {
+        "certified": mk.solve(CLIFF, 3),
+        "certified, on no lattice": mk.solve(REAL, 3),
+        "certified, costs": mk.solve(CLIFF, 4, cost=0.5, abandon=True),
+        "certified, k = 1": mk.solve(LETTERS, 1),
+        "exact": mk.solve(mk.instances.proposition3(), 2, solver=mk.Exact()),
+        "midpoint": mk.solve(mk.instances.proposition1(), 2, solver=mk.Midpoint(0.1)),
+    }
+    for name, plan in plans.items():
+        yield name, plan.mdp, plan.policy
+    for row in mk.compare(CLIFF, 2):
+        if isinstance(row.policy, mk.CompressedPolicy):
+            yield row.name, CLIFF, row.policy
+    one = FixedBest(mk.solve(CLIFF, 1).policy, -15.0)
+    yield "as if -15 were the best", CLIFF, one
+    yield "that, repeated", CLIFF, Repeated(one, 3, -math.inf, math.inf)
+
+
+def test_actions_are_what_action_answers():
+    for name, mdp, policy in kinds():
+        state, best, so_far = asked_at(mdp)
+        for rollout, step in itertools.product(range(policy.k), range(min(policy.horizon, 3))):
+            taken = policy.actions(rollout=rollout, step=step, state=state, best=best, so_far=so_far)
+            assert taken.dtype == np.int64, name
+            assert taken.tolist() == [
+                policy.action(rollout=rollout, step=step, state=s, best=m, so_far=g)
+                for s, m, g in zip(state.tolist(), best.tolist(), so_far.tolist(), strict=True)
+            ], name
+
+
+def test_actions_are_broadcast():
+    policy = mk.solve(CLIFF, 3).policy
+    best, so_far = np.array([-np.inf, -20, -15]), np.arange(-9, -5.0)
+    table = policy.actions(rollout=2, step=5, state=28, best=best[:, None], so_far=so_far)
+    assert table.shape == (3, 4)
+    assert table[1].tolist() == policy.actions(rollout=2, step=5, state=[28] * 4, best=-20, so_far=so_far).tolist()
+    single = policy.actions(rollout=2, step=5, state=28, best=-20, so_far=-9)
+    assert single.shape == ()
+    assert single == table[1, 0]
+    assert policy.actions(rollout=0, step=0, state=np.zeros(0, int), best=0.0, so_far=0.0).shape == (0,)
+    none = policies(LETTERS, 2, seed=0)["adaptive"].actions(rollout=0, step=0, state=np.zeros(0, int), best=0, so_far=0)
+    assert none.shape == (0,)
+
+
+def test_rollouts_are_given_up_among_others():
+    mdp = mk.MDP.from_table({0: {0: [(1, 0, 1, False)]}}, horizon=2).with_action_costs([[1]])
+    policy = mk.solve(mdp, 2, cost=0.5, best_so_far=5, abandon=True).policy
+    taken = policy.actions(rollout=0, step=1, state=0, best=[-math.inf, 5], so_far=[1, 1])
+    assert taken.tolist() == [policy.action(rollout=0, step=1, state=0, best=m, so_far=1) for m in (-math.inf, 5)]
+    assert mk.ABANDON in taken
+
+
+AT = {"rollout": 0, "step": 0, "state": [0, 1], "best": 0.0, "so_far": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"rollout": 3}, "rollout must be between 0 and 2, not 3"),
+        ({"rollout": [0]}, "rollout must be an integer"),
+        ({"step": 12}, "step must be between 0 and 11, not 12"),
+        ({"state": [0, 48]}, r"state\[1\] is 48: it must be at least 0 and at most 47"),
+        ({"state": [[0, 1], [-1, 2]]}, r"state\[1, 0\] is -1"),
+        ({"state": -1}, "state is -1"),
+        ({"state": np.array([2**64 - 1], np.uint64)}, r"state\[0\] is 18446744073709551615"),
+        ({"state": [0.0, 1.0]}, r"state must be integers, not float64 \[2\]"),
+        ({"state": [True]}, "state must be integers, not bool"),
+        ({"state": ["a"]}, "state must be integers, not <U1"),
+        ({"state": [[0], [0, 1]]}, "state must be an array of integers, not"),
+        ({"best": [0.0, math.nan]}, r"best\[1\] is nan: it must be finite, or -inf where there is none"),
+        ({"best": math.inf}, "best is inf"),
+        ({"best": [Fraction(1, 3)]}, "best must be floats, not object"),
+        ({"so_far": [0.0, -math.inf]}, r"so_far\[1\] is -inf: it must be finite$"),
+        ({"so_far": [1j]}, "so_far must be floats, not complex128"),
+        ({"best": [0.0, 1.0, 2.0]}, r"state \[2\], best \[3\] and so_far \[\] do not broadcast to one shape"),
+    ],
+)
+def test_bad_arrays(changed, message):
+    policy = mk.solve(CLIFF, 3).policy
+    with pytest.raises(mk.InputError, match=message) as error:
+        policy.actions(**AT | changed)
+    assert "\n" not in str(error.value)
+
+
+def test_policies_without_actions():
+    one = mk.MarkovPolicy([[0]], k=1)
+    for policy in (mk.MixedPolicy([one, one], [1, 1], 2), mk.HistoryPolicy(lambda seen: 0, 2, 1)):
+        for ask, state in ((policy.action, 0), (policy.actions, [0])):
+            with pytest.raises(mk.InputError, match="needs more than M and G to act: run its trials, with begin"):
+                ask(rollout=0, step=0, state=state, best=0, so_far=0)
+    with pytest.raises(mk.InputError, match="the policy's action must be an integer, not 'up'"):
+        mk.AdaptivePolicy(lambda *_: "up", 1, 1).actions(rollout=0, step=0, state=[0], best=0, so_far=0)

@@ -9,10 +9,10 @@ import numpy as np
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.returns import Amounts
-from maxatk.base.types import Ints, Number
+from maxatk.base.types import Floats, Ints, Number
 from maxatk.gym.encoder import TrialEncoder
 from maxatk.policies import CompressedPolicy, Rule, Traits
-from maxatk.policies.policy import checked_function
+from maxatk.policies.arguments import checked_function
 
 BATCH = 16_384  # observations that a network is asked about at a time
 
@@ -70,18 +70,13 @@ class NetworkPolicy(CompressedPolicy):
         asked = np.array([float(checks.incumbent(best, "best"))]), np.array([float(so_far)])
         return int(self._asked(i, h, np.array([s]), *asked)[0])
 
+    def _answers(self, rollout: int, step: int, state: Ints, best: Floats, so_far: Floats) -> Ints:
+        parts = [slice(n, n + BATCH) for n in range(0, max(len(state), 1), BATCH)]
+        return np.concatenate([self._asked(rollout, step, state[part], best[part], so_far[part]) for part in parts])
+
     def _rule(self, rollout: int, best: Amounts) -> Rule:
-        """The same for many trials at once."""
         bests = best.floats()
-
-        def act(step: int, tag: Ints, state: Ints, so_far: Amounts) -> Ints:
-            returns = so_far.floats()
-            parts = [slice(n, n + BATCH) for n in range(0, max(len(state), 1), BATCH)]
-            return np.concatenate(
-                [self._asked(rollout, step, state[part], bests[tag[part]], returns[part]) for part in parts]
-            )
-
-        return Rule(act)
+        return Rule(lambda step, tag, state, so_far: self._answers(rollout, step, state, bests[tag], so_far.floats()))
 
     def _asked(self, rollout: int, step: int, state: Any, best: Any, so_far: Any) -> Ints:
         seen = (0, step, state, -math.inf, so_far) if self._traits.repeated else (rollout, step, state, best, so_far)

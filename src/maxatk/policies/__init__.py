@@ -12,7 +12,7 @@ The classes of the paper, from the largest to the smallest, and what a policy of
 
 By Proposition 2 an adaptive policy can be as good as any. Every policy can :meth:`~Policy.begin` a :class:`Trial`,
 which keeps count for a caller who only has states and rewards; all but history policies can also be asked directly,
-with :meth:`~CompressedPolicy.action`. Rollouts, steps, states and actions count from 0.
+with :meth:`~Policy.action` and :meth:`~Policy.actions`. Rollouts, steps, states and actions count from 0.
 
 Where rollouts cost something, a policy may stop before one (:meth:`~Policy.stops`), and give one up (``ABANDON``).
 """

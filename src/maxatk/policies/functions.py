@@ -10,8 +10,9 @@ from typing import Any, Generic, TypeVar
 from maxatk.base import checks
 from maxatk.base.returns import Amounts, Scale
 from maxatk.base.types import Number
+from maxatk.policies.arguments import checked_function
 from maxatk.policies.hooks import Rule, Traits
-from maxatk.policies.policy import CompressedPolicy, checked_function
+from maxatk.policies.policy import CompressedPolicy
 
 FAR = Fraction(sys.float_info.max)  # beyond all returns, and still a number that policies take
 F = TypeVar("F", bound=Callable[..., int])

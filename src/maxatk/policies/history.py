@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxatk.base.types import Number
-from maxatk.policies.policy import Policy, checked_function
+from maxatk.policies.arguments import checked_function
+from maxatk.policies.policy import Policy
 from maxatk.policies.trial import ABANDON, Trial
 
 

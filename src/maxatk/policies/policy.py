@@ -8,11 +8,13 @@ from numbers import Real
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from maxatk.base import checks, stopping
 from maxatk.base.errors import InputError
 from maxatk.base.returns import Amounts
-from maxatk.base.types import Ints, Number
+from maxatk.base.types import Floats, Ints, Number
+from maxatk.policies.arguments import returns_of, states_of
 from maxatk.policies.hooks import Component, Rule, Traits
 from maxatk.policies.trial import ABANDON, CompressedTrial, Trial
 
@@ -57,6 +59,28 @@ class Policy(ABC):
         """
         self._refuse()
 
+    def actions(self, *, rollout: int, step: int, state: ArrayLike, best: ArrayLike, so_far: ArrayLike) -> Ints:
+        """The actions to take at many states and returns at once: what :meth:`action` answers for each of these floats.
+
+        ``state``, ``best`` and ``so_far`` are arrays or single numbers; they are broadcast, and the answer has their
+        common shape. ``ABANDON``, -1, is among the actions where a rollout is to be given up. Policies that draw what
+        they follow, or remember more than M and G, are asked by their trials alone.
+
+        Args:
+            rollout: the number of rollouts that are over.
+            step: the number of steps of this rollout that are over.
+            state: integers, the present states.
+            best: floats, the best returns of the earlier rollouts; ``-inf`` where there is none.
+            so_far: floats, the returns of this rollout so far.
+
+        >>> import numpy as np
+        >>> import maxatk as mk
+        >>> policy = mk.solve(mk.instances.figure1(gamma=0.25), k=2).policy
+        >>> policy.actions(rollout=1, step=0, state=0, best=np.array([0.0, 0.25, 0.5]), so_far=0)
+        array([0, 0, 1])
+        """
+        self._refuse()
+
     def _refuse(self) -> NoReturn:
         raise InputError(f"{type(self).__name__} needs more than M and G to act: run its trials, with begin()")
 
@@ -79,9 +103,29 @@ class CompressedPolicy(Policy):
     def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
         """The action to take; see :meth:`Policy.action`."""
 
+    def actions(self, *, rollout: int, step: int, state: ArrayLike, best: ArrayLike, so_far: ArrayLike) -> Ints:
+        """The actions to take at many states and returns at once; see :meth:`Policy.actions`."""
+        i = checks.integer(rollout, "rollout", most=self.k - 1)
+        h = checks.integer(step, "step", most=self.horizon - 1)
+        given = states_of(state, self._traits.n_states), returns_of(best, "best"), returns_of(so_far, "so_far")
+        try:
+            s, M, G = np.broadcast_arrays(*given)
+        except ValueError:
+            shapes = "state {}, best {} and so_far {}".format(*(list(array.shape) for array in given))
+            raise InputError(f"{shapes} do not broadcast to one shape") from None
+        return self._answers(i, h, s.ravel(), M.ravel(), G.ravel()).reshape(s.shape)
+
     def begin(self, rng: np.random.Generator | None = None) -> CompressedTrial:
         """A new trial, which remembers M and G alone, and draws nothing."""
         return CompressedTrial(self, self._traits.memory)
+
+    def _answers(self, rollout: int, step: int, state: Ints, best: Floats, so_far: Floats) -> Ints:
+        """:meth:`actions` for numbers [n] that were checked; one question for all that agree in everything."""
+        if not len(state):
+            return np.zeros(0, np.int64)
+        alike, places = np.unique(np.stack([state, best, so_far]), axis=1, return_inverse=True)
+        answers = [ask(self, rollout, step, int(s), m, g) for s, m, g in alike.T.tolist()]
+        return np.array(answers, np.int64)[places.ravel()]
 
     def _mixture(self, rollout: int) -> Sequence[Component]:
         return [Component(self, rollout, Fraction(1))]
@@ -105,13 +149,6 @@ def ask(policy: CompressedPolicy, rollout: int, step: int, state: Any, best: Num
     stopping.check()
     answer = policy.action(rollout=rollout, step=step, state=state, best=best, so_far=so_far)
     return checks.integer(answer, "the policy's action", least=ABANDON, most=2**31)
-
-
-def checked_function(choose: Any) -> Any:
-    """A function that chooses, or an error."""
-    if not callable(choose):
-        raise InputError(f"a policy needs a function that chooses, not {checks.shown(choose)}")
-    return choose
 
 
 def check_policy(policy: Policy, horizon: int | None) -> None:

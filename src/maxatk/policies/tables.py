@@ -64,6 +64,9 @@ class MarkovPolicy(CompressedPolicy):
         h = checks.integer(step, "step", most=self.horizon - 1)
         return int(self.table[i, h, checks.integer(state, "state", most=self.table.shape[2] - 1)])
 
+    def _answers(self, rollout: int, step: int, state: Ints, best: Floats, so_far: Floats) -> Ints:
+        return self.table[rollout, step, state].astype(np.int64)
+
     def _rule(self, rollout: int, best: Amounts) -> Rule:
         table = self.table[rollout]
 
@@ -91,6 +94,7 @@ class ByBestPolicy(CompressedPolicy):
         in_units = best_so_far if best_so_far == -math.inf else Fraction(best_so_far) / Fraction(unit)
         super().__init__(len(picks), tables.shape[1], in_units)
         self._points, self._picks, self._tables = points, picks, tables
+        self._traits = Traits(n_states=tables.shape[2])
 
     def _table(self, rollout: int, best: Floats) -> Ints:
         slack = 1e-9 * float(self._points[1] - self._points[0])  # a lattice return may be off by rounding
@@ -102,6 +106,9 @@ class ByBestPolicy(CompressedPolicy):
         i = checks.integer(rollout, "rollout", most=self.k - 1)
         table = self._table(i, np.array([float(checks.incumbent(best, "best"))]))[0]
         return int(self._tables[table, step, state])
+
+    def _answers(self, rollout: int, step: int, state: Ints, best: Floats, so_far: Floats) -> Ints:
+        return self._tables[self._table(rollout, best), step, state].astype(np.int64)
 
     def _rule(self, rollout: int, best: Amounts) -> Rule:
         table = self._table(rollout, best.floats())

@@ -92,9 +92,13 @@ class SlicePolicy(CompressedPolicy):
         h = checks.integer(step, "step", most=self.horizon - 1)
         s = checks.integer(state, "state", most=self.mdp.n_states - 1)
         M, G = float(checks.incumbent(best, "best")), float(checks.exact_number(so_far, "so_far"))
-        i = max(i, self._first_that_matters)
-        rows = self._rows(h, self._tags(i, np.array([M])), np.array([0]), np.array([s]), np.array([G]))
-        return int(self._actions(rows)[0])
+        return int(self._answers(i, h, np.array([s]), np.array([M]), np.array([G]))[0])
+
+    def _answers(self, rollout: int, step: int, state: Ints, best: Floats, so_far: Floats) -> Ints:
+        """The same at [n] states and returns, slice by slice."""
+        bests, tag = np.unique(best, return_inverse=True)
+        tags = self._tags(max(rollout, self._first_that_matters), bests)
+        return self._actions_of(self._rows(step, tags, tag.ravel(), state, so_far))
 
     def _rule(self, rollout: int, best: Amounts) -> Rule:
         """The same for many trials at once, slice by slice."""
@@ -105,11 +109,11 @@ class SlicePolicy(CompressedPolicy):
         def act(step: int, tag: Ints, state: Ints, so_far: Amounts) -> Ints:
             if state.max(initial=0) >= S:
                 raise InputError(f"the policy was planned for {S} states, and is asked about state {state.max()}")
-            return self._actions(self._rows(step, tags, tag, state, so_far.floats()))
+            return self._actions_of(self._rows(step, tags, tag, state, so_far.floats()))
 
         return Rule(act, None if self._keeps_several else self._slice_of(tags)[1])
 
-    def _actions(self, rows: Ints) -> Ints:
+    def _actions_of(self, rows: Ints) -> Ints:
         """The actions of rows [n], where -1 is to give up."""
         return np.where(rows < 0, ABANDON, self.mdp.action[rows]).astype(np.int64)
 
