@@ -13,9 +13,11 @@ import golden
 import maxatk as mk
 import oracles
 from maxatk.base.tuning import tuned
-from maxatk.laws.bins import binned
+from maxatk.laws.bins import InBins
+from maxatk.laws.bounds import in_bins
 from maxatk.laws.exact_forward import evaluate_exactly
-from maxatk.laws.law import Law, best_of, exact_best_of, in_floats, mixed
+from maxatk.laws.law import Law, best_of, exact_best_of, in_floats, mixture_of
+from maxatk.laws.pruning import AtomPruner
 from maxatk.laws.units import Units
 from policies import KINDS, policies, scrambled
 from problems import decision, problem, specs
@@ -249,7 +251,9 @@ def test_bins_alone(spec, k, seed, bins, kind, cells):
     assume(truth is not None)
     with tuned(few_atoms=0, table_cells=cells, most_bins=bins, least_bins=bins):
         rollout = 0 if kind == "markov" else None
-        laws = binned(mdp, policy, rollout, Units.of(mdp, policy), 0.0, 10**6)
+        units = Units.of(mdp, policy)
+        walks = [InBins(mdp, units, AtomPruner(mdp, 0.0, 10**6), splits) for splits in (False, True)]
+        laws = in_bins(policy, rollout, walks)
     low, high = (law if kind == "midpoint" else best_of([(law, k)]) for law in laws.laws)
     assert low.mean <= truth + 1e-9
     assert truth <= high.mean + 1e-9
@@ -317,7 +321,7 @@ def test_laws():
     two = best_of([(law, 2)])
     assert two.probs.tolist() == [1 / 16, 8 / 16, 7 / 16]
     assert best_of([(law, 1), (Law(np.array([1.0]), np.ones(1)), 1)]).values.tolist() == [1, 2]
-    assert mixed([law, two], [0.5, 0.5]).probs.tolist() == [5 / 32, 16 / 32, 11 / 32]
+    assert mixture_of([law, two], [0.5, 0.5]).probs.tolist() == [5 / 32, 16 / 32, 11 / 32]
     exact = {Fraction(-1): Fraction(1, 4), Fraction(0): Fraction(1, 2), Fraction(2): Fraction(1, 4)}
     for rounded in in_floats(exact_best_of([(exact, 2)])):
         assert rounded.probs.tolist() == two.probs.tolist()

@@ -18,7 +18,7 @@ from maxatk.base.errors import TooLargeError
 from maxatk.base.intervals import up
 from maxatk.base.returns import NONE, Amounts, Scale, floats_around
 from maxatk.base.stopping import StoppedError
-from maxatk.base.types import Floats, Ints, Number
+from maxatk.base.types import Floats, Number
 from maxatk.comparison.rows import Row
 from maxatk.evaluation.evaluate import Evaluation, evaluate
 from maxatk.laws.law import expected_best, threshold
@@ -212,9 +212,6 @@ class FixedBest(CompressedPolicy):
         """What the other policy does with ``m`` in hand."""
         return self._inner.action(rollout=0, step=step, state=state, best=self._m, so_far=so_far)
 
-    def _answers(self, rollout: int, step: int, state: Ints, best: Floats, so_far: Floats) -> Ints:
-        return self._inner._answers(0, step, state, np.full(len(state), self._m), so_far)
-
     def _rule(self, rollout: int, best: Amounts) -> Rule:
         act = self._inner._rule(0, Amounts(np.array([NONE]), Scale(Fraction(1), none=self._m))).act
         return Rule(lambda step, tag, state, so_far: act(step, np.zeros_like(tag), state, so_far))
@@ -231,9 +228,6 @@ class Repeated(CompressedPolicy):
     def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
         """What it does."""
         return self._one.action(rollout=0, step=step, state=state, best=-math.inf, so_far=so_far)
-
-    def _answers(self, rollout: int, step: int, state: Ints, best: Floats, so_far: Floats) -> Ints:
-        return self._one._answers(0, step, state, np.full(len(state), -math.inf), so_far)
 
     def _rule(self, rollout: int, best: Amounts) -> Rule:
         return self._one._rule(0, best)

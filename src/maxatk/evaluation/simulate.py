@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from maxatk.base.returns import NONE, Amounts, nearest_float
 from maxatk.base.types import Floats, Ints, Number, Seed
 from maxatk.base.workers import Workers
 from maxatk.engines.remote import RemotePool
+from maxatk.evaluation.trials import Environment, Table, World, plain_state, trial_steps
 from maxatk.evaluation.tuning import TUNING
 from maxatk.laws.forward import rows_taken
 from maxatk.laws.sampling import RowSampler
@@ -212,7 +212,11 @@ def _blocks(
     """Fill in the table block by block; how many trials are done, and how many steps the last block took."""
     if not isinstance(problem, MDP):
         _check_environment(problem, policy, own_states=state_of is None)
-        yield from _in_environment(problem, policy, generator, table, state_of or _plain_state)
+        planned: MDP | None = getattr(policy, "mdp", None)
+        costly = planned is not None and planned.has_costs
+        world = Environment(problem, int(generator.integers(2**31)), state_of or plain_state, costly)
+        for n in range(len(table.tries)):
+            yield n + 1, _one_by_one(world, policy, generator, table.at(slice(n, n + 1)))
         return
     returns = table.returns
     spans = [slice(i, i + TUNING.trial_block) for i in range(0, len(returns), TUNING.trial_block)]
@@ -223,7 +227,7 @@ def _blocks(
         return
     if not walk.in_bulk:
         for span, stream in jobs:
-            yield min(span.stop, len(returns)), _one_by_one(problem, policy, stream, table.at(span))
+            yield min(span.stop, len(returns)), _one_by_one(Table(problem, stream), policy, stream, table.at(span))
         return
     if workers == 1 or len(jobs) == 1:
         for span, stream in jobs:
@@ -236,20 +240,16 @@ def _blocks(
             yield min(some[-1][0].stop, len(returns)), sum(taken)
 
 
-def _one_by_one(mdp: MDP, policy: Policy, stream: np.random.Generator, table: TrialTable) -> int:
+def _one_by_one(world: World, policy: Policy, stream: np.random.Generator, table: TrialTable) -> int:
     """Fill in a table trial by trial; how many steps they took."""
-    steps, sampler = 0, RowSampler(mdp)
-    for n, row in enumerate(table.returns):
-        for step in trial_in_table(mdp, policy, stream, sampler):
+    steps = 0
+    for n, returns in enumerate(table.returns):
+        for step in trial_steps(world, policy, stream):
             table.tries[n] = step.rollout + 1
-            if step.action == ABANDON:
-                continue
-            steps += 1
-            table.row_costs[n] += (
-                float(mdp.exact_action_cost_of(step.step, step.state, step.action)) if mdp.has_costs else 0.0
-            )
-            if step.over:
-                row[step.rollout] = float(step.so_far + step.reward)
+            table.row_costs[n] += step.cost
+            steps += step.action != ABANDON
+            if step.over and step.action != ABANDON:
+                returns[step.rollout] = nearest_float(step.so_far + step.reward)
     return steps
 
 
@@ -386,53 +386,10 @@ class _Rollout(NamedTuple):
         return cls(true, true if units.whole and not units.rounds else np.zeros(n, np.int64), np.zeros(n))
 
 
-class TrialStep(NamedTuple):
-    """One step of a trial: where it stood, what was done, and what that brought."""
-
-    rollout: int
-    step: int
-    state: int
-    best: Number  # M
-    so_far: Fraction  # G, before the reward
-    remembered: tuple[Number, Number]  # both, as the policy knows them
-    action: int
-    reward: Fraction
-    over: bool  # whether this step ended the rollout
-
-
-def trial_in_table(
-    mdp: MDP, policy: Policy, stream: np.random.Generator, sampler: RowSampler | None = None
-) -> Iterator[TrialStep]:
-    """One trial, step by step, in the exact numbers that evaluation asks the policy with."""
-    trial, sampler = policy.begin(stream), sampler or RowSampler(mdp)
-    while not trial.finished:
-        i, state = trial.rollout, sampler.start(stream)
-        while trial.rollout == i:
-            stopping.check()
-            h, best, so_far, remembered = trial.step, trial.exact_best, trial.exact_so_far, trial.remembered
-            action = trial.act(state)
-            if action == ABANDON:
-                trial.observe(0, True)
-                yield TrialStep(i, h, state, best, so_far, remembered, action, Fraction(0), True)
-                break
-            drawn = sampler.outcome(sampler.row(h, state, action), stream)
-            reward = mdp.exact_reward[drawn] if mdp.exact_reward else Fraction(float(mdp.reward[drawn]))
-            after = int(mdp.next_state[drawn])
-            trial.observe(reward, after == mdp.n_states)
-            yield TrialStep(i, h, state, best, so_far, remembered, action, reward, trial.rollout > i)
-            state = after
-
-
 def _reader(problem: Any, state_of: Any) -> Callable[[Any], Any] | None:
     if state_of is not None and (isinstance(problem, MDP) or not callable(state_of)):
         raise InputError(f"state_of must be a function of an environment's observation, not {shown(state_of)}")
     return state_of
-
-
-def _plain_state(observation: Any) -> Any:
-    """An observation as a state: a NumPy integer as Python's own."""
-    whole = np.ndim(observation) == 0 and getattr(getattr(observation, "dtype", None), "kind", "") in ("i", "u")
-    return int(observation) if whole else observation
 
 
 def _check_environment(env: Any, policy: Policy, own_states: bool) -> None:
@@ -447,36 +404,3 @@ def _check_environment(env: Any, policy: Policy, own_states: bool) -> None:
         if space is not None and number != size and (own_states or what == "actions"):
             has = "no finite number of them" if number is None else int(number)
             raise InputError(f"the policy was planned for {size} {what}, but the environment has {has}")
-
-
-def _in_environment(
-    env: Any, policy: Policy, generator: np.random.Generator, table: TrialTable, state_of: Callable[[Any], Any]
-) -> Iterator[tuple[int, int]]:
-    """Fill in a table trial by trial, in an environment that is seeded once, at its first reset."""
-    seed: int | None = int(generator.integers(2**31))
-    planned: MDP | None = getattr(policy, "mdp", None)
-    costly = planned is not None and planned.has_costs
-    for n, row in enumerate(table.returns):
-        trial = policy.begin(generator)
-        steps = 0
-        while not trial.finished:
-            i, total = trial.rollout, Fraction(0)
-            observation, _ = env.reset(seed=seed)
-            seed = None
-            while trial.rollout == i:
-                stopping.check()
-                action = trial.act(state_of(observation))
-                if action == ABANDON:
-                    trial.observe(0, True)
-                    break
-                if not env.action_space.contains(action):
-                    raise InputError(f"the policy's action {shown(action)} is none of {env.action_space}")
-                observation, reward, terminated, truncated, info = env.step(action)
-                table.row_costs[n] += float(try_cost(info.get("cost", 0.0), 'info["cost"]')) if costly else 0.0
-                trial.observe(reward, bool(terminated or truncated))
-                total += checks.exact_number(reward, "reward")
-                steps += 1
-            else:  # it was not given up
-                row[i] = nearest_float(total)
-            table.tries[n] = i + 1
-        yield n + 1, steps

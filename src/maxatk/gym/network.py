@@ -8,10 +8,9 @@ import numpy as np
 
 from maxatk.base import checks
 from maxatk.base.errors import InputError
-from maxatk.base.returns import Amounts
 from maxatk.base.types import Floats, Ints, Number
 from maxatk.gym.encoder import TrialEncoder
-from maxatk.policies import CompressedPolicy, Rule, Traits
+from maxatk.policies import CompressedPolicy, Traits
 from maxatk.policies.arguments import checked_function
 
 BATCH = 16_384  # observations that a network is asked about at a time
@@ -57,7 +56,7 @@ class NetworkPolicy(CompressedPolicy):
             raise InputError(f"repeat is for a network of a single rollout, but the encoder is for {encoder.k}")
         super().__init__(encoder.k if repeat is None else repeat, encoder.mdp.horizon, best_so_far)
         again = repeat is not None
-        self._traits = Traits(independent=again, repeated=again, n_states=encoder.mdp.n_states)
+        self._traits = Traits(independent=again, repeated=again, in_floats=True, n_states=encoder.mdp.n_states)
         self.mdp = encoder.mdp  # the problem
         self.encoder = encoder  # what the network observes
         self._choose, self._masked = checked_function(choose), bool(masked)
@@ -73,10 +72,6 @@ class NetworkPolicy(CompressedPolicy):
     def _answers(self, rollout: int, step: int, state: Ints, best: Floats, so_far: Floats) -> Ints:
         parts = [slice(n, n + BATCH) for n in range(0, max(len(state), 1), BATCH)]
         return np.concatenate([self._asked(rollout, step, state[part], best[part], so_far[part]) for part in parts])
-
-    def _rule(self, rollout: int, best: Amounts) -> Rule:
-        bests = best.floats()
-        return Rule(lambda step, tag, state, so_far: self._answers(rollout, step, state, bests[tag], so_far.floats()))
 
     def _asked(self, rollout: int, step: int, state: Any, best: Any, so_far: Any) -> Ints:
         seen = (0, step, state, -math.inf, so_far) if self._traits.repeated else (rollout, step, state, best, so_far)

@@ -13,52 +13,17 @@ Both errors are of second order in the width of the bins. Where atoms are few, o
 import math
 import sys
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from maxatk import kernels
 from maxatk.base import stopping
 from maxatk.base.types import Floats, Ints, Ints32, Number
-from maxatk.laws.forward import Atoms, Laws, Walk, count_outcomes, neighbours
-from maxatk.laws.pruning import ROUNDING, AtomPruner, CostTally
+from maxatk.laws.forward import Atoms, Walk, count_outcomes, neighbours
+from maxatk.laws.pruning import ROUNDING, AtomPruner
 from maxatk.laws.tuning import TUNING
 from maxatk.laws.units import NO_UNITS, Units
-from maxatk.policies import CompressedPolicy
 from maxatk.problem.mdp import MDP
-
-
-class Binned(NamedTuple):
-    """What bins say of a law."""
-
-    laws: Laws  # whose expected bests bound the true one
-    shift: float  # how far a value may be from where it belongs
-    error: float  # relative, of probabilities
-    drift: float  # of the expected best, from rounding in the values
-    outcomes: int
-    tally: CostTally
-
-
-def binned(
-    mdp: MDP, policy: CompressedPolicy, i: int | None, units: Units, tol: float, max_atoms: int, try_weight: float = 0.0
-) -> Binned:
-    """The law of the best return, from about so many atoms at a time; with ``i``, of the return of that one rollout."""
-    walks = [InBins(mdp, units, AtomPruner(mdp, tol, max_atoms, try_weight=try_weight), up) for up in (False, True)]
-    bests = [
-        walk.trials(policy, policy.k) if i is None else walk.rollout(policy, i, walk.alone(policy.best_so_far), 0)
-        for walk in walks
-    ]
-    laws = [
-        walk.pruner.law(best.value, best.prob, side) for side, (walk, best) in enumerate(zip(walks, bests, strict=True))
-    ]
-    return Binned(
-        Laws(*laws),
-        max(walk.shift for walk in walks),
-        max(walk.error for walk in walks),
-        max(walk.drift for walk in walks),
-        sum(walk.outcomes for walk in walks),
-        walks[0].pruner.tally,
-    )
 
 
 class InBins(Walk):
@@ -128,41 +93,27 @@ class InBins(Walk):
 
     def merged(self, atoms: Atoms) -> Atoms:
         """Atoms that agree in memory, in place and in the bin of their value, put together as this side allows."""
-        value, mass, n = atoms.value, atoms.prob, len(atoms.prob)
-        columns = atoms.place if atoms.memory is None else (*atoms.place, atoms.memory)
-        if n <= TUNING.few_atoms:
-            return self._equal_merged(atoms, columns) if n else atoms
+        value, mass = atoms.value, atoms.prob
+        if len(mass) <= TUNING.few_atoms:
+            self.drift += 2 * ROUNDING * self._largest  # of adding a reward
+            return super().merged(atoms)
         low, high = float(value.min()), float(value.max())
         while True:
             origin, width, most = self._grid(low, high)
             position = (value - origin) / width
             bins = np.minimum(position.astype(np.int64), most - 1)
-            order, starts = neighbours((*columns, bins))
+            order, starts = neighbours((*atoms.place, *(() if atoms.memory is None else (atoms.memory,)), bins))
             if len(starts) <= self.pruner.max_atoms or not self._coarser():
                 break
-        share = position - bins
-        if self._splits:
-            value = np.concatenate([origin + width * bins, origin + width * (bins + 1)])
-            mass, bins = np.concatenate([mass * (1 - share), mass * share]), np.concatenate([bins, bins + 1])
-            columns = tuple(np.concatenate([column, column]) for column in columns)
-            order, starts = neighbours((*columns, bins))
         self._count_errors(int(np.diff(starts, append=len(order)).max()), width)
-        total = np.add.reduceat(mass[order], starts)
-        first = order[starts]
-        if not self._splits:
-            value = value.copy()
-            value[first] = np.add.reduceat((mass * value)[order], starts) / total
-        kept = first[total > 0]
-        place = tuple(column[kept] for column in columns[: len(atoms.place)])
-        memory = None if atoms.memory is None else columns[-1][kept]
-        return Atoms(place, value[kept], memory, total[total > 0])
-
-    def _equal_merged(self, atoms: Atoms, columns: tuple[Ints, ...]) -> Atoms:
-        """Equal atoms put together: neither side changes anything else."""
-        order, starts = neighbours((*columns, atoms.value))
-        self.error += int(np.diff(starts, append=len(order)).max()) * ROUNDING
-        self.drift += 2 * ROUNDING * self._largest  # of adding a reward
-        return replace(atoms.at(order[starts]), prob=np.add.reduceat(atoms.prob[order], starts))
+        if self._splits:
+            share = position - bins
+            ends = [(origin + width * bins, mass * (1 - share)), (origin + width * (bins + 1), mass * share)]
+            both = super().merged(Atoms.together([replace(atoms, value=value, prob=prob) for value, prob in ends]))
+            return both.at(both.prob > 0)
+        total, moment = np.add.reduceat(mass[order], starts), np.add.reduceat((mass * value)[order], starts)
+        kept = total > 0
+        return replace(atoms.at(order[starts][kept]), value=moment[kept] / total[kept], prob=total[kept])
 
     def _grid(self, low: float, high: float) -> tuple[float, float, int]:
         """Where bins begin, their width and their number, for returns between two numbers."""

@@ -1,18 +1,19 @@
 """Bounds on the law of the best return under a policy, in floats, and how far they may be off."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 
 from maxatk.base.errors import InputError
 from maxatk.base.returns import NONE
 from maxatk.base.types import Number
 from maxatk.base.workers import Workers
-from maxatk.laws.bins import binned
+from maxatk.laws.bins import InBins
 from maxatk.laws.forward import GIVING_PARTS, NO_RETURN, Laws, Propagation
-from maxatk.laws.law import Law, best_of, in_floats, mixed
-from maxatk.laws.pruning import ROUNDING, CostTally, TooManyAtomsError
+from maxatk.laws.law import Law, best_of, in_floats, mixture_of
+from maxatk.laws.pruning import ROUNDING, AtomPruner, CostTally, TooManyAtomsError
 from maxatk.laws.units import Units
 from maxatk.policies import CompressedPolicy, Policy, hooks
 from maxatk.problem.decision import DecisionProblem
@@ -49,13 +50,12 @@ class LawBounds:
 
     def costs(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """Bounds on the expected number of rollouts, and on what their rows cost on average."""
-        tries, rows, more_tries, more_rows = self.tally.amounts
         error = self.error + (self.tally.sums + 8) * ROUNDING
         if math.isinf(error):
             return (0.0, math.inf), (0.0, math.inf)
-        spans = ((tries, more_tries), (rows, more_rows))
-        bounds = [(x * (1 - error), x * (1 + error) + more * (1 + error)) for x, more in spans]
-        return bounds[0], bounds[1]
+        counted, more = self.tally.amounts[:2], self.tally.amounts[2:]
+        tries, rows = zip(counted * (1 - error), counted * (1 + error) + more * (1 + error), strict=True)
+        return (float(tries[0]), float(tries[1])), (float(rows[0]), float(rows[1]))
 
 
 def propagate(problem: DecisionProblem, policy: Policy, tol: float, max_atoms: int) -> LawBounds:
@@ -63,84 +63,79 @@ def propagate(problem: DecisionProblem, policy: Policy, tol: float, max_atoms: i
 
     All cores are at work on it.
     """
+    rollouts = hooks.different_rollouts(policy)
     with Workers() as workers:
-        walker = _Walker(problem, tol, max_atoms, workers)
-        rollouts = hooks.different_rollouts(policy)
-        if rollouts is None:
-            return walker.law(_only(policy), None)
-        try:
-            return _independent(
-                [(_mixed(walker, components), times) for components, times in rollouts], policy.best_so_far
-            )
-        except GivesUpError:
-            return walker.law(_only(policy), None)
+        law = partial(_law, problem, tol, max_atoms, workers)
+        if rollouts is not None:
+            try:
+                parts = {(id(one.policy), one.rollout): one for components, _ in rollouts for one in components}
+                returns = {key: law(one.policy, one.rollout) for key, one in parts.items()}
+            except GivesUpError:
+                if not isinstance(policy, CompressedPolicy):
+                    raise InputError(GIVING_PARTS) from None
+            else:
+                mixed = [(_mixed(components, returns), times) for components, times in rollouts]
+                return _independent(mixed, policy.best_so_far)
+        (only,) = hooks.mixture(policy)
+        return law(only.policy, None)
 
 
-def _only(policy: Policy) -> CompressedPolicy:
-    """The policy that is followed in all rollouts."""
-    if not isinstance(policy, CompressedPolicy):
-        raise InputError(GIVING_PARTS)
-    return policy
+def _law(
+    problem: DecisionProblem, tol: float, max_atoms: int, workers: Workers, policy: CompressedPolicy, i: int | None
+) -> LawBounds:
+    """The law of the best return; with ``i``, of the return of that one rollout.
+
+    Atoms as they are; where they are too many, or have too many digits, in bins, if the policy's memory allows it.
+    """
+    mdp = problem.mdp
+    units, may_stop = Units.of(mdp, policy), hooks.may_stop(policy)
+    # Whether a trial stops depends on the true best return, so that its value is not convex in it.
+    may_bin = units.rounds and units.whole_memory and (i is not None or not may_stop)
+    try_weight = problem.rollout_cost
+    if may_stop:  # the number of tries is asked for, too: what may change it much is followed
+        try_weight = max(try_weight, 1e-3 * (problem.most - problem.least) or 1.0)
+    walk = Propagation(mdp, units, tol, max_atoms, try_weight, workers)
+    walk.pruner.refuses = may_bin
+    try:
+        if may_bin and not units.whole:
+            raise TooManyAtomsError
+        bests = walk.bests(policy, i)
+    except TooManyAtomsError:
+        pruners = (AtomPruner(mdp, tol, max_atoms, try_weight=try_weight) for _ in range(2))
+        return in_bins(policy, i, [InBins(mdp, units, pruner, side > 0) for side, pruner in enumerate(pruners)])
+    if (bests.value == NONE).any() and i is not None:
+        raise GivesUpError
+    if (bests.value == NONE).any() and policy.best_so_far == -math.inf:
+        raise InputError(NO_RETURN)
+    laws = walk.laws(bests)
+    # A policy that was asked at rounded returns may have acted otherwise than it does: nothing is certain then.
+    error = walk.error + _summing(*laws) if units.whole else math.inf
+    left_out = walk.pruner.left_out or not units.whole
+    return LawBounds(laws, error, walk.outcomes, left_out, tally=walk.pruner.tally)
 
 
-class _Walker:
-    """Walks of the components of a policy, each once."""
-
-    def __init__(self, problem: DecisionProblem, tol: float, max_atoms: int, workers: Workers) -> None:
-        self._problem, self._tol, self._max_atoms, self._workers = problem, tol, max_atoms, workers
-        self._returns: dict[tuple[int, int], LawBounds] = {}  # by component
-
-    def returns(self, policy: CompressedPolicy, i: int) -> LawBounds:
-        """The law of the return of rollout ``i`` by itself."""
-        key = id(policy), i
-        if key not in self._returns:
-            self._returns[key] = self.law(policy, i)
-        return self._returns[key]
-
-    def law(self, policy: CompressedPolicy, i: int | None) -> LawBounds:
-        """The law of the best return; with ``i``, of the return of that one rollout.
-
-        Atoms as they are; where they are too many, or have too many digits, in bins, if the policy's memory allows it.
-        """
-        problem, mdp = self._problem, self._problem.mdp
-        units, may_stop = Units.of(mdp, policy), hooks.may_stop(policy)
-        # Whether a trial stops depends on the true best return, so that its value is not convex in it.
-        in_bins = units.rounds and units.whole_memory and (i is not None or not may_stop)
-        try_weight = problem.rollout_cost
-        if may_stop:  # the number of tries is asked for, too: what may change it much is followed
-            try_weight = max(try_weight, 1e-3 * (problem.most - problem.least) or 1.0)
-        try:
-            if in_bins and not units.whole:
-                raise TooManyAtomsError
-            walk = Propagation(mdp, units, self._tol, self._max_atoms, try_weight, self._workers)
-            walk.pruner.refuses = in_bins
-            bests = (
-                walk.trials(policy, policy.k)
-                if i is None
-                else walk.rollout(policy, i, walk.alone(policy.best_so_far), later=0)
-            )
-        except TooManyAtomsError:
-            bins = binned(mdp, policy, i, units, self._tol, self._max_atoms, try_weight)
-            error = bins.error + _summing(*bins.laws)
-            return LawBounds(bins.laws, error, bins.outcomes, True, bins.shift, bins.drift, tally=bins.tally)
-        if (bests.value == NONE).any() and i is not None:
-            raise GivesUpError
-        if (bests.value == NONE).any() and policy.best_so_far == -math.inf:
-            raise InputError(NO_RETURN)
-        laws = walk.laws(bests)
-        # A policy that was asked at rounded returns may have acted otherwise than it does: nothing is certain then.
-        error = walk.error + _summing(*laws) if units.whole else math.inf
-        left_out = walk.pruner.left_out or not units.whole
-        return LawBounds(laws, error, walk.outcomes, left_out, tally=walk.pruner.tally)
+def in_bins(policy: CompressedPolicy, i: int | None, walks: Sequence[InBins]) -> LawBounds:
+    """The law of the best return, or of rollout ``i``, by a walk that bounds it from below and one from above."""
+    bests = [walk.bests(policy, i) for walk in walks]
+    low, high = (walks[side].pruner.law(bests[side].value, bests[side].prob, side) for side in (0, 1))
+    return LawBounds(
+        Laws(low, high),
+        max(walk.error for walk in walks) + _summing(low, high),
+        sum(walk.outcomes for walk in walks),
+        left_out=True,
+        shift=max(walk.shift for walk in walks),
+        drift=max(walk.drift for walk in walks),
+        tally=walks[0].pruner.tally,
+    )
 
 
-def _mixed(walker: _Walker, components: Sequence[hooks.Component]) -> LawBounds:
-    """The law of the return of a rollout that follows one of several policies, drawn by weight."""
-    parts = [walker.returns(one.policy, one.rollout) for one in components]
+def _mixed(components: Sequence[hooks.Component], returns: Mapping[tuple[int, int], LawBounds]) -> LawBounds:
+    """The law of the return of a rollout that follows one of several policies, drawn by weight, from their laws."""
+    parts = [returns[id(one.policy), one.rollout] for one in components]
     if len(parts) == 1:
         return parts[0]
     weights = [float(one.weight) for one in components]
-    laws = Laws(*(mixed([part.laws[side] for part in parts], weights) for side in (0, 1)))
+    laws = Laws(*(mixture_of([part.laws[side] for part in parts], weights) for side in (0, 1)))
     return LawBounds(
         laws,
         max(part.error for part in parts) + (len(parts) + 2) * ROUNDING,
@@ -148,7 +143,7 @@ def _mixed(walker: _Walker, components: Sequence[hooks.Component]) -> LawBounds:
         any(part.left_out for part in parts),
         max(part.shift for part in parts),
         max(part.drift for part in parts),
-        tally=CostTally.total([part.tally.times(w) for part, w in zip(parts, weights, strict=True)]),
+        tally=CostTally.total([(part.tally, w) for part, w in zip(parts, weights, strict=True)]),
     )
 
 
@@ -172,7 +167,7 @@ def _independent(rollouts: list[tuple[LawBounds, int]], best_so_far: Number) -> 
         max(returns.shift for returns, _ in rollouts),
         sum(times * returns.drift for returns, times in rollouts),
         float(laws.high.values[-1]) - low,
-        CostTally.total([returns.tally.times(times) for returns, times in rollouts]),
+        CostTally.total([(returns.tally, times) for returns, times in rollouts]),
     )
 
 

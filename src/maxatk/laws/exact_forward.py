@@ -1,8 +1,9 @@
 """What a policy comes to in fractions, on small problems: every path, with equal ones counted together."""
 
+import copy
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
@@ -11,7 +12,7 @@ from maxatk.base.errors import InputError
 from maxatk.base.types import Number
 from maxatk.laws.forward import GIVING_PARTS, NO_RETURN, not_offered
 from maxatk.laws.law import ExactLaw, exact_best_of
-from maxatk.policies import ABANDON, CompressedPolicy, History, HistoryPolicy, PastStep, Policy, hooks
+from maxatk.policies import ABANDON, CompressedPolicy, HistoryPolicy, Policy, Trial, hooks
 from maxatk.policies.policy import ask
 from maxatk.problem.data import ExactOutcome
 from maxatk.problem.decision import DecisionProblem
@@ -42,14 +43,16 @@ def evaluate_exactly(problem: DecisionProblem, policy: Policy, most_outcomes: in
         TooManyError: where more than so many outcomes would have to be followed, or fewer with histories.
     """
     if isinstance(policy, HistoryPolicy):
-        return _checked(_ExactWalk(problem, MOST_HISTORIES).histories(policy))
+        return _checked(_ExactWalk(problem, MOST_HISTORIES).tree(policy))
     walk = _ExactWalk(problem, most_outcomes)
     rollouts = hooks.different_rollouts(policy)
     if rollouts is not None:
-        returns = [(walk.mixed(components), times) for components, times in rollouts]
-        if not any(-math.inf in one.law for one, _ in returns):
-            rows = sum((times * one.rows for one, times in returns), Fraction(0))
-            best = _best_of([(one.law, times) for one, times in returns], policy.best_so_far)
+        parts = {(id(one.policy), one.rollout): one for components, _ in rollouts for one in components}
+        returns = {key: walk.alone(one.policy, one.rollout) for key, one in parts.items()}
+        if not any(-math.inf in one.law for one in returns.values()):
+            laws = [(_mixed(components, returns), times) for components, times in rollouts]
+            rows = sum((times * one.rows for one, times in laws), Fraction(0))
+            best = _best_of([(one.law, times) for one, times in laws], policy.best_so_far)
             return ExactEvaluation(best, Fraction(policy.k), rows)
     if not isinstance(policy, CompressedPolicy):
         raise InputError(GIVING_PARTS)
@@ -60,6 +63,15 @@ def _checked(known: ExactEvaluation) -> ExactEvaluation:
     if -math.inf in known.law:
         raise InputError(NO_RETURN)
     return known
+
+
+def _mixed(
+    components: Sequence[hooks.Component], returns: Mapping[tuple[int, int], ExactEvaluation]
+) -> ExactEvaluation:
+    """What one rollout comes to that follows one of several policies, from what each of them comes to."""
+    parts = [(returns[id(one.policy), one.rollout], one.weight) for one in components if one.weight]
+    law = _summed((value, weight * p) for part, weight in parts for value, p in part.law.items())
+    return ExactEvaluation(law, Fraction(1), sum((weight * part.rows for part, weight in parts), Fraction(0)))
 
 
 def _true(bests: Bests) -> ExactLaw:
@@ -90,7 +102,6 @@ class _ExactWalk:
     def __init__(self, problem: DecisionProblem, most_outcomes: int) -> None:
         self._problem, self._mdp = problem, problem.mdp
         self._left = most_outcomes
-        self._returns: dict[tuple[int, int], ExactEvaluation] = {}  # by component
 
     def trials(self, policy: CompressedPolicy) -> ExactEvaluation:
         """What trials come to, which may stop before each rollout."""
@@ -119,19 +130,10 @@ class _ExactWalk:
             over[pair] += p
         return ExactEvaluation(_true(over), tries, rows)
 
-    def mixed(self, components: Iterable[hooks.Component]) -> ExactEvaluation:
-        """What one rollout comes to that follows one of several policies; -inf where it is given up."""
-        parts = [(self._alone(one.policy, one.rollout), one.weight) for one in components if one.weight]
-        law = _summed((value, weight * p) for part, weight in parts for value, p in part.law.items())
-        return ExactEvaluation(law, Fraction(1), sum((weight * part.rows for part, weight in parts), Fraction(0)))
-
-    def _alone(self, policy: CompressedPolicy, i: int) -> ExactEvaluation:
-        """What one rollout comes to by itself, where the policy knows of its incumbent alone."""
-        key = id(policy), i
-        if key not in self._returns:
-            ended, cost = self.rollout(policy, i, -math.inf, policy.best_so_far)
-            self._returns[key] = ExactEvaluation(_true(ended), Fraction(1), cost)
-        return self._returns[key]
+    def alone(self, policy: CompressedPolicy, i: int) -> ExactEvaluation:
+        """What one rollout comes to by itself, where the policy knows of its incumbent alone; -inf if given up."""
+        ended, cost = self.rollout(policy, i, -math.inf, policy.best_so_far)
+        return ExactEvaluation(_true(ended), Fraction(1), cost)
 
     def rollout(self, policy: CompressedPolicy, i: int, best: Number, remembered: Number) -> tuple[Bests, Fraction]:
         """The law of the best return, true and as the policy remembers it, after one more rollout; what rows cost."""
@@ -157,38 +159,28 @@ class _ExactWalk:
             present = following
         return ended, cost
 
-    def histories(self, policy: HistoryPolicy) -> ExactEvaluation:
-        """What a policy comes to that remembers everything: a walk through the tree of histories."""
+    def tree(self, policy: Policy) -> ExactEvaluation:
+        """Evaluate a policy that remembers everything: walk the tree of its trials, which draw nothing."""
         law: defaultdict[Number, Fraction] = defaultdict(Fraction)
         tries = rows = Fraction(0)
-        waiting: list[tuple[Fraction, History]] = []
-
-        def between(prob: Fraction, past: tuple[tuple[PastStep, ...], ...]) -> None:
-            """Stop, or begin another rollout."""
-            nonlocal tries
-            best = History(past, (), None, policy.best_so_far).best
-            if len(past) == policy.k or policy.stops(rollout=len(past), best=best):
-                law[best] += prob
-                return
-            tries += prob
-            for q, s in self._mdp.exact_start():
-                waiting.append((prob * q, History(past, (), s, policy.best_so_far)))
-
-        between(Fraction(1), ())
+        waiting: list[tuple[Fraction, Trial, int | None]] = [(Fraction(1), policy.begin(), None)]
         while waiting:
-            prob, seen = waiting.pop()
-            action = policy.choose(seen)
-            if action == ABANDON:
-                between(prob, (*seen.past, (*seen.present, PastStep(seen.state, action, Fraction(0)))))
-                continue
-            outcomes, row_cost = self._followed(seen.rollout, seen.step, seen.state, action)
-            rows += prob * row_cost
-            for p, t, r in outcomes:
-                present = (*seen.present, PastStep(seen.state, action, r))
-                if t is not None and len(present) < self._mdp.horizon:
-                    waiting.append((prob * p, History(seen.past, present, t, policy.best_so_far)))
-                else:
-                    between(prob * p, (*seen.past, present))
+            prob, trial, state = waiting.pop()
+            if state is None and trial.finished:
+                law[trial.exact_best] += prob
+            elif state is None:
+                tries += prob
+                waiting += [(prob * p, trial, s) for p, s in self._mdp.exact_start()]
+            else:
+                acting = copy.copy(trial)
+                i, h, action = trial.rollout, trial.step, acting.act(state)
+                given_up = [ExactOutcome(Fraction(1), None, Fraction(0))], Fraction(0)
+                outcomes, row_cost = given_up if action == ABANDON else self._followed(i, h, state, action)
+                rows += prob * row_cost
+                for p, t, r in outcomes:
+                    after = copy.copy(acting)
+                    after.observe(r, t is None)
+                    waiting.append((prob * p, after, t if after.step else None))
         return ExactEvaluation(dict(law), tries, rows)
 
     def _followed(self, i: int, h: int, s: int, action: int) -> tuple[list[ExactOutcome], Fraction]:

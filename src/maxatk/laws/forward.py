@@ -93,9 +93,14 @@ class Walk(ABC):
     def nearest(self, values: Any) -> Floats:
         """Floats next to these returns [n]."""
 
-    @abstractmethod
     def merged(self, atoms: Atoms) -> Atoms:
-        """Atoms that agree, put together."""
+        """Atoms that agree in everything, put together."""
+        if not len(atoms.prob):
+            return atoms
+        memory = () if atoms.memory is None else (atoms.memory,)
+        order, starts = neighbours((*atoms.place, atoms.value, *memory))
+        self.error += int(np.diff(starts, append=len(order)).max()) * ROUNDING
+        return replace(atoms.at(order[starts]), prob=np.add.reduceat(atoms.prob[order], starts))
 
     def acted(self, h: int, atoms: Atoms, action: Ints) -> None:
         """What to do with the actions that are taken at a step, ``ABANDON`` among them; most have nothing to."""
@@ -111,6 +116,12 @@ class Walk(ABC):
         first = self.first(best)
         memory = first.memory if self.units.carries_memory else np.array([self.units.memory.units(best)])
         return replace(first, value=np.full(1, self._nothing), memory=memory)
+
+    def bests(self, policy: CompressedPolicy, i: int | None) -> Atoms:
+        """The distribution of the best return after all rollouts; with ``i``, of the return of that one by itself."""
+        if i is None:
+            return self.trials(policy, policy.k)
+        return self.rollout(policy, i, self.alone(policy.best_so_far), later=0)
 
     def trials(self, policy: CompressedPolicy, rollouts: int) -> Atoms:
         """The distribution of the best return after so many rollouts of trials that may stop before each of them."""
@@ -219,15 +230,6 @@ class Propagation(Walk):
     def nearest(self, values: Ints) -> Floats:
         """The floats nearest to these returns [n]."""
         return self.units.true.floats(values)
-
-    def merged(self, atoms: Atoms) -> Atoms:
-        """Atoms that agree in everything, put together."""
-        if not len(atoms.prob):
-            return atoms
-        memory = () if atoms.memory is None else (atoms.memory,)
-        order, starts = neighbours((*atoms.place, atoms.value, *memory))
-        self.error += int(np.diff(starts, append=len(order)).max()) * ROUNDING
-        return replace(atoms.at(order[starts]), prob=np.add.reduceat(atoms.prob[order], starts))
 
     def followed(self, h: int, atoms: Atoms, rows: Ints) -> tuple[Atoms, Atoms]:
         """The same by tables of states and returns, one for each best return that rollouts began with.

@@ -100,7 +100,7 @@ def law_of(values: Floats, probs: Floats) -> Law:
     return Law(some, np.bincount(places.ravel(), probs, len(some)).astype(np.float64))
 
 
-def mixed(laws: Sequence[Law], weights: Sequence[float]) -> Law:
+def mixture_of(laws: Sequence[Law], weights: Sequence[float]) -> Law:
     """The law of a draw from one of these laws, itself drawn by weight."""
     return law_of(
         np.concatenate([law.values for law in laws]),

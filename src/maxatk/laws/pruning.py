@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,39 +16,28 @@ class TooManyAtomsError(Exception):
     """There are more atoms than may be followed, and another way to go on."""
 
 
-@dataclass
 class CostTally:
     """What is spent on average: tries, and what rows cost; counted, and what atoms that were dropped may add to it."""
 
-    tries: float = 0.0
-    rows: float = 0.0
-    more_tries: float = 0.0
-    more_rows: float = 0.0
-    sums: int = 0  # how many numbers were added up, at most: each rounds
+    def __init__(self, amounts: Floats | None = None, sums: int = 0) -> None:
+        self.amounts = np.zeros(4) if amounts is None else amounts  # tries, rows; more tries, more rows
+        self.sums = sums  # how many numbers were added up, at most: each rounds
 
     def add(self, prob: Floats, cost: Floats | None = None) -> None:
         """Atoms with these probabilities [n] take rows of these costs [n], or, without ``cost``, begin a rollout."""
-        if cost is None:
-            self.tries += float(prob.sum())
-        else:
-            self.rows += float((prob * cost).sum())
+        self.amounts[0 if cost is None else 1] += (prob if cost is None else prob * cost).sum()
         self.sums += len(prob) + 2
 
-    def times(self, n: float) -> "CostTally":
-        """So many times that tally, or a share of it."""
-        return CostTally(n * self.tries, n * self.rows, n * self.more_tries, n * self.more_rows, self.sums)
+    def drop(self, prob: Floats, later: int, owed: Floats | None) -> None:
+        """Atoms [n] are dropped that may still make so many rollouts, and take rows that cost up to ``owed`` [n]."""
+        self.amounts[2] += later * prob.sum()
+        self.amounts[3] += 0.0 if owed is None else (prob * owed).sum()
 
     @classmethod
-    def total(cls, tallies: "Sequence[CostTally]") -> "CostTally":
-        """The sum of several."""
-        columns = zip(*(tally.amounts for tally in tallies), strict=True)
-        tries, rows, more_tries, more_rows = (sum(column) for column in columns)
-        return cls(tries, rows, more_tries, more_rows, max(tally.sums for tally in tallies) + len(tallies))
-
-    @property
-    def amounts(self) -> tuple[float, float, float, float]:
-        """All but the number of sums."""
-        return self.tries, self.rows, self.more_tries, self.more_rows
+    def total(cls, parts: "Sequence[tuple[CostTally, float]]") -> "CostTally":
+        """The sum of several, each so many times."""
+        amounts = np.sum([times * tally.amounts for tally, times in parts], axis=0)
+        return cls(amounts, max(tally.sums for tally, _ in parts) + len(parts))
 
 
 class AtomPruner:
@@ -98,9 +86,7 @@ class AtomPruner:
             return None
         self.left_out |= bool(cost[going].any())
         self._dropped.append((low[going], high[going], prob[going]))
-        self.tally.more_tries += later * float(prob[going].sum())
-        if owed is not None:
-            self.tally.more_rows += float((prob * owed)[going].sum())
+        self.tally.drop(prob[going], later, None if owed is None else owed[going])
         return np.flatnonzero(~going)
 
     def _owed(self, h: int, state: Ints, later: int) -> Floats | None:

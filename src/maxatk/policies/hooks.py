@@ -36,6 +36,7 @@ class Traits:
     independent: bool = False  # whether M is ignored, so that rollouts are independent of each other
     repeated: bool = False  # whether, besides, all rollouts are alike
     memory: Callable[[Fraction], Fraction] | None = None  # what is added to G for a reward; None for the reward itself
+    in_floats: bool = False  # whether it answers as for the floats nearest to M and G
     resolution: Fraction = Fraction(0)  # M and G may be rounded to multiples of at most this; 0: not at all
     n_states: int | None = None  # how many states it has actions for; None for any
     known_value: KnownValue | None = None
@@ -80,10 +81,8 @@ def rule(policy: "CompressedPolicy", rollout: int, best: Amounts) -> Rule:
 
 
 def asks_one_by_one(policy: "CompressedPolicy") -> bool:
-    """Whether its rules ask :meth:`CompressedPolicy.action` for one trial after the other, which takes longer."""
-    from maxatk.policies.policy import CompressedPolicy
-
-    return type(policy)._rule is CompressedPolicy._rule
+    """Whether its rules ask ``action`` for one trial after the other, which takes longer."""
+    return not policy._traits.in_floats
 
 
 def mixture(policy: "Policy", rollout: int = 0) -> Sequence[Component]:

@@ -113,7 +113,8 @@ class CompressedPolicy(Policy):
         except ValueError:
             shapes = "state {}, best {} and so_far {}".format(*(list(array.shape) for array in given))
             raise InputError(f"{shapes} do not broadcast to one shape") from None
-        return self._answers(i, h, s.ravel(), M.ravel(), G.ravel()).reshape(s.shape)
+        answers = self._answers(i, h, s.ravel(), M.ravel(), G.ravel()) if s.size else np.zeros(0, np.int64)
+        return answers.reshape(s.shape)
 
     def begin(self, rng: np.random.Generator | None = None) -> CompressedTrial:
         """A new trial, which remembers M and G alone, and draws nothing."""
@@ -121,17 +122,29 @@ class CompressedPolicy(Policy):
 
     def _answers(self, rollout: int, step: int, state: Ints, best: Floats, so_far: Floats) -> Ints:
         """:meth:`actions` for numbers [n] that were checked; one question for all that agree in everything."""
-        if not len(state):
-            return np.zeros(0, np.int64)
         alike, places = np.unique(np.stack([state, best, so_far]), axis=1, return_inverse=True)
         answers = [ask(self, rollout, step, int(s), m, g) for s, m, g in alike.T.tolist()]
         return np.array(answers, np.int64)[places.ravel()]
+
+    def _known(self, state: Ints) -> Ints:
+        """The states [n], if the policy has actions for them."""
+        n_states = self._traits.n_states
+        if n_states is not None and state.max(initial=0) >= n_states:
+            raise InputError(f"the policy has actions for {n_states} states, and is asked about state {state.max()}")
+        return state
 
     def _mixture(self, rollout: int) -> Sequence[Component]:
         return [Component(self, rollout, Fraction(1))]
 
     def _rule(self, rollout: int, best: Amounts) -> Rule:
-        """One question for all trials that agree in everything."""
+        """In exact numbers, one question for all trials that agree in everything; or in floats, if they are enough."""
+        if self._traits.in_floats:
+            bests = best.floats()
+            return Rule(
+                lambda step, tag, state, so_far: self._answers(
+                    rollout, step, self._known(state), bests[tag], so_far.floats()
+                )
+            )
 
         def act(step: int, tag: Ints, state: Ints, so_far: Amounts) -> Ints:
             alike, first, places = np.unique(

@@ -56,7 +56,9 @@ class MarkovPolicy(CompressedPolicy):
         table.setflags(write=False)
         super().__init__(len(table), table.shape[1], best_so_far, stop_at=stop_at)
         self.table = table  # [K, H, S] the action in each rollout, step and state
-        self._traits = Traits(independent=True, repeated=repeated, memory=no_memory, n_states=table.shape[2])
+        self._traits = Traits(
+            independent=True, repeated=repeated, memory=no_memory, in_floats=True, n_states=table.shape[2]
+        )
 
     def action(self, *, rollout: int, step: int, state: int, best: Number = -math.inf, so_far: Number = 0) -> int:
         """The table's entry."""
@@ -68,15 +70,7 @@ class MarkovPolicy(CompressedPolicy):
         return self.table[rollout, step, state].astype(np.int64)
 
     def _rule(self, rollout: int, best: Amounts) -> Rule:
-        table = self.table[rollout]
-
-        def act(step: int, tag: Ints, state: Ints, so_far: Amounts) -> Ints:
-            try:
-                return table[step][state]
-            except IndexError:
-                raise InputError(f"the policy has actions for {table.shape[1]} states only") from None
-
-        return Rule(act)
+        return Rule(lambda step, tag, state, so_far: self.table[rollout, step, self._known(state)])
 
 
 class ByBestPolicy(CompressedPolicy):
@@ -94,7 +88,7 @@ class ByBestPolicy(CompressedPolicy):
         in_units = best_so_far if best_so_far == -math.inf else Fraction(best_so_far) / Fraction(unit)
         super().__init__(len(picks), tables.shape[1], in_units)
         self._points, self._picks, self._tables = points, picks, tables
-        self._traits = Traits(n_states=tables.shape[2])
+        self._traits = Traits(in_floats=True, n_states=tables.shape[2])
 
     def _table(self, rollout: int, best: Floats) -> Ints:
         slack = 1e-9 * float(self._points[1] - self._points[0])  # a lattice return may be off by rounding
@@ -109,7 +103,3 @@ class ByBestPolicy(CompressedPolicy):
 
     def _answers(self, rollout: int, step: int, state: Ints, best: Floats, so_far: Floats) -> Ints:
         return self._tables[self._table(rollout, best), step, state].astype(np.int64)
-
-    def _rule(self, rollout: int, best: Amounts) -> Rule:
-        table = self._table(rollout, best.floats())
-        return Rule(lambda step, tag, state, so_far: self._tables[table[tag], step, state].astype(np.int64))

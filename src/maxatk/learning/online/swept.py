@@ -8,13 +8,12 @@ import numpy as np
 from maxatk import kernels
 from maxatk.base import checks, stopping
 from maxatk.base.errors import InputError
-from maxatk.base.returns import Amounts
 from maxatk.base.types import Floats, Ints, Ints32, Number
 from maxatk.learning.episodes import CheckedEpisodes
 from maxatk.learning.online.points import Points
 from maxatk.learning.optimism import STAKES
 from maxatk.learning.tuning import TUNING
-from maxatk.policies import CompressedPolicy, Rule, Traits
+from maxatk.policies import CompressedPolicy, Traits
 from maxatk.problem.rows import offsets
 
 BELOW, MEAN, ABOVE = -1, 0, 1  # ways of judging a row
@@ -159,7 +158,7 @@ class SweptPolicy(CompressedPolicy):
         setting = swept.points.setting
         super().__init__(swept.k, setting.horizon, setting.best_so_far)
         self._swept, self._setting = swept, setting
-        self._traits = Traits(n_states=setting.n_states)
+        self._traits = Traits(in_floats=True, n_states=setting.n_states)
 
     def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
         """The action to take at the true best return and the true return so far."""
@@ -173,24 +172,16 @@ class SweptPolicy(CompressedPolicy):
             row = self._setting.row_at(h, s, -1)
         return int(self._setting.action[row])
 
-    def _rule(self, rollout: int, best: Amounts) -> Rule:
-        """The same for many trials at once."""
+    def _answers(self, rollout: int, step: int, state: Ints, best: Floats, so_far: Floats) -> Ints:
         points, setting = self._swept.points, self._setting
-        known: list[float] = best.floats().tolist()
-        ms = [points.first if m == -math.inf else points.index(m) for m in known]
-
-        def act(step: int, tag: Ints, state: Ints, so_far: Amounts) -> Ints:
-            if state.max(initial=0) >= setting.n_states:
-                raise InputError(f"the policy was made for {setting.n_states} states, not for state {state.max()}")
-            g = np.floor(so_far.floats() / points.kappa + 1e-9).astype(np.int64)
-            alike, places = np.unique(np.stack([tag, state, g]), axis=1, return_inverse=True)
-            cells: list[list[int]] = alike.T.tolist()
-            rows = [self._swept.row(rollout, step, s, ms[t], x) for t, s, x in cells]
-            first = [setting.row_at(step, s, -1) for s in alike[1].tolist()]
-            taken = np.where(np.array(rows) < 0, first, rows)
-            return setting.action[taken][places.ravel()].astype(np.int64)
-
-        return Rule(act)
+        steps = np.clip(np.stack([best, so_far]) / points.kappa, -(2.0**62), 2.0**62)  # whatever is asked
+        m, g = np.floor(steps + 1e-9).astype(np.int64)
+        m[best == -math.inf] = points.first
+        alike, places = np.unique(np.stack([m, state, g]), axis=1, return_inverse=True)
+        cells: list[list[int]] = alike.T.tolist()
+        rows = [self._swept.row(rollout, step, s, m, g) for m, s, g in cells]
+        first = [setting.row_at(step, s, -1) for _, s, _ in cells]
+        return setting.action[np.where(np.array(rows) < 0, first, rows)][places.ravel()].astype(np.int64)
 
 
 def shares(setting: CheckedEpisodes, counts: Ints, starts: Ints) -> tuple[Floats, Ints, Floats]:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxatk.base import checks
-from maxatk.base.errors import InputError
 from maxatk.base.returns import Amounts
 from maxatk.base.types import Bools, Floats, Ints, Number
 from maxatk.planning.certified.cells import Task
@@ -71,6 +70,7 @@ class SlicePolicy(CompressedPolicy):
         self._traits = Traits(
             independent=repeats_mean,
             repeated=repeats_mean,
+            in_floats=True,
             resolution=Fraction(0) if method.exact else Fraction(method.lattice.kappa) / 10**6,
             n_states=method.mdp.n_states,
         )
@@ -92,7 +92,8 @@ class SlicePolicy(CompressedPolicy):
         h = checks.integer(step, "step", most=self.horizon - 1)
         s = checks.integer(state, "state", most=self.mdp.n_states - 1)
         M, G = float(checks.incumbent(best, "best")), float(checks.exact_number(so_far, "so_far"))
-        return int(self._answers(i, h, np.array([s]), np.array([M]), np.array([G]))[0])
+        tags = self._tags(max(i, self._first_that_matters), np.array([M]))
+        return int(self._actions_of(self._rows(h, tags, np.array([0]), np.array([s]), np.array([G])))[0])
 
     def _answers(self, rollout: int, step: int, state: Ints, best: Floats, so_far: Floats) -> Ints:
         """The same at [n] states and returns, slice by slice."""
@@ -102,14 +103,11 @@ class SlicePolicy(CompressedPolicy):
 
     def _rule(self, rollout: int, best: Amounts) -> Rule:
         """The same for many trials at once, slice by slice."""
-        S = self.mdp.n_states
         i = max(rollout, self._first_that_matters)
         tags = self._tags(i, best.floats())
 
         def act(step: int, tag: Ints, state: Ints, so_far: Amounts) -> Ints:
-            if state.max(initial=0) >= S:
-                raise InputError(f"the policy was planned for {S} states, and is asked about state {state.max()}")
-            return self._actions_of(self._rows(step, tags, tag, state, so_far.floats()))
+            return self._actions_of(self._rows(step, tags, tag, self._known(state), so_far.floats()))
 
         return Rule(act, None if self._keeps_several else self._slice_of(tags)[1])
 

@@ -13,7 +13,7 @@ from maxatk.base.errors import TooLargeError
 from maxatk.base.returns import Amounts, Scale
 from maxatk.base.text import finite
 from maxatk.base.types import Floats, Ints, Number
-from maxatk.evaluation.simulate import TrialStep, trial_in_table
+from maxatk.evaluation.trials import Table, TrialStep, trial_steps
 from maxatk.laws.units import Units
 from maxatk.planning.certified.lattice import common_step, simplest
 from maxatk.planning.plan import Plan
@@ -58,7 +58,7 @@ def sample_trials(plan: Plan, seed: int = 0) -> list[list[TrialStep]]:
         return []
     count = min(max(MOST_STEPS // length, 1), TRIALS)
     streams = np.random.default_rng(seed).spawn(count)
-    trials = [list(trial_in_table(plan.mdp, plan.policy, stream)) for stream in streams]
+    trials = [list(trial_steps(Table(plan.mdp, stream), plan.policy, stream)) for stream in streams]
     return [trial for trial in trials if trial]  # it may stop before the first try
 
 

@@ -26,7 +26,7 @@ from maxatk.base.stopping import StoppedError
 from maxatk.base.text import at_least, at_most, finite
 from maxatk.comparison.compare import Comparison, compare
 from maxatk.comparison.contrast import Contrast, contrast, worth_winning
-from maxatk.evaluation.simulate import TrialStep
+from maxatk.evaluation.trials import TrialStep
 from maxatk.planning.certified.plan import CertifiedPlan
 from maxatk.planning.plan import Plan
 from maxatk.policies import ABANDON
