@@ -150,13 +150,13 @@ class ProblemData(Canonical):
 
     @cached_property
     def row_prob(self) -> Floats:
-        """``[T]`` :attr:`prob` with every row divided by its sum, in floats."""
+        """``[T]`` ``prob`` with every row divided by its sum, in floats."""
         sums = np.add.reduceat(self.prob, self.outcome_start[:-1])
         return self.prob / np.repeat(sums, np.diff(self.outcome_start))
 
     @cached_property
     def reset_prob(self) -> Floats:
-        """``[B]`` :attr:`start_prob` divided by its sum, in floats."""
+        """``[B]`` ``start_prob`` divided by its sum, in floats."""
         return self.start_prob / self.start_prob.sum()
 
     def _rows_of(self, step: int, state: int) -> tuple[int, int]:

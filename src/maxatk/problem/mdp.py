@@ -41,7 +41,7 @@ class MDP(ProblemData):
 
     Outcomes with equal next state and reward are merged (their probabilities added and rounded once, unless they are
     fractions), impossible ones dropped, the rest sorted, and steps that behave alike share one *layer*. So one problem
-    written in two ways is one problem: equal, with one :attr:`fingerprint`, names and unused action labels aside. A
+    written in two ways is one problem: equal, with one ``fingerprint``, names and unused action labels aside. A
     reward that depends on the next state stays a distribution; it is never replaced by its mean.
 
     A row of probabilities may miss 1 by 1e-6, for the sake of rounding. What it means is then its
@@ -318,11 +318,11 @@ class MDP(ProblemData):
         files.write_npz(path, self)
 
     def with_rewards(self, reward: ArrayLike) -> "MDP":
-        """The same problem with another reward for each outcome, in the order of :attr:`reward`."""
+        """The same problem with another reward for each outcome, in the order of ``mdp.reward``."""
         return self._with(reward=real_column(self._column(reward)))
 
     def with_action_costs(self, action_cost: ArrayLike) -> "MDP":
-        """The same problem with another cost for each row, in the order of :attr:`action_cost`; or one number
+        """The same problem with another cost for each row, in the order of ``mdp.action_cost``; or one number
                 for all.
 
         >>> import maxatk as mk
