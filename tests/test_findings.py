@@ -14,7 +14,6 @@ from maxatk.base.findings import Advice, Difference, Gain, Loss, Measured, NoAdv
 from maxatk.base.intervals import gap_between
 from maxatk.base.text import threshold
 from maxatk.cli import main
-from maxatk.comparison.enough import stop_of
 from maxatk.report.words import attempts as words
 from oracles import policy_value
 from problems import problem, specs
@@ -184,12 +183,12 @@ def test_long_fractions_give_way_to_floats(tune):
 
 def test_when_to_stop():
     plan = mk.solve(mk.instances.windy_cliff(), 20, cost=0.5)
-    stop = stop_of(plan)
+    stop = plan.stop
     assert stop.at == -17
     assert stop.lower <= plan.stop_at <= stop.upper
     assert stop.outcome == "proved"
     assert stop.tries_lower <= 3.68 <= stop.tries_upper + 0.01
-    assert stop_of(mk.solve(mk.instances.windy_cliff(), 2)) is None
+    assert mk.solve(mk.instances.windy_cliff(), 2).stop is None
 
 
 @pytest.mark.parametrize("arguments", [[], ["--tol", "10"], ["--cost", "0.5"], ["--compare"], ["--time-limit", "0.01"]])

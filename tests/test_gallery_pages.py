@@ -11,8 +11,7 @@ import gallery
 import maxatk as mk
 from maxatk import attempts as at
 from maxatk.base.findings import Share
-from maxatk.comparison.compare import SINGLE
-from maxatk.comparison.priced import ONE_UNTIL
+from maxatk.comparison.classes import ONE_UNTIL, SINGLE
 
 pytestmark = pytest.mark.slow  # a browser, or whole pages
 

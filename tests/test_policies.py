@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import maxatk as mk
-from maxatk.comparison.priced import FixedBest, Repeated
+from maxatk.policies.repeated import FixedBest, Repeated
 from policies import policies
 
 

@@ -10,7 +10,6 @@ import maxatk as mk
 from maxatk.base import text as bounds
 from maxatk.base.findings import Loss
 from maxatk.cli import main
-from maxatk.comparison.enough import stop_of
 from maxatk.kernels import compiled
 from maxatk.planning.certified.plan import evidence_of
 from maxatk.report.data.plans import simulation_data
@@ -26,7 +25,7 @@ def table(outcomes):
 def test_a_plan_stops_where_the_sentence_says():
     """The threshold is 5.0000001 on returns that are multiples of 5: with 5 the plan goes on."""
     plan = mk.solve(table({0: [(0.5, 10), (0.25, 5), (0.25, 0)]}), 5, cost=2.49999995)
-    found = stop_of(plan)
+    found = plan.stop
     assert not plan.policy.stops(rollout=1, best=5)
     assert found.at == 10
     assert "as soon as your best is 10 or more" in words.stop(found)
@@ -38,12 +37,12 @@ def test_a_plan_stops_at_sums_of_floats():
     """0.1 is a step of these returns but for rounding: 0.7000000000000001 counts as 0.7."""
     plan = mk.solve(table({0: [(1.0, 0.7000000000000001)], 1: [(1.0, -0.2)]}), 1, cost=1e-70)
     assert plan.policy.stops(rollout=0, best=0.7000000000000001)
-    assert stop_of(plan).at <= 0.7000000000000001
+    assert plan.stop.at <= 0.7000000000000001
 
 
 def test_what_further_tries_add_is_told_on_the_scale_of_what_they_add():
     plan = mk.solve(table({0: [(0.5, 3), (0.5, 0)], 1: [(1e-7, 10**6), (1 - 1e-7, 0)]}), 5, cost=0.3)
-    assert stop_of(plan).tol <= 0.01
+    assert plan.stop.tol <= 0.01
 
 
 def test_several_policies_may_have_the_best_mean():
@@ -200,7 +199,7 @@ def test_a_plan_that_never_stops_is_not_said_to():
     rows = {0: {0: [(1.0, 0, 0.4, False)], 1: [(0.5, 0, 0.2, False), (0.5, 0, 0.6, False)]}}
     mdp = mk.MDP.from_table(rows, horizon=3, action_cost={0: {0: 0.5, 1: 0}})
     plan = mk.solve(mdp, 3, abandon=True)
-    found = stop_of(plan)
+    found = plan.stop
     told = words.stop(found)
     assert not plan.policy.stops(rollout=1, best=0.6 + 0.6 + 0.6)
     assert found.tries_lower > 2.9

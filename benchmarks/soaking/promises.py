@@ -20,7 +20,6 @@ import numpy as np
 import maxatk as mk
 from maxatk import attempts as at
 from maxatk.base.tuning import tuned
-from maxatk.comparison.enough import stop_of
 from maxatk.planning.certified.plan import evidence_of
 from maxatk.report.words.verdict import sentences
 from soaking.oracle import Number, Problem, TooLargeError, Truth
@@ -413,7 +412,7 @@ SAID: dict[str, tuple[Bound, Bound]] = {  # sentences, with the least and the mo
 
 def told_when_to_stop(case: Case) -> None:
     """The threshold lies between the bounds of the finding, and so does the mean number of tries."""
-    found = stop_of(case.plan)
+    found = case.plan.stop
     if found is None:
         return
     last = Truth(replace(case.problem, k=1, incumbent=-math.inf))

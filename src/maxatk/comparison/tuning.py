@@ -8,7 +8,6 @@ class Comparing(Tuning):
 
     search_cells: int = 2**25  # of a slice that is searched
     enumeration_digits: float = 2e9  # bits that arithmetic in fractions may work on; beyond, floats do
-    rival_work: int = 2_000_000  # outcomes times steps times rollouts, up to which the rival is evaluated
 
 
 TUNING = Comparing()

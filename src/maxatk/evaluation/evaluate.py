@@ -33,6 +33,27 @@ TOO_MANY_DIGITS = (
 
 
 @dataclass(frozen=True, eq=False)
+class BestLaw:
+    """What is known of the law of the best return: two laws that enclose it, and the law itself where it is known."""
+
+    low: Law  # what was not followed counts at its least
+    high: Law  # what was not followed counts at its greatest
+    error: float  # of the distribution functions of both, from rounding
+    shift: float = 0.0  # how far the values of both may be from where they belong
+    exact: ExactLaw | None = None  # the law itself, where it is known
+
+    def cdf(self, number: Fraction) -> tuple[float, float]:
+        """Bounds on the distribution function at a number."""
+        if self.exact is not None:
+            return floats_around(sum((p for value, p in self.exact.items() if value <= number), Fraction(0)))
+        below, above = floats_around(number)
+        if self.shift:
+            below, above = down(below - self.shift), up(above + self.shift)
+        lower, upper = self.high.cdf(below), self.low.cdf(above)
+        return max(lower - self.error, 0.0), min(upper + self.error, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
 class Evaluation:
     """What a policy earns: ``lower <= expected best return less costs <= upper``, and the law of the best return.
 
@@ -42,14 +63,25 @@ class Evaluation:
     lower: float  # the expected best return, less what the rollouts cost, is at least this
     upper: float  # and at most this
     exact: Fraction | None = field(repr=False)  # the value itself, where it is known; may have thousands of digits
-    law: Law = field(repr=False)  # of the best return; what was not followed is counted at its least
-    law_at_most: Law = field(repr=False)  # the same, counted at its greatest; the true law lies between the two
-    error: float  # of the distribution functions of both, from rounding
-    shift: float = 0.0  # how far the values of both may be from where they belong
-    exact_law: ExactLaw | None = field(default=None, repr=False)  # the law itself, where it is known
-    best: Interval = field(kw_only=True, repr=False)  # the expected best return
-    cost: Interval = field(kw_only=True, repr=False)  # what is spent on average
-    tries: Interval = field(kw_only=True, repr=False)  # how many rollouts are made on average
+    best_law: BestLaw = field(repr=False)  # of the best return
+    best: Interval = field(repr=False)  # the expected best return
+    cost: Interval = field(repr=False)  # the expected cost
+    tries: Interval = field(repr=False)  # the expected number of rollouts
+
+    @property
+    def law(self) -> Law:
+        """The law of the best return; what was not followed counts at its least."""
+        return self.best_law.low
+
+    @property
+    def exact_law(self) -> ExactLaw | None:
+        """The law of the best return in fractions, where it is known."""
+        return self.best_law.exact
+
+    @property
+    def shift(self) -> float:
+        """How far the values of :attr:`law` may be from where they belong."""
+        return self.best_law.shift
 
     @property
     def value(self) -> float:
@@ -63,14 +95,7 @@ class Evaluation:
 
     def cdf(self, x: float) -> tuple[float, float]:
         """Bounds on the probability of a best return of at most ``x``."""
-        number = checks.exact_number(x, "x")
-        if self.exact_law is not None:
-            return floats_around(sum((p for value, p in self.exact_law.items() if value <= number), Fraction(0)))
-        below, above = floats_around(number)
-        if self.shift:
-            below, above = down(below - self.shift), up(above + self.shift)
-        lower, upper = self.law_at_most.cdf(below), self.law.cdf(above)
-        return max(lower - self.error, 0.0), min(upper + self.error, 1.0)
+        return self.best_law.cdf(checks.exact_number(x, "x"))
 
 
 def evaluate(
@@ -166,12 +191,8 @@ def _evaluate(problem: DecisionProblem, policy: Policy, tol: float | None, max_a
             f"{max_atoms} histories (state, M, G) at a time say nothing of this policy's value; "
             "evaluate(max_atoms=...) allows more, mk.simulate estimates it"
         )
-    return Evaluation(
-        *(lower, upper, None, bounds.laws.low, bounds.laws.high, bounds.error, bounds.shift),
-        best=best,
-        cost=cost,
-        tries=tries,
-    )
+    law = BestLaw(bounds.laws.low, bounds.laws.high, bounds.error, bounds.shift)
+    return Evaluation(lower, upper, None, law, best, cost, tries)
 
 
 def _certificate(policy: Policy, mdp: MDP) -> hooks.KnownValue | None:
@@ -221,12 +242,9 @@ def _exact(known: ExactEvaluation, problem: DecisionProblem, policy: Policy) -> 
     low, high = in_floats(law)
     value = float(best - cost)
     _check_certificate(policy, problem, value, value)
+    best_law = BestLaw(low, high, len(law) * 2 * ROUNDING, exact=law)
     return Evaluation(
-        *(value, value, best - cost, low, high, len(law) * 2 * ROUNDING),
-        exact_law=law,
-        best=Interval.of(best),
-        cost=Interval.of(cost),
-        tries=Interval.of(known.tries),
+        value, value, best - cost, best_law, Interval.of(best), Interval.of(cost), Interval.of(known.tries)
     )
 
 

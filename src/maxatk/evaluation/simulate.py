@@ -14,6 +14,7 @@ import numpy as np
 from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
+from maxatk.base.findings import Agreement
 from maxatk.base.progress import reporter
 from maxatk.base.returns import NONE, Amounts, nearest_float
 from maxatk.base.types import Floats, Ints, Number, Seed
@@ -96,6 +97,20 @@ class Simulation:
             return least, most
         half = self.stderr * math.sqrt(2 * log) + 7 * (most - least) * log / (3 * (n - 1))
         return max(self.mean - half, least), min(self.mean + half, most)
+
+    def agreement(self, proved: tuple[float, float], trial_range: tuple[float, float], level: float) -> Agreement:
+        """Whether the trials agree with what is proved of the policy.
+
+        Args:
+            proved: bounds on the policy's value.
+            trial_range: the least and the greatest that K tries can come to, less costs.
+            level: the probability with which the answer holds, at least.
+        """
+        (low, high), (lower, upper) = self.interval(level), self.proved_interval(*trial_range, level)
+        return Agreement(
+            lower=lower, upper=upper, proved_lower=proved[0], proved_upper=proved[1], usual_lower=low, usual_upper=high,
+            level=level, trials=len(self.best),
+        )  # fmt: skip
 
 
 def _level(level: float) -> float:

@@ -74,16 +74,19 @@ class TabularVectorEnv(VectorEnv[Any, Any, Any]):
         self.mdp = mdp  # the problem
         self.k = self.encoder.k  # the number of rollouts
         self._scale = positive(reward_scale, "reward_scale")
-        self._table = kernels.TrialTable(
+        rows = kernels.TrialRows(
             *(mdp.step_layer, mdp.pair_start, mdp.action, mdp.outcome_start, mdp.row_prob, mdp.next_state, mdp.reward),
-            *(mdp.start_state, mdp.reset_prob, mdp.n_states, self.k, float(checks.incumbent(best_so_far))),
+            mdp.n_states,
+        )
+        self._table = kernels.TrialTable(
+            *(rows, mdp.start_state, mdp.reset_prob, self.k, float(checks.incumbent(best_so_far))),
             *(bool(dense) or potential is not None, _potential(potential, mdp)),
         )
         whole, real = (lambda: np.zeros(num_envs, np.int64)), (lambda: np.zeros(num_envs))
         self._trials = kernels.Trials(whole(), whole(), whole(), real(), real(), real())
         self._final = np.zeros((num_envs, *self.encoder.space.shape), np.float32)  # where trials last ended
         self._every = np.ones(num_envs, np.bool_)
-        self._plain = tuple(self._table), tuple(self.encoder.view), tuple(self._trials)
+        self._plain = (tuple(rows), *self._table[1:]), tuple(self.encoder.view), tuple(self._trials)
         self._open, self._stream = False, np.random.default_rng()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:

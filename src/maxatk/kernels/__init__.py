@@ -16,6 +16,7 @@ from maxatk.kernels.products import Dense, multiply_decisions, multiply_values
 from maxatk.kernels.sweeps import CurveTable, Ends, Planes, sweep_decisions, sweep_planes, sweep_values
 from maxatk.kernels.trials import (
     Stepped,
+    TrialRows,
     Trials,
     TrialTable,
     View,
@@ -43,6 +44,7 @@ __all__ = [
     "SampledRows",
     "Stepped",
     "Tables",
+    "TrialRows",
     "TrialTable",
     "Trials",
     "UncertainRows",

@@ -9,8 +9,8 @@ from maxatk.kernels.acting import drawn_place
 from maxatk.kernels.compiled import compiled
 
 
-class TrialTable(NamedTuple):
-    """What trials of a table are drawn from, and how they are paid."""
+class TrialRows(NamedTuple):
+    """The rows of a table, from which outcomes are drawn."""
 
     step_layer: Any  # [H]
     pair_start: Any  # [L * S + 1]
@@ -19,11 +19,17 @@ class TrialTable(NamedTuple):
     prob: Any  # [T] each row sums to 1
     next_state: Any  # [T] S where the rollout ends
     reward: Any  # [T]
+    n_states: int  # S
+
+
+class TrialTable(NamedTuple):
+    """What trials of a table are drawn from, and how they are paid."""
+
+    rows: TrialRows
     start_state: Any  # [B]
     start_prob: Any  # [B] sums to 1
-    n_states: int  # S
     k: int  # rollouts of a trial
-    incumbent: float  # in hand at first, or -inf
+    incumbent: float  # the best before the first rollout, or -inf
     dense: bool  # whether steps within a rollout are paid
     potential: Any  # [1 or H, S] what is expected of a state, beside G
 
@@ -103,25 +109,25 @@ def begin_trials(table: TrialTable, trials: Trials, which: Any, uniform: Any) ->
 @compiled
 def step_rollouts(table: TrialTable, trials: Trials, actions: Any, uniform: Any, stepped: Stepped) -> int:
     """Take one step of every trial, as :func:`step_trials` says; those that are over stay so."""
-    n, horizon = len(actions), len(table.step_layer)
-    rows = np.empty(n, np.int64)
+    rows, n, horizon = table.rows, len(actions), len(table.rows.step_layer)
+    taken = np.empty(n, np.int64)
     for i in range(n):
-        node = table.step_layer[trials.step[i]] * table.n_states + trials.state[i]
-        rows[i] = -1
-        for row in range(table.pair_start[node], table.pair_start[node + 1]):
-            if table.action[row] == actions[i]:
-                rows[i] = row
+        node = rows.step_layer[trials.step[i]] * rows.n_states + trials.state[i]
+        taken[i] = -1
+        for row in range(rows.pair_start[node], rows.pair_start[node + 1]):
+            if rows.action[row] == actions[i]:
+                taken[i] = row
                 break
-        if rows[i] < 0:
+        if taken[i] < 0:
             return i
     for i in range(n):
-        first, end = table.outcome_start[rows[i]], table.outcome_start[rows[i] + 1]
-        o = drawn_place(table.prob, first, end, uniform[i, 0])
-        trials.so_far[i] += table.reward[o]
+        first, end = rows.outcome_start[taken[i]], rows.outcome_start[taken[i] + 1]
+        o = drawn_place(rows.prob, first, end, uniform[i, 0])
+        trials.so_far[i] += rows.reward[o]
         trials.step[i] += 1
-        ended = table.next_state[o] == table.n_states
+        ended = rows.next_state[o] == rows.n_states
         if not ended:
-            trials.state[i] = table.next_state[o]
+            trials.state[i] = rows.next_state[o]
         stepped.rollout_over[i] = ended or trials.step[i] == horizon
         stepped.returned[i] = 0.0
         stepped.over[i] = False
@@ -172,11 +178,16 @@ def step_trials(table: Any, view: Any, trials: Any, actions: Any, uniform: Any, 
     first trial whose state does not offer the action, or -1; nothing is changed then. ``every`` [n] is true throughout.
     The tuples are plain ones here, in the order of their fields: named ones take longer to hand over than the step.
     """
-    rows, seen, where, after = TrialTable(*table), View(*view), Trials(*trials), Stepped(*stepped)
-    wrong = step_rollouts(rows, where, actions, uniform, after)
+    played, seen, where, after = (
+        TrialTable(TrialRows(*table[0]), *table[1:]),
+        View(*view),
+        Trials(*trials),
+        Stepped(*stepped),
+    )
+    wrong = step_rollouts(played, where, actions, uniform, after)
     if wrong < 0:
         if after.over.any():
             encode_trials(seen, where, after.over, after.final)
-            begin_trials(rows, where, after.over, uniform[:, 1])
+            begin_trials(played, where, after.over, uniform[:, 1])
         encode_trials(seen, where, every, after.observed)
     return wrong

@@ -1,6 +1,7 @@
 """Planning: a problem and a solver in, a plan out. One file per solver."""
 
-from maxatk.planning.certified import Certified, CertifiedPlan
+from maxatk.planning.certified.plan import CertifiedPlan
+from maxatk.planning.certified.solver import Certified
 from maxatk.planning.exact import Exact, ExactPlan
 from maxatk.planning.many import solve_many
 from maxatk.planning.midpoint import Midpoint

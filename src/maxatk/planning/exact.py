@@ -30,6 +30,7 @@ from maxatk.base.errors import TooLargeError
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
 from maxatk.planning.plan import Plan, Reporter, Status
+from maxatk.planning.stops import Threshold
 from maxatk.policies import ABANDON, CompressedPolicy
 from maxatk.problem.decision import DecisionProblem
 
@@ -122,6 +123,14 @@ class ExactPlan(Plan):
     def stop_at(self) -> Number:
         """``z``, exactly: see :attr:`maxatk.Plan.stop_at`."""
         return self.table.stop_at
+
+    @property
+    def _optimum(self) -> tuple[Number, Number]:
+        return self.exact, self.exact
+
+    def _threshold(self, tol: float) -> Threshold:
+        z, q, first = self.table.threshold()
+        return Threshold(z, float(q), 0.0, first)
 
     def decisions(self) -> Iterator[Decision]:
         """All decisions that the policy may come to face, in order of time."""

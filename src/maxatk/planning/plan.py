@@ -8,20 +8,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from maxatk.base import checks, display
+from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError, TooLargeError
-from maxatk.base.findings import Gain
+from maxatk.base.findings import Finding, Gain, Stop, Value
 from maxatk.base.types import Number
+from maxatk.planning import gains, stops
 from maxatk.policies import CompressedPolicy
 from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
-
-if TYPE_CHECKING:
-    from maxatk.comparison.compare import Comparison
-
 
 MOST_TRIES = 1_000_000  # that are listed
 
@@ -94,9 +92,7 @@ class Plan(ABC):
         >>> mk.solve(mk.instances.windy_cliff(), k=20, cost=0.5).useful_tries(0.01)
         24
         """
-        from maxatk.comparison.enough import useful_tries
-
-        return useful_tries(self, tol)
+        return stops.useful_tries(self, tol, self._threshold)
 
     @property
     def costly(self) -> bool:
@@ -115,9 +111,32 @@ class Plan(ABC):
         >>> print(f"{gain.lower:.2f} to {gain.upper:.2f}: {gain.outcome}")
         4.72 to 4.73: proved
         """
-        from maxatk.comparison.findings import gain_of
+        return gains.gain_of(self, self._optimum, self._rounding)
 
-        return gain_of(self)
+    @cached_property
+    def stop(self) -> Stop | None:
+        """When the plan stops, and what is proved of that; None where nothing costs anything."""
+        return stops.stop_of(self, self._threshold) if self.costly else None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All that is proved: the value, the gain and, where something costs something, when to stop."""
+        value = Value(lower=self.lower, upper=self.upper, k=self.k)
+        return (value, self.gain) if self.stop is None else (value, self.gain, self.stop)
+
+    @property
+    def _optimum(self) -> tuple[Number, Number]:
+        """Bounds on the optimum; equal fractions where it is known exactly."""
+        return self.lower, self.upper
+
+    @property
+    def _rounding(self) -> float:
+        """What floating point may have added to either bound."""
+        return 0.0
+
+    def _threshold(self, tol: float) -> stops.Threshold | None:
+        """Where to stop; None if the optimal threshold is not known to within ``tol``."""
+        raise InputError(f"{type(self).__name__} does not know when to stop")
 
     @property
     def gap(self) -> float:
@@ -160,7 +179,7 @@ class Plan(ABC):
         path: str | PathLike[str],
         *,
         title: str | None = None,
-        comparison: "Comparison | bool" = True,
+        comparison: Displayed | bool = True,
         names: Sequence[str] | Callable[[int], str] | None = None,
         progress: bool | Callable[[str], None] = False,
     ) -> None:
@@ -172,7 +191,7 @@ class Plan(ABC):
         Args:
             path: the file, which is whole or not there.
             title: what the page is headed with.
-            comparison: what :func:`maxatk.compare` found for this problem and ``k``. If it is not given it is computed,
+            comparison: the result of :func:`maxatk.compare` for this problem and ``k``. By default it is computed,
                 which may take longer than the plan did; False leaves it out.
             names: what to call the states: one name for each, or a function of their numbers; by default the problem's
                 own names.

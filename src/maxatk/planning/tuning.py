@@ -21,6 +21,7 @@ class Planning(Tuning):
     large_real_layer: int = 2**20  # the same where bounds are swept on both sides
     large_dense_layer: int = 2**23  # the same by matrix products
     floor_bins: int = 2**18  # bins of states and returns in which the floor is computed; no more than 128 of returns
+    rival_work: int = 2_000_000  # outcomes times steps times rollouts, up to which the rival is evaluated
 
 
 TUNING = Planning()

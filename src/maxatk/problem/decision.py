@@ -106,6 +106,14 @@ class DecisionProblem:
         """No return is more than this."""
         return self.mdp.return_range[1]
 
+    @property
+    def trial_range(self) -> tuple[float, float]:
+        """The least and the greatest result of K tries: the best return, less all costs."""
+        best = float(self.best_so_far)
+        dearest = self.rollout_cost + self.mdp.horizon * float(self.mdp.action_cost.max())
+        lowest = best if self.objective.abandon else max(best, self.least)  # an abandoned rollout returns nothing
+        return lowest - (self.k * dearest if self.costly else 0.0), max(best, self.most)
+
     @cached_property
     def mean(self) -> float:
         """The value of one rollout that maximises its mean, less its cost; the mean never exceeds the greatest return,

@@ -18,7 +18,9 @@ from maxatk.planning.certified.curves import Curve, Curves
 from maxatk.planning.certified.passes import LatticePass
 from maxatk.planning.certified.policy import SlicePolicy
 from maxatk.planning.certified.slices import SliceMethod
+from maxatk.planning.certified.threshold import threshold_near
 from maxatk.planning.plan import Plan
+from maxatk.planning.stops import Threshold
 from maxatk.policies import KnownValue
 from maxatk.problem import files
 from maxatk.problem.rows import exact_text
@@ -64,6 +66,13 @@ class CertifiedPlan(Plan):
     def stop_at(self) -> float:
         """The best return at which the policy stops, before any rollout; infinite where nothing costs anything."""
         return self._evidence.stop_at
+
+    @property
+    def _rounding(self) -> float:
+        return self._evidence.rounding
+
+    def _threshold(self, tol: float) -> Threshold | None:
+        return threshold_near(self._evidence.method, self.stop_at, self._rounding, tol)
 
     def curve(self, i: int, m: Number) -> tuple[float, float]:
         """Bounds on ``U_i(m)``; for ``i = 0`` a slice is solved, or a plan of its own where ``m`` lies between returns.

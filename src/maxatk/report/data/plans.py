@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
+from maxatk.base.findings import Agreement, Finding, Gain, Value
 from maxatk.base.text import finite
 from maxatk.comparison.compare import Comparison
 from maxatk.comparison.contrast import Contrast
@@ -11,7 +12,6 @@ from maxatk.evaluation.simulate import Simulation
 from maxatk.learning.learned import Learned
 from maxatk.planning import CertifiedPlan, ExactPlan, Plan
 from maxatk.problem.mdp import MDP
-from maxatk.report import findings
 from maxatk.report.tables.comparisons import tries_of
 from maxatk.report.words import verdict as verdicts
 
@@ -20,7 +20,11 @@ MOST_BITS = 14_000  # of a fraction in print: about 4,200 digits
 
 def plan_data(plan: Plan, comparison: Comparison | None = None) -> dict[str, Any]:
     """A plan's numbers, and what is proved of it, by a comparison with simpler policies if there is one."""
-    return {**_numbers(plan), "findings": [one.data() for one in findings.of_plan(plan, comparison)]}
+    findings = plan.findings
+    if comparison is not None:  # it may know more of the gain
+        findings = tuple(one for one in findings if not isinstance(one, Gain))
+        findings = (findings[0], *comparison.findings, *findings[1:])
+    return {**_numbers(plan), "findings": [one.data() for one in findings]}
 
 
 def _numbers(plan: Plan) -> dict[str, Any]:
@@ -108,10 +112,20 @@ def simulation_data(plan: CertifiedPlan | Learned, runs: Simulation, level: floa
         "certificate": [plan.lower, plan.upper],
         **(_costs_data(runs) if isinstance(plan, CertifiedPlan) and plan.costly else {}),
         **({"delta": plan.delta} if isinstance(plan, Learned) else {}),
-        "findings": [one.data() for one in (*findings.of_policy(plan), findings.agreement(plan, runs, level))],
+        "findings": [one.data() for one in (*_of_policy(plan), agreement(plan, runs, level))],
         "steps": runs.steps,
         "seconds": runs.seconds,
     }
+
+
+def _of_policy(plan: CertifiedPlan | Learned) -> tuple[Finding, ...]:
+    return plan.findings if isinstance(plan, Learned) else (Value(lower=plan.lower, upper=plan.upper, k=plan.k),)
+
+
+def agreement(plan: CertifiedPlan | Learned, runs: Simulation, level: float) -> Agreement:
+    """Whether trials agree with what is proved of the policy; of a learned one no range of trials is known."""
+    trial_range = (-math.inf, math.inf) if isinstance(plan, Learned) else plan.problem.trial_range
+    return runs.agreement((plan.lower, plan.upper), trial_range, level)
 
 
 def _costs_data(runs: Simulation) -> dict[str, float]:

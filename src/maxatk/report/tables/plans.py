@@ -18,7 +18,7 @@ from maxatk.learning.learned import Learned
 from maxatk.planning import CertifiedPlan, ExactPlan, Plan
 from maxatk.planning.exact import Decision
 from maxatk.policies import ABANDON
-from maxatk.report import findings
+from maxatk.report.data.plans import agreement
 from maxatk.report.tables.fitting import FittingTable
 from maxatk.report.words import plans as words
 from maxatk.report.words import verdict as verdicts
@@ -152,7 +152,7 @@ def simulation(plan: CertifiedPlan | Learned, runs: Simulation, level: float = 0
     low, high = runs.interval(level)
     learned = isinstance(plan, Learned)
     what = f"best of {plan.k}" if learned else verdicts.goal(plan)
-    agrees = words.agreement(findings.agreement(plan, runs, level))
+    agrees = words.agreement(agreement(plan, runs, level))
     sure = plan.certificate if learned else f"certified for this policy: {' to '.join(interval(plan))}"
     return Group(
         Text.assemble(

@@ -9,11 +9,9 @@ import numpy as np
 
 from maxatk.base.findings import Gain, Share
 from maxatk.base.text import as_given, at_least, at_most, decimals_of, known, probability
-from maxatk.comparison.compare import SINGLE, Comparison
+from maxatk.comparison.classes import ADAPTIVE, ONE_UNTIL, SINGLE
+from maxatk.comparison.compare import Comparison
 from maxatk.comparison.contrast import Contrast
-from maxatk.comparison.enough import stop_of
-from maxatk.comparison.priced import ONE_UNTIL
-from maxatk.comparison.rows import ADAPTIVE
 from maxatk.learning.learned import Learned
 from maxatk.planning.exact import ExactPlan
 from maxatk.planning.plan import Plan, Status
@@ -106,8 +104,7 @@ def goal(plan: Plan) -> str:
 
 def stopping(plan: Plan) -> str:
     """When to stop, in words; empty where nothing costs anything."""
-    stop = stop_of(plan)
-    return plans.stop(stop) if stop else ""
+    return plans.stop(plan.stop) if plan.stop else ""
 
 
 def certificate(learned: Learned) -> str:
