@@ -2,11 +2,13 @@
 
 import ast
 import re
+import sys
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "maxatk"
+MAP = SOURCE.parents[1] / "MAP.md"
 WORDS = {
     "costs": {"cost", "price", "abandon", "stop_at", "objective"},
     "engine": {"device", "sweeper", "workers", "executor", "engine", "threads", "crew", "pool", "run"},
@@ -81,8 +83,40 @@ def matching(pattern: str) -> list[str]:
     ]
 
 
+def folders() -> dict[str, list[Path]]:
+    """The modules of each folder, by its dotted name."""
+    found: dict[str, list[Path]] = {}
+    for file in sorted(SOURCE.rglob("*.py")):
+        found.setdefault(".".join(file.relative_to(SOURCE).parent.parts), []).append(file)
+    return found
+
+
+def first_line(file: Path) -> str:
+    """What a module says of itself."""
+    return (ast.get_docstring(ast.parse(file.read_text())) or "").partition("\n")[0]
+
+
+def the_map() -> str:
+    """Every module in its room, with the first line of its docstring: what ``MAP.md`` holds."""
+    lines = [
+        "# Every module, in its room",
+        "",
+        "Made by `python tests/house.py --map` from the first line of each module.",
+    ]
+    for name, files in folders().items():
+        lines += ["", f"## {name.replace('.', '/') or 'maxatk'}/", ""]
+        for file in files:
+            if file.name == "__init__.py":
+                lines += [first_line(file), ""]
+        lines += [f"- `{file.name}`: {first_line(file)}" for file in files if file.name != "__init__.py"]
+    return re.sub("\n{3,}", "\n\n", "\n".join(lines)) + "\n"
+
+
 def main() -> None:
-    """Print all counts."""
+    """Print all counts; with ``--map``, write ``MAP.md``."""
+    if "--map" in sys.argv:
+        MAP.write_text(the_map())
+        return
     for kind, words in WORDS.items():
         print(f"signatures that name {kind}: {len(signatures(words))}")
     large = {name: n for name, n in carriers().items() if n > CARRIERS}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import house
 import maxatk as mk
 
 ONE = mk.MarkovPolicy([[0]], k=1)
@@ -142,6 +143,12 @@ def test_names_are_technical():
             names |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
             names |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
             assert {name for name in names if banned.search(name)} == set(), file.name
+
+
+def test_the_map_shows_every_module():
+    """``python tests/house.py --map`` writes it anew."""
+    assert house.MAP.read_text() == house.the_map()
+    assert [file for files in house.folders().values() for file in files if not house.first_line(file)] == []
 
 
 def test_every_folder_has_its_place():
