@@ -132,10 +132,7 @@ def _certified(request: PlanRequest, shown: _Shown) -> int:
 
 
 def _printed(
-    plan: CertifiedPlan,
-    title: str,
-    contrast: mk.Contrast | None,
-    compare: Callable[[], mk.Comparison | None] | None,
+    plan: CertifiedPlan, title: str, contrast: mk.Contrast | None, compare: Callable[[], mk.Comparison | None] | None
 ) -> mk.Comparison | None:
     """Print the plan, its verdict and its comparison, and return the comparison for the page."""
     sentences = verdict_in_time(plan, contrast)

@@ -37,12 +37,7 @@ class TrialEncoder:
     """
 
     def __init__(
-        self,
-        mdp: MDP,
-        k: int,
-        *,
-        returns: tuple[float, float] | None = None,
-        features: ArrayLike | None = None,
+        self, mdp: MDP, k: int, *, returns: tuple[float, float] | None = None, features: ArrayLike | None = None
     ) -> None:
         if not isinstance(mdp, MDP):
             raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")

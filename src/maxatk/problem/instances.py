@@ -219,10 +219,7 @@ def subset_sum(weights: Sequence[int] = (3, 5, 7), target: int = 8) -> MDP:
         target_state = i if last else i + 1
         table.append({0: [(half, target_state, Fraction(prize, C), last), (half, target_state, Fraction(0), last)]})
     return MDP.from_table(
-        table,
-        horizon=n + 2,
-        state_names=[f"s{i}" for i in range(n + 2)],
-        action_names=("safe", "plus", "minus"),
+        table, horizon=n + 2, state_names=[f"s{i}" for i in range(n + 2)], action_names=("safe", "plus", "minus")
     )
 
 
@@ -328,12 +325,7 @@ def random_sparse(
 
 
 def random_dense(
-    n_states: int = 10,
-    n_actions: int = 3,
-    horizon: int = 10,
-    *,
-    rewards: Sequence[float] | None = None,
-    rng: Seed = 0,
+    n_states: int = 10, n_actions: int = 3, horizon: int = 10, *, rewards: Sequence[float] | None = None, rng: Seed = 0
 ) -> MDP:
     """Random rows over all states, uniform on the simplex.
 

@@ -22,14 +22,9 @@ HARMLESS = {  # wrappers that change neither observations nor actions nor reward
     "sb3_contrib.ActionMasker",
 }
 CHANGING = {  # a wrapper that defines none of these changes nothing
-    *("step", "reset", "action", "reward", "observation", "unwrapped", "__getattr__", "__getattribute__"),
+    *("step", "reset", "action", "reward", "observation", "unwrapped", "__getattr__", "__getattribute__")
 }
-TOLD_BY = (
-    "P",
-    "initial_state_distrib",
-    "model",
-    "_generate_transitions",
-)  # attributes that describe the steps
+TOLD_BY = ("P", "initial_state_distrib", "model", "_generate_transitions")  # attributes that describe the steps
 
 
 def read_environment(

@@ -226,12 +226,7 @@ def _moments(plan: Plan, grid: CellGrid | None, drawn: dict[str, Any]) -> dict[s
     if grid:
         drawn["grid"] = charts.grid(grid, plan.mdp.start_state.tolist(), colours)
         towards = [*grid.towards.round(6).tolist(), *([[0.0, 0.0]] if gives_up else [])]
-        data["grid"] = {
-            "rows": grid.rows,
-            "columns": grid.columns,
-            "towards": towards,
-            "goals": sorted(grid.goals),
-        }
+        data["grid"] = {"rows": grid.rows, "columns": grid.columns, "towards": towards, "goals": sorted(grid.goals)}
     return data
 
 
