@@ -49,10 +49,10 @@ class Entry:
 
 ENTRIES = (
     Entry("windy_cliff", "Five walks along a windy cliff",
-          "The short way runs along the edge. Gamble on it, except on the last try with nothing in hand.",
+          "The short way runs along the edge. Gamble on it, except on the last try with no result yet.",
           PAYS, 5, "windy_cliff"),
     Entry("qualifying_laps", "Six qualifying laps",
-          "Push hard while there are laps to come; flat out with a good one in hand; bring the last home if none is.",
+          "Push hard while there are laps to come; flat out after a good one; bring the last home if there is none.",
           PAYS, 6, "qualifying_laps"),
     Entry("blackjack", "Three hands of blackjack",
           "With nothing to lose, double. On the last hand without a win, play it as the book says.",
@@ -100,7 +100,7 @@ def draw(folder: Path = FOLDER, say: Callable[[str], object] = print) -> None:
 
 def picture(entry: Entry, compared: mk.Comparison) -> str:
     """Three bars: repeating the best mean, the best single policy repeated, adapting."""
-    alone = compared.rows[-2 if entry.abandon else 1]  # with costs, until enough is in hand
+    alone = compared.rows[-2 if entry.abandon else 1]  # with costs, until its threshold is reached
     return bars(
         ("repeat the mean", compared.rows[0].lower, MEAN),
         ("one policy" if entry.abandon else f"one policy × {entry.k}", alone.lower, SINGLE),

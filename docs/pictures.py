@@ -129,12 +129,12 @@ MOVING = (  # a walker on each way, who stands still for those who want no motio
 
 
 def first_and_last(plan: mk.Plan) -> str:
-    """The windy cliff's first try, and its last with nothing in hand and with something, side by side."""
+    """The windy cliff's first try, and its last with no result yet and with one, side by side."""
     last, top = plan.k - 1, 40
     panels = (
         (0, NONE, "First try: gamble"),
-        (last, NONE, "Last, nothing yet: keep off"),
-        (last, -16.0, "Last, −16 in hand: gamble"),
+        (last, NONE, "Last, no result yet: keep off"),
+        (last, -16.0, "Last, best so far −16: gamble"),
     )
     assert walk(plan, last, -16.0)[0] == walk(plan, 0, NONE)[0] != walk(plan, last, NONE)[0]  # what the words say
     worth = f"Only the best of five walks counts. Repeating the best mean: −20.7. This plan: {plan.lower:.1f}."

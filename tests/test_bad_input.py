@@ -259,7 +259,7 @@ CASES = {
     ),
     "masked rewards": (
         lambda: arrays(R=np.ma.masked_array(PAY, PAY > 1)),
-        "R is a masked array: fill in what is masked",
+        "R is a masked array: fill in the masked entries",
     ),
     "structured P": (
         lambda: arrays(np.zeros((2, 2, 2), [("p", float)])),

@@ -289,7 +289,7 @@ class Restless(mk.gym.TabularEnv):
         (lambda: mk.BestOfK("CartPole-v1", 2), "env must be a Gymnasium environment, not 'CartPole-v1'"),
         (
             lambda: mk.BestOfK(gymnasium.make("CliffWalking-v1"), 2),
-            "CliffWalking-v1 has no time limit of its own, and may never end: give horizon=",
+            "CliffWalking-v1 has no time limit, and may never end: give horizon=",
         ),
         (lambda: mk.BestOfK(Restless(lottery(1, 2)), 2).reset(), "Restless has changed its spaces, so its trials are"),
         (lambda: wrapped(1, returns=(2, 2)), "returns must be a pair (least, greatest), not (2, 2)"),

@@ -47,8 +47,8 @@ def test_solve_without_arguments_solves_the_windy_cliff(capsys):
         out.index(part)
         for part in (
             "Repeating a policy with the best mean: -20.67. Planning for the best of 5: at least -15.96, a gain of 4.7",
-            "best of 5: between", "the first try             the last, nothing in hand   the last, -16 in hand",
-            "S ▒ ▒ ▒ ▒ ▒ ▒ ▒ ▒ ▒ ▒ G", "On try 1 of 5 with nothing in hand", "On try 5 of 5 with nothing in hand",
+            "best of 5: between", "the first try             the last, no result yet   the last, best so far -16",
+            "S ▒ ▒ ▒ ▒ ▒ ▒ ▒ ▒ ▒ ▒ G", "On try 1 of 5 with no result yet", "On try 5 of 5 with no result yet",
             "in 12 states: up in place of right in row 2, columns 0 to 10; left", "What simpler policies earn",
             "mean-optimal, repeated", "one policy, sampled", "adaptive",
         )
@@ -141,17 +141,20 @@ def test_long_tables_are_cut(capsys):
         (["solve", "--set", "slip=much"], "slip must be a real number, not 'much'"),
         (["solve", "random_sparse", "--set", "rng=one"], "rng must be a seed or a NumPy Generator, not 'one'"),
         (["solve", "random_dense", "--set", "rewards=3"], "rewards must be a list of numbers, not 3"),
-        (["solve", "FrozenLake-v1", "--set", "env=3"], "FrozenLake-v1 is the env, so that cannot be given"),
+        (["solve", "FrozenLake-v1", "--set", "env=3"], "FrozenLake-v1 is the environment, so env= cannot be given"),
         (["solve", "no/such/file"], "no/such/file: cannot be read: No such file or directory"),
         (["solve", "missing.npz"], "missing.npz: cannot be read: No such file or directory"),
-        (["solve", "missing.npz", "--horizon", "3"], "missing.npz: a saved problem takes no horizon: it is as it was"),
+        (
+            ["solve", "missing.npz", "--horizon", "3"],
+            "missing.npz: a saved problem takes no horizon: it is used",
+        ),
         (["solve", "--save", "no/such/folder/x.plan"], "no/such/folder/x.plan: cannot be written: No such file or"),
         (["solve", "--save", "."], ".: cannot be written: Is a directory"),
         (["learn", "--epsilon", "1", "--save", "no/x"], "no/x: cannot be written: No such file or directory"),
         (["learn", "--epsilon", "0"], "epsilon must be above 0, not 0.0"),
         (["learn"], "Missing option '--epsilon'. For example: maxatk learn figure1 -k 2 --epsilon 0.1"),
         (["run"], "Missing argument 'PLAN'. For example: maxatk run cliff.plan"),
-        (["solve", "--open"], "--open shows the page that --page writes, so that must be given"),
+        (["solve", "--open"], "--open shows the page that --page writes: give --page, too"),
         (["run", "missing.plan"], "missing.plan: cannot be read: No such file or directory"),
         (["solve", "CartPole-v1"], "CartPole-v1 has no table of outcomes (no attribute P) and no model, so it"),
         (["solve", "Pendulum-v1"], "Pendulum-v1 has continuous actions and no table of outcomes, so it cannot be read"),
@@ -381,7 +384,7 @@ def test_nothing_is_written_over_the_problem_or_another_output(tmp_path, capsys)
     for arguments, complaint in (
         (["--page", str(problem)], "--page {} would overwrite the problem"),
         (["--save", str(problem)], "--save {} would overwrite the problem"),
-        (["--save", both, "--page", both], "--page {} would overwrite what --save writes"),
+        (["--save", both, "--page", both], "--page {} would overwrite the output of --save"),
     ):
         assert main(["solve", str(problem), "-k", "2", *arguments]) == 2
         assert complaint.format(arguments[-1]) in capsys.readouterr().err
@@ -463,7 +466,7 @@ def test_interrupted_learning_goes_on(tmp_path, monkeypatch, capsys):
     with monkeypatch.context() as patched:
         interrupt_after(patched, "learn", 2)
         assert main(arguments) == 130
-    assert capsys.readouterr().err == f"maxatk: interrupted: {kept} holds the run, and the same command goes on\n"
+    assert capsys.readouterr().err == f"maxatk: interrupted: {kept} holds the run, and the same command resumes it\n"
     assert kept.exists()
     assert not path.exists()
     answer = result(arguments, capsys)

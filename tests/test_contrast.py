@@ -64,13 +64,13 @@ def test_actions_count_only_while_they_matter():
 def test_one_try_has_nothing_to_differ_from():
     contrast = mk.contrast(mk.solve(mk.instances.figure1(gamma=0.25), 1))
     assert contrast.last == ()
-    assert str(contrast).startswith("On try 1 of 1 with nothing in hand, the policy returns 0.375 on average")
+    assert str(contrast).startswith("On try 1 of 1 with no result yet, the policy returns 0.375 on average")
 
 
 def test_an_incumbent_is_what_is_in_hand_at_first():
     contrast = mk.contrast(mk.solve(mk.instances.figure1(gamma=0.25), 2, best_so_far=0.5))
     assert [one.best for one in (contrast.first, *contrast.last)] == [0.5, 0.5]
-    assert "with 0.5 in hand" in str(contrast)
+    assert "with a best so far of 0.5" in str(contrast)
 
 
 def test_cells_are_named_by_rows(cliff):

@@ -60,7 +60,7 @@ def test_stopping_with_nothing_in_hand_is_worth_what_was_said():
 
 
 def test_what_stopping_needs():
-    with pytest.raises(mk.InputError, match=r"^stop=True: say what stopping with nothing in hand is worth"):
+    with pytest.raises(mk.InputError, match=r"^stop=True needs a value of stopping with no result yet"):
         env(k=2, stop=True)
     with pytest.raises(mk.InputError, match=r"^stop=True is for finitely many actions, but Pendulum-v1 has Box"):
         mk.BestOfK(gymnasium.make("Pendulum-v1"), k=2, stop=True, best_so_far=0)

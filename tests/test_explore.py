@@ -47,7 +47,7 @@ def test_states_are_numbered_as_they_are_met_and_fractions_stay_exact():
     assert mdp.exact_outcomes(1, 1, 0) == [(Fraction(2, 3), 0, -1), (Fraction(1, 3), 2, 0)]
     assert mdp.actions(0, 0) == [0]
     assert mdp.state_names[2] == "(2,)"
-    with pytest.raises(mk.InputError, match=r"\(9,\) is none of the 4 states that were explored"):
+    with pytest.raises(mk.InputError, match=r"\(9,\) is not one of the 4 states that were explored"):
         states.index((9,))
     assert repr(states) == "States(4: (0,), (1,), (2,), ...)"
 
@@ -90,8 +90,8 @@ def test_progress_is_told():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([0], [0], lambda s, a: []), "states must be hashable, as tuples of numbers are, not [0]"),
-        ((([0],), [0], lambda s, a: []), "states must be hashable, as tuples of numbers are, not ([0],)"),
+        (([0], [0], lambda s, a: []), "states must be hashable, such as tuples of numbers, not [0]"),
+        ((([0],), [0], lambda s, a: []), "states must be hashable, such as tuples of numbers, not ([0],)"),
         ((0, 3, lambda s, a: []), "actions must be a function of a state, or a list, not 3"),
         ((0, [[1]], lambda s, a: []), "actions must be hashable, not [1]"),
         ((0, [0], 3), "outcomes must be a function of a state and an action, not 3"),

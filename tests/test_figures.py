@@ -46,8 +46,8 @@ def test_paths_gamble_first_and_insure_last(plan):
     axes = mk.figures.paths(plan).axes[:3]
     assert [ax.get_title(loc="left") for ax in axes] == [
         "the first try",
-        "the last, nothing in hand",
-        "the last, -16 in hand",
+        "the last, no result yet",
+        "the last, best so far -16",
     ]
 
     def arrows(ax):  # by cell: which way, across and down

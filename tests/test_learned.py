@@ -65,9 +65,7 @@ def test_a_saved_policy_is_run_where_it_was_learned(learned, tmp_path, capsys):
     assert "certified" not in out
     assert learned.certificate in out
     assert main(["run", str(path)]) == 2
-    assert (
-        capsys.readouterr().err == f"maxatk: {path} holds a learned policy: name the problem that it is to be run in\n"
-    )
+    assert capsys.readouterr().err == f"maxatk: {path} holds a learned policy: name the problem to run it in\n"
     for other in (["windy_cliff"], ["figure1", "--set", "gamma=0.1"], ["figure1", "--set", "gamma=0.2"]):
         assert main(["run", str(path), *other]) == 2
         assert "it was learned in another problem" in capsys.readouterr().err

@@ -88,9 +88,9 @@ def test_masks_are_given_to_those_who_ask():
     [
         (
             lambda seen: np.zeros(len(seen)),
-            "the network must answer 1 observations with as many integers, not with float64",
+            "the network must return 1 integers for 1 observations, not float64",
         ),
-        (lambda seen: np.zeros((len(seen), 2), int), "not with int64 [1, 2]"),
+        (lambda seen: np.zeros((len(seen), 2), int), "not int64 [1, 2]"),
         (lambda seen: np.full(len(seen), 9), "the policy's action at (rollout 0, step 0, state 9) is 9"),
     ],
 )

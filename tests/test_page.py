@@ -25,7 +25,7 @@ from problems import REPRESENTATIONS, specs
 
 pytest.importorskip("altair", reason="pages need the extra page")
 
-MOMENT = r"Try (\d) of 3, (?:best so far (.*)|nothing in hand), this try (.*) at step (\d+) in (.*): takes (\w*)(.*)\."
+MOMENT = r"Try (\d) of 3, (?:best so far (.*)|no result yet), this try (.*) at step (\d+) in (.*): takes (\w*)(.*)\."
 READY = "html[data-ready=yes]"  # when all is drawn
 
 
@@ -150,7 +150,7 @@ def test_a_page_opens_with_a_verdict_and_three_tries(cliff, cliff_page):
     assert 'Planning for the best of 3: at least <b class="plan">−' in text
     assert text.index('class="verdict"') < text.index('class="boards"') < text.index('id="says"')
     titles = re.findall(r"<figcaption>(The .*?)</figcaption>", text)
-    assert titles[:2] == ["The first try", "The last, nothing in hand"]
+    assert titles[:2] == ["The first try", "The last, no result yet"]
     maps = re.findall(r'<svg viewBox="0 0 120 40".*?</svg>', text)
     assert len(maps) == 3
     for drawn in maps:
@@ -252,7 +252,7 @@ def test_pages_of_all_kinds_of_plans(tmp_path):
         told = []
         mk.solve(mdp, 2, solver=solver, best_so_far=0).page(tmp_path / f"{number}.html", progress=told.append)
         text = (tmp_path / f"{number}.html").read_text()
-        assert "with\n  0 in hand" in text
+        assert "with\n  a best so far of 0;" in text
         assert "risky" in text
         assert "the curves" in told
         assert "simpler policies, adaptive done" in told
@@ -501,9 +501,7 @@ class TestInBrowser:
         shown.press("step", 5)
         shown.slider("state", 28)
         shown.press("best", 0)
-        assert shown.text("#says") == (
-            "Try 3 of 3, nothing in hand, this try −5 at step 5 in row 2, column 4: takes up."
-        )
+        assert shown.text("#says") == ("Try 3 of 3, no result yet, this try −5 at step 5 in row 2, column 4: takes up.")
         (framed,) = shown.boxes("#map svg .mark-rect path[stroke]")
         (cell,) = shown.boxes("#map svg path[aria-label='M none, G −5: up']")
         assert [round(x) for x in framed[:2]] == [round(x) for x in cell[:2]]
@@ -610,7 +608,7 @@ class TestInBrowser:
         page = open_page(cliff_page)
         page.click(".board:nth-child(2) [data-state='28']")
         page.wait_for_selector(READY, state="attached")
-        assert page.inner_text("#says").startswith("Try 3 of 3, nothing in hand, this try −5 at step 5 in row 2, col")
+        assert page.inner_text("#says").startswith("Try 3 of 3, no result yet, this try −5 at step 5 in row 2, col")
         page.click("#map svg path[aria-label^='M −17, G −5']", force=True)
         page.wait_for_selector(READY, state="attached")
         assert page.inner_text("#says").startswith("Try 3 of 3, best so far −17, this try −5 at step 5 in row 2, col")

@@ -214,7 +214,7 @@ def numbers(page, of="pg-verdict"):
 def test_what_the_playground_says(playground):
     page = playground()
     assert numbers(page) == [-20.67, -15.96]
-    assert "the last try walks another way if nothing is in hand" in page.inner_text("#pg-verdict")
+    assert "the last try walks another way if there is no result yet" in page.inner_text("#pg-verdict")
     assert page.locator("#pg-grids figure").count() == 3
     page.fill("#pg-k", "2")
     ready(page)

@@ -34,7 +34,7 @@ def test_instances_files_and_environments(tmp_path, monkeypatch):
         ("clif", {}, "there is no instance 'clif': the instances are windy_cliff"),
         ("figure1", {"horizon": 3}, "figure1 takes no horizon: its arguments are gamma"),
         ("a/b", {}, "a/b: cannot be read: No such file or directory"),
-        ("a.npz", {"horizon": 3}, "a.npz: a saved problem takes no horizon: it is as it was saved"),
+        ("a.npz", {"horizon": 3}, "a.npz: a saved problem takes no horizon: it is used as it was saved"),
         ("FrozenLake-v1", {"icy": True}, "FrozenLake-v1 cannot be made: TypeError: "),
     ],
 )

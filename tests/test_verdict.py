@@ -19,7 +19,7 @@ def test_what_planning_gains():
     assert said("windy_cliff", 5) == [
         "Repeating a policy with the best mean: -20.67.",
         "Planning for the best of 5: at least -15.96, a gain of 4.71 to 4.73.",
-        "On the last try with nothing in hand: up in place of right in row 2, columns 0 to 10.",
+        "On the last try with no result yet: up in place of right in row 2, columns 0 to 10.",
     ]
 
 

@@ -71,7 +71,7 @@ const Planner = (() => {
     return found;
   }
 
-  // One try with m in hand: its value under a curve for what comes after it and, where asked for, its actions.
+  // One try with a best so far of m: its value under a curve for what comes after it and, where asked for, its actions.
   function sweep(model, m, after, keep) {
     const { horizon, S, flat, returns, index, most } = model;
     const { first, chance, next, reward } = flat;
@@ -145,7 +145,7 @@ const Planner = (() => {
     };
   }
 
-  // What each try before the last is worth, by what is in hand; costs are per try, and one may stop with something in hand.
+  // What each try before the last is worth, by the best so far; costs are per try, and one may stop once there is a result.
   function plan(problem, k, cost = 0) {
     const model = prepare(problem);
     const curves = []; // [i] before try i
@@ -161,7 +161,7 @@ const Planner = (() => {
     return { model, k, cost, curves, value, sweeps: sweeps + 1 };
   }
 
-  // What one try does, with m in hand (-Infinity for nothing): visits[s][a] while there is something left to win, and
+  // What one try does, with a best so far of m (-Infinity for none): visits[s][a] while there is something left to win, and
   // its returns.
   function walk(found, i, m) {
     const { model } = found;
@@ -219,7 +219,7 @@ const Planner = (() => {
       value = now;
     }
     const { law } = follow(model, (h, s) => actions[h][s]);
-    // Stopping with m in hand is right as soon as one more try of the same kind does not pay.
+    // Stopping at a best so far of m is right as soon as one more try of the same kind does not pay.
     let worth = (m) => m;
     for (let i = k - 1; i > 0; i -= 1) {
       const later = worth;
@@ -255,11 +255,11 @@ const Planner = (() => {
     return { horizon: 1, start: [[1, 0]], table: [arms.map((arm) => arm.map(([p, score]) => [p, -1, score]))] };
   }
 
-  // Which arm to try by what is in hand and how many tries are left, where arms differ in cost; -1 to stop.
+  // Which arm to try by the best so far and how many tries are left, where arms differ in cost; -1 to stop.
   function choices(arms, costs, k) {
     const scores = [...new Set(arms.flat().map(([, x]) => x))].sort((x, y) => x - y);
     let curve = (m) => m;
-    const table = []; // [tries left - 1] of each score in hand, and of nothing: { arm, value }
+    const table = []; // [tries left - 1] of each best so far, and of none: { arm, value }
     for (let left = 1; left <= k; left += 1) {
       const later = curve;
       const decide = (m) => {

@@ -85,8 +85,8 @@
     const stops = cost > 0 && found.curves[last](inHand) <= inHand + 1e-12;
     const panels = [["First try", 0, -Infinity, ""]];
     if (k > 1) {
-      panels.push([`Last try, nothing in hand`, last, -Infinity, ""]);
-      panels.push([`Last try, ${shown(inHand, 0)} in hand`, last, inHand, stops ? "One more try is not worth its cost: stop. " : ""]);
+      panels.push([`Last try, no result yet`, last, -Infinity, ""]);
+      panels.push([`Last try, best so far ${shown(inHand, 0)}`, last, inHand, stops ? "One more try is not worth its cost: stop. " : ""]);
     }
     const walks = panels.map(([, i, m]) => Planner.walk(found, i, m));
     const figures = panels.map(([title, , m, before], n) => {
@@ -98,7 +98,7 @@
     element("pg-grids").replaceChildren(...figures);
     const difference = k > 1 && differs(walks[0].visits, walks[1].visits);
     verdict("pg-verdict", mean.value, found.value,
-      `That is ${shown(found.value - mean.value)} better${k > 1 ? `, and the last try ${difference ? "walks another way if nothing is in hand" : "with nothing in hand goes as the first does"}` : ""}.`,
+      `That is ${shown(found.value - mean.value)} better${k > 1 ? `, and the last try ${difference ? "walks another way if there is no result yet" : "with no result yet goes as the first does"}` : ""}.`,
       k === 1 ? "One try: the mean is all there is." : "Here planning for the best gains nothing.");
     bars("pg-bars", [["repeat the mean", mean.value, "--pg-repeat"], ["adapt", found.value, "--pg-adapt"]]);
   }
@@ -202,7 +202,7 @@
       `Nothing beats trying ${task.arms[best].name} each time.`);
     bars("pg-attempts-bars", [[`only ${task.arms[best].name}`, repeat, "--pg-repeat"], ["adapt", found.value, "--pg-adapt"]]);
     const left = [...Array(k).keys()].map((n) => k - n);
-    const head = make("tr", {}, make("th", {}, "in hand"), ...left.map((n) => make("th", {}, n === 1 ? "the last" : `${n} left`)));
+    const head = make("tr", {}, make("th", {}, "best so far"), ...left.map((n) => make("th", {}, n === 1 ? "the last" : `${n} left`)));
     const rows = [-Infinity, ...found.scores].map((m) => make("tr", {}, make("th", {}, m === -Infinity ? "nothing" : String(m)),
       ...left.map((n) => {
         const { arm } = found.table[n - 1].get(m);

@@ -1,8 +1,8 @@
 """Files: a versioned ``.npz`` archive of a header and plain one-dimensional arrays, never pickle.
 
-Members are stored uncompressed, so that no array can be larger than the file that brings it. A checksum over all that a
-file holds tells damage of any kind; and since whoever forges a file can forge that, too, nothing is trusted beyond it:
-whoever reads a file checks what it holds.
+Members are stored uncompressed, so that no array can be larger than its file. A checksum over the whole content detects
+damage. It does not detect forgery, since a forged file can have a correct checksum: readers therefore validate
+everything that they read.
 """
 
 import errno
@@ -34,10 +34,10 @@ T = TypeVar("T")
 
 
 class OtherProblemError(InputError):
-    """The file is sound, and for another problem than the one that was given."""
+    """The file is sound, but it belongs to another problem than the given one."""
 
 
-_UNREADABLE = (  # what zipfile, numpy, json and int raise for bytes that are not what they should be
+_UNREADABLE = (  # the exceptions of zipfile, numpy, json and int for malformed bytes
     *(zipfile.BadZipFile, struct.error, ValueError, TypeError, LookupError, EOFError, ArithmeticError),
     *(NotImplementedError, RuntimeError, SyntaxError, tokenize.TokenError, MemoryError),
 )
@@ -46,7 +46,7 @@ _UNREADABLE = (  # what zipfile, numpy, json and int raise for bytes that are no
 def write(
     path: str | os.PathLike[str], kind: str, version: int, header: dict[str, Any], arrays: dict[str, Any]
 ) -> None:
-    """Write a file of this kind, whole or not at all."""
+    """Write a file of this kind atomically."""
     check_target(path)
     text = json.dumps({"format": f"maxatk {kind}", "version": version, **header})
     members = {"header": text_array(text), **{name: np.ascontiguousarray(array) for name, array in arrays.items()}}
@@ -59,7 +59,7 @@ def write(
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
-    """Refuse, before long work, a path that nothing can be written to, or that is something else than a file."""
+    """Raise an error, before long work, if ``path`` cannot be written or is not a regular file."""
     try:
         target = Path(path)
         try:
@@ -85,7 +85,7 @@ def check_target(path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def atomic_write(target: Path) -> Generator[IO[bytes]]:
-    """A file to write in, which becomes ``target``, or what that is a link to, only once all is written."""
+    """A draft file to write to, which replaces ``target`` (or the target of that link) once it is complete."""
     target = target.resolve()
     _remove_orphans(target)
     draft, file = _draft(target)
@@ -93,7 +93,7 @@ def atomic_write(target: Path) -> Generator[IO[bytes]]:
         with file:
             yield file
             file.flush()
-            if fcntl is not None:  # while the lock says that it is no orphan
+            if fcntl is not None:  # under the lock, which shows that it is not an orphan
                 draft.replace(target)
         if fcntl is None:
             draft.replace(target)
@@ -102,7 +102,7 @@ def atomic_write(target: Path) -> Generator[IO[bytes]]:
 
 
 def _draft(target: Path) -> tuple[Path, IO[bytes]]:
-    """A new file beside ``target``, open and locked: no two writers share one."""
+    """A new draft beside ``target``, open and locked: each writer has its own."""
     while True:
         draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.draft")
         file = draft.open("xb")
@@ -115,7 +115,7 @@ def _draft(target: Path) -> tuple[Path, IO[bytes]]:
 
 
 def _remove_orphans(target: Path) -> None:
-    """Remove drafts of ``target`` whose writers were killed: those that nobody has locked any more."""
+    """Remove drafts of ``target`` whose writers were killed: those that are no longer locked."""
     if fcntl is None:
         return
     for draft in target.parent.glob(f".{glob.escape(target.name[:100])}.*.draft"):
@@ -123,7 +123,7 @@ def _remove_orphans(target: Path) -> None:
             with draft.open("rb") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 draft.unlink()
-        except OSError:  # it is being written, or gone, or another's
+        except OSError:  # still being written, already removed, or owned by another user
             continue
 
 
@@ -133,7 +133,7 @@ def text_array(text: str) -> Any:
 
 
 def checksum(members: Mapping[str, Any]) -> str:
-    """A digest of all members: their names, their types and what they hold."""
+    """A digest of all members: their names, types and contents."""
     digest = hashlib.sha256()
     for name in sorted(members):
         array = members[name]
@@ -147,7 +147,7 @@ class Archive:
 
     def __init__(self, archive: zipfile.ZipFile, size: int, versions: Mapping[str, Sequence[int]]) -> None:
         self._archive = archive
-        # Stored members that fit in the file together cannot swell when read.
+        # Uncompressed members whose sizes add up to at most the file's cannot exhaust memory.
         self._members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
         if len(self._members) != len(archive.infolist()):
             raise InputError("a member occurs twice")
@@ -160,7 +160,7 @@ class Archive:
         kind = str(header.get("format")).removeprefix("maxatk ") if is_dict(header) else ""
         if not is_dict(header) or header.get("format") != f"maxatk {kind}" or kind not in versions:
             raise InputError(f"its header is not that of a maxatk {next(iter(versions))}")
-        self.kind = kind  # what the file says it is
+        self.kind = kind  # according to the header
         if header.get("version") not in versions[kind]:
             known = " and ".join(map(str, versions[kind]))
             raise InputError(f"it has format version {shown(header.get('version'))}, and this maxatk reads {known}")
@@ -178,7 +178,7 @@ class Archive:
         return self.array(name, "|u1").tobytes().decode()
 
     def array(self, name: str, dtype: str) -> Any:
-        """A one-dimensional array of just this type."""
+        """A one-dimensional array of exactly this type."""
         if name not in self._arrays:
             raise InputError(f"it has no {name}")
         array = self._arrays[name]
@@ -187,7 +187,7 @@ class Archive:
         return array
 
     def _read(self, name: str) -> Any:
-        """A member; its own header is checked before any memory is taken."""
+        """A member, whose own header is checked before memory is allocated."""
         if name not in self._members:
             raise InputError(f"it has no {name}")
         with self._archive.open(self._members[name]) as file:
@@ -203,9 +203,9 @@ class Archive:
 
 
 def read(path: str | os.PathLike[str], versions: Mapping[str, Sequence[int]], reader: Callable[[Archive], T]) -> T:
-    """What ``reader`` makes of the file; whatever is wrong with it comes out as one line.
+    """The result of ``reader`` on the file; all that is wrong with the file raises an error of one line.
 
-    ``versions`` has the kinds of files that will do, with the versions of each that can be read; the first names them.
+    ``versions`` maps the accepted kinds of files to their readable versions; messages name the first kind.
     """
     kind = next(iter(versions))
     if not isinstance(path, str | os.PathLike):

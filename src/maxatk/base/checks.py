@@ -1,4 +1,4 @@
-"""Checks of single arguments, shared by all that take numbers from a caller."""
+"""Checks of single arguments, shared by all functions that take numbers from a caller."""
 
 import difflib
 import math
@@ -36,12 +36,12 @@ def integer(value: Any, name: str, *, least: int = 0, most: int | None = None) -
 
 
 def horizon(value: Any) -> int:
-    """A number of steps per rollout."""
+    """``value`` as a number of steps per rollout."""
     return integer(value, "horizon", least=1, most=LONGEST_HORIZON)
 
 
 def rollouts(value: Any, name: str = "k") -> int:
-    """A number of rollouts."""
+    """``value`` as a number of rollouts."""
     number = integer(value, name, least=1)
     if number > MOST_ROLLOUTS:
         raise InputError(f"{name} must be at most {MOST_ROLLOUTS}, not {shown(number)}")
@@ -49,7 +49,7 @@ def rollouts(value: Any, name: str = "k") -> int:
 
 
 def exact_number(value: Any, name: str) -> Fraction:
-    """``value`` as the exact rational it stands for; a float stands for its binary value."""
+    """``value`` as an exact rational; a float stands for its binary value."""
     if type(value) is np.ndarray and value.ndim == 0:  # an array of one number is that number
         return exact_number(_plain(value), name)
     if isinstance(value, Rational):
@@ -66,26 +66,26 @@ def exact_number(value: Any, name: str) -> Fraction:
 
 
 def incumbent(value: Any, name: str = "best_so_far") -> Number:
-    """A best return so far: a finite number, or ``-inf`` where there is none yet."""
+    """``value`` as a best return so far: a finite number, or ``-inf`` for no result yet."""
     if isinstance(value, Real) and value == -math.inf:
         return -math.inf
     return exact_number(value, name)
 
 
 def one_of(value: Any, options: Sequence[str], name: str) -> None:
-    """That ``value`` is one of some words."""
+    """Raise an error unless ``value`` is one of ``options``."""
     if not isinstance(value, str) or value not in options:
         raise InputError(f"{name} must be one of {', '.join(options)}, not {shown(value)}")
 
 
 def boolean(value: Any, name: str) -> None:
-    """That ``value`` is true or false."""
+    """Raise an error unless ``value`` is true or false."""
     if not isinstance(value, bool):
         raise InputError(f"{name} must be true or false, not {shown(value)}")
 
 
 def generator(rng: Any) -> np.random.Generator:
-    """A stream of random numbers from a seed, or the one that is given."""
+    """A random generator from a seed, or ``rng`` itself if it is a generator."""
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
@@ -93,21 +93,21 @@ def generator(rng: Any) -> np.random.Generator:
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
-    """The one of ``words`` that ``word`` may have been meant for, capitals aside; None where none is near."""
+    """The one of ``words`` most similar to ``word``, ignoring case; None if no one is similar."""
     by_lower = {known.lower(): known for known in words}
     close = difflib.get_close_matches(word.lower(), by_lower, n=1)
     return by_lower[close[0]] if close else None
 
 
 def name_of(names: Sequence[str] | None, number: int) -> str:
-    """What people call a state or an action: its name where there are names, else its number."""
+    """The name of a state or an action if there are names, else its number."""
     return names[number] if names else str(number)
 
 
 def memory() -> float:
-    """The bytes of memory that this process may have: the machine's, or what its container leaves it if that is less.
+    """The memory available to this process in bytes: the machine's, or the limit of its container if that is less.
 
-    Infinite where the system does not say.
+    It is infinite if the system does not tell.
     """
     limits = [math.inf]
     if hasattr(os, "sysconf"):
@@ -122,7 +122,7 @@ def memory() -> float:
 
 @cache
 def _memory_limits() -> list[Path]:
-    """The files in which Linux says what the control groups of this process may use, the innermost first."""
+    """The files with the memory limits of the control groups of this process on Linux, the innermost first."""
     try:
         groups = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
     except OSError:
@@ -141,18 +141,18 @@ def _memory_limits() -> list[Path]:
 
 
 def fits_in_memory(n_bytes: int, what: str) -> None:
-    """Refuse an array larger than this machine's memory before a system that overcommits pretends to grant it."""
+    """Raise an error for an array larger than memory, since a system that overcommits would grant it."""
     if n_bytes > memory():
         raise TooLargeError(f"{what} would take {n_bytes / 2**30:.0f} GiB, more than this machine has")
 
 
 def is_list(value: Any) -> TypeGuard[Sequence[Any]]:
-    """Whether ``value`` is a list, a tuple or alike; a string is a word, not a list."""
+    """Whether ``value`` is a sequence such as a list or a tuple, and not a string."""
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
 def is_dict(value: Any) -> TypeGuard[Mapping[Any, Any]]:
-    """Whether ``value`` maps keys to entries."""
+    """Whether ``value`` is a mapping."""
     return isinstance(value, Mapping)
 
 
@@ -162,7 +162,7 @@ def _plain(value: Any) -> object:
 
 
 def shown(value: Any) -> str:
-    """A short form of ``value`` for a message, on one line whatever the value is."""
+    """A short form of ``value`` for a message, always on one line."""
     try:
         plain = _plain(value)
         text = " ".join((str(plain) if isinstance(plain, Fraction) else repr(plain)).split())

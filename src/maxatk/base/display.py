@@ -1,7 +1,7 @@
 """How objects of the library are shown: the one door from the folders below ``report`` to the renderers in it.
 
-An object says that it is shown, and not how. The renderers are imported when something is shown for the first time, so
-that those who only compute need neither them nor rich. ``report/render`` says which function shows what.
+An object declares that it can be shown, but not how. The renderers are imported when an object is shown for the first
+time, so that code that only computes needs neither them nor rich. ``report/render`` registers the function for each.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ def words(shown: object) -> str:
 
 
 def sentences(shown: object) -> Sequence[str]:
-    """A finding that takes several sentences."""
+    """A finding as several sentences."""
     return _ways(shown).sentences(shown)
 
 
@@ -56,7 +56,7 @@ def page(shown: object, path: str | PathLike[str], **options: Any) -> None:
 
 
 def _ways(shown: object) -> Any:
-    """The ways of showing, with the renderers for an object loaded: the only import of ``report`` from below it."""
+    """The module of renderers, with those for ``shown`` loaded: the only import of ``report`` from below it."""
     from maxatk.report.render import ways
 
     ways.load(type(shown))

@@ -1,8 +1,8 @@
 """Findings: typed statements, each with the interval that proves it.
 
-A sentence that people read is rendered from a finding, and from nothing else. The makers of findings stand beside
-their evidence; their words are in ``report`` alone. What a finding says of its statement follows from its interval, so
-that no maker can claim more than its numbers do.
+Every sentence for users is rendered from a finding. The functions that make findings stand beside their evidence; only
+``report`` words them. The outcome of a finding follows from its interval, so that a finding cannot claim more than its
+numbers prove.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ from maxatk.base.checks import is_list
 
 
 class Outcome(StrEnum):
-    """What is known of a statement."""
+    """Whether a statement is proved, disproved or open."""
 
     PROVED = "proved"
     DISPROVED = "disproved"
@@ -35,7 +35,7 @@ class Finding(ABC):
     @property
     @abstractmethod
     def outcome(self) -> Outcome:
-        """What the interval says of the statement."""
+        """Whether the interval proves the statement."""
 
     def data(self) -> dict[str, Any]:
         """The finding as plain data, for JSON, which has no infinities."""
@@ -56,24 +56,24 @@ def _plain(value: Any) -> Any:
 class Gain(Finding):
     """Adapting gains something over a rival that does not adapt.
 
-    The statement is disproved where the gain is at most ``negligible``: a five-hundredth of what tries beyond the first
-    bring, or, where they bring nothing, what rounding adds up to.
+    The statement is disproved if the gain is at most ``negligible``: a five-hundredth of what tries after the first
+    add, or, if they add nothing, the sum of all rounding errors.
     """
 
     kind: ClassVar[str] = "gain"
 
     k: int  # the number of tries
-    rival_lower: float  # what the rival earns, at least
-    rival_upper: float  # and at most
+    rival_lower: float  # the rival's value is at least this
+    rival_upper: float  # and at most this
     costly: bool = False  # whether tries cost something, so that the rival makes the best number of tries
-    rival_tries: int | None = None  # that number, where it is known
+    rival_tries: int | None = None  # that number, if it is known
     negligible: float = 0.0  # a gain that counts as none
     added: float = 0.0  # what tries after the first add, at least
     tied: bool = False  # whether several policies have the best mean: the rival is one of them
 
     @property
     def outcome(self) -> Outcome:
-        """Proved where the gain is above 0 and not negligible."""
+        """Proved if the gain is above 0 and not negligible."""
         if self.upper <= self.negligible:
             return Outcome.DISPROVED
         return Outcome.PROVED if self.lower > 0 else Outcome.UNKNOWN
@@ -98,21 +98,21 @@ class Value(Finding):
 class Agreement(Finding):
     """Trials agree with what is proved of a policy.
 
-    The bounds are of the mean by the trials, whatever the law of a trial within its range.
+    The bounds on the mean follow from the trials; they hold for every law within the range of returns.
     """
 
     kind: ClassVar[str] = "agreement"
 
     proved_lower: float  # the policy earns at least this
     proved_upper: float  # and at most this
-    usual_lower: float  # the interval of the trials by Student's t, which does not allow for what is rare
-    usual_upper: float  # its other end
+    usual_lower: float  # the Student t interval of the trials, which may miss rare outcomes
+    usual_upper: float  # its upper end
     level: float  # the probability with which the bounds hold
     trials: int  # that were run
 
     @property
     def outcome(self) -> Outcome:
-        """Disproved where the bounds exclude what is proved; proved where the usual interval has some of it."""
+        """Disproved if the bounds exclude the proved interval; proved if the t interval overlaps it."""
         if self.upper < self.proved_lower or self.lower > self.proved_upper:
             return Outcome.DISPROVED
         usual = math.isfinite(self.usual_lower) and math.isfinite(self.usual_upper)
@@ -141,24 +141,24 @@ class Share(Finding):
 class Stop(Finding):
     """The plan stops where a further try adds at most ``adds``.
 
-    The bounds are of the best return from which that is so. The statement is open where they are farther
-    apart than ``tol``.
+    The bounds are of the best so far from which that holds. The statement is open if they are farther apart than
+    ``tol``.
     """
 
     kind: ClassVar[str] = "stop"
 
-    at: float  # the least return with which the plan stops; -inf where any will do, inf where none does
+    at: float  # the least best so far at which the plan stops; -inf if it always stops, inf if it never does
     on_step: bool  # whether that number is exact: the plan goes on below it
     now: bool  # whether the plan stops before the first try
-    tol: float  # how exactly the threshold was to be known
-    adds: float = 0.0  # more than its cost; 0 but for what rounding leaves open
-    tries_lower: float = 0.0  # how many tries the plan makes on average, at least
-    tries_upper: float = math.inf  # and at most
-    useful_tries: int | None = None  # all tries beyond so many together add at most ``tol``
+    tol: float  # the accuracy to which the threshold was asked for
+    adds: float = 0.0  # what a further try adds beyond its cost, at most; 0 up to rounding
+    tries_lower: float = 0.0  # the plan makes at least this many tries on average
+    tries_upper: float = math.inf  # and at most this many
+    useful_tries: int | None = None  # all tries beyond this number together add at most ``tol``
 
     @property
     def outcome(self) -> Outcome:
-        """Proved where the threshold is known to within ``tol``."""
+        """Proved if the threshold is known to within ``tol``."""
         return Outcome.PROVED if self.upper - self.lower <= self.tol else Outcome.UNKNOWN
 
 
@@ -174,7 +174,7 @@ class Loss(Finding):
 
     @property
     def outcome(self) -> Outcome:
-        """Proved where the loss is at most what was asked for."""
+        """Proved if the loss is at most the target."""
         return Outcome.PROVED if self.upper <= self.target else Outcome.UNKNOWN
 
 

@@ -10,7 +10,7 @@ from maxatk.base.types import Number
 
 @dataclass(frozen=True)
 class Interval:
-    """A number between two bounds; where it is known exactly both are the float nearest to it."""
+    """A number between two bounds; if it is known exactly, both are the float nearest to it."""
 
     lower: float  # it is at least this
     upper: float  # and at most this
@@ -23,12 +23,12 @@ class Interval:
 
     @classmethod
     def of(cls, exact: Fraction) -> "Interval":
-        """A number that is known."""
+        """The interval of a number that is known exactly."""
         return cls(float(exact), float(exact), exact)
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Floats that enclose the number, also where it is known exactly and lies between two floats."""
+        """Floats that enclose the number, even if it is known exactly and lies between two floats."""
         return (self.lower, self.upper) if self.exact is None else floats_around(self.exact)
 
 
@@ -43,9 +43,9 @@ def up(x: float) -> float:
 
 
 def gap_between(low: tuple[Number, Number], high: tuple[Number, Number]) -> tuple[float, float]:
-    """Bounds on ``high - low``, where each lies between two bounds and ``high`` is known to be no less.
+    """Bounds on ``high - low``, given bounds on each and that ``high`` is at least ``low``.
 
-    Differences are exact, so that what is equal differs by exactly 0; infinite bounds leave the difference open.
+    Differences are exact, so that equal numbers differ by exactly 0; infinite bounds leave the difference open.
     """
     least = 0.0 if math.isinf(high[0]) or math.isinf(low[1]) else floats_around(Fraction(high[0]) - Fraction(low[1]))[0]
     if math.isinf(high[1]) or math.isinf(low[0]):

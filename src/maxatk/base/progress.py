@@ -16,12 +16,12 @@ T = TypeVar("T")
 def reporter(
     progress: bool | Callable[[T], None], first: str, line: Callable[[T], str]
 ) -> Generator[Callable[[T], None] | None]:
-    """Whom to tell where a long run stands: a caller's function, standard error, or nobody.
+    """A context manager that yields the function to report progress to; None if there is to be no report.
 
     Args:
-        progress: the function, or whether there shall be lines on standard error.
-        first: what the line says before there is news.
-        line: what it says of the news.
+        progress: a caller's function, or whether to write lines to standard error.
+        first: the line before the first report.
+        line: the line for a report.
     """
     if callable(progress):
         yield progress
@@ -30,7 +30,7 @@ def reporter(
     if not progress:
         yield None
         return
-    from rich.console import Console  # it takes a while to load, and most callers want no lines
+    from rich.console import Console  # slow to load, and most callers want no lines
     from rich.status import Status as Spinner
 
     console = Console(stderr=True)

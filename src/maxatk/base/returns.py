@@ -13,8 +13,8 @@ import numpy as np
 
 from maxatk.base.types import Floats, Ints, Number
 
-NONE = -(2**63)  # no rollout yet: below every return
-BEYOND = 2**63 - 1  # in hand, and beyond every return
+NONE = -(2**63)  # no result yet: below every return
+BEYOND = 2**63 - 1  # an incumbent above every return
 MOST = 2**61
 
 
@@ -22,34 +22,34 @@ MOST = 2**61
 class Scale:
     """Returns counted in multiples of ``unit``.
 
-    What is in hand before the first rollout may be any number, and need not be a multiple where no return can be less,
-    or none can be more: then it has a code of its own, below or above all returns.
+    The incumbent, the best return before the first rollout, may be any number. It need not be a multiple of the unit if
+    it lies below or above all returns: then it has a code of its own.
     """
 
     unit: Fraction
-    none: Number = -math.inf  # what is in hand, if it is no better than nothing
-    beyond: Number = math.inf  # what is in hand, if nothing can be better
+    none: Number = -math.inf  # the incumbent, if it lies below all returns
+    beyond: Number = math.inf  # the incumbent, if it lies above all returns
 
     def units(self, amount: Number) -> int:
-        """A return as a whole number, rounded if it is no multiple of the unit; what is in hand by its code."""
+        """A return as a multiple of the unit, rounded if it is not one; an incumbent by its code."""
         if amount in (self.none, -math.inf):
             return NONE
         return BEYOND if amount == self.beyond else self.multiple(amount)
 
     def multiple(self, amount: Number) -> int:
-        """A reward as a whole number, rounded if it is no multiple: it has no code, whatever is in hand."""
+        """A reward as a multiple of the unit, rounded if it is not one; rewards have no codes."""
         return round(Fraction(amount) / self.unit)
 
     @property
     def power(self) -> int | None:
-        """The power of two that the unit is; None where it is no such number."""
+        """The exponent of the unit as a power of two; None if the unit is not a power of two."""
         top, bottom = self.unit.numerator, self.unit.denominator
         if top & (top - 1) or bottom & (bottom - 1):
             return None
         return top.bit_length() - bottom.bit_length()
 
     def number(self, units: int) -> Number:
-        """The return itself."""
+        """The return that ``units`` stands for."""
         return self.none if units == NONE else self.beyond if units == BEYOND else self.unit * units
 
     def floats(self, units: Ints) -> Floats:
@@ -62,7 +62,7 @@ class Scale:
         return np.where(units == NONE, float(self.none), np.where(units == BEYOND, float(self.beyond), floats))
 
     def floats_around(self, units: Ints) -> tuple[Floats, Floats]:
-        """The greatest floats that are at most the returns, and the least that are at least them."""
+        """The floats next to each return: the greatest at or below it, and the least at or above it."""
         some, places = np.unique(units, return_inverse=True)
         nearest = self.floats(some)
         exact = [self.number(x) for x in some.tolist()]
@@ -89,7 +89,7 @@ class Amounts:
 
 
 def common_scale(amounts: Iterable[Number], times: int) -> tuple[Scale, bool]:
-    """A scale in which a sum of ``times`` of these numbers fits, and whether all of them are multiples of its unit."""
+    """A scale in which a sum of ``times`` of these numbers fits, and whether its unit divides all of them."""
     finite = [Fraction(x) for x in amounts if x != -math.inf]
     largest = max((abs(x) for x in finite), default=Fraction(0)) * times
     bottom = math.lcm(*(x.denominator for x in finite))
@@ -104,7 +104,7 @@ def common_scale(amounts: Iterable[Number], times: int) -> tuple[Scale, bool]:
 
 
 def finest_part(values: Floats) -> Fraction:
-    """The largest power of two, 1 at most, that all of these floats are multiples of."""
+    """The largest power of two, 1 at most, that divides all of these floats."""
     mantissa, exponent = np.frexp(values[values != 0])
     whole = (mantissa * 2.0**53).astype(np.int64)  # each value is whole * 2**(exponent - 53)
     last = whole & -whole  # the lowest bit of each that is set
@@ -113,7 +113,7 @@ def finest_part(values: Floats) -> Fraction:
 
 
 def nearest_float(value: Number) -> float:
-    """The float nearest to ``value``; an infinity where it is beyond all of them."""
+    """The float nearest to ``value``; an infinity if ``value`` overflows."""
     try:
         return float(value)
     except OverflowError:

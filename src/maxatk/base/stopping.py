@@ -1,11 +1,11 @@
 """When to stop: the one owner of time limits and of Ctrl-C.
 
-A *scope* covers a call or a command with all that it does. Whatever takes long asks the scope that it runs in: Python
-between two pieces of work with :func:`check`, compiled sweeps between two states, by the flag that :func:`run` hands
-them. The scope ends when its time is up, when a scope around it ends, or on Ctrl-C, which it takes over while it is
-open: the first one is a request to stop, so that what is known can be handed back; a second one interrupts as usual.
+A *scope* covers a call or a command with all that it does. Long computations poll the scope that they run in: Python
+calls :func:`check` between two pieces of work, compiled sweeps read the flag that :func:`run` passes to them between
+two states. The scope ends at its deadline, when an enclosing scope ends, or on Ctrl-C, which it handles while it is
+open: the first Ctrl-C is a request to stop and return a partial result; a second one interrupts as usual.
 
-Nothing else reads the clock to stop. :class:`StoppedError` is caught by those alone who have something to give back.
+No other code reads the clock to stop. Only code that can return a partial result catches :class:`StoppedError`.
 """
 
 import math
@@ -24,7 +24,7 @@ import numpy as np
 
 T = TypeVar("T")
 
-HEARING = 0.05  # seconds between two looks at the clock while others are at work
+HEARING = 0.05  # seconds between two polls while a kernel runs on another thread
 
 
 class Reason(StrEnum):
@@ -46,12 +46,12 @@ class StoppedError(Exception):
 
 
 class Scope:
-    """What may still be done: asked by those who work, told by the clock and by Ctrl-C.
+    """A deadline and a stop flag: polled by computations, set by the clock and by Ctrl-C.
 
     Args:
-        seconds: how long the scope lasts; None where only Ctrl-C or a scope around it ends it.
-        outer: the scope around it.
-        patient: whether only Ctrl-C ends it, whatever time there is around it.
+        seconds: the timeout; None if only Ctrl-C or the enclosing scope ends this one.
+        outer: the enclosing scope.
+        patient: whether only Ctrl-C ends it, regardless of the deadline of the enclosing scope.
     """
 
     def __init__(self, seconds: float | None, outer: "Scope | None", patient: bool = False) -> None:
@@ -60,11 +60,11 @@ class Scope:
         if outer is not None and not patient:
             self._deadline = min(self._deadline, outer._deadline)
         self._reason: Reason | None = None
-        self.flag = np.zeros(1, np.int8)  # not 0 once the scope has ended: what compiled sweeps look at
+        self.flag = np.zeros(1, np.int8)  # nonzero once the scope has ended: polled by compiled sweeps
 
     @property
     def reason(self) -> Reason | None:
-        """Why the scope has ended; None while it has not."""
+        """Why the scope has ended; None while it is open."""
         if self._reason is None:
             around = None if self._outer is None else self._outer._reason
             if around is Reason.INTERRUPTED or (around is not None and not self._patient):
@@ -75,23 +75,23 @@ class Scope:
 
     @property
     def left(self) -> float:
-        """The seconds that are left."""
+        """The seconds until the deadline."""
         return self._deadline - time.perf_counter()
 
     @property
     def timed(self) -> bool:
-        """Whether time can run out."""
+        """Whether there is a deadline."""
         return self._deadline < math.inf
 
     def end(self, reason: Reason) -> None:
-        """End the scope, and on Ctrl-C those around it: it was meant for the whole command."""
+        """End the scope; on Ctrl-C end all enclosing ones, too, since it is meant for the whole command."""
         self._reason = self._reason or reason
         self.flag[0] = 1
         if reason is Reason.INTERRUPTED and self._outer is not None:
             self._outer.end(reason)
 
     def check(self) -> None:
-        """Go on, or raise :class:`StoppedError`."""
+        """Raise :class:`StoppedError` if the scope has ended."""
         reason = self.reason
         if reason is not None:
             raise StoppedError(reason)
@@ -102,20 +102,20 @@ _current: ContextVar[Scope] = ContextVar("maxatk_scope", default=_ENDLESS)
 
 
 def current() -> Scope:
-    """The scope that this code runs in; one that never ends where there is none."""
+    """The scope that this code runs in; outside of all scopes, one that never ends."""
     return _current.get()
 
 
 def check() -> None:
-    """Go on, or raise :class:`StoppedError`, as the present scope says."""
+    """Raise :class:`StoppedError` if the current scope has ended."""
     _current.get().check()
 
 
 def run(kernel: Callable[..., T], *arguments: Any) -> T:
-    """What a compiled sweep returns; its last argument is the flag of the present scope.
+    """The result of a compiled kernel, whose last argument is the flag of the current scope.
 
-    On the main thread of a scope it runs aside, since only that thread hears Ctrl-C, and only between two pieces of
-    Python.
+    A call from the main thread runs the kernel on another thread: only the main thread receives Ctrl-C, and only
+    between two bytecodes.
     """
     scope = _current.get()
     scope.check()
@@ -152,10 +152,10 @@ def _aside(scope: Scope, kernel: Callable[..., T], *arguments: Any) -> T:
 
 @contextmanager
 def scope(seconds: float | None = None, *, patient: bool = False) -> Generator[Scope]:
-    """A scope for all that runs inside: it lasts so many seconds, or as long as the one around it.
+    """A scope for all that runs inside, with a timeout of ``seconds`` and at most the enclosing deadline.
 
-    A ``patient`` one is ended by Ctrl-C alone: for what must be known before anything can be given back. Where nobody
-    inside had anything to give back after Ctrl-C, the outermost scope interrupts its caller.
+    A ``patient`` scope is ended by Ctrl-C alone: it is for work without which there is no partial result. If no code
+    inside returns a partial result after Ctrl-C, the outermost scope raises ``KeyboardInterrupt``.
     """
     outer = _current.get()
     new = Scope(seconds, None if outer is _ENDLESS else outer, patient)
@@ -163,7 +163,7 @@ def scope(seconds: float | None = None, *, patient: bool = False) -> Generator[S
     try:
         with _listening(new):
             yield new
-            if patient:  # nothing can be given back yet, so that somebody must hear of it
+            if patient:  # there is no partial result yet, so the caller must know
                 new.check()
     except StoppedError as error:
         if error.reason is Reason.INTERRUPTED and outer is _ENDLESS:
@@ -175,7 +175,7 @@ def scope(seconds: float | None = None, *, patient: bool = False) -> Generator[S
 
 @contextmanager
 def half() -> Generator[Scope]:
-    """A scope that leaves half of the time for what comes after it, where time can run out."""
+    """A scope that ends halfway to the deadline, if there is one, and leaves the rest for what follows."""
     outer = _current.get()
     with scope(outer.left / 2 if outer.timed else None) as new:
         yield new
@@ -183,8 +183,8 @@ def half() -> Generator[Scope]:
 
 @contextmanager
 def _listening(new: Scope) -> Generator[None]:
-    """While it is open Ctrl-C ends the scope, if Ctrl-C would have interrupted the program, and this is where it is
-    heard: signals reach the main thread alone."""
+    """Let Ctrl-C end the scope, if it would have interrupted the program and this is the main thread, which alone
+    receives signals."""
     usual = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
     if usual is not signal.default_int_handler and not isinstance(usual, _Listener):
         yield
@@ -198,12 +198,12 @@ def _listening(new: Scope) -> Generator[None]:
 
 
 class _Listener:
-    """Takes Ctrl-C as a request to stop; the second as what it usually means."""
+    """A signal handler: the first Ctrl-C ends the scope, the second interrupts as usual."""
 
-    def __init__(self, told: Scope) -> None:
-        self._told = told
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        if self._told.reason is Reason.INTERRUPTED:
+        if self._scope.reason is Reason.INTERRUPTED:
             signal.default_int_handler(number, frame)
-        self._told.end(Reason.INTERRUPTED)
+        self._scope.end(Reason.INTERRUPTED)

@@ -1,4 +1,4 @@
-"""Numbers and names as they are printed; bounds are rounded so that what is read is still true."""
+"""Numbers and names in print; bounds are rounded outward, so that they still hold as printed."""
 
 import itertools
 import math
@@ -13,23 +13,23 @@ DIGITS, MOST_DIGITS = 7, 16  # of numbers with an exponent: of large ones, and o
 
 
 def at_least(x: Number, decimals: int = 6) -> str:
-    """A lower bound in so many decimals, rounded down: what is printed is true as well."""
+    """A lower bound to ``decimals`` decimals, rounded down: it holds as printed."""
     return _rounded(x, decimals, math.floor)
 
 
 def at_most(x: Number, decimals: int = 6) -> str:
-    """An upper bound in so many decimals, rounded up."""
+    """An upper bound to ``decimals`` decimals, rounded up."""
     return _rounded(x, decimals, math.ceil)
 
 
 def as_given(x: float, decimals: int) -> str:
-    """An upper bound: as it was given where it is a short number, else rounded up."""
+    """An upper bound: as given if it is a short number, else rounded up."""
     given = f"{x:g}"
     return given if float(given) == x else at_most(x, decimals)
 
 
 def _rounded(x: Number, decimals: int, towards: Callable[[Fraction], int]) -> str:
-    """In decimals; with an exponent where there would be very many of them, or of digits before them."""
+    """A number in decimals; with an exponent if it would have very many digits before or after the point."""
     if math.isinf(x):
         return f"{x:f}"
     exact = Fraction(x)
@@ -61,13 +61,13 @@ def _in_decimals(count: int, decimals: int) -> str:
 
 
 def decimals_of(*sizes: float, digits: int = 6) -> int:
-    """How many decimals give the largest of some numbers so many digits; none for large ones, at most 300."""
+    """The number of decimals, 0 to 300, that shows the largest of some numbers to ``digits`` digits."""
     largest = max((abs(x) for x in sizes if math.isfinite(x)), default=0.0)
     return min(max(digits - 1 - math.floor(math.log10(largest)), 0), 300) if largest else 0
 
 
 def small(x: float) -> str:
-    """An upper bound to two digits, rounded up; with an exponent where it is far from 1."""
+    """An upper bound to two digits, rounded up; with an exponent if it is far from 1."""
     if x <= 0 or not math.isfinite(x):
         return f"{x:g}"
     place = math.floor(math.log10(x)) - 1
@@ -77,13 +77,13 @@ def small(x: float) -> str:
 
 
 def known(lower: float, upper: float, decimals: int) -> str:
-    """A number that lies between two bounds: in decimals where both bounds round to the same, else between two."""
+    """A number between two bounds: in decimals if both bounds round to the same ones, else the two bounds."""
     low, high = f"{lower:.{decimals}f}", f"{upper:.{decimals}f}"
     return low if low == high else f"between {at_least(lower, decimals)} and {at_most(upper, decimals)}"
 
 
 def agreed(lower: float, upper: float, digits: int) -> str:
-    """A number to as many digits, ``digits`` at most, as both of its bounds round to; empty for fewer than two."""
+    """A number to as many digits, at most ``digits``, as both of its bounds share; empty for fewer than two."""
     for some in range(digits, 1, -1):
         low, high = (f"{x:.{some}g}" for x in (lower, upper))
         if low == high:
@@ -92,19 +92,19 @@ def agreed(lower: float, upper: float, digits: int) -> str:
 
 
 def about(lower: float, upper: float, digits: int) -> str:
-    """A number to so many digits where both of its bounds round to it, or to two at least; else from one to another."""
+    """A number to as many digits, two to ``digits``, as both of its bounds share; otherwise the two bounds."""
     return agreed(lower, upper, digits) or f"{lower:.{digits}g} to {upper:.{digits}g}"
 
 
 def span(lower: float, upper: float, digits: int = 3) -> str:
-    """From one bound to the other, in so many digits of the greater one, rounded outward."""
+    """Two bounds, rounded outward to ``digits`` digits of the upper one."""
     decimals = decimals_of(upper, digits=digits)
     low, high = at_least(lower, decimals), at_most(upper, decimals)
     return low if low == high else f"{low} to {high}"
 
 
 def digits(lower: float, value: float, upper: float) -> int:
-    """As many decimals as show the gap between two bounds to two digits."""
+    """The number of decimals that shows the gap between two bounds to two digits."""
     gap = upper - lower
     size = gap if math.isfinite(gap) and gap > 0 else abs(value)
     return min(max(1 - math.floor(math.log10(size)), 0), 12) if size > 0 and math.isfinite(size) else 2
@@ -117,7 +117,7 @@ def ends(lower: float, value: float, upper: float) -> tuple[str, str, str]:
 
 
 def short(x: float) -> str:
-    """A number to three digits, without an exponent where it is not needed."""
+    """A number to three digits, with an exponent only if it needs one."""
     if not math.isfinite(x) or x == 0:
         return f"{x:g}" if x else "0"
     places = max(2 - math.floor(math.log10(abs(x))), 0)
@@ -154,11 +154,11 @@ def count_of(n: int, noun: str) -> str:
 
 
 def spelled(names: Sequence[str], then: str = ", ") -> str:
-    """Names in order, with the numbers of their repetitions."""
+    """Names in order, runs of the same name with their lengths."""
     runs = [(name, len(list(same))) for name, same in itertools.groupby(names)]
     return then.join(name if n == 1 else f"{name} × {n}" for name, n in runs) or "nothing"
 
 
 def finite(x: float) -> float | None:
-    """A number for JSON, which has no infinities: None for those."""
+    """A number for JSON, which has no infinities: they become None."""
     return x if math.isfinite(x) else None

@@ -1,7 +1,7 @@
-"""Thresholds that decide how something is computed: declared by package, changed for a while by :func:`tuned`.
+"""Thresholds that decide how something is computed: declared by package, changed temporarily by :func:`tuned`.
 
-A threshold chooses between ways to the same answer, such as a matrix product for a sum, or bounds work and memory.
-Tests drive small problems down the ways of large ones with ``with tuned(small_slice=-1):``; nobody else needs them.
+A threshold chooses between algorithms with the same result, such as a matrix product for a sum, or limits work and
+memory. Tests use ``with tuned(small_slice=-1):`` to run small problems through the code for large ones.
 """
 
 from collections.abc import Generator, Mapping
@@ -17,7 +17,7 @@ _changed: ContextVar[Mapping[str, Any]] = ContextVar("maxatk_tuning", default=Ma
 
 
 class Tuning:
-    """The thresholds of a package: class attributes with their usual values, which are read from an instance.
+    """The thresholds of a package: class attributes with their default values, which are read from an instance.
 
     >>> class Oven(Tuning):
     ...     heat: float = 180.0
@@ -42,13 +42,13 @@ def _threshold(name: str, usual: Any) -> property:
 
 
 def changed() -> dict[str, Any]:
-    """The thresholds that are not the usual ones, to be sent to other machines."""
+    """The thresholds that differ from their defaults, to be sent to other machines."""
     return dict(_changed.get())
 
 
 @contextmanager
 def tuned(**thresholds: Any) -> Generator[None]:
-    """Other thresholds for all that runs inside, on other threads too; unknown names are refused."""
+    """Change thresholds for all that runs inside, on other threads too; unknown names raise an error."""
     for name in thresholds:
         if name not in _declared:
             raise InputError(f"there is no threshold {name}: is its package imported?")
@@ -60,9 +60,9 @@ def tuned(**thresholds: Any) -> Generator[None]:
 
 
 class Base(Tuning):
-    """What everything stands on."""
+    """Thresholds of base/."""
 
-    cores: int | None = None  # threads of a pool for which nobody says how many; all cores of the machine where None
+    cores: int | None = None  # threads of a pool by default; None for all cores of the machine
     progress_every: float = 5.0  # seconds between plain lines of progress
 
 

@@ -1,4 +1,4 @@
-"""The kinds of arrays and numbers, by name."""
+"""Type aliases of arrays and numbers."""
 
 from fractions import Fraction
 from typing import Any, TypeAlias

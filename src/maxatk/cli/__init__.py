@@ -1,4 +1,4 @@
-"""The command line: arguments in, the library's answer out. One file per command, loaded when it is asked for."""
+"""The command line: it passes arguments to the library and prints results. A file per command, loaded on demand."""
 
 from maxatk.cli.main import commands, main
 

@@ -1,4 +1,4 @@
-"""The command ``maxatk compare``: what each class of policies earns."""
+"""The command ``maxatk compare``: the value of each class of policies."""
 
 import json
 
@@ -16,7 +16,7 @@ from maxatk.report.data.plans import comparison_data, plan_data
 def compare(request: PlanRequest, *, given_problem: bool, as_json: bool) -> int:
     """Compare classes of policies.
 
-    What is it worth to adapt to the best return so far, and to that of the present try?
+    How much is gained by adapting to the best so far, and to the score of this try so far?
     """
     with stopping.scope(request.time_limit):
         with stopping.half():

@@ -1,4 +1,4 @@
-"""The terminal, as all commands write to it."""
+"""Output of commands to the terminal."""
 
 import codecs
 import io
@@ -10,14 +10,14 @@ from typing import Any
 
 import rich.console
 
-PLAIN = {  # what stands for a character where an encoding has no such one; on maps each takes one place
+PLAIN = {  # replacements of characters that an encoding lacks; those for maps have width 1
     **{"×": "x", "−": "-", "–": "-", "…": "...", "≤": "<=", "≥": ">="},
     **{"→": ">", "←": "<", "↑": "^", "↓": "v", "•": "o", "·": ".", "▒": "%", "█": "#"},
 }
 
 
 class Console(rich.console.Console):
-    """A console that takes names as they are, breaks no lines in a pipe and leaves a closed one to its caller."""
+    """A console that prints names verbatim, does not wrap lines in a pipe, and raises if a pipe is closed."""
 
     def __init__(self) -> None:
         super().__init__(highlight=False, markup=False)
@@ -25,12 +25,12 @@ class Console(rich.console.Console):
             self.width = 1000
 
     def on_broken_pipe(self) -> None:
-        """Called while the error is being handled: let it pass."""
+        """Re-raise the error, which is being handled by the caller."""
         raise BrokenPipeError
 
 
 def write_plainly(stream: Any) -> None:
-    """Let a stream write any text: plain characters stand for those that its encoding does not have."""
+    """Let a stream write any text: plain characters replace those that its encoding lacks."""
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="maxatk.plain")
 
@@ -51,7 +51,7 @@ codecs.register_error("maxatk.plain", _plain)
 
 
 def show(as_json: bool, data: Callable[[], Any], table: Callable[[], Any]) -> None:
-    """Print one JSON object, or what people read."""
+    """Print one JSON object, or a table."""
     if as_json:
         print(json.dumps(data()))
     else:
@@ -59,6 +59,6 @@ def show(as_json: bool, data: Callable[[], Any], table: Callable[[], Any]) -> No
 
 
 def complain(message: str, code: int) -> int:
-    """Say what went wrong in one line on standard error, and return the exit code."""
+    """Print ``message`` as one line on standard error, and return the exit code."""
     print(f"maxatk: {' '.join(message.split())}", file=sys.stderr)
     return code

@@ -35,11 +35,11 @@ from maxatk.report.tables import plans
 )
 @click.option("--rewards", type=float, nargs=2, metavar="LOW HIGH", help="Bounds on a reward, with --online.")
 @click.option("--returns", type=float, nargs=2, metavar="LOW HIGH", help="Bounds on a return, with --online.")
-@click.option("--best-so-far", type=float, metavar="M", help="A return in hand, with --online.")
-@click.option("--budget", type=int, metavar="N", help="The number of samples at most.")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of the random numbers.")
-@click.option("--checkpoint", type=Path, metavar="FILE", help="Keep the run here, and go on from here.")
-@click.option("--save", type=Path, metavar="PLAN", help="Write the policy, with what is certain of it, to a file.")
+@click.option("--best-so-far", type=float, metavar="M", help="A best return before the first rollout, with --online.")
+@click.option("--budget", type=int, metavar="N", help="The maximal number of samples.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="The seed of the random numbers.")
+@click.option("--checkpoint", type=Path, metavar="FILE", help="Save the run here, and resume it from here.")
+@click.option("--save", type=Path, metavar="PLAN", help="Write the policy, with its bounds, to a file.")
 @json_option
 def learn(
     problem: str | None, settings: dict[str, Any], k: int, epsilon: float,
@@ -49,11 +49,11 @@ def learn(
 ) -> int:  # fmt: skip
     """Learn a policy from samples, with a guarantee.
 
-    The learner does not see the problem: it may only ask what an action in a state would bring. With --online it
+    The learner does not see the problem: it can only sample outcomes of an action in a state. With --online it
     cannot query states at all: it only plays episodes, so any Gymnasium environment with finitely many states will do.
 
-    After Ctrl-C the same command goes on where it was, if it has a --checkpoint or a --save: the latter's is kept
-    beside the plan, as PLAN.checkpoint, until the plan is there.
+    After Ctrl-C the same command resumes the run if it has a --checkpoint or a --save: the latter keeps a checkpoint
+    beside the plan, as PLAN.checkpoint, until the plan is written.
     """
     title = DEFAULT if problem is None else problem
     check_outputs(title, save=save, checkpoint=checkpoint)
@@ -61,12 +61,12 @@ def learn(
     check_outputs(title, checkpoint=kept)
     learner: Any = mk.Online(explore) if online else mk.Uniform() if uniform else mk.Adaptive()
     if online and uniform:
-        raise mk.InputError("--online and --uniform are two ways to learn: choose one")
+        raise mk.InputError("--online and --uniform exclude each other: choose one")
     known = {"reward_range": rewards, "return_range": returns, "best_so_far": best_so_far}
     given = {name: value for name, value in known.items() if value is not None}
     if given and not online:
         option = {"reward_range": "--rewards", "return_range": "--returns", "best_so_far": "--best-so-far"}
-        raise mk.InputError(f"{option[next(iter(given))]} is for --online alone")
+        raise mk.InputError(f"{option[next(iter(given))]} needs --online")
     model: Any = _episodes(title, settings, given) if online else mk.TabularModel(mk.find_problem(title, **settings))
     try:
         learned = mk.learn(
@@ -76,7 +76,7 @@ def learn(
     except KeyboardInterrupt:
         if kept is None or not kept.exists():
             raise
-        return complain(f"interrupted: {kept} holds the run, and the same command goes on", 130)
+        return complain(f"interrupted: {kept} holds the run, and the same command resumes it", 130)
     if save is not None:
         learned.save(save)
         if kept is not None and kept != checkpoint:
@@ -86,7 +86,7 @@ def learn(
 
 
 def _episodes(title: str, settings: dict[str, Any], known: dict[str, Any]) -> Any:
-    """What to play in: an environment as it is, or a table that only runs forward."""
+    """The source of episodes: a Gymnasium environment, or a table that is only played forward."""
     if problems.is_environment(title):
         return mk.gym.EnvEpisodes(title, **settings, **known)
     episodes: Any = mk.TabularEpisodes(mk.find_problem(title, **settings))

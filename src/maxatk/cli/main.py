@@ -1,6 +1,6 @@
-"""The entry: which command, its exit code, and one line for whatever goes wrong.
+"""The entry point: it runs a command and returns its exit code; every error is printed as one line.
 
-Click does the parsing, the help and the completion: it stands alone, where others bring more packages along.
+Click does the parsing, the help and the completion: unlike others, it has no dependencies.
 """
 
 import os
@@ -16,7 +16,7 @@ from maxatk.base import checks
 from maxatk.base.errors import MaxAtKError
 from maxatk.cli.console import complain, write_plainly
 
-# Commands in the order in which they are met, each in a module of its name, with the first sentence of its help.
+# Commands in the order of the help, each in a module of its name, with the first sentence of its own help.
 COMMANDS = {
     "solve": "Plan for the best of K rollouts, to a certified interval.",
     "compare": "Compare classes of policies.",
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with commands.make_context("maxatk", given) as context:
             code = commands.invoke(context)
         sys.stdout.flush()
-    except click.exceptions.Exit as end:  # help was asked for, and given
+    except click.exceptions.Exit as end:  # after --help or --version
         raise SystemExit(end.exit_code) from None
     except click.MissingParameter as error:
         return complain(f"{error.format_message()} {_example(error.ctx)}", 2)
@@ -51,14 +51,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return complain(str(error), 2)
     except KeyboardInterrupt:
         return complain("interrupted", 130)
-    except SystemError as error:  # compiled code that is interrupted wraps what it was interrupted by
+    except SystemError as error:  # compiled code wraps the exception that interrupts it
         inner: BaseException | None = error
         while inner is not None and not isinstance(inner, KeyboardInterrupt):
             inner = inner.__cause__ or inner.__context__
         if inner is None:
             raise
         return complain("interrupted", 130)
-    except BrokenPipeError:  # the reader has seen enough; keep Python from complaining at exit
+    except BrokenPipeError:  # the reader has closed the pipe; keep Python from complaining at exit
         _drop_output()
         return 0
     except OSError as error:
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _example(ctx: click.Context | None) -> str:
-    """The first example of a command, as its help has it."""
+    """The first example in the help of a command."""
     lines = (ctx.command.epilog or "").splitlines() if ctx else []
     return f"For example: {lines[2].strip()}" if len(lines) > 2 else ""
 
@@ -78,7 +78,7 @@ def _drop_output() -> None:
 
 
 class _Commands(click.Group):
-    """Commands that are loaded when they are run; a name that is nearly right is pointed out."""
+    """Commands that are loaded when they run; an unknown name is answered with a similar one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -100,7 +100,7 @@ class _Commands(click.Group):
 
 
 def _versions(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
-    """Say what is installed, and end."""
+    """Print the installed versions and exit."""
     if asked and not ctx.resilient_parsing:
         from maxatk.report.versions import installed  # nothing else needs it
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the checks of what they are given."""
+"""Options that several commands share, with their checks."""
 
 import json
 import math
@@ -15,36 +15,36 @@ from click.shell_completion import CompletionItem
 import maxatk as mk
 from maxatk.base import archive, checks
 
-DEFAULT = "windy_cliff"  # the problem of a command that is given none
+DEFAULT = "windy_cliff"  # the problem of a command without one
 
 
 def _settings(ctx: click.Context, param: click.Parameter, given: Sequence[str]) -> dict[str, Any]:
-    """``NAME=VALUE`` by name: each value in JSON, or else a word."""
-    found: dict[str, Any] = {}
+    """The values of ``NAME=VALUE`` by name: each is read as JSON, or else taken as a string."""
+    settings: dict[str, Any] = {}
     for setting in given:
         name, equals, text = setting.partition("=")
         if not equals or not name.isidentifier():
             raise click.BadParameter(f"{checks.shown(setting)} is not of the form NAME=VALUE", ctx, param)
         try:
-            found[name] = json.loads(text)
+            settings[name] = json.loads(text)
         except ValueError:
-            found[name] = text
-    return found
+            settings[name] = text
+    return settings
 
 
 def _problem_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """What may follow on the command line: instances, or else files."""
-    found = [CompletionItem(name) for name in mk.instances.names() if name.startswith(incomplete)]
-    return found or [CompletionItem(incomplete, type="file")]
+    """Completions of a problem: names of instances, or else files."""
+    names = [CompletionItem(name) for name in mk.instances.names() if name.startswith(incomplete)]
+    return names or [CompletionItem(incomplete, type="file")]
 
 
 def examples(*lines: str) -> str:
-    """The end of a help text; Click leaves the lines of such a paragraph as they are."""
+    """The examples at the end of a help text, in a paragraph that Click does not rewrap."""
     return "\n".join(["\b", "Examples:", *(f"  maxatk {line}" for line in lines)])
 
 
 def _options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Options that several commands share."""
+    """A decorator that adds several options to a command."""
 
     def add(function: Any) -> Any:
         for option in reversed(options):
@@ -55,7 +55,7 @@ def _options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _horizon(ctx: click.Context, param: click.Parameter, given: int | None) -> None:
-    """``--horizon H`` is short for ``--set horizon=H``."""
+    """Treat ``--horizon H`` as ``--set horizon=H``."""
     if given is not None:
         ctx.params.setdefault("settings", {})["horizon"] = given
 
@@ -83,27 +83,27 @@ problem_options = _options(
         callback=_horizon,
         expose_value=False,
         metavar="H",
-        help="Steps of a rollout, where the problem leaves them open.",
+        help="The number of steps of a rollout, if the problem does not fix it.",
     ),
 )
 
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """What a command is asked to plan."""
+    """The arguments of a command that plans."""
 
     title: str  # the problem, in one word
     settings: dict[str, Any]  # arguments of the problem
     k: int
     tol: float | None
-    time_limit: float | None  # seconds for all that the command does
+    time_limit: float | None  # seconds for the whole command
     best_so_far: float
     cost: float
     abandon: bool
-    save: Path | None  # where the plan is to be written
+    save: Path | None  # the file to write the plan to
 
     def objective(self) -> dict[str, Any]:
-        """What :func:`maxatk.solve` takes beside the problem, the number of rollouts and the solver."""
+        """The keywords of :func:`maxatk.solve` that describe the objective, apart from ``k``."""
         return {"best_so_far": self.best_so_far, "cost": self.cost, "abandon": self.abandon}
 
 
@@ -116,19 +116,17 @@ _PLAN_OPTIONS = _options(
         type=float,
         callback=_seconds,
         metavar="S",
-        help="Seconds for all that the command does; then what is known.",
+        help="Seconds for the whole command; what is known by then is shown.",
     ),
-    click.option("--best-so-far", type=float, default=-math.inf, metavar="M", help="A return that is in hand already."),
-    click.option(
-        "--cost", type=float, default=0.0, metavar="C", help="What each rollout costs; the plan then may stop."
-    ),
-    click.option("--abandon", is_flag=True, help="A rollout may be given up at any step; for use with costs."),
+    click.option("--best-so-far", type=float, default=-math.inf, metavar="M", help="A best return before the first."),
+    click.option("--cost", type=float, default=0.0, metavar="C", help="The cost of each rollout; the plan may stop."),
+    click.option("--abandon", is_flag=True, help="A rollout may be abandoned at any step; for use with costs."),
     click.option("--save", type=Path, metavar="PLAN", help="Write the plan and its problem to a file."),
 )
 
 
 def plan_options(function: Callable[..., int]) -> Callable[..., int]:
-    """The options of a command that plans, given to ``function`` as one :class:`PlanRequest`."""
+    """A decorator for commands that plan: it passes their options as one :class:`PlanRequest`."""
 
     @wraps(function)
     def command(problem: str | None, **given: Any) -> int:
@@ -143,7 +141,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 
 def check_outputs(title: str, **outputs: Path | None) -> None:
-    """Refuse, before any work, to write where nothing can be written, over the problem, or one thing over another."""
+    """Raise an error, before any work, if an output cannot be written or would overwrite the problem or another."""
     taken = {Path(title).resolve(): "the problem"} if os.path.isfile(title) else {}  # noqa: PTH113 (never raises)
     for option, path in outputs.items():
         if path is None:
@@ -151,4 +149,4 @@ def check_outputs(title: str, **outputs: Path | None) -> None:
         archive.check_target(path)
         if path.resolve() in taken:
             raise click.UsageError(f"--{option} {path} would overwrite {taken[path.resolve()]}")
-        taken[path.resolve()] = f"what --{option} writes"
+        taken[path.resolve()] = f"the output of --{option}"

@@ -21,7 +21,7 @@ from maxatk.paper import reproduce
 def paper(quick: bool, out: Path, only: tuple[str, ...]) -> int:
     """Recompute the claims of the paper, one by one.
 
-    The exit code is 1 if a number is not what it should be.
+    The exit code is 1 if a number differs from its expected value.
     """
     report = reproduce(out, quick=quick, only=only, progress=True)
     print(report)

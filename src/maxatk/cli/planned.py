@@ -1,4 +1,4 @@
-"""What commands that plan have in common: a plan in its time, a comparison row by row, an exit code."""
+"""Shared by commands that plan: the plan, the comparison with its progress, time limits and the exit code."""
 
 import sys
 from collections.abc import Callable
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def planned(request: PlanRequest, quiet: bool) -> CertifiedPlan:
-    """A plan, saved where it is to be."""
+    """The plan that was requested, saved if that was requested, too."""
     check_outputs(request.title, save=request.save)
     mdp = mk.find_problem(request.title, **request.settings)
     solver = mk.Certified(tol=request.tol)
@@ -30,16 +30,16 @@ def planned(request: PlanRequest, quiet: bool) -> CertifiedPlan:
 
 
 def exit_code(plan: CertifiedPlan, save: Path | None) -> int:
-    """The exit code of a command that has shown what it knows."""
+    """The exit code of a command that has shown its result."""
     if stopping.current().reason is not Reason.INTERRUPTED:
         return 0
     if plan.status is mk.Status.INTERRUPTED:
         return complain(f"interrupted: the best so far is {f'in {save}' if save else 'shown'}", 130)
-    return complain("interrupted: what was not done by then is missing", 130)
+    return complain("interrupted: the output is incomplete", 130)
 
 
 def in_time(missing: str, work: Callable[[], T]) -> T | None:
-    """What some work gives, or a line that says what is missing, if anything, because the command was stopped."""
+    """The result of ``work``; None if the command was stopped, after a line that says what is ``missing``."""
     try:
         stopping.check()
         return work()
@@ -52,7 +52,7 @@ def in_time(missing: str, work: Callable[[], T]) -> T | None:
 def verdict_in_time(
     plan: CertifiedPlan, contrast: mk.Contrast | None, comparison: mk.Comparison | None = None
 ) -> list[str]:  # fmt: skip
-    """The verdict, by what is known when the time is up; none after Ctrl-C."""
+    """The sentences of the verdict, from what is known in time; none if it is stopped before."""
     try:
         return verdict.sentences(plan, contrast, comparison)
     except StoppedError:
@@ -60,15 +60,15 @@ def verdict_in_time(
 
 
 def compared(plan: CertifiedPlan, quiet: bool, title: str | None = None) -> mk.Comparison:
-    """Classes of policies beside a plan's; unless it is to be quiet, a table of them."""
+    """The comparison of a plan with classes of policies, printed as a table unless ``quiet``."""
     console = Console()
     if not quiet:
         console.print(f"{title}: {plan.mdp!r}\n" if title else "\nWhat simpler policies earn:\n")
-        _passing("evaluating a policy with the best mean; Ctrl-C keeps what is known")
+        _passing("evaluating a policy with the best mean; Ctrl-C keeps the rows so far")
 
     def show(row: Row) -> None:
         if not quiet:
-            _passing(f"{row.name}: at least {row.lower:.6g}; searching on, Ctrl-C keeps what is known")
+            _passing(f"{row.name}: at least {row.lower:.6g}; still searching, Ctrl-C keeps the rows so far")
 
     comparison = mk.compare(plan.mdp, plan.k, plan=plan, progress=show)
     if not quiet:
@@ -79,6 +79,6 @@ def compared(plan: CertifiedPlan, quiet: bool, title: str | None = None) -> mk.C
 
 
 def _passing(line: str) -> None:
-    """What is being done, on a terminal's standard error, until the next such line takes its place."""
+    """Show a line of progress on standard error, if it is a terminal; the next one replaces it."""
     if sys.stderr.isatty():
         print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)

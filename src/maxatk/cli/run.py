@@ -1,4 +1,4 @@
-"""The command ``maxatk run``: trials of a saved plan, beside its certificate."""
+"""The command ``maxatk run``: trials of a saved plan, compared with its certificate."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ TRIALS_IN_ENVIRONMENT = 1_000  # which are run step by step
 @click.argument("plan_file", metavar="PLAN", type=Path)
 @problem_options
 @click.option("--trials", type=int, metavar="N", help=f"Default: {TRIALS}, or {TRIALS_IN_ENVIRONMENT} with a GYM_ID.")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of the random numbers.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="The seed of the random numbers.")
 @json_option
 def run(
     plan_file: Path, problem: str | None, settings: dict[str, Any],
@@ -31,8 +31,8 @@ def run(
 ) -> int:  # fmt: skip
     """Run a saved plan or a learned policy, and check its certificate.
 
-    A plan is run in the problem that was saved with it, or in the one named, which must be the same; a learned policy
-    in the one named. With the id of a Gymnasium environment it is run in that, step by step.
+    A plan runs in the problem that was saved with it, or in the named one, which must be the same; a learned policy
+    runs in the named one. With the id of a Gymnasium environment it runs in that, step by step.
     """
     arena: Any = None
     mdp: mk.MDP | None = None
@@ -46,7 +46,7 @@ def run(
         mdp = mk.find_problem(problem, **settings)
         plan = mk.load_plan(plan_file, mdp)
     if mdp is None and isinstance(plan, mk.Learned):
-        raise mk.InputError(f"{plan_file} holds a learned policy: name the problem that it is to be run in")
+        raise mk.InputError(f"{plan_file} holds a learned policy: name the problem to run it in")
     n = trials if trials is not None else TRIALS if arena is None else TRIALS_IN_ENVIRONMENT
     where = arena if arena is not None else plan.mdp if isinstance(plan, CertifiedPlan) else mdp
     trials_made = mk.simulate(where, plan.policy, trials=n, rng=seed, progress=not as_json)

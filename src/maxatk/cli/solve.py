@@ -1,4 +1,4 @@
-"""The command ``maxatk solve``: a plan, and on request what simpler policies earn, words, a page."""
+"""The command ``maxatk solve``: a plan, and on request a comparison, an explanation and a page."""
 
 import json
 import time
@@ -39,9 +39,9 @@ from maxatk.report.tables import comparisons, plans
     help="Write the plan as a web page of one file (extra page), with a comparison unless --no-compare.",
 )
 @click.option("--open", "open_page", is_flag=True, help="Show that page in a browser.")
-@click.option("--exact", is_flag=True, help="Solve in fractions, and show what the policy does; small problems.")
-@click.option("--compare/--no-compare", default=None, help="Show what smaller classes of policies earn.")
-@click.option("--explain/--no-explain", default=None, help="Say what the policy does differently on the last try.")
+@click.option("--exact", is_flag=True, help="Solve in fractions and show the policy; for small problems.")
+@click.option("--compare/--no-compare", default=None, help="Show the values of smaller classes of policies.")
+@click.option("--explain/--no-explain", default=None, help="Explain what the policy does differently on the last try.")
 @json_option
 def solve(
     request: PlanRequest, *, given_problem: bool, page: Path | None, open_page: bool, exact: bool,
@@ -54,7 +54,7 @@ def solve(
     """
     tour = not given_problem and not exact and not as_json
     if open_page and page is None:
-        raise click.UsageError("--open shows the page that --page writes, so that must be given")
+        raise click.UsageError("--open shows the page that --page writes: give --page, too")
     check_outputs(request.title, save=request.save, page=page)
     shown = _Shown(
         compare=tour if compare is None else compare,
@@ -66,7 +66,7 @@ def solve(
     )
     began = time.perf_counter()
     if page is not None:
-        prepare()  # which is not a part of the work that is timed
+        prepare()  # loading the renderer does not count against the time limit
     limit = request.time_limit
     with stopping.scope(None if limit is None else limit - (time.perf_counter() - began)):
         return _exactly(request, shown) if exact else _certified(request, shown)
@@ -111,7 +111,7 @@ def _exactly(request: PlanRequest, shown: _Shown) -> int:
 
 
 def _certified(request: PlanRequest, shown: _Shown) -> int:
-    """Plan, then show what is asked for, as far as the time allows."""
+    """Plan, then show what was requested, as far as the time allows."""
     with stopping.half() if shown.compare or shown.explain or shown.page else nullcontext():
         plan = planned(request, shown.as_json)
     contrast = in_time("no explanation", lambda: mk.contrast(plan)) if shown.explain else None
@@ -132,14 +132,11 @@ def _certified(request: PlanRequest, shown: _Shown) -> int:
 
 
 def _printed(
-    plan: CertifiedPlan,
-    title: str,
-    contrast: mk.Contrast | None,
-    compare: Callable[[], mk.Comparison | None] | None,
+    plan: CertifiedPlan, title: str, contrast: mk.Contrast | None, compare: Callable[[], mk.Comparison | None] | None
 ) -> mk.Comparison | None:
-    """Print the plan, its words and its comparison; the comparison comes back for the page."""
+    """Print the plan, its verdict and its comparison, and return the comparison for the page."""
     sentences = verdict_in_time(plan, contrast)
-    # The rows of a comparison may know more than the plan does: then the verdict comes after them.
+    # A comparison may prove more than the plan alone: then the verdict follows it.
     later = compare is not None and sentences and plan.gain.outcome is Outcome.UNKNOWN
     Console().print(plans.certified_plan(plan, title, [] if later else sentences))
     if contrast:

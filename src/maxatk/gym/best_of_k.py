@@ -18,7 +18,7 @@ from maxatk.base import checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number
-from maxatk.gym.observations import Observations, return_scale
+from maxatk.gym.observations import Observations, is_a, return_scale
 from maxatk.laws.sampling import RowSampler
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import try_cost
@@ -32,53 +32,53 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     * ``observation``: the original observation;
     * ``has_best``: 1 if there is a best return so far, 0 before the end of the first rollout;
-    * ``best``: that best return, M, on the scale below; 0 where there is none;
+    * ``best``: that best return, M, on the scale below; 0 if there is no result yet;
     * ``so_far``: the return of the present rollout so far, G, on the same scale;
     * ``rollouts_left``: those not over yet, the present one included, divided by ``k``: from 1 down to 0;
     * ``steps_left``: those of the present rollout, divided by the horizon: from 1 down to 0.
 
-    As a ``Dict`` the entries have these names, beside those of the environment where its observation is a dict itself
+    As a ``Dict`` the entries have these names, beside those of the environment if its observation is a dict itself
     (there is no entry ``observation`` then). ``flat=True`` makes it one ``Box`` of 32-bit floats, the original
-    observation first (flattened as Gymnasium does it, discrete ones one-hot) and then the five numbers in this order.
-    Images stay images: where there are some, of 36 x 36 pixels at least, flat observations are a ``Dict`` of these and
-    of ``vector``, which is all the rest.
+    observation first (flattened as Gymnasium does, discrete ones one-hot) and then the five numbers in this order.
+    Images of at least 36 x 36 pixels stay images: flat observations are then a ``Dict`` of these and of ``vector``,
+    which holds all the rest.
 
     **The scale** of M and G: without ``returns`` it is ``sign(x) log(1 + |x|)``, which suits any magnitude. With
-    ``returns=(low, high)``, the returns that matter, these go to -1 and 1 and what lies between is linear; beyond, a
-    return ``z`` on that scale is shown as ``sign(z)(2 - 1/|z|)``, so that all stay apart and none leaves (-2, 2).
+    ``returns=(low, high)``, the returns that matter, the scale is linear between these and maps them to -1 and 1;
+    beyond, a return ``z`` on that scale is mapped to ``sign(z)(2 - 1/|z|)``, which is monotone and within (-2, 2).
 
-    **The reward** is 0 but for the last step of a rollout, where it is what the best return has gained: the return
-    itself after the first rollout, ``max(G - M, 0)`` after the others. The rewards of a trial so add up to its best
-    return, whatever their signs (with an incumbent ``best_so_far``, to what is gained over it). With ``dense=True``
-    each step is paid the change of ``max(M, G)`` (of G, in the first rollout). That adds up to the same and has the
-    same best policies, but tells sooner which step was good: best where rewards are costs. With ``potential=h``, what
-    the rest of a rollout is expected to bring, each step is paid the change of ``max(M, G + h(observation))``, across
-    resets, too. That adds up to the same, for any ``h`` whatever. Do not discount any of them. ``reward_scale``
-    multiplies what is paid, so that it suits a network.
+    **The reward** is 0 except at the last step of a rollout, where it is the increase of the best return: the return
+    itself after the first rollout, ``max(G - M, 0)`` after the others. The rewards of a trial thus add up to its best
+    return, also if returns are negative (with an incumbent ``best_so_far``, to the gain over it). With ``dense=True``
+    the reward of each step is the change of ``max(M, G)`` (of G, in the first rollout). The sum and the optimal
+    policies are the same, but good steps are rewarded sooner: use it if rewards are costs. With ``potential=h``, an
+    estimate of the rest of a rollout's return, the reward of each step is the change of ``max(M, G + h(observation))``,
+    across resets, too. The sum is the same for every ``h``. Do not discount any of these rewards. ``reward_scale``
+    multiplies them, to suit a network.
 
-    **Costs.** With ``cost`` each rollout costs that much, taken off the reward of its first step; with ``row_costs``
-    every step also costs ``info["cost"]``, where the environment says it (:class:`TabularEnv` does). The rewards of a
-    trial then add up to its best return less its costs, and what was paid so far is ``info["trial"]["paid"]``. With
-    ``stop=True`` there is one action more, the last: it ends the trial with what is in hand; a rollout that it
-    interrupts does not count. With nothing in hand it is worth ``returns[0]``, which must be given then, unless there
-    is an incumbent.
+    **Costs.** With ``cost`` each rollout costs that much, subtracted from the reward of its first step; with
+    ``row_costs`` every step also costs ``info["cost"]``, if the environment has it (:class:`TabularEnv` does). The
+    rewards of a trial then add up to its best return less its costs, and its costs so far are
+    ``info["trial"]["paid"]``. With ``stop=True`` there is one more action, the last: it ends the trial with the best so
+    far; a rollout that it interrupts does not count. With no result yet the trial ends with ``returns[0]``, which must
+    be given unless there is an incumbent.
 
     **Ends.** When a rollout is over the environment is reset, and the observation is the next rollout's first. The
     trial is over (``terminated``) after ``k`` rollouts; ``truncated`` is never true, since the time left is observed.
 
     **info** has, beside the environment's own: ``trial``, with ``rollout``, ``step``, ``best`` (``-inf`` for none) and
-    ``so_far`` unscaled, as :meth:`maxatk.CompressedPolicy.action` takes them; and ``rollout_over``. Where that is true
-    also ``rollout_return``, ``rollout_terminated`` (the environment ended it), ``rollout_truncated`` (time did), and
-    ``last_observation`` and ``last_info``, the original ones that the rollout ended with: the environment's own entries
-    of info are always of the rollout that is observed. At the end of a trial there are ``best_return`` and
-    ``rollout_returns``, in the form that Stable-Baselines3's ``Monitor(info_keywords=...)`` takes.
+    ``so_far`` unscaled, as :meth:`maxatk.CompressedPolicy.action` takes them; and ``rollout_over``. If that is true, it
+    also has ``rollout_return``, ``rollout_terminated`` (the environment ended it), ``rollout_truncated`` (the time
+    limit did), and ``last_observation`` and ``last_info``, the original ones at the end of the rollout: the
+    environment's own entries of info always belong to the rollout that is observed. At the end of a trial there are
+    ``best_return`` and ``rollout_returns``, in the form that Stable-Baselines3's ``Monitor(info_keywords=...)`` takes.
 
-    **Masks.** :meth:`action_masks` says which actions there are, if the environment does: by a method of the same name,
-    or by ``info["action_mask"]``. ``MaskablePPO`` of sb3-contrib asks for it.
+    **Masks.** :meth:`action_masks` returns the available actions, if the environment tells: by a method of the same
+    name, or by ``info["action_mask"]``. ``MaskablePPO`` of sb3-contrib calls it.
 
-    **Other wrappers.** Those that change observations or actions go inside or outside, as you like. Those that change
-    rewards go inside, where they change what a return is. ``NormalizeReward`` inside, whose scale drifts, would make
-    returns of a trial incomparable; it is warned about. Use ``reward_scale``, or put it outside.
+    **Other wrappers.** Wrappers that change observations or actions may be inside or outside. Those that change rewards
+    belong inside, where they change the returns. ``NormalizeReward`` inside raises a warning: its scale drifts, so
+    that returns of a trial would not be comparable. Use ``reward_scale``, or put it outside.
 
     **Seeds.** ``reset(seed=n)`` seeds the environment once for the whole trial: the same seed and the same actions give
     the same trial, and its rollouts differ. ``options`` go to every reset of the trial.
@@ -87,14 +87,14 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         env: an environment.
         k: the number of rollouts.
         horizon: the steps after which a rollout is cut off; by default the environment's own time limit.
-        best_so_far: a return that is already in hand.
+        best_so_far: the incumbent, a best return before the trial.
         returns: the least and the greatest return that matter, if these are known.
         flat: whether observations are flattened.
-        dense: whether steps within a rollout are paid.
-        potential: a function of the original observation; steps are paid then.
-        reward_scale: what rewards are multiplied by, more than 0.
-        cost: what each rollout costs.
-        row_costs: whether each step costs what the environment's ``info["cost"]`` says.
+        dense: whether steps within a rollout have rewards.
+        potential: a function of the original observation; it implies ``dense``.
+        reward_scale: the factor of all rewards, more than 0.
+        cost: the cost of each rollout.
+        row_costs: whether each step costs the environment's ``info["cost"]``.
         stop: whether there is an action that ends the trial; for environments with finitely many actions.
 
     >>> import gymnasium, maxatk as mk
@@ -124,7 +124,7 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         row_costs: bool = False,
         stop: bool = False,
     ) -> None:
-        if not _is(env, gymnasium.Env):
+        if not is_a(env, gymnasium.Env):
             raise InputError(f"env must be a Gymnasium environment, not {shown(env)}")
         RecordConstructorArgs.__init__(
             self,
@@ -151,13 +151,13 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._reward_scale = positive(reward_scale, "reward_scale")
         self._cost, self._row_costs = float(try_cost(cost)), bool(row_costs)
         self._inner, self._actions = env.observation_space, env.action_space
-        self._least = None if returns is None else return_scale(returns)[0]  # what stopping with nothing is worth
+        self._least = None if returns is None else return_scale(returns)[0]  # the value of stopping with no result yet
         self._stop = self._stopping_action() if stop else None
         self._observations = Observations(self._inner, self._name, return_scale(returns), bool(flat))
         self.observation_space = self._observations.space  # the inner one, and what a trial adds
         self._options: dict[str, Any] | None = None
         self._last: Any = None  # the original observation
-        self._mask: Any = None  # of actions, as the environment last said
+        self._mask: Any = None  # of actions, from the environment's last info
         self._open = False  # whether there is a trial to step in
         self._begin()
 
@@ -188,7 +188,7 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         out_of_time = bool(truncated) or self._step >= self.horizon
         over = bool(terminated) or out_of_time
         added: dict[str, Any] = {"rollout_over": over}
-        told = info  # by the environment, of the rollout that is observed
+        told = info  # of the environment, for the rollout that is observed
         if over:
             added |= {
                 "rollout_return": self._so_far,
@@ -207,11 +207,11 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return self._rewarded(cost, {**told, **added})
 
     def action_masks(self) -> Any:
-        """Which actions can be taken now, ``[A]`` of booleans; all, where the environment does not say.
+        """The available actions, ``[A]`` of booleans; all, if the environment does not tell.
 
-        Stopping, if there is such an action, is always among them.
+        The action that stops, if there is one, is always available.
         """
-        if not _is(self._actions, spaces.Discrete):
+        if not is_a(self._actions, spaces.Discrete):
             raise InputError(f"masks are for finitely many actions, but {self._name} has {shown(self._actions)}")
         if self.env.has_wrapper_attr("action_masks"):
             given = self.env.get_wrapper_attr("action_masks")()
@@ -226,24 +226,24 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def _stopping_action(self) -> int:
         """The number of the action that ends the trial, which is added to the space."""
-        if not _is(self._actions, spaces.Discrete):
+        if not is_a(self._actions, spaces.Discrete):
             raise InputError(f"stop=True is for finitely many actions, but {self._name} has {shown(self._actions)}")
         if self._incumbent == -math.inf and self._least is None:
-            raise InputError("stop=True: say what stopping with nothing in hand is worth, by best_so_far= or returns=")
+            raise InputError("stop=True needs a value of stopping with no result yet: give best_so_far= or returns=")
         first, n = int(self._actions.start), int(self._actions.n)
         self.action_space = spaces.Discrete(n + 1, start=first)
         return first + n
 
     def _stopped(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """End the trial with what is in hand."""
+        """End the trial with the best so far."""
         if self._best == -math.inf and self._least is not None:
             self._best = self._least
         self._open = False
         return self._rewarded(0.0, {"rollout_over": False})
 
     def _rewarded(self, cost: float, info: dict[str, Any]) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """What a step answers that cost ``paid``: the reward is what the trial has come to since the last one."""
-        before, self._value = self._value, self._come_to()
+        """The result of a step: its reward is the change of the trial's value, less ``cost``."""
+        before, self._value = self._value, self._present_value()
         if not self._open:
             info |= {"best_return": self._best, "rollout_returns": list(self._returned)}
         reward = self._reward_scale * (self._value - before - cost)
@@ -252,11 +252,11 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def _begin(self) -> None:
         self._rollout, self._step, self._so_far, self._best = 0, 0, 0.0, self._incumbent
         self._returned: list[float] = []
-        self._value = self._incumbent if self._incumbent > -math.inf else 0.0  # what was paid for already
-        self._spent = 0.0  # of costs
+        self._value = self._incumbent if self._incumbent > -math.inf else 0.0  # the sum of all rewards so far
+        self._spent = 0.0  # the sum of all costs so far
 
     def _reset(self, seed: int | None) -> dict[str, Any]:
-        """Begin a rollout; what the environment says of it."""
+        """Begin a rollout and return its info."""
         self._last, info = self.env.reset(seed=seed, options=self._options)
         self._mask = info.get("action_mask")
         if self.env.observation_space != self._inner or self.env.action_space != self._actions:
@@ -267,8 +267,8 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         known = {"rollout": self._rollout, "step": self._step, "best": self._best, "so_far": self._so_far}
         return {**known, "paid": self._spent} if self._cost or self._row_costs or self._stop is not None else known
 
-    def _come_to(self) -> float:
-        """What the trial has come to: the rewards are its changes, and it ends at the best return."""
+    def _present_value(self) -> float:
+        """The value of the trial so far: rewards are its changes, and it ends at the best return."""
         if not self._dense or not self._open:
             return self._best if self._best > -math.inf else 0.0
         ahead = 0.0 if self._potential is None else checks.exact_number(self._potential(self._last), "the potential")
@@ -286,10 +286,10 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
 
 class TabularEnv(gymnasium.Env[Any, Any]):
-    """A problem as an environment: states are observed, rollouts are cut off after its horizon.
+    """A problem as an environment: it observes states and truncates rollouts after the horizon.
 
-    ``info["action_mask"]`` says which actions the state offers; another one is an error. Where rows cost something,
-    ``info["cost"]`` is what the last step cost.
+    ``info["action_mask"]`` marks the actions that the state offers; others raise an error. If rows have costs,
+    ``info["cost"]`` is the cost of the last step.
 
     Args:
         mdp: the problem.
@@ -304,14 +304,14 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         if not isinstance(mdp, MDP):
             raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
         self.mdp = mdp
-        self.horizon = mdp.horizon  # the steps of a rollout at most
+        self.horizon = mdp.horizon  # the maximal number of steps of a rollout
         self.observation_space = spaces.Discrete(mdp.n_states)  # a state
         self.action_space = spaces.Discrete(mdp.n_actions)  # an action, offered or not
         self._sampler = RowSampler(mdp)
         self._state, self._step, self._cost = 0, mdp.horizon, 0.0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
-        """Begin a rollout in a state drawn afresh; ``seed`` is Gymnasium's, ``options`` there are none."""
+        """Begin a rollout in a state drawn afresh; ``seed`` is Gymnasium's, ``options`` are ignored."""
         super().reset(seed=seed, options=options)
         self._state, self._step, self._cost = self._sampler.start(self.np_random), 0, 0.0
         return self._state, self._info()
@@ -335,20 +335,15 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         return {"action_mask": mask, "cost": self._cost} if self.mdp.has_costs else {"action_mask": mask}
 
 
-def _is(thing: Any, kind: type) -> bool:
-    """``isinstance``, for classes that are generic in types that nobody knows."""
-    return isinstance(thing, kind)
-
-
 def _name(env: Any) -> str:
     return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
 
 
 def _horizon(env: Any, name: str, horizon: int | None) -> int:
-    """The steps of a rollout: what was asked for, or the environment's own limit if that is less."""
+    """The number of steps of a rollout: ``horizon``, or the environment's own limit if that is less."""
     limit = time_limit(env)
     if horizon is None and limit is None:
-        raise InputError(f"{name} has no time limit of its own, and may never end: give horizon=")
+        raise InputError(f"{name} has no time limit, and may never end: give horizon=")
     asked = math.inf if horizon is None else checks.horizon(horizon)
     return int(min(asked, math.inf if limit is None else limit))
 

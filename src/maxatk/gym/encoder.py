@@ -1,4 +1,4 @@
-"""What a network observes of trials of a table, many at a time."""
+"""Observations of trials of a table, many at a time."""
 
 from functools import cached_property
 from typing import Any
@@ -18,17 +18,17 @@ from maxatk.problem.rows import array
 
 
 class TrialEncoder:
-    """Rollout, step, state, M and G of trials of a table as a network observes them, many trials at a time.
+    """Encodes rollout, step, state, M and G of trials of a table as observations, many trials at a time.
 
-    What comes out is what ``BestOfK(TabularEnv(mdp), k, flat=True)`` and :class:`TabularVectorEnv` observe: the state,
+    The observations are those of ``BestOfK(TabularEnv(mdp), k, flat=True)`` and :class:`TabularVectorEnv`: the state,
     one-hot or by its features, then ``has_best``, ``best``, ``so_far``, ``rollouts_left`` and ``steps_left``.
 
     Args:
         mdp: the problem.
         k: the number of rollouts.
-        returns: the least and the greatest return that matter; a logarithmic scale otherwise.
-        features: what is observed of each state, ``[S, f]``, in place of one-hot vectors, which are long where states
-            are many.
+        returns: the least and the greatest return that matter; by default the scale is logarithmic.
+        features: features of each state, ``[S, f]``, instead of one-hot vectors, which are long if there are many
+            states.
 
     >>> import maxatk as mk
     >>> encoder = mk.gym.TrialEncoder(mk.instances.figure1(), k=2, returns=(0, 1))
@@ -37,12 +37,7 @@ class TrialEncoder:
     """
 
     def __init__(
-        self,
-        mdp: MDP,
-        k: int,
-        *,
-        returns: tuple[float, float] | None = None,
-        features: ArrayLike | None = None,
+        self, mdp: MDP, k: int, *, returns: tuple[float, float] | None = None, features: ArrayLike | None = None
     ) -> None:
         if not isinstance(mdp, MDP):
             raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
@@ -55,10 +50,10 @@ class TrialEncoder:
         if len(seen):
             state_low, state_high = seen.min(axis=0), seen.max(axis=0)
         self.space = spaces.Box(np.concatenate([state_low, low]), np.concatenate([state_high, high]), dtype=np.float32)
-        """what is observed of one trial"""
+        """the space of one trial's observations"""
 
     def __call__(self, rollout: Any, step: Any, state: Any, best: Any, so_far: Any) -> NDArray[np.float32]:
-        """What is observed of trials that stand there, ``[n, d]``; ``best`` is ``-inf`` where there is none.
+        """The observations of trials, ``[n, d]``; ``best`` is ``-inf`` for no result yet.
 
         Args:
             rollout: the number of rollouts that are over, ``[n]``, or one for all.
@@ -70,7 +65,7 @@ class TrialEncoder:
         whole = (np.atleast_1d(np.asarray(x, np.int64)) for x in (rollout, step, state))
         real = (np.atleast_1d(np.asarray(x, np.float64)) for x in (best, so_far))
         columns = [np.ascontiguousarray(x) for x in np.broadcast_arrays(*whole, *real)]
-        trials = kernels.Trials(*columns[:5], value=columns[4])  # what was paid is not observed
+        trials = kernels.Trials(*columns[:5], value=columns[4])  # rewards are not observed
         if len(trials.state) and not (trials.state.min() >= 0 and trials.state.max() < self.mdp.n_states):
             raise InputError(f"state must be between 0 and {self.mdp.n_states - 1}")
         out = np.empty((len(trials.state), self.space.shape[0]), np.float32)
@@ -78,7 +73,7 @@ class TrialEncoder:
         return out
 
     def masks(self, step: Any, state: Any) -> Bools:
-        """Which actions each state offers at each step, ``[n, A]``.
+        """The actions that each state offers at each step, ``[n, A]`` of booleans.
 
         Args:
             step: the steps ``[n]``, or one for all.
@@ -91,7 +86,7 @@ class TrialEncoder:
 
     @cached_property
     def _offered(self) -> Bools | None:
-        """``[L, S, A]`` which actions there are; None where all are."""
+        """The available actions, ``[L, S, A]`` of booleans; None if all are."""
         mdp = self.mdp
         if len(mdp.action) == mdp.n_layers * mdp.n_states * mdp.n_actions:
             return None

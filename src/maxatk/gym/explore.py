@@ -20,18 +20,18 @@ def explore(
 ) -> MDP:
     """A problem from a Gymnasium environment, as :meth:`maxatk.MDP.from_gymnasium` reads it.
 
-    ``mdp.states.now(env)`` is the number of the state in which an environment of this kind stands, so that a plan can
-    be run in it: ``mk.simulate(env, plan.policy, state_of=lambda _: mdp.states.now(env))``.
+    ``mdp.states.now(env)`` is the number of the current state of an environment of this kind, so that a plan can be
+    run in it: ``mk.simulate(env, plan.policy, state_of=lambda _: mdp.states.now(env))``.
 
     Args:
         env: an environment, or the id of one, made with ``make_arguments``.
         horizon: the number of steps of a rollout; by default the environment's own time limit.
-        key: for an environment that can be copied, a function of it (unwrapped) that tells all of its states apart and
-            can be hashed. Copies of it then take every action from every state, and wherever it would draw one of
-            finitely many random numbers from ``np_random``, every number is tried. MiniGrid's need no key.
-        seed: of all resets, for one that is copied; by default every reset is tried.
-        max_states: how many states there may be.
-        progress: a function that is told where the exploration stands, or True for lines on standard error.
+        key: for an environment that can be copied, a function of it (unwrapped) that returns a hashable object, a
+            different one for each state. Copies of it then take every action from every state, and wherever it draws
+            one of finitely many random numbers from ``np_random``, every number is tried. MiniGrid's need no key.
+        seed: the seed of all resets, for one that is copied; by default every reset is tried.
+        max_states: the maximal number of states.
+        progress: a function that is called with the progress, or True for lines on standard error.
 
     >>> import maxatk as mk
     >>> mdp = mk.gym.explore("Blackjack-v1")

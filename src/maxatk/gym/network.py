@@ -1,4 +1,4 @@
-"""Networks as policies: asked for many trials at a time, so that they can be evaluated, simulated and compared."""
+"""Networks as policies: called for many trials at a time, so that they can be evaluated, simulated and compared."""
 
 import math
 from collections.abc import Callable
@@ -13,25 +13,24 @@ from maxatk.gym.encoder import TrialEncoder
 from maxatk.policies import CompressedPolicy, Traits
 from maxatk.policies.arguments import checked_function
 
-BATCH = 16_384  # observations that a network is asked about at a time
+BATCH = 16_384  # observations in one call of a network
 
 
 class NetworkPolicy(CompressedPolicy):
-    """A policy that asks a network what to do, for many trials at a time.
+    """A policy that calls a network for its actions, for many trials at a time.
 
-    As any policy of a table it can be given to :func:`maxatk.evaluate`, which says what it earns without sampling, to
-    :func:`maxatk.simulate` and, beside the plan, to :func:`maxatk.compare`. The network must answer alike whenever it
-    is asked the same: take the likeliest action rather than draw one. (In floats near ties may be broken differently in
-    batches of different size.)
+    Like any policy of a table it can be given to :func:`maxatk.evaluate`, which computes its value without sampling, to
+    :func:`maxatk.simulate` and to :func:`maxatk.compare`. The network must be deterministic: take the most likely
+    action instead of drawing one. (Rounding may break near ties differently in batches of different size.)
 
     Args:
-        choose: the actions ``[n]`` for observations ``[n, d]``, as
+        choose: a function from observations ``[n, d]`` to actions ``[n]``, such as
             ``lambda observations: model.predict(observations, deterministic=True)[0]`` with Stable-Baselines3.
-        encoder: what the network observes.
-        masked: whether ``choose`` is also given which actions there are, ``[n, A]``, as ``MaskablePPO`` wants it.
-        repeat: how many rollouts there are, for a network of a single one (an encoder for ``k=1``) that is to be
-            repeated; it does not see what is in hand then.
-        best_so_far: the incumbent, or ``-inf`` where there is none.
+        encoder: the encoder of observations.
+        masked: whether ``choose`` also takes masks of the available actions, ``[n, A]``, as ``MaskablePPO`` does.
+        repeat: the number of rollouts, for a network of a single one (an encoder for ``k=1``) that is to be
+            repeated; it does not observe the best so far.
+        best_so_far: the incumbent, or ``-inf`` for no result yet.
 
     >>> import maxatk as mk
     >>> mdp = mk.instances.figure1(gamma=0.25)
@@ -58,11 +57,11 @@ class NetworkPolicy(CompressedPolicy):
         again = repeat is not None
         self._traits = Traits(independent=again, repeated=again, in_floats=True, n_states=encoder.mdp.n_states)
         self.mdp = encoder.mdp  # the problem
-        self.encoder = encoder  # what the network observes
+        self.encoder = encoder  # of observations
         self._choose, self._masked = checked_function(choose), bool(masked)
 
     def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
-        """The network's answer."""
+        """The action that the network chooses."""
         i = checks.integer(rollout, "rollout", most=self.k - 1)
         h = checks.integer(step, "step", most=self.horizon - 1)
         s = checks.integer(state, "state", most=self.mdp.n_states - 1)
@@ -82,7 +81,7 @@ class NetworkPolicy(CompressedPolicy):
         actions = np.asarray(self._choose(observations, *masks))
         if actions.shape != (len(observations),) or actions.dtype.kind not in "iu":
             raise InputError(
-                f"the network must answer {len(observations)} observations with as many integers, "
-                f"not with {actions.dtype} {list(actions.shape)}"
+                f"the network must return {len(observations)} integers for {len(observations)} observations, "
+                f"not {actions.dtype} {list(actions.shape)}"
             )
         return actions.astype(np.int64)

@@ -1,4 +1,4 @@
-"""What an agent observes of a trial: the environment's own observation, and five numbers."""
+"""Observations of a trial: the environment's own observation, and five numbers."""
 
 import math
 from typing import Any
@@ -12,13 +12,13 @@ from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 
 LARGEST = math.log1p(np.finfo(np.float64).max)  # of a return on a logarithmic scale
-LEAST_IMAGE = 36  # pixels a side: smaller ones do not pass through the convolutions that agents have for images
+LEAST_IMAGE = 36  # pixels a side: smaller images do not fit the usual convolutions
 NAMES = ("has_best", "best", "so_far", "rollouts_left", "steps_left")
-VECTOR = "vector"  # the key of all that is no image
+VECTOR = "vector"  # the key of all parts that are not images
 
 
 def return_scale(returns: Any) -> tuple[float, float]:
-    """The two returns that are shown as -1 and 1; equal ones where returns are shown on a logarithmic scale."""
+    """The two returns that are mapped to -1 and 1; equal ones stand for a logarithmic scale."""
     if returns is None:
         return 0.0, 0.0
     if not checks.is_list(returns) or len(returns) != 2:
@@ -30,27 +30,27 @@ def return_scale(returns: Any) -> tuple[float, float]:
 
 
 def number_bounds(scale: tuple[float, float]) -> tuple[list[float], list[float]]:
-    """The least and the greatest of the five numbers."""
+    """The least and the greatest value of each of the five numbers."""
     largest = LARGEST if scale[0] == scale[1] else 2.0
     return [0.0, -largest, -largest, 0.0, 0.0], [1.0, largest, largest, 1.0, 1.0]
 
 
 class Observations:
-    """Puts an environment's observations and the five numbers of a trial together, in one of three forms.
+    """Combines an environment's observations with the five numbers of a trial, in one of three forms.
 
-    As a dict, whose keys are those of the environment's own dict, or ``observation``, and the five names. Flat, where
-    there are no images: one vector. Flat, with images: these by their keys, beside ``vector``, which is all the rest.
+    The first is a dict, whose keys are those of the environment's own dict, or ``observation``, and the five names. The
+    second is flat without images: one vector. The third is flat with images: a dict of these and of ``vector``.
 
     Args:
         inner: the environment's own space.
         name: the environment's name, for messages.
-        scale: of returns.
-        flat: whether it is flat.
+        scale: the scale of returns.
+        flat: whether observations are flat.
     """
 
     def __init__(self, inner: Any, name: str, scale: tuple[float, float], flat: bool) -> None:
         self._inner, self._name, self._scale, self._flat = inner, name, scale, flat
-        self._dict = _is(inner, spaces.Dict)
+        self._dict = is_a(inner, spaces.Dict)
         self._parts: dict[str, Any] = dict(inner.spaces) if self._dict else {"observation": inner}
         self._images = [key for key, space in self._parts.items() if flat and _is_image(space)]
         self.space = self._flat_space() if flat else self._dict_space()
@@ -84,20 +84,20 @@ class Observations:
             flattened: Any = getattr(spaces, "flatten_space")(space)  # noqa: B009  (its type is partly unknown)
         except NotImplementedError:  # spaces that Gymnasium does not know, such as sentences of a grammar
             flattened = None
-        if not _is(flattened, spaces.Box) or _is(space, spaces.Text):
+        if not is_a(flattened, spaces.Box) or is_a(space, spaces.Text):
             what = f"the entry {key!r} of the observations" if self._dict else "the observations"
             hint = "; gymnasium.wrappers.FilterObservation leaves entries out" if self._dict else ""
             raise InputError(f"{what} of {self._name} cannot be flattened to a Box: {shown(space)}{hint}")
         return flattened
 
     def _refuse(self, taken: tuple[str, ...]) -> None:
-        """Refuse an environment whose own keys are those that are added."""
+        """Raise an error if the environment's own keys include one of ``taken``."""
         for key in self._parts:
             if key in taken:
                 raise InputError(f"the observations of {self._name} have an entry {key!r} already: rename it")
 
     def __call__(self, own: Any, best: float, so_far: float, rollouts_left: float, steps_left: float) -> Any:
-        """The observation, with M and G unscaled."""
+        """The observation, from M and G unscaled."""
         some = best > -math.inf
         numbers = np.array(
             [
@@ -121,14 +121,14 @@ class Observations:
         return {**{key: parts[key] for key in self._images}, VECTOR: vector} if self._images else vector
 
 
-def _is(thing: Any, kind: type) -> bool:
-    """``isinstance``, for classes that are generic in types that nobody knows."""
+def is_a(thing: Any, kind: type) -> bool:
+    """``isinstance``, for classes that are generic in unknown types."""
     return isinstance(thing, kind)
 
 
 def _is_image(space: Any) -> bool:
-    """Whether a space is one of images that networks for images take: bytes, in up to four channels, first or last."""
-    if not _is(space, spaces.Box) or space.dtype != np.uint8 or len(space.shape) != 3:
+    """Whether a space holds images for convolutional networks: bytes, in up to four channels, first or last."""
+    if not is_a(space, spaces.Box) or space.dtype != np.uint8 or len(space.shape) != 3:
         return False
     first, middle, last = space.shape
     sides = (first, middle) if last <= 4 else (middle, last)

@@ -25,8 +25,8 @@ __all__ = ["TabularVecEnv", "TrialCallback", "network_policy"]
 class TabularVecEnv(_vec_env.VecEnv):  # pyright: ignore[reportUntypedBaseClass]
     """:class:`maxatk.gym.TabularVectorEnv` as a ``VecEnv``: give it to ``PPO("MlpPolicy", ..., gamma=1.0)``.
 
-    Infos of a step that ends a rollout have what those of :class:`maxatk.BestOfK` have then, but for the environment's
-    own. ``ep_rew_mean`` in the logs is the mean best return, whatever ``reward_scale``. ``MaskablePPO`` finds masks.
+    Infos of a step that ends a rollout have the entries of :class:`maxatk.BestOfK`, without the environment's own.
+    ``ep_rew_mean`` in the logs is the mean best return, regardless of ``reward_scale``. ``MaskablePPO`` gets masks.
 
     Args:
         envs: the trials.
@@ -40,7 +40,7 @@ class TabularVecEnv(_vec_env.VecEnv):  # pyright: ignore[reportUntypedBaseClass]
 
     def __init__(self, envs: TabularVectorEnv) -> None:
         self.envs = envs  # the trials
-        self.render_mode = None  # there is nothing to see
+        self.render_mode = None  # it cannot be rendered
         self._actions: Any = None
         self._lengths = np.zeros(envs.num_envs, np.int64)
         self._seed: int | None = None
@@ -87,31 +87,31 @@ class TabularVecEnv(_vec_env.VecEnv):  # pyright: ignore[reportUntypedBaseClass]
         return [seed] * self.num_envs
 
     def close(self) -> None:
-        """Nothing is to be closed."""
+        """Do nothing: there is nothing to close."""
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """The attribute ``attr_name`` of the trials, once for each of the ``indices``."""
         return [getattr(self.envs, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Set ``attr_name`` to ``value`` for all trials, whatever the ``indices``: they have it in common."""
+        """Set ``attr_name`` to ``value`` for all trials, which share it; ``indices`` are ignored."""
         setattr(self.envs, attr_name, value)
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """What ``method_name``, called with ``method_args`` and ``method_kwargs``, says of each of the ``indices``."""
+        """The result of ``method_name``, called with ``method_args`` and ``method_kwargs``, for ``indices``."""
         answer = getattr(self.envs, method_name)(*method_args, **method_kwargs)
         return [answer[i] for i in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """That none of the ``indices`` is wrapped in ``wrapper_class``."""
+        """False for each of the ``indices``: trials are not wrapped, so not in ``wrapper_class``."""
         return [False for _ in self._get_indices(indices)]
 
 
 class TrialCallback(_callbacks.BaseCallback):  # pyright: ignore[reportUntypedBaseClass]
     """Logs the mean return of each try, and of the best, for TensorBoard and the terminal.
 
-    ``trial/best``, ``trial/return_1`` to ``trial/return_k``: means over all that ended since the last entry of the log.
-    For :class:`maxatk.BestOfK` in any of Stable-Baselines3's environments, and for :class:`TabularVecEnv`.
+    ``trial/best`` and ``trial/return_1`` to ``trial/return_k`` are means over all that ended since the last log entry.
+    It works with :class:`maxatk.BestOfK` in any of Stable-Baselines3's environments, and with :class:`TabularVecEnv`.
 
     >>> from maxatk.gym.sb3 import TrialCallback
     >>> callback = TrialCallback()              # model.learn(100_000, callback=callback)
@@ -130,13 +130,14 @@ class TrialCallback(_callbacks.BaseCallback):  # pyright: ignore[reportUntypedBa
 def network_policy(
     model: Any, encoder: TrialEncoder, *, repeat: int | None = None, best_so_far: Number = -math.inf
 ) -> NetworkPolicy:
-    """A model of Stable-Baselines3 or sb3-contrib as a policy that takes its likeliest action; masks if it wants them.
+    """A policy that takes the most likely action of a model of Stable-Baselines3 or sb3-contrib, with masks if it is
+    maskable.
 
     Args:
-        model: the model, trained on what ``encoder`` observes: ``envs.encoder`` of the trials it was trained in.
-        encoder: what the model observes.
-        repeat: how many rollouts there are, for a model of a single one that is to be repeated.
-        best_so_far: the incumbent, or ``-inf`` where there is none.
+        model: the model, trained on observations of ``encoder``.
+        encoder: the encoder of observations: ``envs.encoder`` of the trials that the model was trained in.
+        repeat: the number of rollouts, for a model of a single one that is to be repeated.
+        best_so_far: the incumbent, or ``-inf`` for no result yet.
 
     >>> import maxatk as mk
     >>> from stable_baselines3 import PPO

@@ -1,4 +1,4 @@
-"""Trials of a table, many side by side: what an agent that learns from millions of steps needs."""
+"""Trials of a table, many at a time, for agents that learn from millions of steps."""
 
 import math
 from typing import Any
@@ -22,25 +22,25 @@ from maxatk.problem.rows import array
 class TabularVectorEnv(VectorEnv[Any, Any, Any]):
     """Trials of ``k`` rollouts of a table, ``num_envs`` of them side by side, as Gymnasium's ``VectorEnv``.
 
-    It behaves as so many ``BestOfK(TabularEnv(mdp), k, flat=True)`` do, in one compiled loop. When a trial is over the
-    next one begins at once (``AutoresetMode.SAME_STEP``): the observation is its first, and that which the old one
-    ended with is ``infos["final_obs"]``. What rows cost is not paid here.
+    It behaves as ``num_envs`` copies of ``BestOfK(TabularEnv(mdp), k, flat=True)``, in one compiled loop. When a trial
+    is over the next one begins at once (``AutoresetMode.SAME_STEP``): the observation is its first, and the last one of
+    the old trial is ``infos["final_obs"]``. Costs of rows are ignored.
 
-    **infos** has ``rollout_over`` and ``rollout_return`` (of the rollout that ended, where one did); and where trials
-    are over ``best_return``, with Gymnasium's ``_best_return`` and alike saying which.
+    **infos** has ``rollout_over`` and ``rollout_return`` (of the rollout that ended, if one did); and, if trials are
+    over, ``best_return``, with Gymnasium's ``_best_return`` to mark them.
 
     ``maxatk.gym.sb3.TabularVecEnv`` is the same for Stable-Baselines3.
 
     Args:
         mdp: the problem.
         k: the number of rollouts.
-        num_envs: how many trials there are at a time.
-        best_so_far: a return that is already in hand.
+        num_envs: the number of trials at a time.
+        best_so_far: the incumbent, a best return before each trial.
         returns: the least and the greatest return that matter, as in :class:`maxatk.BestOfK`.
-        features: what is observed of each state, as in :class:`TrialEncoder`.
-        dense: whether steps within a rollout are paid.
-        potential: what the rest of a rollout is expected to bring, ``[S]`` or by step ``[H, S]``; steps are paid then.
-        reward_scale: what rewards are multiplied by.
+        features: the features of each state, as in :class:`TrialEncoder`.
+        dense: whether steps within a rollout have rewards.
+        potential: an estimate of the rest of a rollout's return, ``[S]`` or by step ``[H, S]``; it implies ``dense``.
+        reward_scale: the factor of all rewards.
 
     >>> import maxatk as mk
     >>> envs = mk.gym.TabularVectorEnv(mk.instances.windy_cliff(), k=5, num_envs=3)
@@ -90,7 +90,7 @@ class TabularVectorEnv(VectorEnv[Any, Any, Any]):
         self._open, self._stream = False, np.random.default_rng()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin all trials; one ``seed`` for all of them, which draw from one stream; ``options`` there are none."""
+        """Begin all trials, which draw from one stream with one ``seed``; ``options`` are ignored."""
         if checks.is_list(seed):
             raise InputError(f"seed must be one number for all trials, not the list {checks.shown(seed)}")
         if seed is not None or not self._open:
@@ -130,16 +130,16 @@ class TabularVectorEnv(VectorEnv[Any, Any, Any]):
 
     @property
     def rollouts(self) -> Ints:
-        """How many rollouts of each trial are over, ``[num_envs]``."""
+        """The number of finished rollouts of each trial, ``[num_envs]``."""
         return self._trials.rollout.copy()
 
     def action_masks(self) -> Bools:
-        """Which actions can be taken now, ``[num_envs, A]``."""
+        """The available actions, ``[num_envs, A]`` of booleans."""
         return self.encoder.masks(self._trials.step, self._trials.state)
 
 
 def _potential(potential: Any, mdp: MDP) -> Floats:
-    """``[1 or H, S]`` what is expected of states."""
+    """The potential of states, ``[1 or H, S]``."""
     if potential is None:
         return np.zeros((1, mdp.n_states))
     given = array(potential, "potential")

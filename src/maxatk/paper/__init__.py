@@ -1,7 +1,7 @@
-"""The paper, recomputed: one file per claim, each a user of the public API alone. Only the command imports this.
+"""The paper, recomputed: one file per claim, which uses the public API alone. Only the command imports it.
 
-``maxatk paper`` calls :func:`reproduce`. A claim is a module with a function ``run(effort) -> Claim``; whoever wants to
-know how a number of the report came about reads that module from the top.
+``maxatk paper`` calls :func:`reproduce`. A claim is a module with a function ``run(effort) -> Claim``; to see
+how a number of the report is computed, read that module from the top.
 """
 
 from maxatk.paper.claim import Check, Claim, Effort, Picture, Table, Verdict

@@ -1,4 +1,4 @@
-"""What a claim of the paper becomes: checks with verdicts, tables, figures and numbers."""
+"""A claim of the paper, recomputed: checks with verdicts, tables, figures and numbers."""
 
 import time
 from collections import Counter
@@ -16,7 +16,7 @@ Row: TypeAlias = Mapping[str, Any]  # what was computed for one case, by name
 
 
 class Verdict(StrEnum):
-    """What the numbers say of a claim."""
+    """The verdict on a claim."""
 
     HOLDS = "holds"  # as the paper prints it
     TIGHTENED = "tightened"  # as printed, and more is true
@@ -50,12 +50,12 @@ def check(
 
     Args:
         what: what was checked.
-        paper: the paper's number, or None where it gives none.
+        paper: the paper's number, or None if it gives none.
         ours: our number.
         holds: whether our statement holds.
         as_printed: whether the printed one does.
-        tight: whether the printed one says all there is, rather than a weaker thing than ours.
-        remark: whether ours says something about the printed one that neither corrects nor tightens it.
+        tight: whether the printed one is as strong as ours.
+        remark: whether ours is a remark that neither corrects nor tightens the printed one.
     """
     if not holds:
         verdict = Verdict.FAILS
@@ -71,7 +71,7 @@ def check(
 
 
 def equal(what: str, *, paper: object = None, ours: object, right: object = None) -> Check:
-    """A check of one number: ours against the printed one or, where that is missing or wrong, the ``right`` one."""
+    """A check of one number: ours against the printed one or, if that is missing or wrong, the ``right`` one."""
     holds = ours == (paper if right is None else right)
     return check(what, paper=paper, ours=ours, holds=holds, as_printed=ours == paper)
 
@@ -86,7 +86,7 @@ class Table:
 
     @classmethod
     def of(cls, caption: str, rows: Iterable[Row], columns: Mapping[str, str]) -> Self:
-        """The columns, by their heads: a name of what rows hold, or a text with such names, as in ``1/{n}``."""
+        """A table with these columns: each is an entry of the rows, or a text with such entries, as in ``1/{n}``."""
         return cls(
             caption,
             tuple(columns),
@@ -105,13 +105,13 @@ class Picture:
 
 @dataclass
 class Claim:
-    """A claim of the paper, recomputed. What it says, and how it was computed, is told in ``texts.toml``."""
+    """A claim of the paper, recomputed. ``texts.toml`` describes it and the computation."""
 
     name: str
     checks: list[Check]
     tables: list[Table] = field(default_factory=list[Table])
     pictures: list[Picture] = field(default_factory=list[Picture])
-    facts: dict[str, Any] = field(default_factory=dict[str, Any])  # what its text has in braces
+    facts: dict[str, Any] = field(default_factory=dict[str, Any])  # the values of braces in its text
     numbers: dict[str, Any] = field(default_factory=dict[str, Any])  # the same on every machine
     measured: dict[str, Any] = field(default_factory=dict[str, Any])  # seconds, and what depends on random streams
     seeds: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -120,7 +120,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much to compute, and whom to tell how far it is."""
+    """The amount of computation, and a function to report progress to."""
 
     quick: bool
     tell: Callable[[str], None] = lambda _: None
@@ -143,7 +143,7 @@ def counted(verdicts: Iterable[Verdict]) -> str:
 
 
 def text(value: object) -> str:
-    """A number as people read it: fractions as they are while they are short."""
+    """A number as text: fractions as they are if they are short."""
     if isinstance(value, Fraction):
         return str(value) if value.denominator < 10**9 else f"{float(value):.8g}"
     if isinstance(value, bool):
@@ -156,7 +156,7 @@ def text(value: object) -> str:
 
 
 def column(rows: Iterable[Row], name: str) -> list[float]:
-    """One number of every row, as it is drawn."""
+    """One number of every row, as floats."""
     return [float(row[name]) for row in rows]
 
 

@@ -1,4 +1,4 @@
-"""Figures as the report wants them: small, legible in print, with colours that everyone can tell apart."""
+"""Figures in the style of the report: small, legible in print, with colours for any kind of colour vision."""
 
 import math
 import re
@@ -25,7 +25,7 @@ STYLE = {
 
 
 def require() -> None:
-    """Say at once if what draws and writes the report is missing."""
+    """Raise an error if a package that the report needs is missing."""
     for name in ("matplotlib", "jinja2"):
         try:
             import_module(name)
@@ -42,7 +42,7 @@ def style() -> Any:
 
 
 def figure(columns: int = 1, width: float = 3.4, height: float = 2.7) -> tuple[Any, list[Any]]:
-    """A figure with a row of axes, each of so many inches."""
+    """A figure with a row of axes, each of this size in inches."""
     from matplotlib.figure import Figure
 
     drawn: Any = Figure(figsize=(width * columns, height), layout="constrained")
@@ -51,14 +51,14 @@ def figure(columns: int = 1, width: float = 3.4, height: float = 2.7) -> tuple[A
 
 
 def line(ax: Any, rows: Sequence[Row], x: str, y: str, form: str = "-", **look: Any) -> None:
-    """Two columns of the rows against each other."""
+    """Draw one column of the rows against another."""
     ax.plot(column(rows, x), column(rows, y), form, **look)
 
 
 def diagram(mdp: mk.MDP, place: Mapping[int, tuple[float, float]]) -> Any:
     """The problem itself: states in circles, an arrow per outcome of each action, ends as boxes with their reward.
 
-    All that is drawn is read from ``mdp``; only the places of the states are given. Actions with the same outcomes
+    The diagram is read from ``mdp``; only the positions of the states are given. Actions with the same outcomes
     share an arrow.
     """
     names = mdp.action_names or tuple(str(a) for a in range(mdp.n_actions))
@@ -87,7 +87,7 @@ def diagram(mdp: mk.MDP, place: Mapping[int, tuple[float, float]]) -> Any:
 
 
 def _arrow(ax: Any, start: Any, end: Any, outcome: Any, names: Sequence[str], actions: list[int]) -> None:
-    """What an action may do; an end has its reward in its box."""
+    """Draw one outcome of an action; an end has its reward in its box."""
     number = actions[0]
     look: dict[str, Any] = {"color": (BLUE, RED, GREEN)[number % 3], "linestyle": ("-", (0, (5, 2)), ":")[number % 3]}
     label = names[number]
@@ -113,7 +113,7 @@ def _symbol(name: str) -> str:
 
 
 def doubling_ticks(ax: Any, values: Any, axis: str = "x") -> None:
-    """Ticks of a logarithmic axis at just these values."""
+    """Set the ticks of a logarithmic axis to these values."""
     from matplotlib.ticker import NullFormatter, NullLocator
 
     which = ax.xaxis if axis == "x" else ax.yaxis
@@ -126,11 +126,11 @@ def doubling_ticks(ax: Any, values: Any, axis: str = "x") -> None:
 
 
 def power_line(ax: Any, x: Any, y: float, power: float, label: str) -> None:
-    """A straight line of this slope on logarithmic axes, through ``y`` at the last ``x``."""
+    """Draw a straight line of this slope on logarithmic axes, through ``y`` at the last ``x``."""
     ax.plot(x, [y * math.pow(v / x[-1], power) for v in x], color="black", linewidth=0.9, linestyle=":", label=label)
 
 
 def doubling_line(ax: Any, rows: Sequence[Row], x: str, y: str, label: str) -> None:
-    """What doubles with every unit of ``x``, through the last of the rows."""
+    """Draw a curve that doubles with every unit of ``x``, through the last of the rows."""
     at, last = column(rows, x), rows[-1]
     ax.plot(at, [last[y] * 2.0 ** (v - at[-1]) for v in at], ":", color="black", linewidth=0.9, label=label)

@@ -1,4 +1,4 @@
-"""The paper's slips, and remarks on what it prints, each shown by a computed line.
+"""Errors of the paper, and remarks on what it prints, each shown by a computed line.
 
 The lines are in ``errata_planning.py`` (Figure 1 to Theorem 2) and ``errata_learning.py`` (Theorems 3 and 4).
 """

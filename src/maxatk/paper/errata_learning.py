@@ -1,4 +1,4 @@
-"""Slips and remarks on learning: Section 4, Theorems 3 and 4 and their lemmas."""
+"""Errors and remarks on learning: Section 4, Theorems 3 and 4 and their lemmas."""
 
 import itertools
 import math
@@ -34,7 +34,7 @@ def section42() -> Check:
 
 
 def theorem3_rewards() -> Check:
-    """With reward 1 outside the goal, too, there is nothing to find."""
+    """With reward 1 outside the goal, too, there is nothing to learn."""
     pair = [mk.instances.lower_bound(alternative=a) for a in (None, (0, 0))]
     printed = [optimum(m.with_rewards(np.ones(len(m.reward))), 2) for m in pair]
     right = [optimum(m, 2) for m in pair]
@@ -90,7 +90,7 @@ def theorem3_step4() -> Check:
 
 
 def lemma_constants(variance: float, split: float) -> list[Check]:
-    """The two lemmas whose constants are larger than need be."""
+    """The two lemmas with constants that can be improved."""
     return [
         check(
             "variance lemma: the largest sum over all policies, in H²", paper="at most 3",
@@ -160,7 +160,7 @@ def theorem4_starts() -> Check:
 
 
 def queries() -> Check:
-    """How often every row is drawn."""
+    """The number of samples of every row."""
     model = mk.TabularModel(mk.instances.figure1())
     learner = mk.Uniform(constants="paper", planner="midpoint")
     out = mk.learn(model, 2, epsilon=1.0, delta=0.1, learner=learner, rng=SEED)
@@ -173,7 +173,7 @@ def queries() -> Check:
 
 
 def last_step() -> Check:
-    """What the last step leads to does not matter."""
+    """The next state after the last step does not matter."""
     mdp = lemmas.small_problem(np.random.default_rng(SEED), H=2)
     steps: Any = [
         [[[(p, t if h == 0 else 1 - (t or 0), r, False) for p, t, r in mdp.exact_outcomes(h, s, a)] for a in (0, 1)]

@@ -80,9 +80,9 @@ def return_so_far() -> Check:
 def summand() -> Check:
     """What is added up in G: the rewards of the earlier steps, not that of step h again and again."""
     mdp = mk.instances.footnote(horizon=3)
-    paid = [mdp.exact_outcomes(h, 0, 1)[0].reward for h in range(3)]  # always taking
-    printed, right = [(h + 1) * r for h, r in enumerate(paid)], [sum(paid[:h], Fraction(0)) for h in range(3)]
-    optimal = sum(paid, Fraction(0)) == optimum(mdp, 1)
+    taken = [mdp.exact_outcomes(h, 0, 1)[0].reward for h in range(3)]  # always taking
+    printed, right = [(h + 1) * r for h, r in enumerate(taken)], [sum(taken[:h], Fraction(0)) for h in range(3)]
+    optimal = sum(taken, Fraction(0)) == optimum(mdp, 1)
     return check(
         "G_{h,i}: the summand (the footnote's problem, always taking; h = 1, 2, 3)",
         paper=f"r_h, summed over k ≤ h: {', '.join(str(g) for g in printed)}",

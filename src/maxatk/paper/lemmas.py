@@ -1,4 +1,4 @@
-"""The lemmas of Theorem 4, over all policies of small problems: how large their two sides can be, in fractions."""
+"""The lemmas of Theorem 4, over all policies of small problems: the largest ratio of both sides, in fractions."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ SEED = 5
 
 
 class Histories:
-    """The compressed histories ``x = (i, h, s, M, G)`` of a problem that starts in state 0, and what they are worth."""
+    """The compressed histories ``x = (i, h, s, M, G)`` of a problem that starts in state 0, with their values."""
 
     def __init__(self, mdp: mk.MDP, k: int) -> None:
         self.mdp, self._k = mdp, k
@@ -25,12 +25,12 @@ class Histories:
         return x[3] if x[0] == self._k else max(self.action_values(x).values())
 
     def action_values(self, x: Any) -> dict[int, Fraction]:
-        """By action."""
+        """The value of each action."""
         i, h, s, m, g = x
         return self._policy.action_values(rollout=i, step=h, state=s, best=m, so_far=g)
 
     def after(self, x: Any, action: int, mdp: mk.MDP) -> Iterator[tuple[Fraction, Any]]:
-        """What may follow, in this problem or in another one with the same outcomes."""
+        """The histories that may follow, in this problem or in another one with the same outcomes."""
         i, h, s, m, g = x
         for p, t, r in mdp.exact_outcomes(h, s, action):
             over = t is None or h + 1 == self.mdp.horizon
@@ -54,7 +54,7 @@ class Histories:
         return max(known.values())
 
     def variance(self, x: Any, action: int) -> Fraction:
-        """Of ``V*`` one step on."""
+        """The variance of ``V*`` after the next step."""
         outcomes = [(p, self.value(y)) for p, y in self.after(x, action, self.mdp)]
         mean = sum((p * v for p, v in outcomes), Fraction(0))
         return sum((p * (v - mean) ** 2 for p, v in outcomes), Fraction(0))
@@ -72,10 +72,7 @@ def small_problem(rng: np.random.Generator, S: int = 2, A: int = 2, H: int = 2) 
 
 def all_or_nothing(H: int, p: Fraction) -> mk.MDP:
     """The first action reaches, with probability ``p``, a state that pays 1 per step; the second waits."""
-    table = [
-        [[(p, 1, 0, False), (1 - p, 0, 0, False)], [(1, 0, 0, False)]],
-        [[(1, 1, 1, False)], [(1, 1, 1, False)]],
-    ]
+    table = [[[(p, 1, 0, False), (1 - p, 0, 0, False)], [(1, 0, 0, False)]], [[(1, 1, 1, False)], [(1, 1, 1, False)]]]
     return mk.MDP.from_table(table, horizon=H)
 
 
@@ -113,7 +110,7 @@ def moved(mdp: mk.MDP, rng: np.random.Generator, most: Fraction) -> mk.MDP:
 
 
 def decomposition(mdp: mk.MDP, wrong: mk.MDP, K: int) -> tuple[Fraction, Fraction]:
-    """What the policy that is optimal for a wrong kernel loses, and ``C + C``: the largest expected sums of
+    """The loss of the policy that is optimal for a wrong kernel, and ``C + C``: the largest expected sums of
     ``|(T − T̂)V*|`` under the best policy and under that one."""
     x = Histories(mdp, K)
     planned = mk.solve(wrong, K, solver=mk.Exact()).policy

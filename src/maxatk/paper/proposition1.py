@@ -1,4 +1,4 @@
-"""Proposition 1: adaptive policies can earn 1.24 times what Markov policies earn."""
+"""Proposition 1: the value of adaptive policies can be 1.24 times that of Markov policies."""
 
 import itertools
 import math
@@ -45,7 +45,7 @@ def limit(mu: float) -> float:
 
 
 def best_mu() -> float:
-    """Where the limit is largest."""
+    """The ``mu`` with the largest limit."""
     return float(optimize.minimize_scalar(lambda mu: -limit(mu), bounds=(0.1, 0.9), options={"xatol": 1e-9}).x)
 
 
@@ -142,7 +142,7 @@ def _ratio_checks(rows: list[dict[str, Any]], first: int, mu: float) -> list[Che
 
 
 def _number(row: Row) -> dict[str, Any]:
-    """In fractions while they are short."""
+    """The numbers of a row; values as fractions if these are short."""
     values = {name: row[name] if row["K"] <= 30 else float(row[name]) for name in ("adaptive", "markov")}
     return {"K": row["K"], "ratio": row["ratio"], **values}
 

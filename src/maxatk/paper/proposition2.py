@@ -75,15 +75,12 @@ class Everything:
 
 
 def family(problems: Iterator[mk.MDP], k: int, effort: Effort, name: str) -> dict[str, int]:
-    """Every problem of a family: how much there was, and how often the proposition failed."""
+    """Every problem of a family: counts of what was enumerated, and of failures of the proposition."""
     counts = Counter[str]()
     for mdp in problems:
         everything = Everything(mdp, k)
         counts += Counter(
-            problems=1,
-            policies=everything.policies,
-            histories=everything.histories,
-            compressed=len(everything.best),
+            problems=1, policies=everything.policies, histories=everything.histories, compressed=len(everything.best)
         )
         counts["missed"] += max(everything.values) != optimum(mdp, k)
         counts["split"] += any(len(values) > 1 for values in everything.best.values())

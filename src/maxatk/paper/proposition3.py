@@ -24,7 +24,7 @@ PROBLEM = mk.instances.proposition3()
 
 
 def last_choice(policy: Any) -> dict[tuple[Fraction, int], tuple[Fraction, Fraction, str]]:
-    """The second rollout at the last state, by M and G: what both actions are worth, and which is better."""
+    """The second rollout at the last state, by M and G: the values of both actions, and the better one."""
     choices: dict[tuple[Fraction, int], tuple[Fraction, Fraction, str]] = {}
     for m in BESTS:
         for g in (0, 1):
@@ -40,7 +40,7 @@ def always(action: int) -> list[list[int]]:
 
 
 def law(action: int) -> dict[str, str]:
-    """What a rollout returns with one action throughout, and how likely."""
+    """The law of a rollout's return with one action throughout."""
     returns = mk.evaluate(PROBLEM, mk.MarkovPolicy(always(action), k=1)).law
     return {
         str(Fraction(float(v))): str(Fraction(float(p))) for v, p in zip(returns.values, returns.probs, strict=True)
@@ -48,7 +48,7 @@ def law(action: int) -> dict[str, str]:
 
 
 def by_return(b: tuple[int, int], h: int, g: Any) -> int:
-    """What a behaviour ``(a_0, a_1)`` does at the last step, by the return so far; before that nothing matters."""
+    """The action of a behaviour ``(a_0, a_1)`` at the last step, by the return so far; earlier ones do not matter."""
     return b[int(g)] if h == LAST_STEP else SAFE
 
 

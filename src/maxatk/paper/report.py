@@ -1,6 +1,6 @@
-"""The report of a reproduction: ``report.html`` with all it shows in itself, ``results.json``, and the figures.
+"""The report of a reproduction: ``report.html``, which is self-contained, ``results.json``, and the figures.
 
-Every file is written beside its place and then moved there, so that it is whole or not there at all.
+Every file is written atomically.
 """
 
 import base64
@@ -43,7 +43,7 @@ def draw(out: Path, claim: Claim) -> dict[str, bytes]:
 
 
 def write(out: Path, claims: Sequence[Claim], run: Mapping[str, Any], vectors: Mapping[str, bytes]) -> None:
-    """Write the page and the numbers of the claims at hand; ``run`` says how they were computed."""
+    """Write the page and the numbers of the claims so far; ``run`` describes how they were computed."""
     _put(out / "results.json", json.dumps(results(claims, run), indent=1, ensure_ascii=False).encode())
     _put(out / "report.html", _page(claims, run, vectors).encode())
 

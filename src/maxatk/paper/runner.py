@@ -1,4 +1,4 @@
-"""One claim after the other, written out as they come."""
+"""Recompute the claims one after the other, and write the report after each."""
 
 import platform
 import signal
@@ -44,7 +44,7 @@ CLAIMS: dict[str, Callable[[Effort], Claim]] = {
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What came out, and where it was written."""
+    """The recomputed claims, and the folder of the report."""
 
     out: Path
     claims: tuple[Claim, ...]
@@ -52,7 +52,7 @@ class Reproduction:
 
     @property
     def failed(self) -> list[Check]:
-        """The checks whose numbers are not what we expect."""
+        """The checks whose numbers differ from what we expect."""
         return [c for claim in self.claims for c in claim.checks if c.verdict is Verdict.FAILS]
 
     def __str__(self) -> str:
@@ -72,15 +72,15 @@ def reproduce(
 ) -> Reproduction:
     """Recompute the paper and write ``report.html``, ``results.json`` and ``figures/`` to a folder.
 
-    All three are written anew after every claim, each file in one move: a run that is interrupted leaves a report of
-    the claims that were finished.
+    All three are rewritten after every claim, each file atomically: a run that is interrupted leaves a report of the
+    claims that were finished.
 
     Args:
-        out: the folder, made if need be.
+        out: the folder, created if it does not exist.
         quick: whether to compute less: about a minute on two idle cores, half a minute more on the first run, which
             compiles the planner's loops, instead of ten to fifteen minutes.
         only: the names of the claims to compute; all of them by default.
-        progress: a function that is told what is being computed, or True for a line on the terminal.
+        progress: a function that is called with what is being computed, or True for a line on the terminal.
     """
     for name in only:
         if name not in CLAIMS:
@@ -126,7 +126,7 @@ def reproduce(
 
 @contextmanager
 def _interrupts() -> Generator[Callable[[], None]]:
-    """Remember Ctrl-C: the certified planner takes it as a wish for a wider interval, and would go on."""
+    """Record Ctrl-C: the certified planner takes it as a request for a wider interval, and would continue."""
     asked = False
 
     def handler(number: int, frame: Any) -> None:
@@ -139,7 +139,7 @@ def _interrupts() -> Generator[Callable[[], None]]:
             raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():
-        yield stop_if_asked  # signals are the main thread's
+        yield stop_if_asked  # only the main thread receives signals
         return
     before = signal.signal(signal.SIGINT, handler)
     try:

@@ -19,7 +19,7 @@ CELLS = (2, 4, 8, 16, 32)  # 1/kappa
 
 
 def multiply_adds(S: int, A: int, H: int, K: int, n: int) -> int:
-    """What :func:`table_sweep` does: ``K S² A |B| sum_h |C_h|``, with ``|C_h| = h (n - 1) + 1`` after ``h`` steps."""
+    """The work of :func:`table_sweep`: ``K S² A |B| sum_h |C_h|``, with ``|C_h| = h (n - 1) + 1`` after ``h`` steps."""
     return K * S * S * A * (H * (n - 1) + 1) * sum(h * (n - 1) + 1 for h in range(1, H + 1))
 
 

@@ -30,20 +30,16 @@ def gap(weights: list[int], target: int, k: int = 1) -> tuple[Fraction, Fraction
 
     With ``k = 1`` the safe return is an incumbent; with ``k = 2`` it is what the first of two rollouts has brought.
     """
-    mdp, in_hand, beta = reduction(weights, target)
-    plan = mk.solve(mdp, 1, best_so_far=in_hand, solver=mk.Exact()) if k == 1 else mk.solve(mdp, 2, solver=mk.Exact())
-    values = plan.policy.action_values(rollout=k - 1, step=0, state=0, best=in_hand, so_far=0)
+    mdp, incumbent, beta = reduction(weights, target)
+    plan = mk.solve(mdp, 1, best_so_far=incumbent, solver=mk.Exact()) if k == 1 else mk.solve(mdp, 2, solver=mk.Exact())
+    values = plan.policy.action_values(rollout=k - 1, step=0, state=0, best=incumbent, so_far=0)
     return values[MINUS] - values[PLUS], beta
 
 
 def reduction(weights: list[int], target: int) -> tuple[mk.MDP, Fraction, Fraction]:
     """The theorem's problem, its safe return ``(1 + L)/C``, and ``β``."""
     C = target + 5 + sum(weights)
-    return (
-        mk.instances.subset_sum(weights, target),
-        Fraction(1 + target, C),
-        Fraction(1, 16 * C * 2 ** len(weights)),
-    )
+    return (mk.instances.subset_sum(weights, target), Fraction(1 + target, C), Fraction(1, 16 * C * 2 ** len(weights)))
 
 
 def value_of_plus(weights: list[int], target: int, off: int) -> Fraction:
@@ -71,9 +67,9 @@ def explosion(effort: Effort) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for n in range(2, effort.pick(11, 15) + 1):
         effort.tell(f"time against n: {n}")
-        mdp, in_hand, beta = reduction([2**j for j in range(n)], (2**n - 1) // 2)
-        exactly = partial(mk.solve, mdp, 1, best_so_far=in_hand, solver=mk.Exact(max_histories=10**6))
-        certify = partial(mk.solve, mdp, 1, best_so_far=in_hand, solver=mk.Certified(tol=TOL, threads=1))
+        mdp, incumbent, beta = reduction([2**j for j in range(n)], (2**n - 1) // 2)
+        exactly = partial(mk.solve, mdp, 1, best_so_far=incumbent, solver=mk.Exact(max_histories=10**6))
+        certify = partial(mk.solve, mdp, 1, best_so_far=incumbent, solver=mk.Certified(tol=TOL, threads=1))
         plan, certified = exactly(), certify()
         rows.append(
             {

@@ -21,7 +21,7 @@ SIZES: dict[str, Any] = {"n_states": 3, "n_actions": 2, "epsilon": 0.01, "delta"
 
 
 def policies(K: int, H: int, count: int | None) -> Any:
-    """Every deterministic policy on (h, i), or so many random ones, with two actions [policies, K, H]."""
+    """Every deterministic policy on (h, i), or a number of random ones, with two actions [policies, K, H]."""
     if count is None:
         return np.array(list(itertools.product((0, 1), repeat=K * H))).reshape(-1, K, H)
     rng = np.random.default_rng(SEED)

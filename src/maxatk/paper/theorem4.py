@@ -27,7 +27,7 @@ LEARNERS = {
 
 
 def repeated(effort: Effort) -> list[dict[str, Any]]:
-    """Learners run again and again: losses in the true problem, failures and samples."""
+    """Repeated runs of learners: losses in the true problem, failures and samples."""
     rows: list[dict[str, Any]] = []
     runs = effort.pick(10, 100)
     for (problem, mdp, k, epsilon), (name, learner) in itertools.product(PROBLEMS, LEARNERS.items()):
@@ -65,7 +65,7 @@ def first_action(k: int, *chances: Fraction) -> int:
 
 
 def too_few(effort: Effort) -> list[dict[str, float]]:
-    """Uniform sampling with any ``m``, far below the theorem's too: how often the policy is worse than epsilon."""
+    """Uniform sampling with any ``m``, far below the theorem's too: the frequency of a loss above epsilon."""
     rows: list[dict[str, float]] = []
     epsilon, runs = 0.03, effort.pick(200, 1000)
     for k in (4, 16):

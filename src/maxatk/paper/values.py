@@ -16,7 +16,7 @@ def value(mdp: mk.MDP, policy: mk.Policy) -> Fraction:
 
 
 def optimum(mdp: mk.MDP, k: int, best: Fraction | float = -math.inf) -> Fraction:
-    """What the best of all policies earns."""
+    """The value of an optimal policy."""
     return mk.solve(mdp, k, best_so_far=best, solver=mk.Exact()).exact
 
 

@@ -1,4 +1,4 @@
-"""What planners derive from a problem: the range of returns, the mean, the costs ahead. Computed on demand, once."""
+"""Results of passes over a problem: the range of returns, the best mean, the costs to go. Each is computed once."""
 
 import itertools
 import math
@@ -28,7 +28,7 @@ class Analysis:
 
     @cached_property
     def rows(self) -> kernels.RowTable:
-        """The problem as compiled passes take it."""
+        """The problem as an argument of compiled passes."""
         mdp = self._mdp
         return kernels.RowTable(
             step_layer=mdp.step_layer,
@@ -44,7 +44,7 @@ class Analysis:
     def least(self) -> Floats:
         """``[H + 1, S]`` the least return still reachable from each step and state, with positive probability.
 
-        Never above the true number: where a sum is not a float, it is rounded down (and :attr:`most` up).
+        It is never above the true number: sums are rounded down (and those of :attr:`most` up).
         """
         least = 0.0 - self._most_ahead(-1)  # no negative zeros
         least.flags.writeable = False
@@ -64,7 +64,7 @@ class Analysis:
 
     @cached_property
     def mean_optimal(self) -> tuple[Ints32, float]:
-        """The rows ``[H, S]`` that maximise the mean return of one rollout, less what its rows cost; and that mean."""
+        """The rows ``[H, S]`` that maximise the mean return of one rollout less the cost of its rows; and that mean."""
         return self._mean_optimal(0.0)
 
     def _mean_optimal(self, noise: float) -> tuple[Ints32, float]:
@@ -76,7 +76,7 @@ class Analysis:
 
     @cached_property
     def mean_optimal_actions(self) -> Ints:
-        """The actions ``[H, S]`` that maximise the mean of one rollout; of equals, but for rounding, the first."""
+        """The actions ``[H, S]`` that maximise the mean of one rollout; the first of those equal up to rounding."""
         rows, _ = self._mean_optimal(2.0**-45)
         return self._mdp.action[rows].astype(np.int64)
 
@@ -99,12 +99,12 @@ class Analysis:
         return least, cheapest
 
     def _most_ahead(self, sign: int) -> Floats:
-        """The most that rewards times ``sign`` can still add up to, rounded up, [H + 1, S]."""
+        """The greatest sum of future rewards times ``sign``, rounded up, [H + 1, S]."""
         mdp = self._mdp
         shape = (mdp.horizon + 1, mdp.n_states)
         checks.fits_in_memory(8 * math.prod(shape), f"a table of {mdp.horizon} steps and {mdp.n_states} states")
         reward = sign * mdp.reward
-        if mdp.exact_reward is not None:  # the floats are the nearest; bounds must hold for the fractions
+        if mdp.exact_reward is not None:  # floats are rounded to nearest, but bounds must hold for the fractions
             short = [sign * q > r for q, r in zip(mdp.exact_reward, reward.tolist(), strict=True)]
             reward = np.where(short, np.nextafter(reward, np.inf), reward)
         most = np.zeros(shape)
@@ -112,7 +112,7 @@ class Analysis:
         return most
 
     def _pass_back(self, kernel: Callable[..., None], *arguments: Any) -> None:
-        """Run a kernel over all steps from the last to the first; where layers are large, on all cores."""
+        """Run a kernel over all steps from the last to the first; on all cores if layers are large."""
         H, S = self._mdp.horizon, self._mdp.n_states
         if len(self._mdp.prob) < TUNING.large_problem_layer * self._mdp.n_layers:
             stopping.run(kernel, kernels.Part(0, H, 0, S), *arguments)

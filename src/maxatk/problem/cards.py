@@ -1,4 +1,4 @@
-"""Cards of blackjack from an endless deck, and what its dealer comes to: shared by both games of blackjack."""
+"""Cards of blackjack from an endless deck, and the dealer's total: shared by both games of blackjack."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -8,7 +8,7 @@ CARDS: Mapping[int, Fraction] = {card: Fraction(4 if card == 10 else 1, 13) for 
 
 
 def add_card(total: int, soft: bool, card: int) -> tuple[int, bool] | None:
-    """A hand's total after one more card, and whether an ace in it counts 11; None where the total exceeds 21."""
+    """A hand's total after one more card, and whether an ace in it counts 11; None if the total exceeds 21."""
     hard = total - 10 * soft + card
     if (soft or card == 1) and hard <= 11:
         return hard + 10, True
@@ -22,7 +22,7 @@ def two_cards(one: int, two: int) -> tuple[int, bool]:
 
 @cache
 def dealer(total: int, soft: bool = False, cards: int = 0) -> Mapping[tuple[int, bool], Fraction]:
-    """The law of the dealer's last total (0 where it exceeds 21) and of whether it is a natural.
+    """The law of the dealer's final total (0 if it exceeds 21) and of whether it is a natural.
 
     The dealer holds ``cards`` cards of this total, stands on 17 and draws below it.
     """
@@ -37,5 +37,5 @@ def dealer(total: int, soft: bool = False, cards: int = 0) -> Mapping[tuple[int,
 
 
 def dealer_showing(card: int) -> Mapping[tuple[int, bool], Fraction]:
-    """The same of a dealer who shows one card."""
+    """The law of :func:`dealer`, given the card that the dealer shows."""
     return dealer(11, True, 1) if card == 1 else dealer(card, False, 1)

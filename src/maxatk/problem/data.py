@@ -1,6 +1,6 @@
-"""The data of a problem: rows and outcomes as columns, and how to look things up in them.
+"""The data of a problem: rows and outcomes as columns, with lookups.
 
-A problem is frozen once it is checked: :class:`maxatk.MDP` is this data with the ways to build it.
+A problem is frozen once it is checked: :class:`maxatk.MDP` adds the constructors to this data.
 """
 
 import dataclasses
@@ -16,25 +16,26 @@ import numpy as np
 from maxatk.base import checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
+from maxatk.base.text import count_of
 from maxatk.base.types import Floats, Ints, Ints32
 from maxatk.problem.explore import States
 from maxatk.problem.rows import Canonical, exact_text
 
 
 class Outcome(NamedTuple):
-    """What one step may bring. ``next_state`` is None where the rollout ends."""
+    """One possible outcome of a step."""
 
-    prob: float  # with which it comes
-    next_state: int | None  # None where the rollout ends
-    reward: float  # what the step pays
+    prob: float  # its probability
+    next_state: int | None  # None if the rollout ends
+    reward: float  # of the step
 
 
 class ExactOutcome(NamedTuple):
     """An :class:`Outcome` in rational arithmetic; the probabilities of a row sum to exactly 1."""
 
-    prob: Fraction  # with which it comes
-    next_state: int | None  # None where the rollout ends
-    reward: Fraction  # what the step pays
+    prob: Fraction  # its probability
+    next_state: int | None  # None if the rollout ends
+    reward: Fraction  # of the step
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -46,28 +47,28 @@ class ProblemData(Canonical):
     horizon: int  # H, the number of steps of a rollout
     start_state: Ints32  # [B] the support of the reset state's distribution, rising
     start_prob: Floats  # [B] positive; means its entries divided by their exact sum
-    exact_start_prob: tuple[Fraction, ...] | None  # [B] normalised; None where the floats say it all
+    exact_start_prob: tuple[Fraction, ...] | None  # [B] normalised; None if the floats are exact
     state_names: tuple[str, ...] | None  # [S] for people
     action_names: tuple[str, ...] | None  # [A] for people
-    states: States | None  # [S] as its simulator or environment has them, if it came from one; copies have none
+    states: States | None  # [S] the states of its simulator or environment, if it has one; None in copies
 
     def __getstate__(self) -> dict[str, Any]:
-        # A copy is sent to workers, and does without a simulator's own objects.
+        # A copy is sent to workers, which do not need the simulator's own objects.
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)} | {"states": None}
 
     def __setstate__(self, fields: dict[str, Any]) -> None:
-        """Take these fields and freeze them; what a copy had derived is left behind."""
+        """Set these fields and freeze them; cached results are not copied."""
         for field in dataclasses.fields(self):
             value = fields[field.name]
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
             object.__setattr__(self, field.name, value)
 
-    # What is in it.
+    # Lookups.
 
     @property
     def n_layers(self) -> int:
-        """``L``: how many different steps there are; 1 where all steps behave alike."""
+        """``L``: the number of different steps; 1 if all steps behave alike."""
         return (len(self.pair_start) - 1) // self.n_states
 
     @property
@@ -81,7 +82,7 @@ class ProblemData(Canonical):
         return self.action[first:last].tolist()
 
     def outcomes(self, step: int, state: int, action: int) -> list[Outcome]:
-        """What ``action`` may bring in ``state`` at ``step``, sorted by next state and reward, the end last."""
+        """The outcomes of ``action`` in ``state`` at ``step``, sorted by next state and reward, the end last."""
         span = self._outcomes_of(step, state, action)
         return [
             Outcome(float(p), self._target(s), float(r))
@@ -104,7 +105,7 @@ class ProblemData(Canonical):
         ]
 
     def exact_rewards_of(self, step: int, state: int, action: int) -> Sequence[Fraction]:
-        """What each of :meth:`outcomes` pays, exactly: fractions as given, floats at their exact binary values.
+        """The reward of each of :meth:`outcomes`, exactly: fractions as given, floats at their exact binary values.
 
         Args:
             step: the step, from 0.
@@ -130,13 +131,13 @@ class ProblemData(Canonical):
         return row
 
     def exact_action_cost_of(self, step: int, state: int, action: int) -> Fraction:
-        """What taking ``action`` in ``state`` at ``step`` costs on average."""
+        """The expected cost of taking ``action`` in ``state`` at ``step``."""
         row = self.row_of(step, state, action)
         return self.exact_action_cost[row] if self.exact_action_cost else Fraction(float(self.action_cost[row]))
 
     @cached_property
     def has_costs(self) -> bool:
-        """Whether any row costs anything."""
+        """Whether any row has a cost above 0."""
         return bool(self.action_cost.any())
 
     def exact_start(self) -> list[tuple[Fraction, int]]:
@@ -172,11 +173,11 @@ class ProblemData(Canonical):
     def _target(self, next_state: int) -> int | None:
         return None if next_state == self.n_states else int(next_state)
 
-    # Identity and looks.
+    # Identity and representation.
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of the problem: the same for the same problem however it was built, names aside."""
+        """A digest of the problem, the same however it was built; names do not count."""
         digest = hashlib.sha256(f"maxatk problem 1: {self.n_states} states, {self.horizon} steps".encode())
         for part in (
             *(self.step_layer, self.pair_start, self.action, self.outcome_start),
@@ -186,7 +187,7 @@ class ProblemData(Canonical):
             digest.update(part.data)
         for exact in (self.exact_prob, self.exact_reward, self.exact_start_prob):
             digest.update(f"; {exact_text(exact or ())}".encode())
-        if self.has_costs:  # a problem without costs is the one it was before there were any
+        if self.has_costs:  # fingerprints of problems without costs are older than costs
             digest.update(f"; cost {self.action_cost.size}: ".encode())
             digest.update(self.action_cost.data)
             digest.update(f"; {exact_text(self.exact_action_cost or ())}".encode())
@@ -199,13 +200,10 @@ class ProblemData(Canonical):
         return hash(self.fingerprint)
 
     def __repr__(self) -> str:
-        def count(n: int, noun: str) -> str:
-            return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-        sizes = [count(self.n_states, "state"), count(self.n_actions, "action"), f"horizon {self.horizon}"]
+        sizes = [count_of(self.n_states, "state"), count_of(self.n_actions, "action"), f"horizon {self.horizon}"]
         if not self.homogeneous:
             sizes.append(f"{self.n_layers} different steps")
-        sizes.append(count(len(self.prob), "outcome"))
+        sizes.append(count_of(len(self.prob), "outcome"))
         return f"MDP({', '.join(sizes)}{', with costs' if self.has_costs else ''})"
 
 
@@ -224,12 +222,12 @@ class Step:
 
     @property
     def rows(self) -> slice:
-        """All of them."""
+        """The rows of all states."""
         return slice(int(self.first_row[0]), int(self.first_row[-1]))
 
     @property
     def first_outcome(self) -> Ints:
-        """``[S + 1]`` the outcomes of state s, whatever is done, are ``first_outcome[s] : first_outcome[s + 1]``."""
+        """``[S + 1]`` the outcomes of all actions in state s are ``first_outcome[s] : first_outcome[s + 1]``."""
         return self.mdp.outcome_start[self.first_row]
 
 

@@ -1,7 +1,6 @@
-"""The decision problem: a problem and what its rollouts are for, with the facts that both together decide.
+"""The decision problem: a problem with the objective of its rollouts, and what follows from both.
 
-Planning, evaluation and comparison take one :class:`DecisionProblem` and ask it; none of them asks again whether
-anything costs anything.
+Planning, evaluation and comparison take one :class:`DecisionProblem`; it alone decides whether there are costs.
 """
 
 import math
@@ -36,12 +35,12 @@ class DecisionProblem:
     objective: Objective
 
     def __post_init__(self) -> None:
-        dearest = self.rollout_cost + self.mdp.horizon * float(np.max(self.mdp.action_cost))
-        if dearest * self.k > LARGEST_RETURN:
-            raise InputError(f"costs of up to {dearest:g} in each of {self.k} rollouts are too large for floats")
+        greatest = self.rollout_cost + self.mdp.horizon * float(np.max(self.mdp.action_cost))
+        if greatest * self.k > LARGEST_RETURN:
+            raise InputError(f"costs of up to {greatest:g} in each of {self.k} rollouts are too large for floats")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"mdp": self.mdp, "objective": self.objective}  # a copy derives the rest itself
+        return {"mdp": self.mdp, "objective": self.objective}  # a copy computes the rest itself
 
     def changed(self, **objective: Any) -> "DecisionProblem":
         """The same problem for another objective: fields of :class:`Objective` by name."""
@@ -49,12 +48,12 @@ class DecisionProblem:
 
     @property
     def k(self) -> int:
-        """The number of rollouts, at most."""
+        """The maximal number of rollouts."""
         return self.objective.k
 
     @property
     def best_so_far(self) -> Number:
-        """The best return before the first rollout; ``-inf`` where there is none."""
+        """The best return before the first rollout; ``-inf`` for no result yet."""
         return self.objective.best_so_far
 
     @property
@@ -66,29 +65,29 @@ class DecisionProblem:
 
     @property
     def rollout_cost(self) -> float:
-        """What each rollout costs beside its actions."""
+        """The cost of each rollout, beside that of its actions."""
         return float(self.objective.cost)
 
     @cached_property
     def costly(self) -> bool:
-        """Whether anything costs anything, so that stopping early and abandoning a rollout can pay."""
+        """Whether there are costs, so that stopping early or abandoning a rollout can be optimal."""
         return self.objective.cost > 0 or self.mdp.has_costs
 
     @cached_property
     def may_abandon(self) -> bool:
-        """Whether a rollout may be given up, and that can pay."""
+        """Whether a rollout may be abandoned, and there are costs, so that this can be optimal."""
         return self.objective.abandon and self.costly
 
     @cached_property
     def finish_cost(self) -> Floats | None:
         """``[H + 1, S]`` the least expected cost of finishing a rollout from each step and state.
 
-        None where a rollout need not be finished, or actions cost nothing.
+        It is None if rollouts may be abandoned, or if actions cost nothing.
         """
         return self.mdp.analysis.least_costs[0] if self.mdp.has_costs and not self.may_abandon else None
 
     def idle_rows(self, step: int, state: Ints) -> Ints:
-        """The row to take in each state [n] where nothing can be improved: the cheapest; -1 to abandon the rollout."""
+        """The row to take in each state [n] if the best so far cannot be improved: the cheapest, or -1 to abandon."""
         rows = self.mdp.step(step).first_row[state]
         if self.may_abandon:
             return np.full(len(rows), -1)
@@ -116,27 +115,27 @@ class DecisionProblem:
 
     @cached_property
     def mean(self) -> float:
-        """The value of one rollout that maximises its mean, less its cost; the mean never exceeds the greatest return,
-        but for rounding."""
+        """The value of one mean-optimal rollout less its cost; the mean is cut at the greatest return, which only
+        rounding could exceed."""
         return min(self.mdp.analysis.mean_optimal[1], self.most) - self.rollout_cost
 
     @cached_property
     def flat_below(self) -> float:
         """If the best return so far is at most this, the last rollout should simply maximise its mean.
 
-        It is the least return, or, where rollouts may be abandoned, that less the greatest cost of finishing one.
+        It is the least return; if rollouts may be abandoned, that less the greatest cost of finishing one.
         """
         finishing = self.may_abandon and self.mdp.has_costs
         return self.least - (float(self.mdp.analysis.least_costs[0].max()) if finishing else 0.0)
 
     @cached_property
     def incumbent(self) -> float:
-        """The best return before the first rollout, or the greatest that makes no difference to a rollout, if more."""
+        """The best return before the first rollout, or ``flat_below`` if that is greater."""
         return max(float(self.best_so_far), self.flat_below)
 
     @cached_property
     def largest(self) -> float:
-        """A bound on the size of every partial return, and of what is paid for it."""
+        """A bound on the absolute value of every partial return, plus its cost."""
         mdp = self.mdp
         rewards = float(np.abs(mdp.reward).max()) * mdp.horizon
         return rewards + self.rollout_cost + float(mdp.action_cost.max()) * mdp.horizon

@@ -1,8 +1,9 @@
-"""From a simulator to a table: the states that can be reached from the start, numbered as they are met."""
+"""From a simulator to a table: the states that can be reached from the start, numbered breadth first."""
 
 import re
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -12,16 +13,17 @@ from maxatk.base.checks import is_list, shown
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.progress import reporter
 from maxatk.base.types import Floats
-from maxatk.problem.rows import Rows, real_column
+from maxatk.problem.builder import RowBuilder
+from maxatk.problem.rows import Rows, offsets
 
 MOST_STATES = 1_000_000
 
 
 class Explored(NamedTuple):
-    """Where an exploration stands."""
+    """The progress of an exploration."""
 
-    states: int  # met so far
-    steps: int  # from the start to those that are looked at now
+    states: int  # reached so far
+    steps: int  # from the start to the states that are being expanded
     seconds: float  # since it began
 
 
@@ -30,16 +32,16 @@ class States(Sequence[Any]):
 
     Args:
         numbers: the number of each state, from 0, in this order.
-        actions: what the actions of the problem are called by the simulator.
+        actions: the simulator's names of the actions.
     """
 
     def __init__(self, numbers: dict[Any, int], actions: Sequence[Any]) -> None:
         self._numbers, self._states = numbers, list(numbers)
-        self.actions = tuple(actions)  # ``actions[a]`` is what the simulator calls action ``a``
-        self.key: Callable[[Any], Any] | None = None  # the state in which an environment stands, if one was explored
+        self.actions = tuple(actions)  # ``actions[a]`` is the simulator's name of action ``a``
+        self.key: Callable[[Any], Any] | None = None  # the current state of an environment, if one was explored
 
     def now(self, env: Any) -> int:
-        """The number of the state in which a Gymnasium environment of the kind that was explored stands now."""
+        """The number of the current state of a Gymnasium environment of the kind that was explored."""
         return self.index(int(env.unwrapped.s) if self.key is None else self.key(env.unwrapped))
 
     @overload
@@ -58,23 +60,23 @@ class States(Sequence[Any]):
     def __contains__(self, value: object) -> bool:
         try:
             return value in self._numbers
-        except TypeError:  # it cannot be hashed, so it is none of them
+        except TypeError:  # states are hashable, so it is not one of them
             return False
 
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
-        """The number of a state: at once, however many there are.
+        """The number of a state, in constant time.
 
         Args:
             value: the state.
-            start: the least number that counts.
-            stop: the number from which none counts.
+            start: the least number allowed.
+            stop: numbers below this are allowed.
         """
         try:
             number = self._numbers[value]
         except (KeyError, TypeError):
-            raise InputError(f"{shown(value)} is none of the {len(self)} states that were explored") from None
+            raise InputError(f"{shown(value)} is not one of the {len(self)} states that were explored") from None
         if number < start or (stop is not None and number >= stop):
-            raise InputError(f"{shown(value)} is state {number}, which is not asked for")
+            raise InputError(f"{shown(value)} is state {number}, which is not in the range asked for")
         return number
 
     def __repr__(self) -> str:
@@ -82,7 +84,7 @@ class States(Sequence[Any]):
 
 
 class Exploration(NamedTuple):
-    """A problem that was read from a simulator or an environment: its rows, and what they are about."""
+    """A problem that was read from a simulator or an environment: its rows, and the states and actions in them."""
 
     rows: Rows
     start: Any  # a distribution over the states [S]
@@ -91,7 +93,7 @@ class Exploration(NamedTuple):
     action_names: Sequence[str] | None
 
     def arguments(self) -> dict[str, Any]:
-        """What the constructor of :class:`maxatk.MDP` takes beside the rows."""
+        """The arguments of the constructor of :class:`maxatk.MDP`, apart from the rows."""
         return {name: value for name, value in self._asdict().items() if name != "rows"}
 
 
@@ -104,12 +106,12 @@ def explored(
     action_cost: Callable[[Any, Any], Any] | None = None,
     max_states: int = MOST_STATES,
     progress: bool | Callable[[Explored], None] = False,
-    paid_at: Callable[[int, Floats], Floats] | None = None,
+    reward_at: Callable[[int, Floats], Floats] | None = None,
 ) -> Exploration:
-    """Look at everything that can be reached within ``horizon`` steps, breadth first.
+    """The problem of all states that can be reached within ``horizon`` steps, breadth first.
 
-    ``paid_at(step, rewards)`` says what rewards become at a step, where they depend on time: then every step has rows
-    of its own.
+    ``reward_at(step, rewards)`` returns the rewards at a step, if they depend on time: then every step has rows of its
+    own.
     """
     horizon = checks.horizon(horizon)
     limit = checks.integer(max_states, "max_states", least=1)
@@ -124,8 +126,8 @@ def explored(
     with reporter(progress, "exploring", _line) as report:
         while frontier and depth < horizon:
             for s in frontier:
-                # What follows the last step does not matter, so states that come after it are not met at all.
-                table.look(s, offered, outcomes, last=depth == horizon - 1)
+                # States after the last step do not matter, so they are not added.
+                table.expand(s, offered, outcomes, last=depth == horizon - 1)
                 if report and s % 100 == 0:
                     report(Explored(len(table.states), depth, time.perf_counter() - began))
             frontier = range(frontier.stop, len(table.states))
@@ -133,7 +135,7 @@ def explored(
     distribution: Any = [0] * len(table.states)
     for prob, state in start_prob:
         distribution[state] = distribution[state] + prob
-    rows, labels = table.rows(horizon, paid_at)
+    rows, labels = table.rows(horizon, reward_at)
     names = None if labels == list(range(len(labels))) else [str(label) for label in labels]
     states = States(table.states, labels)
     return Exploration(rows, distribution, states, [shown(state) for state in states], names)
@@ -163,7 +165,7 @@ def _offers(actions: Any) -> Callable[[Any], Iterable[Any]]:
 
 
 def _start(start: Any) -> list[tuple[Any, Any]]:
-    """States and their probabilities: a mapping is a distribution, all else a state."""
+    """States and their probabilities; ``start`` is a distribution if it is a mapping, otherwise a state."""
     if not isinstance(start, Mapping):
         return [(start, 1)]
     if not start:
@@ -172,49 +174,38 @@ def _start(start: Any) -> list[tuple[Any, Any]]:
 
 
 class _Table:
-    """Rows that grow as states are met."""
+    """The rows of the states that were reached."""
 
     def __init__(self, limit: int, action_cost: Callable[[Any, Any], Any] | None) -> None:
-        self._cost_of, self._cost = action_cost, list[Any]()
+        self._cost_of, self._limit, self._builder = action_cost, limit, RowBuilder()
         self.states: dict[Any, int] = {}
         self._listed: list[Any] = []  # the same, by number
-        self._limit = limit
         self._labels: dict[Any, int] = {}
-        self._state: list[int] = []
-        self._action: list[Any] = []
-        self._first = [0]
-        self._prob: list[Any] = []
-        self._next: list[int] = []
-        self._reward: list[Any] = []
-        self._ends: list[bool] = []
 
     def number(self, state: Any) -> int:
         """The number of a state, which may be a new one."""
-        if not isinstance(state, Hashable):
-            raise InputError(f"states must be hashable, as tuples of numbers are, not {shown(state)}")
         try:
-            found = self.states.setdefault(state, len(self.states))
-        except TypeError:  # a tuple of lists says that it can be hashed
-            raise InputError(f"states must be hashable, as tuples of numbers are, not {shown(state)}") from None
-        if found == len(self._listed):
+            number = self.states.setdefault(state, len(self.states))
+        except TypeError:
+            raise InputError(f"states must be hashable, such as tuples of numbers, not {shown(state)}") from None
+        if number == len(self._listed):
             self._listed.append(state)
-            if found == self._limit:
+            if number == self._limit:
                 raise TooLargeError(
                     f"more than {self._limit} states can be reached: give max_states= for more, or a smaller horizon"
                 )
-        return found
+        return number
 
-    def look(self, s: int, offered: Callable[[Any], Iterable[Any]], outcomes: Any, last: bool) -> None:
-        """Add the rows of a state; those of the ``last`` step lead nowhere."""
+    def expand(self, s: int, offered: Callable[[Any], Iterable[Any]], outcomes: Any, last: bool) -> None:
+        """Add the rows of a state; at the ``last`` step every outcome ends the rollout."""
         state = self._listed[s]
         acts = list(offered(state))
         if not acts:
-            raise InputError(f"state {shown(state)} offers no action: what ends a rollout is an outcome with done=True")
+            raise InputError(f"state {shown(state)} offers no action: a rollout ends by an outcome with done=True")
         for action in acts:
-            self._state.append(s)
-            self._action.append(self._label(action))
+            self._builder.open_row(0, s, self._label(action))
             if self._cost_of is not None:
-                self._cost.append(self._cost_of(state, action))
+                self._builder.action_cost.append(self._cost_of(state, action))
             for n, outcome in enumerate(outcomes(state, action)):
                 if not is_list(outcome) or len(outcome) != 4:
                     raise InputError(
@@ -226,12 +217,8 @@ class _Table:
                     raise InputError(
                         f"outcomes({shown(state)}, {shown(action)})[{n}]: done must be true or false, not {shown(done)}"
                     )
-                over = bool(done) or last
-                self._prob.append(prob)
-                self._next.append(0 if over else self.number(after))
-                self._reward.append(reward)
-                self._ends.append(over)
-            self._first.append(len(self._prob))
+                ends = bool(done) or last
+                self._builder.outcome(prob, 0 if ends else self.number(after), reward, ends)
 
     def _label(self, action: Any) -> int:
         try:
@@ -239,38 +226,33 @@ class _Table:
         except TypeError:
             raise InputError(f"actions must be hashable, not {shown(action)}") from None
 
-    def rows(self, horizon: int, paid_at: Callable[[int, Floats], Floats] | None) -> tuple[Rows, list[Any]]:
-        """The rows, and what actions are called: whole numbers keep theirs, others are numbered as they were met."""
+    def rows(self, horizon: int, reward_at: Callable[[int, Floats], Floats] | None) -> tuple[Rows, list[Any]]:
+        """The rows, and the labels of the actions: integers are kept, others are numbered in order of appearance."""
         labels: list[Any] = list(self._labels)
-        action = np.array(self._action, np.int64)
         if all(isinstance(x, int | np.integer) and not isinstance(x, bool) and 0 <= x < 2**20 for x in labels):
-            action = np.array([int(x) for x in labels], np.int64)[action]
+            self._builder.action = [int(labels[i]) for i in self._builder.action]
             labels = list(range(int(max(labels)) + 1))
-        layers = 1 if paid_at is None else horizon
-        reward = real_column(_objects(self._reward))
-        if paid_at is not None:
-            reward = np.concatenate([paid_at(h, reward.astype(np.float64)) for h in range(horizon)])
-        counts = np.diff(np.array(self._first, np.int64))
-        n_rows = len(action)
-        return Rows(
-            n_states=len(self.states),
-            n_actions=len(labels),
-            step_layer=np.zeros(horizon, np.int64) if layers == 1 else np.arange(horizon),
-            layer=np.repeat(np.arange(layers), n_rows),
-            state=np.tile(np.array(self._state, np.int64), layers),
-            action=np.tile(action, layers),
-            start=np.concatenate([[0], np.cumsum(np.tile(counts, layers))]),
-            prob=np.tile(real_column(_objects(self._prob)), layers),
-            next_state=np.tile(np.array(self._next, np.int64), layers),
-            reward=reward,
-            ends=np.tile(np.array(self._ends, np.bool_), layers),
-            action_cost=np.tile(real_column(_objects(self._cost)), layers) if self._cost else None,
-        ), labels
+        rows = self._builder.rows(len(self.states), len(labels), np.zeros(horizon, np.int64))
+        return (rows if reward_at is None else _per_step(rows, horizon, reward_at)), labels
 
 
-def _objects(values: list[Any]) -> Any:
-    """``values`` as a column of objects, whatever they are."""
-    column = np.empty(len(values), object)
-    for i, value in enumerate(values):
-        column[i] = value
-    return column
+def _per_step(rows: Rows, horizon: int, reward_at: Callable[[int, Floats], Floats]) -> Rows:
+    """``rows`` with a layer for each step, since rewards depend on time."""
+
+    def tiled(column: Any) -> Any:
+        return np.tile(column, horizon)
+
+    rewards = rows.reward.astype(np.float64)
+    return replace(
+        rows,
+        step_layer=np.arange(horizon),
+        layer=np.repeat(np.arange(horizon), len(rows.state)),
+        state=tiled(rows.state),
+        action=tiled(rows.action),
+        start=offsets(tiled(np.diff(rows.start))),
+        prob=tiled(rows.prob),
+        next_state=tiled(rows.next_state),
+        reward=np.concatenate([reward_at(h, rewards) for h in range(horizon)]),
+        ends=tiled(rows.ends),
+        action_cost=None if rows.action_cost is None else tiled(rows.action_cost),
+    )

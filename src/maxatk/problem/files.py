@@ -1,4 +1,4 @@
-"""Problems as files. Whatever a file holds passes the checks of the constructor again."""
+"""Problems as files. The constructor checks again all that a file holds."""
 
 import os
 from collections.abc import Mapping
@@ -10,6 +10,7 @@ import numpy as np
 from maxatk.base import archive, checks
 from maxatk.base.archive import Archive
 from maxatk.base.errors import InputError
+from maxatk.problem.builder import rows_of
 from maxatk.problem.data import ProblemData
 from maxatk.problem.rows import Rows, exact_text
 
@@ -27,22 +28,17 @@ _ARRAYS = {  # member -> the type it is stored in; all are one-dimensional
     "start_state": "<i4",
     "start_prob": "<f8",
 }
-_EXACT = (
-    "exact_prob",
-    "exact_reward",
-    "exact_start_prob",
-    "exact_action_cost",
-)  # members only where there are exact entries
+_EXACT = ("exact_prob", "exact_reward", "exact_start_prob", "exact_action_cost")  # members only if entries are exact
 
 
 def write_npz(path: str | os.PathLike[str], mdp: ProblemData) -> None:
-    """Write ``mdp`` to ``path``, whole or not at all."""
+    """Write ``mdp`` to ``path`` atomically."""
     header, arrays = problem_members(mdp)
     archive.write(path, "problem", WITH_COSTS if mdp.has_costs else VERSION, header, arrays)
 
 
 def problem_members(mdp: ProblemData, prefix: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
-    """The header and the arrays of a problem, the latter named with ``prefix``, for a file of its own or another."""
+    """The header and the arrays of a problem; ``prefix`` distinguishes its arrays from others of the same file."""
     header = {name: getattr(mdp, name) for name in ("n_states", "n_actions", "state_names", "action_names")}
     arrays = {name: getattr(mdp, name).astype(dtype, copy=False) for name, dtype in _ARRAYS.items()}
     if mdp.has_costs:
@@ -59,7 +55,7 @@ def read_npz(path: str | os.PathLike[str]) -> tuple[Rows, dict[str, Any]]:
 
 
 def fractions(text: str) -> Any:
-    """What :func:`maxatk.problem.rows.exact_text` wrote, as a column of fractions."""
+    """The column of fractions that :func:`maxatk.problem.rows.exact_text` wrote."""
     words = text.split()
     column = np.empty(len(words), object)
     for i, word in enumerate(words):
@@ -71,12 +67,12 @@ def fractions(text: str) -> Any:
 
 
 def read_problem(file: Archive, header: Mapping[str, Any], prefix: str = "") -> tuple[Rows, dict[str, Any]]:
-    """The arguments of the constructor, which checks what is not checked here."""
+    """The rows in the file and the other arguments of the constructor, which checks all else."""
     arrays = {name: file.array(prefix + name, dtype) for name, dtype in _ARRAYS.items()}
     exact = {name: fractions(file.text(prefix + name)) for name in _EXACT if prefix + name in file}
     S = checks.integer(header.get("n_states"), "n_states", least=1)
     A = checks.integer(header.get("n_actions"), "n_actions", least=1)
-    pair_start, action, next_state = arrays["pair_start"], arrays["action"], arrays["next_state"]
+    pair_start, action = arrays["pair_start"], arrays["action"]
     checks.horizon(len(arrays["step_layer"]))
     layers = int(arrays["step_layer"].max()) + 1
     if layers < 1 or len(pair_start) - 1 != layers * S or pair_start[0] != 0 or pair_start[-1] != len(action):
@@ -85,22 +81,9 @@ def read_problem(file: Archive, header: Mapping[str, Any], prefix: str = "") -> 
         raise InputError("pair_start does not rise")
     if len(arrays["outcome_start"]) != len(action) + 1:
         raise InputError("outcome_start does not list the outcomes of every row")
-    layer, state = np.divmod(np.repeat(np.arange(len(pair_start) - 1), np.diff(pair_start)), S)
     costs = prefix + "action_cost"
-    rows = Rows(
-        n_states=S,
-        n_actions=A,
-        step_layer=arrays["step_layer"].astype(np.int64),
-        layer=layer,
-        state=state,
-        action=action.astype(np.int64),
-        start=arrays["outcome_start"],
-        prob=exact.get("exact_prob", arrays["prob"]),
-        next_state=np.where(next_state == S, 0, next_state).astype(np.int64),
-        reward=exact.get("exact_reward", arrays["reward"]),
-        ends=next_state == S,
-        action_cost=exact.get("exact_action_cost", file.array(costs, "<f8") if costs in file else None),
-    )
+    arrays["action_cost"] = file.array(costs, "<f8") if costs in file else None
+    rows = rows_of(S, A, arrays | {name.removeprefix("exact_"): column for name, column in exact.items()})
     start_state = arrays["start_state"]
     start_prob = exact.get("exact_start_prob", arrays["start_prob"])
     if len(start_state) != len(start_prob) or not len(start_state) or start_state.min() < 0 or start_state.max() >= S:

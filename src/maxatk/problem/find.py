@@ -19,9 +19,9 @@ def find_problem(name: str | PathLike[str], /, *, horizon: int | None = None, **
 
     Args:
         name: an instance (``maxatk.instances.names()``), a file that :meth:`MDP.save` wrote, or the id of a Gymnasium
-            environment that carries its table. An instance comes before a file of its name.
-        horizon: the number of steps of a rollout; by default what the instance or the environment says.
-        arguments: what the instance or ``gymnasium.make`` is to be given beside.
+            environment that has a table. An instance takes precedence over a file of its name.
+        horizon: the number of steps of a rollout; by default that of the instance or the environment.
+        arguments: further arguments of the instance or of ``gymnasium.make``.
 
     >>> import maxatk as mk
     >>> mk.find_problem("windy_cliff", horizon=20)
@@ -40,27 +40,27 @@ def find_problem(name: str | PathLike[str], /, *, horizon: int | None = None, **
         return instances.make(word, **given)
     if is_environment(word):
         if "env" in arguments:
-            raise InputError(f"{word} is the env, so that cannot be given")
+            raise InputError(f"{word} is the environment, so env= cannot be given")
         return MDP.from_gymnasium(word, horizon=horizon, **arguments)
     if Path(word).exists() or Path(word).suffix or Path(word).name != word:
         if given:
-            raise InputError(f"{word}: a saved problem takes no {next(iter(given))}: it is as it was saved")
+            raise InputError(f"{word}: a saved problem takes no {next(iter(given))}: it is used as it was saved")
         return load_mdp(word)
     known = [*instances.names(), *_environments()]
     close = nearest(word, known) or nearest(word, [id.split("-v")[0] for id in known])
     raise InputError(
         f"there is no instance {shown(word)}: the instances are {', '.join(instances.names())}"
-        f" (a file or a Gymnasium id will do, too){f'; did you mean {close}?' if close else ''}"
+        f" (or give a file or a Gymnasium id){f'; did you mean {close}?' if close else ''}"
     )
 
 
 def is_environment(word: str) -> bool:
-    """Whether ``word`` has the form of a Gymnasium id, rather than that of an instance or a file that is there."""
+    """Whether ``word`` has the form of a Gymnasium id, and is not an existing file."""
     return _ID.fullmatch(word) is not None and not Path(word).exists()
 
 
 def _environments() -> list[str]:
-    """The ids of Gymnasium's environments, where it is installed."""
+    """The ids of Gymnasium's environments, if it is installed."""
     try:
         import gymnasium
     except ImportError:
@@ -69,6 +69,6 @@ def _environments() -> list[str]:
 
 
 def find_environment(name: str, *, horizon: int, **arguments: Any) -> Any:
-    """The Gymnasium environment of this id, to run a policy in: its rollouts end after ``horizon`` steps."""
+    """The Gymnasium environment of this id, with rollouts of at most ``horizon`` steps, to run a policy in."""
     environment, _, _ = open_gymnasium(name, {"max_episode_steps": horizon, **arguments})
     return environment

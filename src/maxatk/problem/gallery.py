@@ -1,7 +1,7 @@
-"""Problems that people know, where only the best of a few tries counts: laps, throws, evenings, hands, runs, drafts.
+"""Well-known problems where only the best of a few tries counts: laps, throws, evenings, hands, runs, drafts.
 
-They are small, and their numbers are made up but for blackjack's. What planning is worth differs: on some it pays to
-look at the best so far, on some all the gain is in aiming for the best, on some there is next to none.
+They are small, and their numbers are invented, except blackjack's. The gain from planning differs: on some it comes
+from adapting to the best so far, on some from aiming for the best instead of the mean, on some it is almost 0.
 """
 
 from fractions import Fraction
@@ -18,12 +18,12 @@ from maxatk.problem.mdp import MDP
 def qualifying_laps(sectors: int = 8, penalty: Number = 30) -> MDP:
     """Qualifying: in every sector of a lap gain 0, 1, 2 or 3 tenths, and crash with chance 0, .02, .08 or .2.
 
-    A crash ends the lap and costs the ``penalty``. Meant for six laps: early on it is worth pushing, and a lap that
-    goes well is worth protecting.
+    A crash ends the lap and costs the ``penalty``. Meant for six laps: it is right to push early on, and to protect a
+    lap that goes well.
 
     Args:
-        sectors: how many a lap has.
-        penalty: what a crash takes from what was gained, in tenths.
+        sectors: the number of sectors of a lap.
+        penalty: what a crash subtracts from the gain so far, in tenths.
 
     >>> import maxatk as mk
     >>> mk.instances.qualifying_laps()
@@ -267,7 +267,7 @@ def _natural(up: int) -> Fraction:
 
 @cache
 def _settled(total: int, up: int) -> list[tuple[int, Fraction]]:
-    """What standing on a total brings against a dealer's card, for a stake of 1, if the dealer has no natural."""
+    """The law of the reward for standing on a total against a dealer's card, if the dealer has no natural."""
     law = {-1: Fraction(0), 0: Fraction(0), 1: Fraction(0)}
     for (end, natural), p in dealer_showing(up).items():
         if not natural:

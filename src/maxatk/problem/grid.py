@@ -1,4 +1,4 @@
-"""Problems whose states are the cells of a grid: where the cells lie, and which way an action moves."""
+"""Problems whose states are the cells of a grid: the positions of cells and the directions of actions."""
 
 import math
 import re
@@ -25,16 +25,16 @@ class CellGrid:
     rows: int
     columns: int
     towards: Floats  # [A, 2] the mean move of each action, in rows and columns
-    closed: frozenset[int]  # states that nothing leads to: a cliff, a hole, a wall, a goal
-    goals: frozenset[int]  # of these, where a rollout ends with the best reward for ending
-    hazards: frozenset[int]  # of these, where it ends with less, or is thrown elsewhere: a hole, a cliff
+    closed: frozenset[int]  # states that no outcome leads to: a cliff, a hole, a wall, a goal
+    goals: frozenset[int]  # those of them where a rollout ends with the best final reward
+    hazards: frozenset[int]  # those where it ends with less, or moves elsewhere: a hole, a cliff
 
     def cell(self, state: int) -> tuple[int, int]:
         """The row and the column of a state."""
         return divmod(state, self.columns)
 
     def ahead(self, state: int, action: int) -> int | None:
-        """The cell that an action mostly leads to; None where it leads nowhere, or off the grid."""
+        """The cell that an action mostly leads to; None if it does not move, or moves off the grid."""
         row, column = self.cell(state)
         down, right = np.sign(self.towards[action]).astype(int).tolist()
         row, column = row + down, column + right
@@ -42,7 +42,7 @@ class CellGrid:
         return row * self.columns + column if inside else None
 
     def stepped_into(self, state: int, action: int, after: int | None) -> int | None:
-        """The goal or hazard between a state and what came after it (None: the end); None where it is a plain move."""
+        """The goal or hazard entered between a state and the next one (None: the end); None for an ordinary move."""
         row, column = self.cell(state)
         if after is not None and abs(after // self.columns - row) + abs(after % self.columns - column) <= 1:
             return None
@@ -54,7 +54,7 @@ class CellGrid:
         return next((cell for cell in first if cell in special), None)
 
     def action_name(self, mdp: "MDP", action: int) -> str:
-        """The action's own name; where it has none, the way that it mostly goes."""
+        """The action's own name; if it has none, its main direction."""
         down, right = self.towards[action].tolist()
         if mdp.action_names or bool(down) == bool(right):
             return name_of(mdp.action_names, action)
@@ -64,7 +64,7 @@ class CellGrid:
 
 
 def action_name(mdp: "MDP", action: int) -> str:
-    """What people call an action: its own name, or the way it goes on the problem's grid, or its number."""
+    """The name of an action: its own, or its direction on the problem's grid, or its number."""
     try:
         return name_of(mdp.action_names, action) if mdp.action_names else find_grid(mdp).action_name(mdp, action)
     except InputError:
@@ -72,7 +72,7 @@ def action_name(mdp: "MDP", action: int) -> str:
 
 
 def places(mdp: "MDP", states: Sequence[int], most: int) -> str:
-    """Some states in words: cells of a grid row by row, others one by one, at most so many."""
+    """Some states in words: cells of a grid row by row, others one by one; at most ``most`` rows or states."""
     try:
         grid = find_grid(mdp)
     except InputError:
@@ -104,7 +104,7 @@ def _listed(words: list[str], comma: str = ", ") -> str:
 
 
 def cell_names(rows: int, columns: int) -> list[str]:
-    """Names of states that say that they form a grid."""
+    """Names of states that form a grid; :func:`find_grid` reads them."""
     return [f"row {row}, column {column}" for row in range(rows) for column in range(columns)]
 
 
@@ -120,7 +120,7 @@ def find_grid(mdp: "MDP", shape: tuple[int, int] | None = None) -> CellGrid:
         shape = (int(last[1]) + 1, int(last[2]) + 1) if last else (0, 0)
         # The last name alone may be a coincidence, and may ask for more cells than there are.
         if shape[0] * shape[1] != mdp.n_states or list(mdp.state_names or ()) != cell_names(*shape):
-            raise InputError("shape is missing: the names of the states do not say what grid they form")
+            raise InputError("shape is missing: the names of the states do not describe a grid")
     rows, columns = shape
     if min(rows, columns) < 1 or rows * columns != mdp.n_states:
         raise InputError(f"a grid of {rows} rows and {columns} columns does not have {mdp.n_states} states")
@@ -131,8 +131,8 @@ def find_grid(mdp: "MDP", shape: tuple[int, int] | None = None) -> CellGrid:
 
 
 def _kinds(mdp: "MDP", grid: CellGrid) -> tuple[frozenset[int], frozenset[int]]:
-    """Goals and hazards among the cells that nothing leads to, by what happens to who steps there."""
-    ends: dict[int, float] = {}  # what ending there pays, at the least
+    """Goals and hazards among the closed cells, by what happens to a rollout that steps there."""
+    ends: dict[int, float] = {}  # the least reward for ending there
     thrown: set[int] = set()
     for s in set(range(mdp.n_states)) - grid.closed:
         for a in mdp.actions(0, s):
@@ -143,7 +143,7 @@ def _kinds(mdp: "MDP", grid: CellGrid) -> tuple[frozenset[int], frozenset[int]]:
             ended = [o.reward for o in outcomes if o.next_state is None]
             if ended:
                 ends[ahead] = min([ends.get(ahead, math.inf), *ended])
-            elif max(outcomes, key=lambda o: o.prob).next_state != s:  # at a wall one stays
+            elif max(outcomes, key=lambda o: o.prob).next_state != s:  # at a wall the state does not change
                 thrown.add(ahead)
     best = max(ends.values(), default=0.0)
     goals = {cell for cell, reward in ends.items() if reward == best}
@@ -151,9 +151,9 @@ def _kinds(mdp: "MDP", grid: CellGrid) -> tuple[frozenset[int], frozenset[int]]:
 
 
 def _moves(mdp: "MDP", columns: int) -> Floats:
-    """The mean move of every action [A, 2], over all outcomes that lead no further than to a neighbour.
+    """The mean move of every action [A, 2], over all outcomes that lead to a neighbour or stay.
 
-    Slips to both sides cancel, except at the borders: what is left along the lesser axis of a move does not count.
+    Slips to both sides cancel, except at the borders; the lesser axis of a move is therefore set to 0.
     """
     n_rows = np.diff(mdp.outcome_start)
     state_of_row = np.repeat(np.arange(len(mdp.pair_start) - 1) % mdp.n_states, np.diff(mdp.pair_start))

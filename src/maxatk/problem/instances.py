@@ -1,7 +1,7 @@
-"""Named problems with known answers: a windy cliff, a gallery of others that people know, the paper's, random ones.
+"""Named problems with known answers: a windy cliff, a gallery of well-known ones, the paper's, random ones.
 
 Every function can be called without arguments and returns an :class:`maxatk.MDP`; :func:`names` lists them all.
-The paper's slips are corrected here, and said so where they are.
+Errors of the paper are corrected here; the docstrings say where.
 """
 
 import inspect
@@ -38,7 +38,7 @@ def names() -> list[str]:
 
 
 def make(name: str, **arguments: Any) -> MDP:
-    """The instance of that name, as ``name`` alone would be called: with its own ``arguments``.
+    """The instance of that name: the result of calling the function ``name`` with ``arguments``.
 
     >>> import maxatk as mk
     >>> mk.instances.make("footnote", horizon=3)
@@ -58,7 +58,7 @@ def make(name: str, **arguments: Any) -> MDP:
 
 
 def described() -> list[dict[str, Any]]:
-    """Every instance: its name, what it is in a line, and its arguments as they are by default.
+    """Every instance: its name, a summary of one line, and its arguments with their defaults.
 
     >>> import maxatk as mk
     >>> mk.instances.described()[0]["arguments"]
@@ -84,15 +84,15 @@ def described() -> list[dict[str, Any]]:
 def windy_cliff(horizon: int = 40, slip: float = 0.2, columns: int = 12) -> MDP:
     """Gymnasium's cliff-walking map in a wind: each move slips to either side with probability ``slip / 2``.
 
-    4 rows of 12 cells, or of so many ``columns``, numbered row by row. Rollouts start in the lower left corner and end
-    at the goal in the lower right; between them lies the cliff. A step costs 1; a step off the cliff costs 100 and
-    leads back to the start.
-    The short way runs along the edge: with five tries it is worth gambling on it, except on the last.
+    The map has 4 rows of ``columns`` cells, numbered row by row. Rollouts start in the lower left corner and end at the
+    goal in the lower right; between them lies the cliff. The reward of a step is -1; that of a step off the cliff is
+    -100, and it leads back to the start.
+    The short way runs along the edge: with five tries it is right to gamble on it, except on the last.
 
     Args:
         horizon: the number of steps of a rollout.
         slip: the probability that a move slips.
-        columns: how many cells a row has, at least 3.
+        columns: the number of cells of a row, at least 3.
 
     >>> import maxatk as mk
     >>> mk.instances.windy_cliff(columns=6)
@@ -135,8 +135,8 @@ def windy_cliff(horizon: int = 40, slip: float = 0.2, columns: int = 12) -> MDP:
 def figure1(gamma: Number = Fraction(1, 4)) -> MDP:
     """Figure 1: a safe action for 1/2 that fails with probability ``gamma``, a risky one for 1 with probability 1/4.
 
-    (The paper's text says "risky" of both.) One step; rewards are distributions. For ``K = 2`` and ``gamma <= 1/2`` the
-    optimum is ``5/8 - gamma/8 - gamma**2/2``, where the paper prints ``5/8 - gamma(1/8 + gamma)``.
+    (The paper's text calls both "risky".) There is one step; rewards are distributions. For ``K = 2`` and
+    ``gamma <= 1/2`` the optimum is ``5/8 - gamma/8 - gamma**2/2``; the paper prints ``5/8 - gamma(1/8 + gamma)``.
     """
     fails = _probability(gamma, "gamma")
     quarter = Fraction(1, 4)
@@ -146,8 +146,8 @@ def figure1(gamma: Number = Fraction(1, 4)) -> MDP:
 def proposition1(k: int = 3, mu: Number = Fraction(1, 2)) -> MDP:
     """Proposition 1's family: a safe ``1/k`` with probability ``1/k``, or a risky ``mu`` with probability ``1/k**2``.
 
-    Meant for ``K = k`` rollouts: adaptive policies then earn up to 1.2489 times what Markovian ones do. It takes
-    ``mu > 1/k``; at ``mu = 1/2`` and ``k = 2`` the ratio is exactly 1.
+    It is meant for ``K = k`` rollouts: the value of adaptive policies is then up to 1.2489 times that of Markovian
+    ones. This needs ``mu > 1/k``; at ``mu = 1/2`` and ``k = 2`` the ratio is exactly 1.
     """
     k = checks.integer(k, "k", least=1)
     risky = checks.exact_number(mu, "mu")
@@ -163,9 +163,9 @@ def _lotteries(**lotteries: tuple[Fraction, Fraction]) -> MDP:
 def proposition3() -> MDP:
     """Proposition 3's instance, where dropping either M or G loses: a coin for 0 or 1, then safe 1/2 or risky 1.
 
-    Three steps: ``s1`` to ``u0`` or ``u1`` by a coin; on to ``bar s`` with reward 0 or 1; there the choice. For two
-    rollouts the optimum is 42/32. Without G it is 41/32, without M (which the paper leaves open) 41/32 too, and 5/4 for
-    Markovian policies.
+    It has three steps: a coin leads from ``s1`` to ``u0`` or ``u1``; the next step leads to ``bar s`` with reward 0 or
+    1; there is the choice. For two rollouts the optimum is 42/32. Without G it is 41/32, without M (which the paper
+    leaves open) 41/32 too, and 5/4 for Markovian policies.
     """
     half, quarter = Fraction(1, 2), Fraction(1, 4)
     coin = [(half, 1, 0, False), (half, 2, 0, False)]
@@ -193,9 +193,9 @@ def subset_sum(weights: Sequence[int] = (3, 5, 7), target: int = 8) -> MDP:
     """Theorem 2's reduction: after a safe first rollout, the right action tells if some weights sum to the target.
 
     With ``L`` the target, ``C = L + 5 + sum(weights)`` and ``eta = 2**-n / 8``: from ``s0``, *safe* pays ``(1 + L)/C``
-    and ends; *plus* pays ``(1 + eta)/C``; *minus* pays 0 or ``2/C`` by a coin; the latter two go on through
+    and ends; *plus* pays ``(1 + eta)/C``; *minus* pays 0 or ``2/C`` by a coin; the latter two continue through
     ``s1 .. sn``, where a coin pays ``w_i/C``, to ``s(n+1)``, where a coin pays ``(L + 3)/C``. (The paper writes that
-    last state as another ``s_n``.) In the last of two rollouts, with the safe return in hand, *minus* beats *plus* if
+    last state as another ``s_n``.) In the last of two rollouts, after a safe first one, *minus* beats *plus* if
     and only if some subset of the weights sums to the target.
 
     Args:
@@ -219,10 +219,7 @@ def subset_sum(weights: Sequence[int] = (3, 5, 7), target: int = 8) -> MDP:
         target_state = i if last else i + 1
         table.append({0: [(half, target_state, Fraction(prize, C), last), (half, target_state, Fraction(0), last)]})
     return MDP.from_table(
-        table,
-        horizon=n + 2,
-        state_names=[f"s{i}" for i in range(n + 2)],
-        action_names=("safe", "plus", "minus"),
+        table, horizon=n + 2, state_names=[f"s{i}" for i in range(n + 2)], action_names=("safe", "plus", "minus")
     )
 
 
@@ -238,12 +235,12 @@ def lower_bound(
 ) -> MDP:
     """Theorem 3's family of hard instances for learning: the base, or the ``alternative`` (state, action).
 
-    ``n_states - 1`` states from which every action reaches the goal, the last state, with probability
-    ``p = c0/(k H)``; in the alternative one action of one state does with ``p + Delta``, where
-    ``Delta = c1 epsilon/(k H**2)``. The goal pays 1 per step and keeps the agent; elsewhere nothing is paid (the
+    From each of ``n_states - 1`` states every action reaches the goal, the last state, with probability
+    ``p = c0/(k H)``; in the alternative one action of one state does so with ``p + Delta``, where
+    ``Delta = c1 epsilon/(k H**2)``. The goal pays 1 per step and is never left; the other states pay 0 (the
     paper prints 1 there). A policy within ``epsilon`` of the optimum takes the better action in more than half of the
-    steps that make up the first quarters of its rollouts, so a learner must find out which one it is. The proof takes
-    ``H`` a multiple of 4 and ``Delta <= p/2``, that is ``epsilon <= c0 H/(2 c1)``.
+    steps in the first quarters of its rollouts, so a learner must identify it. The proof needs
+    ``H`` to be a multiple of 4 and ``Delta <= p/2``, that is ``epsilon <= c0 H/(2 c1)``.
 
     * ``"paper"``: ``c0 = 1/96``, ``c1 = 8192``, hence ``epsilon <= H/(192 * 8192)`` (the paper's range is twice that).
     * ``"tight"``: ``c0 = 1/9``, ``c1 = 17``, hence ``epsilon <= H/306``: the family behind ``mk.least_samples``, proved
@@ -310,8 +307,8 @@ def random_sparse(
         n_states: ``S``.
         n_actions: ``A``.
         horizon: the number of steps of a rollout.
-        successors: how many outcomes a row has, before equal ones are merged.
-        rewards: what the reward of each state and action is drawn from; by default uniformly from [0, 1].
+        successors: the number of outcomes of a row, before equal ones are merged.
+        rewards: the numbers from which the reward of each state and action is drawn; by default uniform in [0, 1].
         rng: a seed, a NumPy Generator, or None for a fresh one.
 
     >>> import maxatk as mk
@@ -328,12 +325,7 @@ def random_sparse(
 
 
 def random_dense(
-    n_states: int = 10,
-    n_actions: int = 3,
-    horizon: int = 10,
-    *,
-    rewards: Sequence[float] | None = None,
-    rng: Seed = 0,
+    n_states: int = 10, n_actions: int = 3, horizon: int = 10, *, rewards: Sequence[float] | None = None, rng: Seed = 0
 ) -> MDP:
     """Random rows over all states, uniform on the simplex.
 
@@ -341,7 +333,7 @@ def random_dense(
         n_states: ``S``.
         n_actions: ``A``.
         horizon: the number of steps of a rollout.
-        rewards: what the reward of each state and action is drawn from; by default uniformly from [0, 1].
+        rewards: the numbers from which the reward of each state and action is drawn; by default uniform in [0, 1].
         rng: a seed, a NumPy Generator, or None for a fresh one.
     """
     S, A = checks.integer(n_states, "n_states", least=1), checks.integer(n_actions, "n_actions", least=1)

@@ -2,9 +2,9 @@
 
 An agent has ``K`` tries. Each try is a *rollout* of at most ``H`` steps from a state drawn afresh from the start
 distribution ``rho``; a step in state ``s`` with action ``a`` brings an *outcome* ``(p, s', r)``. With ``R_1, ..., R_K``
-the returns (sums of rewards) of the rollouts, a policy is worth ``E[max(R_1, ..., R_K)]``.
+the returns (sums of rewards) of the rollouts, the value of a policy is ``E[max(R_1, ..., R_K)]``.
 
-:class:`MDP` holds such a problem, checked once and frozen. It says nothing of ``K``: that is the planner's.
+:class:`MDP` holds such a problem, checked once and frozen. ``K`` is not a part of it: it is given to the planner.
 """
 
 import dataclasses
@@ -23,6 +23,7 @@ from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Ints, Number
 from maxatk.problem import files, readers
+from maxatk.problem.builder import rows_of
 from maxatk.problem.data import ProblemData
 from maxatk.problem.explore import MOST_STATES, Explored, States, explored, with_states
 from maxatk.problem.rows import Rows, array, canonical, real_column
@@ -40,12 +41,12 @@ class MDP(ProblemData):
     :func:`maxatk.load_mdp`; the constructor itself takes ``maxatk.problem.rows.Rows``, into which they all read.
 
     Outcomes with equal next state and reward are merged (their probabilities added and rounded once, unless they are
-    fractions), impossible ones dropped, the rest sorted, and steps that behave alike share one *layer*. So one problem
-    written in two ways is one problem: equal, with one ``fingerprint``, names and unused action labels aside. A
+    fractions), impossible ones dropped, the rest sorted, and steps that behave alike share one *layer*. So two
+    descriptions of one problem are equal and have one ``fingerprint``, which ignores names and unused action labels. A
     reward that depends on the next state stays a distribution; it is never replaced by its mean.
 
-    A row of probabilities may miss 1 by 1e-6, for the sake of rounding. What it means is then its
-    entries divided by their exact sum; the stored floats are those given.
+    The probabilities of a row may sum to 1 within 1e-6, to allow for rounding. The row then stands for its entries
+    divided by their exact sum; the stored floats are those given.
 
     >>> import maxatk as mk
     >>> table = {0: {0: [(0.75, 0, 0.5, True), (0.25, 0, 0.0, True)], 1: [(0.25, 0, 1, True), (0.75, 0, 0, True)]}}
@@ -70,11 +71,8 @@ class MDP(ProblemData):
         if not isinstance(rows, Rows):
             raise InputError("an MDP is built by MDP.from_arrays, from_pairs, from_table, from_gymnasium or load_mdp")
         try:
-            horizon, columns, reset = (
-                checks.horizon(len(rows.step_layer)),
-                canonical(rows),
-                Start.of(start, rows.n_states),
-            )
+            horizon, columns = checks.horizon(len(rows.step_layer)), canonical(rows)
+            reset = Start.of(start, rows.n_states)
             fields: dict[str, Any] = {
                 **vars(columns),
                 "n_states": rows.n_states,
@@ -112,19 +110,18 @@ class MDP(ProblemData):
         Args:
             P: probabilities ``[S, A, S]`` or per step ``[H, S, A, S]``; or a SciPy sparse matrix ``[S*A, S]``, row
                 ``s*A + a`` for state ``s`` and action ``a``; or a list of ``H`` such matrices. (Other libraries put
-                actions first, ``[A, S, S]``: that is refused, but where ``S = A`` nothing tells the two apart, so give
-                ``np.moveaxis(P, 0, 1)`` then.)
-            R: rewards ``[S, A]`` or, where they depend on the next state, ``[S, A, S]`` or sparse ``[S*A, S]``; per
-                step with a leading ``[H]`` or as a list. (Where ``H = S = A`` makes the three dimensions of an array
-                ambiguous, it is read per step exactly if ``P`` is given per step.)
+                actions first, ``[A, S, S]``: that is refused unless ``S = A``, when the two cannot be told apart. Give
+                ``np.moveaxis(P, 0, 1)`` for such an array.)
+            R: rewards ``[S, A]`` or, if they depend on the next state, ``[S, A, S]`` or sparse ``[S*A, S]``; per
+                step with a leading ``[H]`` or as a list. (If ``H = S = A``, an array of three dimensions is ambiguous:
+                it is read per step if and only if ``P`` is given per step.)
             horizon: the number of steps of a rollout, ``H``.
             start: the state every rollout starts in, or a distribution ``[S]`` drawn from at every reset.
             available: which actions each state offers, ``[S, A]`` or ``[H, S, A]`` of booleans; all, by default. Rows
                 of other actions are not read.
             terminal: states whose entering ends the rollout: their numbers, or ``[S]`` booleans.
-            action_cost: what taking an action costs on average, 0 or more: ``[S, A]``, ``[H, S, A]`` or one number
-                for all.
-                It is no part of the return, but counts against the best one (:func:`maxatk.solve`).
+            action_cost: the expected cost of taking an action, 0 or more: ``[S, A]``, ``[H, S, A]`` or one number for
+                all. It is not a part of the return, but is subtracted from the best one (:func:`maxatk.solve`).
             state_names: ``S`` names, for people.
             action_names: ``A`` names, for people.
 
@@ -154,7 +151,7 @@ class MDP(ProblemData):
         """A problem as a list of ``N`` state-action pairs: QuantEcon's form for action sets that differ by state.
 
         Args:
-            R: rewards ``[N]`` or, where they depend on the next state, ``[N, S]``, dense or sparse; per step with a
+            R: rewards ``[N]`` or, if they depend on the next state, ``[N, S]``, dense or sparse; per step with a
                 leading ``[H]`` or as a list of ``H``.
             Q: probabilities ``[N, S]``, dense or sparse; likewise per step.
             s_indices: the state of each pair, ``[N]``, in any order.
@@ -162,8 +159,7 @@ class MDP(ProblemData):
             horizon: the number of steps of a rollout, ``H``.
             start: the state every rollout starts in, or a distribution ``[S]`` drawn from at every reset.
             terminal: states whose entering ends the rollout: their numbers, or ``[S]`` booleans.
-            action_cost: what each pair costs on average, 0 or more: ``[N]``, ``[H, N]`` or one number
-                for all.
+            action_cost: the expected cost of each pair, 0 or more: ``[N]``, ``[H, N]`` or one number for all.
             state_names: ``S`` names, for people.
             action_names: ``A`` names, for people.
 
@@ -190,12 +186,11 @@ class MDP(ProblemData):
         Args:
             table: ``table[s][a]`` is a list of outcomes ``(probability, next_state, reward, terminated)``, with dicts
                 or lists for ``table`` and ``table[s]``; or a list of ``H`` such tables. After ``terminated`` the
-                rollout is over, whatever the next state. A state may offer only some actions.
+                rollout is over, and the next state is ignored. A state may offer only some actions.
             horizon: the number of steps of a rollout, ``H``.
             start: the state every rollout starts in, or a distribution ``[S]`` drawn from at every reset.
-            action_cost: what taking an action costs on average, 0 or more: ``{s: {a: cost}}``, where what is not named
-                costs nothing; a list of ``H`` of those; arrays ``[S, A]`` or ``[H, S, A]``; or one number
-                for all.
+            action_cost: the expected cost of taking an action, 0 or more: ``{s: {a: cost}}``, 0 for pairs that are
+                missing; a list of ``H`` of those; arrays ``[S, A]`` or ``[H, S, A]``; or one number for all.
             state_names: ``S`` names, for people.
             action_names: ``A`` names, for people.
 
@@ -219,20 +214,20 @@ class MDP(ProblemData):
         action_cost: Any = None,
         **make_arguments: Any,
     ) -> "MDP":
-        """A problem from a Gymnasium environment that carries its table, such as those of toy text, or can be asked.
+        """A problem from a Gymnasium environment that has a table of outcomes, such as those of toy text, or a model.
 
         Args:
             env: an environment, or the id of one, made with ``make_arguments``.
             horizon: the number of steps of a rollout; by default the environment's own time limit.
             start: as in :meth:`from_table`; by default the environment's own distribution of reset states.
             action_cost: as in :meth:`from_table`.
-            make_arguments: what ``gymnasium.make`` is to be given beside the id.
+            make_arguments: further arguments of ``gymnasium.make``.
 
-        Needs the extra ``maxatk[gym]``. The table is that of the unwrapped environment, so wrappers that may change
-        what is observed, done or rewarded are refused, and so are subclasses that override ``step``, or ``reset``
+        It needs the extra ``maxatk[gym]``. The table is that of the unwrapped environment, so wrappers that may change
+        observations, actions or rewards are refused, and so are subclasses that override ``step``, or ``reset``
         without ``start``: give their table to :meth:`from_table` if it is right. States that the environment lays out
-        on a grid are named by their cells. Environments without a table are asked for one where they can be: those with
-        a ``model(state, action)`` as gym-classics has, Blackjack, MiniGrid. Their states are those of
+        on a grid are named by their cells. Some environments without a table can be read as well: those with a
+        ``model(state, action)`` such as gym-classics', Blackjack and MiniGrid. Their states are those of
         :func:`maxatk.gym.explore`.
 
         >>> import maxatk as mk
@@ -275,21 +270,21 @@ class MDP(ProblemData):
         max_states: int = MOST_STATES,
         progress: bool | Callable[[Explored], None] = False,
     ) -> "MDP":
-        """A problem from functions that say what can be done and what may come of it.
+        """A problem from functions that list the actions of a state and the outcomes of an action.
 
-        States may be anything that can be hashed. Those that can be reached within the horizon are numbered as they are
-        met, breadth first: ``mdp.states[i]`` is the ``i``-th, ``mdp.states.index(state)`` the number of one.
+        States may be any hashable objects. Those that can be reached within the horizon are numbered breadth first:
+        ``mdp.states[i]`` is the ``i``-th, and ``mdp.states.index(state)`` is the number of a state.
 
         Args:
             start: the state that every rollout starts in, or a dict of states and their probabilities.
-            actions: a function of a state, which lists what can be done there; or one list for all. Whole numbers are
-                the numbers of the actions; other labels are numbered as they are met (``mdp.states.actions``).
+            actions: a function of a state, which lists the actions there; or one list for all states. Integers are
+                the numbers of the actions; other labels are numbered in order of appearance (``mdp.states.actions``).
             outcomes: a function of a state and an action, which lists ``(probability, next_state, reward, done)``;
                 fractions are kept exact.
             horizon: the number of steps of a rollout, ``H``.
-            action_cost: a function of a state and an action, which says what taking it costs on average, 0 or more.
-            max_states: how many states there may be; :class:`maxatk.TooLargeError` where there are more.
-            progress: a function that is told where the exploration stands, or True for lines on standard error.
+            action_cost: a function of a state and an action, which returns the expected cost of taking it, 0 or more.
+            max_states: the maximal number of states; more raise :class:`maxatk.TooLargeError`.
+            progress: a function that is called with the progress, or True for lines on standard error.
 
         >>> import maxatk as mk
         >>> def roll(score, action):                        # a die: stop, or add up until a 1 takes it all
@@ -305,15 +300,15 @@ class MDP(ProblemData):
         >>> [mdp.states.actions[a] for a in last]   # 25 on the last try: enough, unless the best so far is 15
         ['stop', 'roll']
         """
-        found = explored(
+        made = explored(
             *(start, actions, outcomes, horizon), action_cost=action_cost, max_states=max_states, progress=progress
         )
-        return cls(found.rows, **found.arguments())
+        return cls(made.rows, **made.arguments())
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the problem to ``path`` as an ``.npz`` archive without pickle; :func:`maxatk.load_mdp` reads it.
 
-        The file is whole or not there: it is written beside ``path`` and then moved.
+        The file is written atomically: beside ``path``, and then moved there.
         """
         files.write_npz(path, self)
 
@@ -322,8 +317,7 @@ class MDP(ProblemData):
         return self._with(reward=real_column(self._column(reward)))
 
     def with_action_costs(self, action_cost: ArrayLike) -> "MDP":
-        """The same problem with another cost for each row, in the order of ``mdp.action_cost``; or one number
-                for all.
+        """The same problem with another cost for each row, in the order of ``mdp.action_cost``, or one for all.
 
         >>> import maxatk as mk
         >>> mk.instances.figure1().with_action_costs(0.1).action_cost.tolist()
@@ -338,25 +332,9 @@ class MDP(ProblemData):
 
     def _with(self, **columns: Any) -> "MDP":
         """The same problem with other columns."""
-        node = np.repeat(np.arange(len(self.pair_start) - 1), np.diff(self.pair_start))
-        layer, state = np.divmod(node, self.n_states)
-        ends = self.next_state == self.n_states
-        rows = Rows(
-            n_states=self.n_states,
-            n_actions=self.n_actions,
-            step_layer=self.step_layer.astype(np.int64),
-            layer=layer,
-            state=state,
-            action=self.action.astype(np.int64),
-            start=self.outcome_start,
-            prob=self.prob if self.exact_prob is None else np.array(self.exact_prob, object),
-            next_state=np.where(ends, 0, self.next_state).astype(np.int64),
-            reward=self.reward if self.exact_reward is None else np.array(self.exact_reward, object),
-            ends=ends,
-            action_cost=self.action_cost
-            if self.exact_action_cost is None
-            else np.array(self.exact_action_cost, object),
-        )
+        exact = {name: getattr(self, f"exact_{name}") for name in ("prob", "reward", "action_cost")}
+        given = {name: np.array(column, object) for name, column in exact.items() if column is not None}
+        rows = rows_of(self.n_states, self.n_actions, vars(self) | given)
         start: Any = np.zeros(self.n_states, object if self.exact_start_prob else np.float64)
         start[self.start_state] = self.exact_start_prob or self.start_prob
         changed = dataclasses.replace(rows, **columns)
@@ -369,12 +347,12 @@ class MDP(ProblemData):
             raise InputError(f"reward must have {len(self.reward)} entries, one for each outcome, not {shown(reward)}")
         return column
 
-    # What planners derive from it.
+    # What planners derive from the problem.
 
     @cached_property
     def analysis(self) -> "Analysis":
-        """What is derived from the problem by passes over it: computed on demand, once."""
-        from maxatk.problem.analysis import Analysis  # it is compiled, which those who only hold data need not wait for
+        """Results of passes over the problem, each computed once, on demand."""
+        from maxatk.problem.analysis import Analysis  # loads the compiler, which is not needed to hold data
 
         return Analysis(self)
 
@@ -385,14 +363,14 @@ class MDP(ProblemData):
 
     @property
     def mean_optimal_actions(self) -> Ints:
-        """The actions ``[H, S]`` that maximise the mean of one rollout; of equals, but for rounding, the first."""
+        """The actions ``[H, S]`` that maximise the mean of one rollout; the first of those equal up to rounding."""
         return self.analysis.mean_optimal_actions
 
 
 def load_mdp(path: str | PathLike[str]) -> MDP:
     """Read a problem that :meth:`MDP.save` wrote.
 
-    Nothing in the file is trusted: a truncated, foreign, newer or hostile one gets a :class:`maxatk.InputError`.
+    The whole file is validated: a truncated, foreign, newer or hostile one raises :class:`maxatk.InputError`.
 
     >>> import os, tempfile, maxatk as mk
     >>> mdp = mk.instances.proposition3()

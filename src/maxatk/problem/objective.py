@@ -1,6 +1,6 @@
-"""What a trial is for: the best return of its rollouts less all that they cost, with the right to stop.
+"""The objective of a trial: the best return of its rollouts less all costs, with the right to stop.
 
-What counts beside the best return is a field here, and reaches every solver with it.
+All that counts beside the best return is a field of :class:`Objective`, which every solver receives.
 """
 
 import math
@@ -15,16 +15,16 @@ from maxatk.problem.rows import LEAST_SIZE
 
 @dataclass(frozen=True)
 class Objective:
-    """The best return of up to ``k`` rollouts, or what was in hand before them if that is better, less all costs.
+    """The best return of up to ``k`` rollouts, or the incumbent if that is better, less all costs.
 
-    Where anything costs anything, a trial may end before any rollout, once something is in hand: see
-    docs/theory/costs.md. With no costs nothing is gained by that, and all rollouts are made.
+    If there are costs, a trial may stop before any rollout, once there is a best return so far: see
+    docs/theory/costs.md. Without costs stopping gains nothing, and all rollouts are made.
 
     Args:
-        k: the number of rollouts, at most.
-        best_so_far: a return that is in hand before the first of them; ``-inf`` where there is none.
-        cost: what each rollout costs beside its rows.
-        abandon: whether a rollout may be given up at any step: its return does not count, and no further step costs.
+        k: the maximal number of rollouts.
+        best_so_far: the incumbent, a best return before the first rollout; ``-inf`` for no result yet.
+        cost: the cost of each rollout, beside that of its rows.
+        abandon: whether a rollout may be abandoned at any step: its return does not count, its next steps cost nothing.
     """
 
     k: int
@@ -41,7 +41,7 @@ class Objective:
 
 
 def try_cost(cost: Number, name: str = "cost") -> Fraction:
-    """What a rollout costs, or a step of it, as a fraction: finite and not negative."""
+    """The cost of a rollout, or of a step, as a fraction: finite and not negative."""
     exact = checks.exact_number(cost, name)
     if exact < 0:
         raise InputError(f"{name} must not be negative, but is {checks.shown(cost)}")

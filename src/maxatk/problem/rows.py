@@ -1,9 +1,9 @@
-"""From outcomes as a caller wrote them to outcomes that are checked and in canonical order.
+"""The gate that every problem passes: outcomes as a caller wrote them become checked ones in canonical order.
 
-Every constructor of :class:`maxatk.MDP` reads its own format into :class:`Rows`, and :func:`canonical` is the
-one gate behind which all problems look alike. A *row* is what one action in one state may bring. A *layer* is
-the set of rows in force at a step; steps that behave alike share a layer, so a time-homogeneous problem has one
-layer and a per-step problem has up to ``H``, and nothing past this file has to tell the two apart.
+Every constructor of :class:`maxatk.MDP` reads its own format into :class:`Rows`, and :func:`canonical` checks and sorts
+them. A *row* is the set of outcomes of one action in one state. A *layer* is the set of rows in force at a step; steps
+that behave alike share a layer, so a time-homogeneous problem has one layer and a per-step problem has up to ``H``. No
+code past this file needs to tell the two apart.
 """
 
 import hashlib
@@ -25,13 +25,13 @@ SUM_TOLERANCE = 1e-6
 """How far from 1 a row of probabilities may sum. Within it, the row means its entries divided by their exact sum."""
 
 LARGEST_INDEX = 2**31 - 1
-LARGEST_RETURN = float(np.finfo(np.float64).max) / 1024  # headroom: chords far beyond all returns stay finite, too
-LEAST_SIZE = 1e-300  # of the largest reward: what underflows is then far below its last digit
+LARGEST_RETURN = float(np.finfo(np.float64).max) / 1024  # headroom: chords extended beyond all returns stay finite
+LEAST_SIZE = 1e-300  # of the largest reward: numbers that underflow are then far below its last digit
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A problem as a constructor read it: unchecked, rows and outcomes in any order."""
+    """A problem as it was read: unchecked, with rows and outcomes in any order."""
 
     n_states: int  # S
     n_actions: int  # A
@@ -44,7 +44,7 @@ class Rows:
     next_state: Ints  # [T] a state, also where the rollout ends
     reward: Reals  # [T]
     ends: Bools  # [T] whether the rollout is over after this outcome
-    action_cost: Reals | None = None  # [N] what taking each row costs on average; None where nothing costs anything
+    action_cost: Reals | None = None  # [N] the expected cost of taking each row; None if all are 0
 
 
 @dataclass(frozen=True)
@@ -56,21 +56,21 @@ class Canonical:
     action: Ints32  # [N] the action of each row, rising within a state
     outcome_start: Ints  # [N + 1] the outcomes of row n are outcome_start[n] : outcome_start[n + 1]
     prob: Floats  # [T] positive; each row means its entries divided by their exact sum
-    next_state: Ints32  # [T] where each outcome leads; S where the rollout ends
-    reward: Floats  # [T] what each outcome pays
-    exact_prob: tuple[Fraction, ...] | None  # [T] normalised; None where the floats say it all
+    next_state: Ints32  # [T] the next state of each outcome; S if the rollout ends
+    reward: Floats  # [T] the reward of each outcome
+    exact_prob: tuple[Fraction, ...] | None  # [T] normalised; None if the floats are exact
     exact_reward: tuple[Fraction, ...] | None  # [T] likewise
-    action_cost: Floats  # [N] what taking each row costs on average; no part of the return
+    action_cost: Floats  # [N] the expected cost of taking each row; not a part of the return
     exact_action_cost: tuple[Fraction, ...] | None  # [N] likewise
 
 
 def array(values: Any, name: str) -> NDArray[Any]:
-    """``values`` as an array, or one line that says why they are none."""
+    """``values`` as an array of numbers; an error of one line if they are not."""
     if isinstance(values, np.ma.MaskedArray):
-        raise InputError(f"{name} is a masked array: fill in what is masked")
+        raise InputError(f"{name} is a masked array: fill in the masked entries")
     try:
         entries = np.asarray(values)
-    except Exception as error:  # whatever a foreign __array__ raises
+    except Exception as error:  # a foreign __array__ may raise anything
         raise InputError(f"{name} is not an array of numbers: {' '.join(str(error).split())}") from None
     if entries.dtype.kind not in "biufcOUS":
         raise InputError(f"{name} holds {entries.dtype}, not numbers")
@@ -78,7 +78,7 @@ def array(values: Any, name: str) -> NDArray[Any]:
 
 
 def integers(values: Any, name: str) -> Ints:
-    """``values`` as integers; whole floats are none."""
+    """``values`` as integers; floats are refused even if they are whole."""
     entries = array(values, name)
     if entries.size == 0:
         return np.zeros(entries.shape, np.int64)
@@ -90,10 +90,10 @@ def integers(values: Any, name: str) -> Ints:
 
 
 def real_column(values: Any) -> Reals:
-    """``values`` as float64 where that loses nothing of what was written, and as objects where it might.
+    """``values`` as float64 if that is lossless, otherwise as objects.
 
-    Integers beyond 2**53, fractions, and whatever is not a number at all stay objects: :func:`canonical` keeps the
-    first two exact and names the entry of the last. (Long doubles are rounded.)
+    Integers beyond 2**53, fractions, and entries that are not numbers stay objects: :func:`canonical` keeps the first
+    two exact and names the last in an error. (Long doubles are rounded.)
     """
     column = np.asarray(values)
     if column.dtype.kind == "O":
@@ -110,10 +110,10 @@ def _small_integer(value: Any) -> bool:
 
 
 def canonical(rows: Rows) -> Canonical:
-    """Check ``rows`` and put them in canonical order; one problem written in two ways comes out as one.
+    """Check ``rows`` and put them in canonical order; one problem written in two ways gives one result.
 
     Raises:
-        InputError: with one line that names the first offending entry.
+        InputError: in one line that names the first offending entry.
     """
     _check_indices(rows)
     names, n_states = _Names(rows), rows.n_states
@@ -160,7 +160,7 @@ def canonical(rows: Rows) -> Canonical:
     )
     _check_size(reward, len(rows.step_layer), lambda t: names.row(order[row[t]]))
 
-    # Each column keeps its fractions where floats would change it, and only then.
+    # A column keeps its fractions only if floats would change it.
     exact_prob = None
     if prob.dtype == object:
         prob, exact_prob = floats_and_fractions(prob, outcome_start)
@@ -188,7 +188,7 @@ def canonical(rows: Rows) -> Canonical:
 
 
 class _Names:
-    """How messages call a row or an outcome."""
+    """Names of rows and outcomes in messages."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -205,14 +205,14 @@ class _Names:
 
 
 def _first(wrong: Any, message: Callable[[int], str]) -> None:
-    """Raise ``message(i)`` for the first ``i`` that is wrong, if any is."""
+    """Raise ``message(i)`` for the first ``i`` with ``wrong[i]``, if there is one."""
     where = np.flatnonzero(wrong)
     if len(where):
         raise InputError(message(int(where[0])))
 
 
 def offsets(counts: Any) -> Ints:
-    """Where runs of these lengths start, and where the last one ends."""
+    """The start of each run of these lengths, and the end of the last one."""
     return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
 
 
@@ -252,7 +252,7 @@ def _check_range(column: Ints, kind: str, size: int, name: Callable[[int], str])
 
 
 def _checked_column(column: Reals, what: str, name: Callable[[int], str]) -> Reals:
-    """``column`` with every entry a finite real number, exact ones as fractions; ``name`` of an entry is its place."""
+    """``column`` if all entries are finite real numbers, as fractions if some are; ``name(t)`` names entry ``t``."""
     if column.dtype != object:
         _first(~np.isfinite(column), lambda t: f"{name(t)}: {what} is {column[t]}")
         return column
@@ -276,7 +276,7 @@ def _checked_column(column: Reals, what: str, name: Callable[[int], str]) -> Rea
 
 
 def _checked_costs(rows: Rows, names: _Names) -> Reals:
-    """What taking each row costs [N]: finite, not negative, and of a size that floats can add up."""
+    """The expected cost of each row [N]: finite, not negative, and such that sums do not overflow."""
     if rows.action_cost is None:
         return np.zeros(len(rows.state))
     if len(rows.action_cost) != len(rows.state):
@@ -293,7 +293,7 @@ def _checked_costs(rows: Rows, names: _Names) -> Reals:
 
 
 def _floats_beside(column: Reals) -> tuple[Floats, tuple[Fraction, ...] | None]:
-    """A column as floats, and as fractions where the floats say something else."""
+    """A column as floats, and as fractions if the floats are not exact."""
     if column.dtype != object:
         return column, None
     exact = tuple(Fraction(x) for x in column.tolist())
@@ -319,13 +319,8 @@ def _merged(row: Ints, prob: Reals, next_state: Ints32, reward: Reals) -> tuple[
     rising, equal = rising_and_equal()
     if not (rising | equal).all():
         order = np.lexsort((rank, next_state, row))
-        row, prob, next_state, reward, rank = (
-            row[order],
-            prob[order],
-            next_state[order],
-            reward[order],
-            rank[order],
-        )
+        row, next_state, prob = row[order], next_state[order], prob[order]
+        reward, rank = reward[order], rank[order]
         rising, equal = rising_and_equal()
     if not equal.any():
         return row, prob, next_state, reward
@@ -352,10 +347,10 @@ def _check_size(reward: Reals, horizon: int, name: Callable[[int], str]) -> None
 
 
 def floats_and_fractions(prob: Reals, start: Ints) -> tuple[Floats, tuple[Fraction, ...] | None]:
-    """Rows of exact probabilities as floats; and as fractions that sum to 1, where the floats say something else.
+    """Rows of exact probabilities as floats; and as fractions that sum to 1, if the floats are not exact.
 
-    Floats mean what they are divided by their exact sum. Those nearest to the numbers as given come first, so that
-    floats given as fractions are the same problem as floats.
+    Floats stand for themselves divided by their exact sum. The floats nearest to the given numbers are tried first, so
+    that floats given as fractions make the same problem as floats.
     """
     exact = _normalised(prob.tolist(), start)
     given, nearest = _as_floats(prob), _as_floats(exact)
@@ -382,7 +377,7 @@ def exact_text(values: tuple[Fraction, ...]) -> str:
 
 
 def _without_repeated_layers(problem: Canonical, n_states: int) -> Canonical:
-    """Layers with the same content become one, numbered by the first step that uses each."""
+    """``problem`` with equal layers merged, numbered by the first step that uses each."""
     n_layers = (len(problem.pair_start) - 1) // n_states
     if n_layers == 1:
         return problem
@@ -413,7 +408,7 @@ def _without_repeated_layers(problem: Canonical, n_states: int) -> Canonical:
 
 
 def _spans(starts: Ints, kept: list[int]) -> Ints:
-    """The places from ``starts[i]`` up to ``starts[i + 1]``, for every kept ``i``."""
+    """The indices ``starts[i] : starts[i + 1]`` for every kept ``i``."""
     return np.concatenate([np.arange(int(starts[i]), int(starts[i + 1])) for i in kept])
 
 

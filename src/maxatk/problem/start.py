@@ -17,11 +17,11 @@ class Start(NamedTuple):
 
     state: Ints32  # [B] its support, rising
     prob: Floats  # [B] positive; means its entries divided by their exact sum
-    exact: tuple[Fraction, ...] | None  # [B] normalised; None where the floats say it all
+    exact: tuple[Fraction, ...] | None  # [B] normalised; None if the floats are exact
 
     @classmethod
     def of(cls, start: Any, n_states: int) -> "Start":
-        """What a caller gave, checked: a state, or a distribution over ``n_states``."""
+        """The distribution that a caller gave, checked: a state, or probabilities of ``n_states`` states."""
         given = array(start, "start")
         if given.ndim == 0:
             state = checks.integer(given.item(), "start", most=n_states - 1)

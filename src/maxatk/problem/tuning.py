@@ -6,8 +6,8 @@ from maxatk.base.tuning import Tuning
 class Problem(Tuning):
     """Problems."""
 
-    large_problem_layer: int = 2**18  # outcomes from which on a layer is passed over by all cores
-    most_resets: int = 20_000  # ways to reset an environment that are tried
+    large_problem_layer: int = 2**18  # outcomes of a layer from which on passes use all cores
+    most_resets: int = 20_000  # the maximal number of resets of an environment that are enumerated
 
 
 TUNING = Problem()

@@ -1,4 +1,4 @@
-"""Results as people see them: figures, with Matplotlib (extra ``plot``). Each function returns a figure to save.
+"""Figures, with Matplotlib (extra ``plot``). Each function returns a figure to save.
 
 >>> import maxatk as mk
 >>> plan = mk.solve(mk.instances.windy_cliff(), k=3)
@@ -23,7 +23,7 @@ from maxatk.report.palette import COLOURS, action_colours
 
 
 def _figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
-    """A figure of so many inches and its axes [rows, columns]."""
+    """A figure of this size in inches, and its axes [rows, columns]."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -36,11 +36,11 @@ def _figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tup
 
 
 def curves(plan: Plan, points: int = 300) -> Any:
-    """What a best return is worth with so many rollouts to come: the curves ``U_i``, between their bounds.
+    """The curves ``U_i`` between their bounds: the value of a best return, by the number of rollouts to come.
 
     Args:
         plan: a plan.
-        points: at how many best returns each curve is computed.
+        points: the number of best returns at which each curve is computed.
 
     >>> import maxatk as mk
     >>> mk.figures.curves(mk.solve(mk.instances.figure1(), k=2), points=5).axes[0].get_xlabel()
@@ -65,7 +65,7 @@ def curves(plan: Plan, points: int = 300) -> Any:
 
 
 def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int = 121) -> Any:
-    """What the plan does in one state at one step, by the best return so far and the return so far.
+    """The actions of a plan in one state at one step, by the best return so far and the return so far.
 
     Args:
         plan: a plan.
@@ -108,7 +108,7 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
 
 
 def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
-    """What a plan does on a grid: on the first rollout, on the last with nothing in hand, and with something.
+    """The actions of a plan on a grid: on the first rollout, on the last with no result yet, and with a result.
 
     An arrow is what is mostly done in a cell while there is something left to win; the darker the cell, the oftener the
     rollout is there. Hazards (a cliff, a hole) and walls are dark, goals green.
@@ -171,7 +171,7 @@ def _square(row: int, column: int, colour: str) -> Any:
 
 
 def best_returns(comparison: Comparison) -> Any:
-    """How likely each class of policies is to end with at least a given best return."""
+    """The probability of each class of policies to end with at least a given best return."""
     figure, axes = _figure(6, 4)
     ax = axes[0, 0]
     low, high = math.inf, -math.inf
@@ -192,7 +192,7 @@ def best_returns(comparison: Comparison) -> Any:
 
 
 def comparison(comparison: Comparison) -> Any:
-    """The table of a comparison: what each class of policies earns, and at most could."""
+    """The bounds on the value of each class of a comparison."""
     view = views.classes(comparison)
     figure, axes = _figure(7, 0.45 * len(view.rows) + 0.9)
     ax = axes[0, 0]
@@ -218,7 +218,7 @@ def _edges(values: Any) -> Any:
 
 
 def learning(told: Sequence[LearningProgress]) -> Any:
-    """Bounds closing in while a learner learns: the optimum from above, the policy at hand from below.
+    """The bounds of a learner as they close in: on the optimum from above, on its policy from below.
 
     Args:
         told: where the run stood, as :func:`maxatk.learn` told its ``progress``.

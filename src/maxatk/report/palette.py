@@ -1,11 +1,11 @@
 """Colours, the same in figures and on pages."""
 
-# Okabe and Ito's colours: told apart with any kind of colour vision, and in print.
+# Okabe and Ito's colours: distinguishable with any kind of colour vision, and in print.
 COLOURS = ("#999999", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00", "#F0E442")
 
 
 def palette(count: int) -> list[str]:
-    """So many colours for lines, the first six different."""
+    """``count`` colours for lines; six are different."""
     return [COLOURS[-2 - place % 6] for place in range(count)]
 
 

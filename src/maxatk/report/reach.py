@@ -1,4 +1,4 @@
-"""With what returns a rollout can come to a state, whatever it does."""
+"""The returns with which a rollout can reach a state, under any policy."""
 
 import bisect
 import math
@@ -14,11 +14,11 @@ MOST_WORK = 500_000  # outcomes, over all steps
 
 
 class Reach:
-    """The returns that are possible at each step and state: all of them where they are few, else the range.
+    """The returns that are possible at each step and state: all of them if they are few, otherwise the range.
 
     Args:
         mdp: the problem.
-        reward: ``[T]`` the reward of every outcome, as a whole number of some unit.
+        reward: ``[T]`` the reward of every outcome, as an integer multiple of some unit.
     """
 
     def __init__(self, mdp: MDP, reward: Ints) -> None:
@@ -28,7 +28,7 @@ class Reach:
 
     @cached_property
     def _sets(self) -> list[dict[int, int]] | None:
-        """By step, including the end, and state: a set of returns, as the bits of a number.
+        """The set of returns at each step, including the end, and state, as the bits of an integer.
 
         Bit j of a set at step h stands for the return ``h * least + j * step``. The end of a rollout is state S.
         """
@@ -52,7 +52,7 @@ class Reach:
 
     @cached_property
     def _ranges(self) -> tuple[Ints, Ints]:
-        """The least and the greatest return at each step and state ``[H + 1, S + 1]``, crossed where there is none."""
+        """The least and the greatest return at each step and state ``[H + 1, S + 1]``; crossed if there is none."""
         mdp, S = self._mdp, self._mdp.n_states
         none = 2**62
         low, high = np.full((mdp.horizon + 1, S + 1), none), np.full((mdp.horizon + 1, S + 1), -none)
@@ -77,7 +77,7 @@ class Reach:
     def returns(self, h: int, s: int, most: int, above: float = -math.inf) -> Ints:
         """Returns with which a rollout can be in state ``s`` at step ``h``, rising.
 
-        Those above a bound and the next one below it; at most so many, spread evenly where there are more.
+        These are the returns above a bound and one below it; an even selection if there are more than ``most``.
         """
         if self._sets is not None:
             reached: list[int] | range = self._of(h, self._sets[h].get(s, 0))
@@ -87,7 +87,7 @@ class Reach:
         return _spread(reached[max(bisect.bisect_right(reached, above) - 1, 0) :], most)
 
     def totals(self, low: int, high: int, most: int) -> Ints:
-        """Returns that whole rollouts can have, between two bounds, rising; at most so many, as above."""
+        """Returns of whole rollouts between two bounds, rising; an even selection if there are more than ``most``."""
         mdp, S = self._mdp, self._mdp.n_states
         if self._sets is not None:
             within: set[int] = set()
@@ -104,7 +104,7 @@ class Reach:
 
 
 def _spread(values: "list[int] | range", most: int) -> Ints:
-    """At most so many of some values, from the first to the last."""
+    """At most ``most`` of some values, evenly spread, with the first and the last."""
     if len(values) > most:
         last = len(values) - 1
         values = [values[last * j // (most - 1)] for j in range(most)]

@@ -1,4 +1,4 @@
-"""Pages from templates: Jinja, with everything escaped that is not said to be HTML."""
+"""Pages from Jinja templates; all text is escaped unless it is marked as HTML."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Html(str):
-    """Text that goes into a page as it is."""
+    """Text that is not escaped in a page."""
 
     def __html__(self) -> str:
         return self
@@ -20,17 +20,17 @@ def minus(text: str) -> str:
 
 
 def in_script(data: Any) -> Html:
-    """Data as JSON for a script; nothing in a name can end the script that holds it."""
+    """Data as JSON for a script; no name can end the script that contains it."""
     return Html(json.dumps(data, allow_nan=False).replace("<", "\\u003c"))
 
 
 def part(package: str, name: str) -> str:
-    """A file that lies beside the code of a package."""
+    """The text of a file beside the code of a package."""
     return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def render(template: str, filters: dict[str, Callable[..., Any]] | None = None, **values: Any) -> str:
-    """The template's text with the values in it; ``filters`` are functions that it may call on them."""
+    """The template rendered with the values; ``filters`` are functions that it may call."""
     import jinja2
 
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)

@@ -1,18 +1,18 @@
-"""What is installed, and what was compiled where: for ``maxatk --version``, and so for reports of faults."""
+"""Installed versions and compiled loops, for ``maxatk --version`` and bug reports."""
 
 import platform
 import re
 from importlib.metadata import PackageNotFoundError, metadata, version
 
 import maxatk as mk
-from maxatk import kernels as kernels  # all loops, so that it is known where they are kept
+from maxatk import kernels as kernels  # loads all loops, so that their cache is known
 from maxatk.kernels.compiled import kept
 
-REQUIREMENT = re.compile(r"([\w.-]+)(?:.*extra == ['\"]([\w-]+)['\"])?")  # a package, and the extra that wants it
+REQUIREMENT = re.compile(r"([\w.-]+)(?:.*extra == ['\"]([\w-]+)['\"])?")  # a package, and the extra that needs it
 
 
 def installed() -> str:
-    """Versions of maxatk, of what it needs and of what its extras bring; and the compiled loops that are kept."""
+    """The versions of maxatk, its dependencies and extras, and the number of cached compiled loops."""
     wanted: dict[str | None, list[str]] = {}  # packages, by extra
     for line in _requirements():
         if (match := REQUIREMENT.match(line)) and match[1] != "maxatk":
@@ -36,12 +36,12 @@ def installed() -> str:
 def _requirements() -> list[str]:
     try:
         return metadata("maxatk").get_all("Requires-Dist") or []
-    except PackageNotFoundError:  # it is run from its source
+    except PackageNotFoundError:  # it runs from its source
         return []
 
 
 def _versions(packages: list[str]) -> str:
-    return ", ".join(f"{package} {found}" for package in packages if (found := _version(package)))
+    return ", ".join(f"{package} {number}" for package in packages if (number := _version(package)))
 
 
 def _version(package: str) -> str | None:
@@ -52,6 +52,6 @@ def _version(package: str) -> str | None:
 
 
 def _compiled() -> str:
-    """Where Numba keeps the loops, and how many of them are there."""
+    """The folder of Numba's cache, and the number of loops in it."""
     folder, count = kept()
     return f"compiled loops: {count} in {folder}"

@@ -1,7 +1,7 @@
-"""What is seen of a plan and of a comparison, as plain data.
+"""Views of plans and comparisons, as plain data.
 
-``figures.py`` draws it with Matplotlib, ``page/charts.py`` with Altair. A view has the numbers
-and the words; how thick a line is belongs to who draws it.
+``figures.py`` draws them with Matplotlib, ``page/charts.py`` with Altair. A view has the numbers and the labels; the
+style of lines belongs to the code that draws it.
 """
 
 import math
@@ -22,12 +22,12 @@ from maxatk.report.reach import Reach
 
 BEST, SO_FAR = "best return so far, M", "return so far, G"  # axes of more than one view
 FEW = 12  # best returns, up to which a curve is drawn as points
-BEATEN = "M cannot be beaten"  # in place of an action: nothing matters any more
+BEATEN = "M cannot be beaten"  # in place of an action: no action matters any more
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """What a best return is worth with so many rollouts to come."""
+    """The value of a best return with ``to_come`` rollouts to come."""
 
     to_come: int
     lower: Floats  # [points]
@@ -43,11 +43,11 @@ class Curves:
     curves: list[Curve]
     x: str = BEST
     y: str = "expected final best"
-    stop_at: float = math.inf  # from where on the plan stops
+    stop_at: float = math.inf  # the best return from which on the plan stops
 
 
 def curves(plan: Plan, points: int) -> Curves:
-    """Six curves at most, those of the first and of the last rollout among them."""
+    """At most six curves, including those before the first and after the last rollout."""
     low, most = range_of_interest(plan)
     units = Units.of(plan.mdp, plan.policy)
     ends = (units.memory.units(x) for x in (low, most))
@@ -68,25 +68,25 @@ def curves(plan: Plan, points: int) -> Curves:
 
 
 def _within_interval(plan: Plan, best: Floats, lower: Floats, upper: Floats) -> Floats:
-    """The bounds of the first curve, no wider than the plan's own allow: it rises from there, and it is convex."""
+    """The bounds of the first curve, tightened by the plan's own: the curve is monotone and convex."""
     least, most = plan.mdp.return_range
     lower = np.maximum(lower, plan.lower)
-    if plan.best_so_far == -math.inf and most > least:  # then it begins, at the least return, with the plan's value
+    if plan.best_so_far == -math.inf and most > least:  # at the least return the curve is then the plan's value
         upper = np.minimum(upper, plan.upper + (most - plan.upper) * (best - least) / (most - least))
     return np.stack((np.minimum(lower, upper), upper))
 
 
 def range_of_interest(plan: Plan) -> tuple[float, float]:
-    """Best returns between which the curves bend: below, they are all but flat."""
+    """The range of best returns in which the curves bend; below it they are nearly flat."""
     least, most = plan.mdp.return_range
     alone = sum(plan.curve(plan.k - 1, -math.inf)) / 2
     low = max(least, alone - 1.5 * (most - alone), float(plan.best_so_far))
-    return (low, most) if low < most else (low - 1.0, low)  # where nothing can be gained there is nothing to see
+    return (low, most) if low < most else (low - 1.0, low)  # if nothing can be gained
 
 
 @dataclass(frozen=True)
 class Earnings:
-    """What a class of policies earns, and at most could."""
+    """Bounds on the value of a class of policies."""
 
     name: str
     lower: float
@@ -102,11 +102,11 @@ class Classes:
 
     rows: list[Earnings]
     x: str = "expected best return"
-    note: str = "bars end where no policy of the class comes"
+    note: str = "each bar ends at an upper bound of the class"
 
 
 def classes(comparison: Comparison) -> Classes:
-    """Every row of a comparison that is known to earn something."""
+    """The rows of a comparison with finite lower bounds."""
     return Classes(
         [
             Earnings(row.name, row.lower, row.upper, row.method, comparison.share(row), colour)
@@ -119,19 +119,20 @@ def classes(comparison: Comparison) -> Classes:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """What one try does: the action that it mostly takes in each state, while there is something left to win."""
+    """The action that a try mostly takes in each state, while it can still improve the best so far."""
 
     title: str
     rollout: int
     best: float
-    action: list[int]  # [S] -1 where it does not come, the number of actions where it gives up
+    action: list[int]  # [S] -1 if it is not visited, the number of actions to abandon
     visits: list[float]  # [S] per try
     mixed: list[bool]  # [S] whether that action has less than two thirds of the visits
 
 
 def panels(contrast: Contrast) -> list[Panel]:
-    """The first try, the last with nothing in hand (or the incumbent), and the last with what there will be by then."""
-    last = [f"the last, {in_hand(one.best)} in hand" for one in contrast.last]
+    """The first try, the last with no result yet (or the incumbent), and the last with a typical best so far."""
+    best = ["no result yet" if one.best == -math.inf else f"best so far {one.best:.6g}" for one in contrast.last]
+    last = [f"the last, {words}" for words in best]
     titles = ["the first try" if contrast.k > 1 else "the try", *last[::-1]]
     return [
         Panel(
@@ -146,19 +147,14 @@ def panels(contrast: Contrast) -> list[Panel]:
     ]
 
 
-def in_hand(best: float) -> str:
-    """A best return in words."""
-    return "nothing" if best == -math.inf else f"{best:.6g}"
-
-
 @dataclass(frozen=True, eq=False)
 class ActionMap:
-    """What a plan does in one state at one step, by the best return and the return so far."""
+    """The actions of a plan in one state at one step, by the best return and the return so far."""
 
     title: str
     best: Floats  # [m] rising
     so_far: Floats  # [g] rising
-    taken: list[list[int]]  # [g][m] places in names
+    taken: list[list[int]]  # [g][m] indices into names
     names: list[str]  # of the actions that are offered; the last stands for any of them
     colours: list[str]  # one for each name
     x: str = BEST
@@ -166,7 +162,7 @@ class ActionMap:
 
 
 def action_map(plan: Plan, i: int, h: int, s: int, points: int) -> ActionMap:
-    """Returns so far are those with which the state can be reached, evenly spread."""
+    """The map of one state at one step; returns so far are those that can occur there, evenly spread."""
     mdp, policy = plan.mdp, plan.policy
     low, high = range_of_interest(plan)
     left = float(mdp.analysis.most[h, s])

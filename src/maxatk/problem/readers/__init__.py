@@ -1,4 +1,4 @@
-"""Ways in: each file reads one format into ``Rows``, unchecked beyond what reading needs."""
+"""Readers: each file reads one format into ``Rows``, which the constructor of :class:`maxatk.MDP` checks."""
 
 from maxatk.problem.readers.arrays import read_arrays, read_pairs
 from maxatk.problem.readers.costs import with_costs

@@ -51,19 +51,19 @@ def read_pairs(R: Any, Q: Any, s_indices: Any, a_indices: Any, horizon: Any, ter
 
 
 class _Given:
-    """An argument: one sparse matrix, one array, or (where some entry of a list is sparse) a list of those."""
+    """An argument: one sparse matrix, one array, or (if some entry of a list is sparse) a list of those."""
 
     def __init__(self, name: str, value: Any) -> None:
         self.name = name
         self.listed = checks.is_list(value) and any(_is_sparse(entry) for entry in value)
         entries: list[Any] = list(value) if self.listed else [value]
         self.entries = [entry if _is_sparse(entry) else array(entry, name) for entry in entries]
-        self.shape: Shape = tuple(self.entries[0].shape)  # that of the first step, where steps are listed
+        self.shape: Shape = tuple(self.entries[0].shape)  # of the first step, if steps are listed
 
     def per_step(self, shapes: list[Shape], horizon: int, *, preferred: bool) -> list[Any]:
-        """One entry for all steps or one per step, each of one of the ``shapes``; a sparse one of the last of them.
+        """One entry for all steps or one per step, each of one of the ``shapes``; sparse ones of the last shape.
 
-        Where an array can be read both ways, its first axis is taken for the steps if that is ``preferred``.
+        If an array can be read both ways, ``preferred`` decides whether its first axis is the step.
         """
         if self.listed:
             if len(self.entries) != horizon:
@@ -94,7 +94,7 @@ def _csr(matrix: Any) -> Any:
 
 
 def _is_sparse(value: Any) -> bool:
-    """Whether this is a matrix of SciPy's; who has none need not import it."""
+    """Whether ``value`` is a SciPy sparse matrix; if SciPy is not imported yet, it cannot be one."""
     return "scipy.sparse" in sys.modules and bool(sys.modules["scipy.sparse"].issparse(value))
 
 
@@ -114,7 +114,7 @@ def _sizes(P: _Given) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _Steps:
-    """Probabilities, rewards and offers, each a list of one entry for all steps or of one per step."""
+    """Probabilities, rewards and available actions, each a list of one entry for all steps or one per step."""
 
     probs: list[Any]
     rewards: list[Any]
@@ -139,7 +139,7 @@ class _Steps:
 
 
 def _rows(S: int, A: int, state: Ints, action: Ints, steps: _Steps, terminal: Any) -> Rows:
-    """All layers put together."""
+    """The rows of all layers."""
     step_layer, first_steps = steps.layers()
     ending = _terminal_states(terminal, S)
     kept = [np.flatnonzero(steps.at(h)[2]) for h in first_steps]  # per layer, the rows that are offered
@@ -194,15 +194,15 @@ def _layer(P: Any, R: Any, kept: Ints, n_rows: int, S: int) -> _Layer:
 
 
 def _entries(P: Any, n_rows: int, S: int) -> tuple[Any, Any, Any]:
-    """Row, next state and probability of all entries that are stored or not 0, row by row."""
-    if _is_sparse(P) and P.format == "coo":  # as it is: made into rows, its duplicates would be added in its own order
+    """The row, next state and probability of all entries that are stored or not 0, row by row."""
+    if _is_sparse(P) and P.format == "coo":  # not converted: that would add duplicates in the order of storage
         order = np.argsort(P.row, kind="stable")
         return P.row[order], P.col[order], P.data[order]
     if _is_sparse(P):
         matrix = _csr(P).sorted_indices()  # by row in C: cheaper than one large sort later
         return np.repeat(np.arange(n_rows), np.diff(matrix.indptr)), matrix.indices, matrix.data
     dense = P.reshape(n_rows, S)
-    # NaN is not 0 either, nor is what is no number: they are found and named later.
+    # NaN and entries that are not numbers count as not 0: the checks name them later.
     row, next_state = np.nonzero(_not_zero(dense) if dense.dtype == object else dense != 0)
     return row, next_state, dense[row, next_state]
 

@@ -1,4 +1,4 @@
-"""What rows cost, in any of the forms that problems come in: one number, by state and action, by pair; or per step."""
+"""Costs of rows in all forms that callers use: one number, by state and action, by pair; or per step."""
 
 from dataclasses import replace
 from numbers import Real
@@ -10,6 +10,7 @@ from maxatk.base import checks
 from maxatk.base.checks import is_dict, is_list, shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Ints, Reals
+from maxatk.problem.readers.table import depth_of
 from maxatk.problem.rows import Rows, array, offsets, real_column
 
 
@@ -19,7 +20,7 @@ def with_costs(rows: Rows, cost: Any) -> Rows:
         return rows
     shape, horizon = (rows.n_states, rows.n_actions), len(rows.step_layer)
     if is_dict(cost) or (is_list(cost) and any(is_dict(entry) for entry in cost)):
-        return _priced(rows, _from_dicts(rows, cost))
+        return _with_tables(rows, _from_dicts(rows, cost))
     given = _array(cost)
     if given.ndim == 0:
         return replace(rows, action_cost=real_column(np.repeat(given.reshape(1), len(rows.state))))
@@ -27,11 +28,11 @@ def with_costs(rows: Rows, cost: Any) -> Rows:
         raise InputError(
             f"action_cost has shape {given.shape}: expected a number, {shape}, or that for each of the {horizon} steps"
         )
-    return _priced(rows, [given] if given.ndim == 2 else list(given))
+    return _with_tables(rows, [given] if given.ndim == 2 else list(given))
 
 
 def with_costs_of_pairs(rows: Rows, cost: Any, state: Ints, action: Ints) -> Rows:
-    """The same for costs by pair, ``[N]`` or ``[H, N]``."""
+    """``rows`` with costs by state-action pair, ``[N]`` or ``[H, N]``."""
     if cost is None:
         return rows
     given = _array(cost)
@@ -44,13 +45,13 @@ def with_costs_of_pairs(rows: Rows, cost: Any, state: Ints, action: Ints) -> Row
         )
     S, A = rows.n_states, rows.n_actions
     if not n or min(state.min(), action.min()) < 0 or state.max() >= S or action.max() >= A:
-        return rows  # the constructor says what is wrong with them
+        return rows  # the constructor raises the error
     tables: list[Any] = []
     for step in [given] if given.ndim == 1 else list(given):
         table: Any = np.zeros((S, A), step.dtype)
         table[state, action] = step
         tables.append(table)
-    return _priced(rows, tables)
+    return _with_tables(rows, tables)
 
 
 def _array(cost: Any) -> Any:
@@ -63,19 +64,18 @@ def _array(cost: Any) -> Any:
 
 
 def _from_dicts(rows: Rows, cost: Any) -> list[Any]:
-    """Arrays [S, A] from ``cost[s][a]``, one for all steps or one for each; what is not named costs nothing."""
+    """Arrays [S, A] from ``cost[s][a]``, one for all steps or one for each; missing entries are 0."""
     horizon = len(rows.step_layer)
-    per_step = is_list(cost) and _depth(cost) > 2
+    per_step = is_list(cost) and depth_of(cost) > 2
     if per_step and len(cost) != horizon:
         raise InputError(f"action_cost lists {len(cost)} steps, but the horizon is {horizon}")
-    read: dict[int, Any] = {}  # what many steps share is read once
+    read: dict[int, Any] = {}  # a table that several steps share is read once
     steps: list[Any] = []
     for h, one in enumerate(cost if per_step else [cost]):
         if id(one) not in read:
             layer = int(rows.step_layer[h])
-            read[id(one)] = _table(
-                rows, layer if per_step else None, one, f"action_cost[{h}]" if per_step else "action_cost"
-            )
+            name = f"action_cost[{h}]" if per_step else "action_cost"
+            read[id(one)] = _table(rows, layer if per_step else None, one, name)
         steps.append(read[id(one)])
     return steps
 
@@ -100,16 +100,8 @@ def _entries(container: Any, name: str) -> list[tuple[int, Any]]:
     raise InputError(f"{name} must be a dict or a list, not {shown(container)}")
 
 
-def _depth(container: Any) -> int:
-    depth = 0
-    while depth < 4 and (is_dict(container) or is_list(container)) and len(container):
-        container = next(iter(container.values())) if is_dict(container) else container[0]
-        depth += 1
-    return depth
-
-
-def _priced(rows: Rows, steps: list[Any]) -> Rows:
-    """``rows`` with the costs of arrays [S, A], one for all steps, or one for each, which then has its own layer."""
+def _with_tables(rows: Rows, steps: list[Any]) -> Rows:
+    """``rows`` with costs from arrays [S, A], one for all steps, or one for each, which then has a layer of its own."""
     if len(steps) == 1:
         return replace(rows, action_cost=_column(steps[0], rows.state, rows.action))
     layers: list[int] = rows.step_layer.tolist()

@@ -1,4 +1,4 @@
-"""Gymnasium environments that carry their table (``env.unwrapped.P``), such as those of toy text, or can be asked."""
+"""Gymnasium environments with a table of outcomes (``env.unwrapped.P``), as toy text has, or with a model."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
@@ -15,16 +15,16 @@ from maxatk.problem.readers.costs import with_costs
 from maxatk.problem.readers.simulators import Simulator, blackjack, copied, minigrid_key, model_table
 from maxatk.problem.readers.table import read_table
 
-HARMLESS = {  # wrappers that change neither what is observed nor what is done nor what is paid
+HARMLESS = {  # wrappers that change neither observations nor actions nor rewards
     *(f"gymnasium.{name}" for name in ("PassiveEnvChecker", "OrderEnforcing", "TimeLimit", "RecordEpisodeStatistics")),
     *(f"gymnasium.{name}" for name in ("RecordVideo", "HumanRendering", "RenderCollection")),
     "stable_baselines3.Monitor",
     "sb3_contrib.ActionMasker",
 }
-CHANGING = {  # what a wrapper must define to change anything
-    *("step", "reset", "action", "reward", "observation", "unwrapped", "__getattr__", "__getattribute__"),
+CHANGING = {  # a wrapper that defines none of these changes nothing
+    *("step", "reset", "action", "reward", "observation", "unwrapped", "__getattr__", "__getattribute__")
 }
-TOLD_BY = ("P", "initial_state_distrib", "model", "_generate_transitions")  # what a class says of its own steps by
+TOLD_BY = ("P", "initial_state_distrib", "model", "_generate_transitions")  # attributes that describe the steps
 
 
 def read_environment(
@@ -39,23 +39,23 @@ def read_environment(
     max_states: int = MOST_STATES,
     progress: bool | Callable[[Explored], None] = False,
 ) -> Exploration:
-    """An environment as a problem; :func:`maxatk.gym.explore` says what the arguments are."""
-    found, arguments = _read(env, horizon, start, dict(make_arguments), key, seed)
-    if not isinstance(found, Simulator):
-        rows = with_costs(read_table(found, arguments["horizon"]), action_cost)
+    """An environment as a problem; :func:`maxatk.gym.explore` describes the arguments."""
+    source, arguments = _read(env, horizon, start, dict(make_arguments), key, seed)
+    if not isinstance(source, Simulator):
+        rows = with_costs(read_table(source, arguments["horizon"]), action_cost)
         states = States({s: s for s in range(rows.n_states)}, range(rows.n_actions))
         return Exploration(rows, arguments["start"], states, arguments["state_names"], arguments["action_names"])
     if action_cost is not None:
         raise InputError(
-            "action_cost= is for environments with a table; MDP.with_action_costs sets those of one that is explored"
+            "action_cost= is for environments with a table; use MDP.with_action_costs after exploring one without"
         )
     exploration = explored(
-        *(found.start, found.actions, found.outcomes, arguments["horizon"]),
+        *(source.start, source.actions, source.outcomes, arguments["horizon"]),
         max_states=max_states,
         progress=progress,
-        paid_at=found.paid_at,
+        reward_at=source.reward_at,
     )
-    exploration.states.key = found.key
+    exploration.states.key = source.key
     return exploration
 
 
@@ -67,14 +67,14 @@ def _read(
     key: Callable[[Any], Any] | None = None,
     seed: int | None = None,
 ) -> tuple[Any, dict[str, Any]]:
-    """The table of ``env`` or a simulator of it, and what else a problem takes; what the caller gave comes first."""
+    """The table of ``env`` or a simulator of it, and the other arguments of a problem; given ones take precedence."""
     made, inner, name = open_gymnasium(env, make_arguments)
     if not hasattr(inner.action_space, "n"):
         raise InputError(f"{name} has continuous actions and no table of outcomes, so it cannot be read as a problem")
     simulator = _simulator(inner, name, key, seed)
     if simulator is not None:
         if start is not None:
-            raise InputError(f"{name} says itself how it resets, so start= cannot be given")
+            raise InputError(f"{name} defines its own resets, so start= cannot be given")
         limit = time_limit(made) if horizon is None else horizon
         return simulator, {"horizon": gymnasium_horizon(made, name, simulator.horizon if limit is None else limit)}
     _check_own(inner, name, "step", "if its table is right, MDP.from_table(env.unwrapped.P, ...) takes it")
@@ -96,7 +96,7 @@ def _read(
 
 
 def _simulator(inner: Any, name: str, key: Callable[[Any], Any] | None, seed: int | None) -> Simulator | None:
-    """What an environment is explored by; None where it is read as a table."""
+    """The simulator by which to explore an environment; None if it is read as a table."""
     if key is not None:
         return copied(inner, name, key, seed)
     modules = {kind.__module__ for kind in type(inner).__mro__}
@@ -130,7 +130,7 @@ def _rides(inner: Any, n_states: int) -> list[str] | None:
 
 
 def _cells(inner: Any, n_states: int) -> list[str] | None:
-    """The names of the states of an environment that says that they are the cells of a grid, row by row."""
+    """The names of the states of an environment whose states are the cells of a grid, row by row; else None."""
     shape: Any = getattr(getattr(inner, "desc", None), "shape", None) or getattr(inner, "shape", None)
     try:
         rows, columns = (int(x) for x in shape)
@@ -140,7 +140,7 @@ def _cells(inner: Any, n_states: int) -> list[str] | None:
 
 
 def open_gymnasium(env: Any, make_arguments: dict[str, Any]) -> tuple[Any, Any, str]:
-    """The environment, what its wrappers hold, and its name; wrappers that may change what it does are refused."""
+    """The environment, unwrapped as well, and its name; wrappers that may change what it does raise an error."""
     try:
         import gymnasium
     except ImportError:
@@ -149,16 +149,16 @@ def open_gymnasium(env: Any, make_arguments: dict[str, Any]) -> tuple[Any, Any, 
     if isinstance(env, str):
         name = env
         if name.startswith(("MiniGrid-", "BabyAI-")):
-            with contextlib.suppress(ImportError):  # it registers its environments when it is imported
+            with contextlib.suppress(ImportError):  # importing it registers its environments
                 import_module("minigrid")
         try:
             made = gymnasium.make(env, **make_arguments)
         except Exception as error:  # an environment's constructor may raise anything
             raise InputError(f"{name} cannot be made: {type(error).__name__}: {' '.join(str(error).split())}") from None
-        made.close()  # only its table or its steps are needed, which outlive its window
+        made.close()  # its table and its steps remain usable
     elif make_arguments:
         raise InputError(
-            f"{next(iter(make_arguments))} is an argument for making an environment, but env is made already"
+            f"{next(iter(make_arguments))} is an argument of gymnasium.make, but env is an environment already"
         )
     elif not isinstance(env, gymnasium.Env):
         raise InputError(f"env must be a Gymnasium environment or its id, not {shown(env)}")
@@ -168,12 +168,12 @@ def open_gymnasium(env: Any, make_arguments: dict[str, Any]) -> tuple[Any, Any, 
         if not _harmless(wrapper, gymnasium.Wrapper):
             kind = type(wrapper).__name__
             raise InputError(
-                f"{name} is wrapped in {kind}, which may change what it does and pays, and its table knows nothing of "
-                "that; if it does not, give env.unwrapped"
+                f"{name} is wrapped in {kind}, which may change its steps and rewards, but not its table; if it does "
+                "not, give env.unwrapped"
             )
     inner: Any = made.unwrapped
     if getattr(inner, "fickle_passenger", False):
-        raise InputError(f"{name} has a fickle passenger, who is neither in its table nor in its states")
+        raise InputError(f"{name} has a fickle passenger, which neither its table nor its states describe")
     return made, inner, name
 
 
@@ -185,8 +185,8 @@ def wrappers_of(env: Any) -> Iterator[Any]:
 
 
 def _harmless(wrapper: Any, plain: type) -> bool:
-    """Whether a wrapper is known not to change what is observed, done and paid, or cannot since it does nothing."""
-    kind: Any = getattr(wrapper, "__class__")  # noqa: B009  (generic in types that nobody knows)
+    """Whether a wrapper is known not to change observations, actions and rewards, or defines nothing that could."""
+    kind: Any = getattr(wrapper, "__class__")  # noqa: B009  (generic in unknown types)
     if f"{kind.__module__.partition('.')[0]}.{kind.__name__}" in HARMLESS:
         return True
     own: Any = kind.__mro__[: kind.__mro__.index(plain)]
@@ -195,24 +195,24 @@ def _harmless(wrapper: Any, plain: type) -> bool:
 
 
 def _check_own(inner: Any, name: str, method: str, hint: str) -> None:
-    """That ``method`` is that of the class whose table is read: one that overrides it may do something else."""
+    """Raise an error if ``method`` is overridden below the class whose table is read, since it may differ from it."""
     import gymnasium
 
     if method in vars(inner):
-        raise InputError(f"{name} has a {method} of its own in place of its class's, which no table knows; {hint}")
+        raise InputError(f"{name} replaces the {method} of its class, which its table may not describe; {hint}")
     kinds: Any = type(inner).__mro__
     kinds = kinds[: kinds.index(gymnasium.Env)]
     theirs = [i for i, kind in enumerate(kinds) if method in vars(kind)]
     told = [i for i, kind in enumerate(kinds) if any(one in vars(kind) for one in TOLD_BY)]
     if len(theirs) > 1 and min(told, default=len(kinds)) > theirs[0]:
         own, other = (kinds[i].__name__ for i in theirs[:2])
-        raise InputError(f"{name}: {own} overrides {method} of {other}, whose table may know nothing of it; {hint}")
+        raise InputError(f"{name}: {own} overrides {method} of {other}, whose table may not describe it; {hint}")
 
 
 def time_limit(env: Any) -> int | None:
-    """The steps after which an environment cuts its rollouts off, as it or the wrappers around it say; or None.
+    """The number of steps after which an environment or its wrappers truncate rollouts; None if there is no limit.
 
-    They say so by their spec, as ``TimeLimit`` does, or by an attribute ``max_steps`` (MiniGrid) or ``horizon`` (ours).
+    It is read from the spec, from ``TimeLimit``, or from an attribute ``max_steps`` (MiniGrid) or ``horizon`` (ours).
     """
     inner = env.unwrapped
     said: list[Any] = [env.spec.max_episode_steps if env.spec is not None else None]
@@ -232,10 +232,10 @@ def gymnasium_horizon(made: Any, name: str, horizon: Any) -> Any:
 
 
 def gymnasium_start(inner: Any, name: str, start: Any, own_start: Any = None) -> Any:
-    """The start that the caller gave, or else the environment's: ``own_start``, or what its attribute says."""
+    """The start that the caller gave, or else the environment's: ``own_start``, or its attribute."""
     if start is None:
         _check_own(inner, name, "reset", "give start=")
         start = getattr(inner, "initial_state_distrib", None) if own_start is None else own_start
         if start is None:
-            raise InputError(f"{name} does not say how it resets (no attribute initial_state_distrib): give start=")
+            raise InputError(f"{name} does not define its resets (no attribute initial_state_distrib): give start=")
     return start

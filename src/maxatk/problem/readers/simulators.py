@@ -1,9 +1,9 @@
-"""Gymnasium environments without a table that can be asked for one: by a model, by rules, or by trying copies of them.
+"""Gymnasium environments without a table from which one can be made: by a model, by rules, or by running copies.
 
-* Those that say what may come of an action, as gym-classics' do, are read state by state.
+* Environments with a model of their outcomes, such as gym-classics', are read state by state.
 * Blackjack is enumerated by its rules.
-* MiniGrid's, and any other that can be copied and whose state has a key, are tried out: copies of them take every
-  action from every state, and wherever they would draw a random number, every number is tried.
+* MiniGrid's, and any other that can be copied and whose state has a key, are run: copies of them take every action
+  from every state, and wherever they draw a random number, every number is tried.
 """
 
 import copy
@@ -21,19 +21,19 @@ from maxatk.base.types import Floats
 from maxatk.problem.cards import CARDS, add_card, dealer_showing
 from maxatk.problem.tuning import TUNING
 
-MOST_BRANCHES = 20_000  # ways that one step may go
+MOST_BRANCHES = 20_000  # of one step
 
 
 class Simulator:
-    """What an exploration needs of an environment; see :meth:`maxatk.MDP.explore`.
+    """An environment as :meth:`maxatk.MDP.explore` takes it.
 
     Args:
         start: states and their probabilities.
         actions: all actions.
-        outcomes: what may come of an action in a state.
-        key: the state in which an environment stands.
-        horizon: after how many steps all rollouts are over by themselves, if that is known.
-        paid_at: what rewards become at a step, if that depends on time.
+        outcomes: a function that lists the outcomes of an action in a state.
+        key: a function that returns the current state of an environment.
+        horizon: the number of steps after which all rollouts have ended, if it is known.
+        reward_at: a function that returns the rewards at a step, if they depend on time.
     """
 
     def __init__(
@@ -43,20 +43,20 @@ class Simulator:
         outcomes: Callable[[Any, Any], Any],
         key: Callable[[Any], Any],
         horizon: int | None = None,
-        paid_at: Callable[[int, Floats], Floats] | None = None,
+        reward_at: Callable[[int, Floats], Floats] | None = None,
     ) -> None:
         self.start, self.actions, self.outcomes = start, actions, outcomes
-        self.key, self.horizon, self.paid_at = key, horizon, paid_at
+        self.key, self.horizon, self.reward_at = key, horizon, reward_at
 
 
-# Environments that say what may come of an action.
+# Environments with a model.
 
 
 def model_table(inner: Any) -> tuple[Any, Any] | None:
-    """A table, and the start that goes with it, of an environment that has a model; None of one that has none.
+    """The table and the start distribution of an environment that has a model; None if it has none.
 
-    gym-classics' own ``model`` puts outcomes that lead to one state together and keeps the last of their rewards, so
-    that what it is made from is read instead.
+    gym-classics' own ``model`` merges outcomes that lead to one state and keeps only the last of their rewards, so the
+    function behind it is read instead.
     """
     if not callable(getattr(inner, "model", None)) or not hasattr(inner.observation_space, "n"):
         return None
@@ -88,7 +88,7 @@ def model_table(inner: Any) -> tuple[Any, Any] | None:
 def blackjack(inner: Any) -> Simulator:
     """Blackjack: states are the player's sum, the dealer's card, whether an ace counts 11, and whether it is a natural.
 
-    A natural is an ace and a ten at once; it cannot be observed, but by whoever counts cards.
+    A natural is an ace and a ten in the first two cards; observations do not show it.
     """
 
     def hand(cards: tuple[int, ...], shown_card: int) -> tuple[int, int, int, bool]:
@@ -126,26 +126,26 @@ def blackjack(inner: Any) -> Simulator:
 
 
 class Branches:
-    """Stands in for an environment's random numbers, and takes every way through what it draws, one after the other."""
+    """Replaces an environment's random generator, and enumerates all sequences of numbers that it may draw."""
 
     def __init__(self) -> None:
-        self._chosen: list[int] = []  # what to draw, as far as it is decided
-        self._weights: list[list[float]] = []  # of all that could be drawn, each time
+        self._chosen: list[int] = []  # the draws of the present sequence, as far as they are decided
+        self._weights: list[list[float]] = []  # the probabilities of all possible results of each draw
         self._drawn = 0
 
     def all(self, run: Callable[[], Any], most: int, what: str) -> Iterator[tuple[float, Any]]:
-        """What ``run`` comes to, every way, with its probability; ``most`` ways of doing ``what`` are tried."""
+        """All results of ``run`` with their probabilities; an error about ``what`` if there are more than ``most``."""
         for _ in range(most):
             self._drawn, self._weights = 0, []
-            found = run()
-            yield math.prod(w[c] for w, c in zip(self._weights, self._chosen, strict=True)), found
+            result = run()
+            yield math.prod(w[c] for w, c in zip(self._weights, self._chosen, strict=True)), result
             while self._chosen and self._chosen[-1] == len(self._weights[-1]) - 1:
                 self._chosen.pop()
                 self._weights.pop()
             if not self._chosen:
                 return
             self._chosen[-1] += 1
-        raise TooLargeError(f"{what} in more than {most} ways, which are too many to list")
+        raise TooLargeError(f"{what} in more than {most} ways, which are too many to enumerate")
 
     def _draw(self, weights: list[float]) -> int:
         if self._drawn == len(self._chosen):
@@ -180,7 +180,7 @@ class Branches:
 
 
 def copied(inner: Any, name: str, key: Callable[[Any], Any], seed: int | None) -> Simulator:
-    """An environment that is tried out on copies of it; with a ``seed`` its resets all are the one that it gives."""
+    """A simulator that runs copies of an environment; with a ``seed`` every reset is the one of that seed."""
     branches = Branches()
     shared = [getattr(inner, attribute, None) for attribute in ("observation_space", "action_space", "spec")]
 
@@ -192,13 +192,13 @@ def copied(inner: Any, name: str, key: Callable[[Any], Any], seed: int | None) -
         return made
 
     def listed(env: Any) -> Any:
-        """An environment whose random numbers are all tried from now on."""
+        """``env`` with its random numbers enumerated from now on."""
         env.np_random = branches
         if _is_minigrid(env):
             env.place_obj = partial(_place, env, branches)
         return env
 
-    places: dict[Any, Any] = {}  # an environment in each state that was met
+    places: dict[Any, Any] = {}  # an environment in each state that was reached
 
     def met(env: Any) -> Any:
         state = key(env)
@@ -212,7 +212,7 @@ def copied(inner: Any, name: str, key: Callable[[Any], Any], seed: int | None) -
 
     def step(state: Any, action: int) -> tuple[Any, float, bool]:
         env = listed(fresh(places[state]))
-        if hasattr(env, "step_count"):  # time is the problem's, not the state's
+        if hasattr(env, "step_count"):  # time is not a part of the state
             env.step_count = 0
         _, reward, terminated, _, _ = env.step(action)
         return met(env), float(reward), bool(terminated)
@@ -227,8 +227,8 @@ def copied(inner: Any, name: str, key: Callable[[Any], Any], seed: int | None) -
     hint = f"{name} resets" if seed is not None else f"{name} resets (give seed= for one of its resets)"
     for prob, state in branches.all(reset, TUNING.most_resets, hint):
         start[state] = start.get(state, 0.0) + prob
-    paid_at = _timed(inner) if _is_minigrid(inner) else None
-    return Simulator(start, range(int(inner.action_space.n)), outcomes, key, None, paid_at)
+    reward_at = _timed(inner) if _is_minigrid(inner) else None
+    return Simulator(start, range(int(inner.action_space.n)), outcomes, key, None, reward_at)
 
 
 def _is_minigrid(inner: Any) -> bool:
@@ -236,7 +236,7 @@ def _is_minigrid(inner: Any) -> bool:
 
 
 def minigrid_key(env: Any) -> Any:
-    """All that the future of a MiniGrid environment depends on, but for time."""
+    """The state of a MiniGrid environment: all that its future depends on, except time."""
 
     def thing(one: Any) -> Any:
         return None if one is None else (*map(int, one.encode()), thing(getattr(one, "contains", None)))
@@ -247,7 +247,7 @@ def minigrid_key(env: Any) -> Any:
 
 
 def _timed(inner: Any) -> Callable[[int, Floats], Floats]:
-    """MiniGrid pays less for a success the later it comes: what was paid at the first step, at another one."""
+    """The rewards at a step, given those at the first: MiniGrid's reward for success decreases with time."""
 
     def reward_after(steps: int) -> float:
         one = copy.copy(inner)
@@ -267,7 +267,7 @@ def _place(
     reject_fn: Any = None,
     max_tries: float = math.inf,
 ) -> Any:
-    """MiniGrid's ``place_obj``: it draws places until one is free, which is to draw one of those that are."""
+    """MiniGrid's ``place_obj``, which draws places until one is free: here one of the free places is drawn."""
     left, upper = (max(top[0], 0), max(top[1], 0)) if top is not None else (0, 0)
     width, height = size or (env.grid.width, env.grid.height)
     free = [
@@ -279,7 +279,7 @@ def _place(
         and not (reject_fn and reject_fn(env, (x, y)))
     ]
     if not free:
-        raise RecursionError("no place is free")  # as it does
+        raise RecursionError("no place is free")  # as MiniGrid does
     place = free[branches.integers(len(free))]
     env.grid.set(*place, obj)
     if obj is not None:

@@ -19,7 +19,7 @@ MOST_BITS = 14_000  # of a fraction in print: about 4,200 digits
 
 
 def plan_data(plan: Plan, comparison: Comparison | None = None) -> dict[str, Any]:
-    """A plan's numbers, and what is proved of it, by a comparison with simpler policies if there is one."""
+    """A plan's numbers and findings, including those of a comparison if there is one."""
     findings = plan.findings
     if comparison is not None:  # it may know more of the gain
         findings = tuple(one for one in findings if not isinstance(one, Gain))
@@ -43,7 +43,7 @@ def _numbers(plan: Plan) -> dict[str, Any]:
 
 
 def stopping_data(plan: Plan) -> dict[str, Any]:
-    """When to stop, where anything costs anything."""
+    """The stopping rule; empty if there are no costs."""
     if plan.stop_at == math.inf:
         return {}
     objective = plan.objective
@@ -52,7 +52,7 @@ def stopping_data(plan: Plan) -> dict[str, Any]:
 
 
 def problem_data(mdp: MDP) -> dict[str, Any]:
-    """The sizes of a problem, and its digest."""
+    """The sizes of a problem, and its fingerprint."""
     return {
         "n_states": mdp.n_states,
         "n_actions": mdp.n_actions,
@@ -63,7 +63,7 @@ def problem_data(mdp: MDP) -> dict[str, Any]:
 
 
 def _as_text(value: Fraction) -> str | None:
-    """A fraction as text, but for one of thousands of digits, which Python neither prints nor parses."""
+    """A fraction as text; None for thousands of digits, which Python neither prints nor parses."""
     return str(value) if max(abs(value.numerator), value.denominator).bit_length() <= MOST_BITS else None
 
 
@@ -101,7 +101,7 @@ def contrast_data(contrast: Contrast) -> list[dict[str, Any]]:
 
 
 def simulation_data(plan: CertifiedPlan | Learned, runs: Simulation, level: float = 0.95) -> dict[str, Any]:
-    """What trials came to, beside the plan's certificate."""
+    """The results of trials, with the plan's certificate."""
     return {
         "k": plan.k,
         "trials": len(runs.best),
@@ -134,7 +134,7 @@ def _costs_data(runs: Simulation) -> dict[str, float]:
 
 
 def learned_data(result: Learned) -> dict[str, Any]:
-    """What was learned."""
+    """The result of learning."""
     return {
         "k": result.k,
         "lower": result.lower,
@@ -145,7 +145,7 @@ def learned_data(result: Learned) -> dict[str, Any]:
         "samples": result.samples,
         "certificate": result.certificate,
         "findings": [one.data() for one in result.findings],
-        # The bounds of the counted problem's plan are no findings: they say nothing of the true one.
+        # The bounds of the counted problem's plan are not findings: they do not hold for the true one.
         "model_plan": None if result.model_plan is None else _numbers(result.model_plan),
         "stats": {name: finite(value) for name, value in result.stats.items()},
     }

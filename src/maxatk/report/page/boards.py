@@ -1,6 +1,6 @@
 """The first try and the last, side by side at the top of a page: small maps of a grid, or a table of states.
 
-They are plain SVG and HTML, there without a script; with one they are clicked to choose a moment.
+They are plain SVG and HTML, visible without a script; with scripts, a click on them chooses a moment.
 """
 
 import math
@@ -15,7 +15,7 @@ from maxatk.problem.grid import CellGrid
 from maxatk.report.template import Html
 from maxatk.report.views import Panel, panels
 
-MOST_STATES = 10  # that are listed where there is no grid
+MOST_STATES = 10  # that are listed if there is no grid
 ARROW = "M-3,-.9H.2V-2.6L3.4,0L.2,2.6V.9H-3Z"  # to the right, in a cell of ten by ten
 
 
@@ -25,16 +25,16 @@ class Board:
 
     title: str
     rollout: int
-    best: float | None  # None for nothing
-    svg: Html | None  # a map; None where states are no cells
+    best: float | None  # None for no result yet
+    svg: Html | None  # a map; None if states are not cells
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A state, and what each try mostly does there."""
+    """A state, and the action that each try mostly takes there."""
 
     state: int
-    actions: list[int]  # one for each try; -1 where it does not come
+    actions: list[int]  # one for each try; -1 if it does not visit the state
     mixed: list[bool]  # whether others are taken nearly as often
 
 

@@ -1,4 +1,4 @@
-"""The file of a page: what must be installed to draw it, the chart library that it holds, and how it is written."""
+"""The file of a page: the packages that it needs, the chart library in it, and how it is written."""
 
 from functools import cache
 from importlib import import_module
@@ -11,7 +11,7 @@ from maxatk.base.errors import InputError, MissingExtraError
 
 
 def require() -> None:
-    """Refuse, before long work, to make a page without what draws it."""
+    """Raise an error, before long work, if a package for pages is missing."""
     for name in ("altair", "jinja2", "vl_convert"):
         try:
             import_module(name)
@@ -20,7 +20,7 @@ def require() -> None:
 
 
 def prepare() -> None:
-    """Load what draws pages ahead of long work: it takes a second or two, and may be missing."""
+    """Load the packages for pages before long work: it takes a second or two, and they may be missing."""
     require()
     vega()
 
@@ -36,7 +36,7 @@ def vega() -> str:
 
 
 def save(text: str, path: str | PathLike[str]) -> None:
-    """Write a page, whole or not at all."""
+    """Write a page atomically."""
     try:
         with archive.atomic_write(Path(path)) as file:
             file.write(text.encode(errors="replace"))

@@ -1,6 +1,6 @@
-"""The states of a problem that is no grid, as a graph, in the order in which a try can come to them.
+"""The states of a problem without a grid, as a graph, in the order in which a try can reach them.
 
-It is plain SVG; the page's script colours the states by what is done in them, and marks where the trial stands.
+It is plain SVG; the page's script colours the states by their actions, and marks the current state of the trial.
 """
 
 import textwrap
@@ -12,16 +12,16 @@ from maxatk.report.template import Html
 
 MOST_STATES = 24
 WIDE, HIGH, ACROSS, BELOW = 620, 36, 34, 14  # of the picture and a state, and the gaps between states
-LETTER = 6.2  # how wide one is, on average
+LETTER = 6.2  # the mean width of a letter
 
 
 def graph(mdp: MDP, first: Mapping[int, int], names: Mapping[int, str]) -> Html | None:
-    """The states, and a line wherever some action may lead from one to another; None where nobody could follow that.
+    """The states, and a line wherever some action may lead from one to another; None if there are too many states.
 
     Args:
         mdp: the problem.
-        first: the step at which a try can first be in a state; where it can never be, there is none.
-        names: of those states.
+        first: the first step at which a try can be in a state, for all states that it can reach.
+        names: the names of those states.
     """
     states = sorted(first)
     if not 1 < len(states) <= MOST_STATES:
@@ -48,7 +48,7 @@ def graph(mdp: MDP, first: Mapping[int, int], names: Mapping[int, str]) -> Html 
 
 
 def _leads(mdp: MDP, h: int, s: int, known: Mapping[int, object]) -> dict[int, list[int]]:
-    """Where a state leads to, and by which actions; staying is left out."""
+    """The successors of a state, without itself, and the actions that lead there."""
     leads: dict[int, list[int]] = {}
     for a in mdp.actions(h, s):
         for after in {o.next_state for o in mdp.outcomes(h, s, a)}:
@@ -58,7 +58,7 @@ def _leads(mdp: MDP, h: int, s: int, known: Mapping[int, object]) -> dict[int, l
 
 
 def _line(a: tuple[float, float], b: tuple[float, float], wide: float) -> str:
-    """A curve from one state to another: through the gap between them where there is one, else around."""
+    """A curve from one state to another: through the gap between them if there is one, else around."""
     (ax, ay), (bx, by), right = a, b, a[0] + wide
     y, z = ay + HIGH / 2, by + HIGH / 2
     if bx >= right:

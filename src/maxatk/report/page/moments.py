@@ -1,4 +1,4 @@
-"""What a plan does at a great many moments (rollout, step, state, M, G), and trials that pass through some of them."""
+"""The actions of a plan at many moments (rollout, step, state, M, G), and trials that pass through some of them."""
 
 import itertools
 import math
@@ -24,14 +24,14 @@ from maxatk.report.tuning import TUNING
 
 TRIALS = 12
 MOST_STEPS = 20_000  # of all trials together
-ROLLOUTS = 8  # of which there are at least as many, if there are
+ROLLOUTS = 8  # at least, if k is as large
 MOST_ROLLOUTS = 60
 BESTS = 60
 RETURNS = 24  # for each step and state
-CELLS = 6_000_000  # asked in all; a policy that answers one question at a time is asked fewer
+CELLS = 6_000_000  # actions to compute; fewer for a policy that is called for one action at a time
 CELLS_ONE_BY_ONE = 40_000
 WORK = 2e8  # outcomes times steps times slices, by which the number of best returns is limited
-ANY = 0xFFFF  # in place of an action: nothing can beat M any more
+ANY = 0xFFFF  # in place of an action: M cannot be beaten any more
 GIVEN_UP = "given up"  # in place of a return
 
 
@@ -52,7 +52,7 @@ class Moments:
 
 
 def sample_trials(plan: Plan, seed: int = 0) -> list[list[TrialStep]]:
-    """Some trials of the plan's policy, step by step; none where even one would be too long to look at."""
+    """Some trials of the plan's policy, step by step; none if they are too long to show."""
     length = plan.k * plan.mdp.horizon
     if length > TUNING.longest_trial:
         return []
@@ -63,9 +63,9 @@ def sample_trials(plan: Plan, seed: int = 0) -> list[list[TrialStep]]:
 
 
 class Count:
-    """Returns as the plan's policy knows them, in whole numbers of a step that all of them are multiples of.
+    """Returns as the plan's policy remembers them, as multiples of a common step.
 
-    Floats such as 0.1 count as the tenths that they mean, where the planner takes them so.
+    Floats such as 0.1 count as tenths, if the planner treats them so.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -83,7 +83,7 @@ class Count:
         return self.scale.units(amount)
 
     def known(self, amount: Number) -> float:
-        """A return as the nearest float to what it means."""
+        """A return as the float nearest to its exact value."""
         return float(self.scale.number(self.units(amount)))
 
 
@@ -94,14 +94,14 @@ def _common(a: Fraction, b: Fraction) -> Fraction:
 
 
 def ask(plan: Plan, count: Count, trials: list[list[TrialStep]], low: float, cells: int | None = None) -> Moments:
-    """Ask the plan's policy at as many moments as a page can hold, those of the trials first.
+    """The actions of the plan's policy at as many moments as a page can hold, those of the trials first.
 
     Args:
         plan: the plan.
-        count: how its returns are counted.
+        count: the unit of its returns.
         trials: some of its trials.
-        low: the least best return worth showing.
-        cells: how many questions to ask at most.
+        low: the least best return to show.
+        cells: the maximal number of actions to compute.
     """
     mdp, policy = plan.mdp, plan.policy
     if mdp.n_actions + 1 >= ANY:
@@ -112,15 +112,14 @@ def ask(plan: Plan, count: Count, trials: list[list[TrialStep]], low: float, cel
     few = min(plan.k, ROLLOUTS)
     bests = _bests(plan, count, trials, low, reach, few)
     met = _met(count, trials)
-    used = 0  # questions for one rollout
+    used = 0  # actions for one rollout
     places: dict[tuple[int, int], Ints] = {}
     all_places = True
     for h, s in itertools.chain(met, _arrivals(plan, reach), _everywhere(plan, reach)):
         if (h, s) in places:
             continue
-        hopeful = count.units(low) - mdp.analysis.most[h, s] / float(
-            scale.unit
-        )  # above that, some M that is shown can be beaten
+        # Above this return, some M that is shown can be beaten.
+        hopeful = count.units(low) - mdp.analysis.most[h, s] / float(scale.unit)
         returns = np.union1d(reach.returns(h, s, RETURNS, hopeful), np.array(met.get((h, s), []), np.int64))
         more = len(returns) * len(bests)
         if few * (used + more) > cells and places:
@@ -161,8 +160,8 @@ def ask(plan: Plan, count: Count, trials: list[list[TrialStep]], low: float, cel
 def frame(plan: Plan, count: Count, taken: TrialStep) -> list[Any]:
     """A step of a trial: state, action, M, G, both as the policy remembers them, and whether M is out of reach.
 
-    Besides, where the step ends a rollout, its return and whether that is the best so far; else None twice. A rollout
-    that is given up takes the action after the last.
+    If the step ends a rollout, its return and whether that is the best so far follow; otherwise None twice. A rollout
+    that is abandoned takes the action after the last.
     """
     true_rewards = not count.rounds
     best, so_far = (count.known(x) if true_rewards else float(x) for x in (taken.best, taken.so_far))
@@ -179,24 +178,26 @@ def frame(plan: Plan, count: Count, taken: TrialStep) -> list[Any]:
     return [taken.state, action, *map(finite, (best, so_far, *remembered)), lost, total, better]
 
 
-def passed_over(mdp: MDP, trial: list[TrialStep], worth: Callable[[int, float], float]) -> list[bool]:
-    """Which steps of a trial the player passes over: where all that a try can still come to gains next to nothing.
+def passed_over(mdp: MDP, trial: list[TrialStep], negligible: Callable[[int, float], float]) -> list[bool]:
+    """Which steps of a trial the player skips: those from which a try can hardly improve the best so far.
 
-    A try that is such from its first step on is shown whole, if it may improve on what is in hand at all. ``worth``
-    says what return is next to nothing, by rollout and best return.
+    A try that is such from its first step on is shown whole, if it can improve the best so far at all. ``negligible``
+    returns the greatest return that is negligible, by rollout and best return.
     """
 
     def most(taken: TrialStep) -> float:
         return float(taken.so_far) + float(mdp.analysis.most[taken.step, taken.state])
 
-    whole = {t.rollout for t in trial if t.step == 0 and float(t.best) < most(t) <= worth(t.rollout, float(t.best))}
-    return [t.rollout not in whole and most(t) <= worth(t.rollout, float(t.best)) for t in trial]
+    whole = {
+        t.rollout for t in trial if t.step == 0 and float(t.best) < most(t) <= negligible(t.rollout, float(t.best))
+    }
+    return [t.rollout not in whole and most(t) <= negligible(t.rollout, float(t.best)) for t in trial]
 
 
 def story(trials: list[list[TrialStep]]) -> int:
-    """The trial that tells most: whose best return is improved on most often, up to three times, the first such.
+    """The most instructive trial: the first with the most improvements of the best return, up to three.
 
-    Before others come those in which a try is given up.
+    Trials in which a try is abandoned take precedence.
     """
 
     def improved(t: TrialStep) -> bool:
@@ -213,7 +214,7 @@ def hopeless(plan: Plan, h: int, state: Any, best: Any, so_far: Any) -> Any:
 
 
 def _bests(plan: Plan, count: Count, trials: list[list[TrialStep]], low: float, reach: Reach, rollouts: int) -> Ints:
-    """Best returns worth asking about [m]: nothing or the incumbent, those of the trials, and others between."""
+    """Best returns to show [m]: no result or the incumbent, those of the trials, and others between."""
     mdp = plan.mdp
     effort = len(mdp.prob) / mdp.n_layers * mdp.horizon * rollouts
     wanted = int(min(max(WORK / effort, 9), BESTS))
@@ -227,7 +228,7 @@ def _bests(plan: Plan, count: Count, trials: list[list[TrialStep]], low: float, 
 
 
 def _met(count: Count, trials: Iterable[Iterable[TrialStep]]) -> dict[tuple[int, int], list[int]]:
-    """The places that trials come to, and some of the returns with which they do."""
+    """The places that trials visit, and some of the returns that they have there."""
     places: dict[tuple[int, int], set[int]] = {}
     for trial in trials:
         for taken in trial:
@@ -238,7 +239,7 @@ def _met(count: Count, trials: Iterable[Iterable[TrialStep]]) -> dict[tuple[int,
 
 
 def _arrivals(plan: Plan, reach: Reach) -> Iterator[tuple[int, int]]:
-    """For every state, the first step at which a rollout can be there."""
+    """The first step at which a rollout can be in a state, for every state."""
     seen: set[int] = set()
     for h in range(plan.mdp.horizon):
         for s in reach.states(h):

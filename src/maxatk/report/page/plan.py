@@ -1,7 +1,7 @@
 """A plan as a web page.
 
-Python says everything that the page knows: numbers, charts (``charts.py``) and what the policy does at a great many
-moments (``moments.py``). The scripts beside this file only pick one of them and show it.
+Python computes everything on the page: numbers, charts (``charts.py``) and the actions of the policy at many moments
+(``moments.py``). The scripts beside this file only select and show them.
 """
 
 import base64
@@ -57,7 +57,7 @@ def write(
     names: Names = None,
     progress: bool | Callable[[str], None] = False,
 ) -> None:
-    """Write the page of a plan to ``path``, whole or not at all."""
+    """Write the page of a plan to ``path`` atomically."""
     file.require()
     archive.check_target(path)
     plan = renamed(plan, names)
@@ -81,14 +81,14 @@ def renamed(plan: Plan, names: Names) -> Plan:
 
 
 def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Callable[[str], None]) -> str:
-    """The page as text; ``tell`` is told which part of it is at work."""
+    """The page as text; ``tell`` is called with the part that is being computed."""
     from maxatk.report.page import charts
 
     tell("the curves")
     drawn = {"curves": charts.curves(views.curves(plan, POINTS))}
     tell("simpler policies")
     compared, refused = _compared(plan, comparison, tell)
-    if compared and any(compared.share(row) is not None for row in compared.rows):  # else there is nothing to see
+    if compared and any(compared.share(row) is not None for row in compared.rows):  # otherwise the chart would be empty
         drawn["comparison"] = charts.comparison(views.classes(compared))
     tell("what the plan does")
     grid = _grid(plan.mdp)
@@ -142,7 +142,7 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
 
 
 def _compared(plan: Plan, given: Comparison | bool, tell: Callable[[str], None]) -> tuple[Comparison | None, str]:
-    """Classes of policies beside the plan, or why there are none."""
+    """The comparison of classes of policies with the plan, or the reason why there is none."""
     if isinstance(given, Comparison):
         if given.mdp != plan.mdp or given.plan.objective != plan.objective:
             raise InputError("the comparison is of another problem, or for another k, incumbent or cost")
@@ -177,12 +177,12 @@ def _action(mdp: MDP, action: int, grid: CellGrid | None) -> str:
 
 
 def _names(mdp: MDP, states: set[int]) -> dict[int, str]:
-    """The names of those states that the page shows: there may be millions of others."""
+    """The names of the states that the page shows; there may be millions of others."""
     return {s: mdp.state_names[s] if mdp.state_names else f"state {s}" for s in sorted(states)}
 
 
 def _moments(plan: Plan, grid: CellGrid | None, drawn: dict[str, Any]) -> dict[str, Any]:
-    """What the plan does when, and trials of it; adds the charts that show them."""
+    """The actions of the plan at many moments, and trials of it; their charts are added to ``drawn``."""
     from maxatk.report.page import charts
 
     count, trials = Count(plan), sample_trials(plan)
@@ -194,7 +194,7 @@ def _moments(plan: Plan, grid: CellGrid | None, drawn: dict[str, Any]) -> dict[s
     drawn["map"] = charts.action_map(colours)
 
     @cache
-    def worth(rollout: int, best: float) -> float:
+    def negligible(rollout: int, best: float) -> float:
         return worth_winning(plan, rollout, best)
 
     data: dict[str, Any] = {
@@ -214,7 +214,9 @@ def _moments(plan: Plan, grid: CellGrid | None, drawn: dict[str, Any]) -> dict[s
         "trials": [
             [
                 [*frame(plan, count, taken), idle, _stepped(grid, taken, after)]
-                for taken, idle, after in itertools.zip_longest(trial, passed_over(plan.mdp, trial, worth), trial[1:])
+                for taken, idle, after in itertools.zip_longest(
+                    trial, passed_over(plan.mdp, trial, negligible), trial[1:]
+                )
             ]
             for trial in trials
         ],
@@ -224,17 +226,12 @@ def _moments(plan: Plan, grid: CellGrid | None, drawn: dict[str, Any]) -> dict[s
     if grid:
         drawn["grid"] = charts.grid(grid, plan.mdp.start_state.tolist(), colours)
         towards = [*grid.towards.round(6).tolist(), *([[0.0, 0.0]] if gives_up else [])]
-        data["grid"] = {
-            "rows": grid.rows,
-            "columns": grid.columns,
-            "towards": towards,
-            "goals": sorted(grid.goals),
-        }
+        data["grid"] = {"rows": grid.rows, "columns": grid.columns, "towards": towards, "goals": sorted(grid.goals)}
     return data
 
 
 def _graph(mdp: MDP, data: dict[str, Any]) -> Html | None:
-    """States and what leads from one to another, where there is no grid."""
+    """The graph of states, for problems without a grid; None if not all states are shown."""
     if not data["moments"]["all"]:
         return None
     first: dict[int, int] = {}
@@ -244,12 +241,12 @@ def _graph(mdp: MDP, data: dict[str, Any]) -> Html | None:
 
 
 def _packed(values: Any, kind: str) -> str:
-    """An array, compressed, as text."""
+    """An array as compressed text."""
     return base64.b64encode(zlib.compress(values.astype(kind).tobytes(), 9)).decode()
 
 
 def _stepped(grid: CellGrid | None, taken: TrialStep, after: TrialStep | None) -> int | None:
-    """Where a step led to a goal or a hazard, and not to the state after it: that cell."""
+    """The goal or hazard that a step entered, if that is not the state after it."""
     if grid is None or taken.action == ABANDON:
         return None
     return grid.stepped_into(taken.state, taken.action, None if taken.over or after is None else after.state)
@@ -257,15 +254,15 @@ def _stepped(grid: CellGrid | None, taken: TrialStep, after: TrialStep | None) -
 
 def _words(plan: Plan) -> tuple[Contrast | None, list[str]]:
     try:
-        found = contrast(plan)
-        told = "\n".join(contrasts.sentences(found, most=6)).replace("\n  ", " ")  # what a try does, and how it differs
-        return found, told.split("\n")
+        tries = contrast(plan)
+        told = "\n".join(contrasts.sentences(tries, most=6)).replace("\n  ", " ")  # a line for each try
+        return tries, told.split("\n")
     except (TooLargeError, StoppedError) as error:
-        return None, [f"Not told: {error}."]
+        return None, [f"Not shown: {error}."]
 
 
 def _marked(sentence: str) -> Html:
-    """A sentence whose numbers after a colon, what one or the other is worth, catch the eye."""
+    """A sentence with the value after its first colon highlighted."""
     kind = "plan" if sentence.startswith("Planning") else "mean"
     text = escape(minus(sentence), quote=False)
     return Html(

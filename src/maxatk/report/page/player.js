@@ -55,7 +55,7 @@ class Player {
     return frames;
   }
 
-  // The best return after some frames, with what was in hand at first.
+  // The best return after some frames, starting from the incumbent.
   best(frames) {
     return frames.reduce((best, frame) => (frame.end && frame.better ? frame.total : best), frames[0].best);
   }

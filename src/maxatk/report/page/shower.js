@@ -169,7 +169,7 @@ class Shower {
     const best = frame ? frame.best : this.asked.bests[this.best];
     const soFar = frame ? frame.soFar : this.returns[this.soFar];
     const [knownBest, knownSoFar] = frame ? [frame.knownBest, frame.knownSoFar] : [best, soFar]; // what the policy remembers
-    const before = `Try ${rollout + 1} of ${problem.k}, ${best === null ? "nothing in hand" : `best so far ${shown(best)}`}`;
+    const before = `Try ${rollout + 1} of ${problem.k}, ${best === null ? "no result yet" : `best so far ${shown(best)}`}`;
     element("call").textContent = "";
     if (this.place === undefined && !frame) {
       const why = this.asked.all ? "no try can be" : "this page does not know what is done";
@@ -280,7 +280,7 @@ class Shower {
       line.classList.toggle("on", line.dataset.actions.split(" ").includes(String(action)));
     });
     element("graph-caption").textContent =
-      `States: what the plan does on try ${this.kept + 1} with this M in hand: now, at step ${this.step}, or (faint) as soon as a try can be ` +
+      `States: what the plan does on try ${this.kept + 1} with this best so far: now, at step ${this.step}, or (faint) as soon as a try can be ` +
       "there. Strong lines: where that may lead; the frame: where this try is. What leads on to no other state ends the try." + this.nearestKept();
     return [...taken.values()].map((action) => action ?? -1);
   }
@@ -313,7 +313,7 @@ class Shower {
       });
     }
     element("grid-caption").textContent =
-      `Arrows: what the plan does on try ${this.kept + 1} with this M in hand: now, at step ${this.step}, or (faint) as soon as a try can be ` +
+      `Arrows: what the plan does on try ${this.kept + 1} with this best so far: now, at step ${this.step}, or (faint) as soon as a try can be ` +
       "there. Line: where this try went, with a cross where it fell; faint lines: the tries before." + this.nearestKept();
     const here = frame && frame.end ? [] : [cell(this.state, 0.8)];
     await this.views.grid.data("arrows", arrows).data("trails", trails).data("falls", falls).data("here", here).runAsync();

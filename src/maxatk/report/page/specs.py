@@ -1,4 +1,4 @@
-"""Vega-Lite specifications, made with Altair: what the charts of all pages share."""
+"""Vega-Lite specifications, made with Altair: shared by the charts of all pages."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ INK, FAINT = "currentColor", "var(--line)"
 
 
 def dashed(name: str, names: Sequence[str]) -> Any:
-    """Curves differ in more than their colour."""
+    """Dashes of lines, so that they differ not only in colour."""
     dashes = [[1, 0], [8, 3], [3, 3], [10, 3, 2, 3], [2, 2], [6, 2]]
     return alt.StrokeDash(
         f"{name}:N",
@@ -24,7 +24,7 @@ def inline(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def spec(chart: Any) -> dict[str, Any]:
-    """A chart as plain data, as wide as where it stands."""
+    """A chart as plain data, as wide as its place on the page."""
     return (
         chart.configure(background="transparent", font="system-ui, sans-serif")
         .configure_axis(

@@ -1,1 +1,1 @@
-"""Which function shows what: ways of showing, and the renderers that are registered for them by type."""
+"""Renderers: one function for each way to show an object, with implementations registered by type."""

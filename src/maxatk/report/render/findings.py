@@ -1,4 +1,4 @@
-"""How findings are shown: in words."""
+"""Renderers of findings: in words."""
 
 from maxatk.base.findings import Advice, Agreement, Difference, Loss, NoAdvice, Stop
 from maxatk.report.render import ways

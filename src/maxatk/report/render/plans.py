@@ -1,4 +1,4 @@
-"""How plans, comparisons and learned policies are shown."""
+"""Renderers of plans, comparisons and learned policies."""
 
 from maxatk.comparison.compare import Comparison
 from maxatk.comparison.contrast import Contrast

@@ -1,8 +1,8 @@
 """Ways of showing an object: one function each, which dispatches on the type of the object.
 
-The renderers are registered in the files beside this one: those of findings, of what comes from logs of attempts, and
-of all else. A file is imported when such an object is first shown: so a log is shown without the planner, which takes
-a while to load.
+The renderers are registered in the files beside this one: those of findings, of results from logs of attempts, and of
+all other objects. A file is imported when such an object is first shown: so a log is shown without loading the planner,
+which is slow.
 """
 
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ RENDERERS = {"base": "findings", "attempts": "attempts"}  # the file for types o
 
 def load(kind: type) -> None:
     """Import the file that registers the renderers of a type."""
-    own = (base.__module__ for base in kind.__mro__ if base.__module__.startswith("maxatk."))  # it may be a subclass
+    own = (base.__module__ for base in kind.__mro__ if base.__module__.startswith("maxatk."))  # or of a base
     folder = next(own, "maxatk.base").split(".")[1]
     import_module(f"maxatk.report.render.{RENDERERS.get(folder, 'plans')}")
 
 
 @singledispatch
 def text(shown: object) -> str:
-    """What ``print`` shows; the words for it if nothing else is registered."""
+    """The text that ``print`` shows; by default the words."""
     return words(shown)
 
 
@@ -38,7 +38,7 @@ def words(shown: object) -> str:
 
 @singledispatch
 def sentences(shown: object) -> Sequence[str]:
-    """A finding that takes several sentences."""
+    """A finding as several sentences."""
     raise _unknown(shown)
 
 

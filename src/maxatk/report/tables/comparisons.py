@@ -23,7 +23,7 @@ from maxatk.report.views import Panel, panels
 from maxatk.report.words import verdict as verdicts
 
 MOST_COLUMNS = 24  # of a grid that is drawn
-MOST_STATES = 10  # that are listed where there is no grid
+MOST_STATES = 10  # that are listed if there is no grid
 
 
 def comparison(compared: Comparison) -> RenderableType:
@@ -36,7 +36,7 @@ def comparison(compared: Comparison) -> RenderableType:
 
 
 def text(compared: Comparison) -> str:
-    """The same as plain text."""
+    """A comparison as plain text."""
     return as_text(comparison(compared), width=100)
 
 
@@ -66,12 +66,12 @@ def comparison_rows(compared: Comparison, rows: Sequence[Row]) -> Table:
 
 
 def _short_fraction(value: Fraction) -> str:
-    """A fraction where it is short, or else that it is known."""
+    """A fraction if it is short, otherwise the word "exact"."""
     return str(value) if value.denominator < 10_000 else "exact"
 
 
 def comparison_note(compared: Comparison) -> str:
-    """What the numbers of a comparison mean."""
+    """The meaning of the numbers of a comparison."""
     note = "A policy of the class earns the first number; no policy of the class earns more than the second."
     return (
         f"{note} Several policies have the best mean; the first row is about one of them."
@@ -81,12 +81,12 @@ def comparison_note(compared: Comparison) -> str:
 
 
 def share_of(compared: Comparison, row: Row) -> str:
-    """The share of the gain that a class has, rounded so that it is true; a dash where it is not known."""
+    """The share of the gain that a class has, rounded so that it still holds; a dash if it is not known."""
     share = compared.share(row)
     if share is None:
         return "-"
-    found = next((one for one in compared.findings if isinstance(one, Share) and one.name == row.name), None)
-    low, high = (share, share) if found is None else (found.lower, found.upper)
+    proved = next((one for one in compared.findings if isinstance(one, Share) and one.name == row.name), None)
+    low, high = (share, share) if proved is None else (proved.lower, proved.upper)
     rounded = {f"{100 * x:.1f} %" for x in (low, high)}
     if len(rounded) == 1 and (low == 1 or low < 0.999):  # 100 % means all of it
         return rounded.pop()
@@ -94,23 +94,23 @@ def share_of(compared: Comparison, row: Row) -> str:
 
 
 def tries_of(row: Row) -> str:
-    """How many tries the policy of a row makes on average, where that is known."""
+    """The mean number of tries of a row's policy, if it is known."""
     return "" if row.evaluation is None else agreed(*row.evaluation.tries.ends, digits=3)
 
 
-def contrast(found: Contrast) -> RenderableType:
-    """What the first try and the last do: as small maps where states are the cells of a grid, and in words."""
+def contrast(shown: Contrast) -> RenderableType:
+    """The first try and the last: as small maps if states are the cells of a grid, and in words."""
     try:
-        grid = find_grid(found.mdp)
+        grid = find_grid(shown.mdp)
     except InputError:
-        return _in_words(found)
-    signs = [*(_arrow(*grid.towards[a].tolist()) for a in range(found.mdp.n_actions)), "×"]
+        return _in_words(shown)
+    signs = [*(_arrow(*grid.towards[a].tolist()) for a in range(shown.mdp.n_actions)), "×"]
     if grid.columns > MOST_COLUMNS or len(set(signs)) < len(signs):
-        return _in_words(found)
-    maps = [Text(f"{panel.title}\n{_map(found, grid, panel, signs)}") for panel in panels(found)]
+        return _in_words(shown)
+    maps = [Text(f"{panel.title}\n{_map(shown, grid, panel, signs)}") for panel in panels(shown)]
     quits = " × gives up;" if any("×" in str(one) for one in maps) else ""
     return Group(Columns(maps, padding=(0, 3)), f"\n→ ↓ ← ↑ what is done while there is something left to win;{quits} "
-                 "S start, G goal, ▒ hazard\n", str(found))  # fmt: skip
+                 "S start, G goal, ▒ hazard\n", str(shown))  # fmt: skip
 
 
 def _arrow(down: float, right: float) -> str:
@@ -119,27 +119,27 @@ def _arrow(down: float, right: float) -> str:
     return "→" if right > 0 else "←" if right < 0 else "•"
 
 
-def _map(found: Contrast, grid: CellGrid, panel: Panel, signs: Sequence[str]) -> str:
+def _map(shown: Contrast, grid: CellGrid, panel: Panel, signs: Sequence[str]) -> str:
     marks = dict.fromkeys(grid.closed, "█") | dict.fromkeys(grid.hazards, "▒") | dict.fromkeys(grid.goals, "G")
-    marks |= dict.fromkeys(found.mdp.start_state.tolist(), "S") if len(found.mdp.start_state) == 1 else {}
+    marks |= dict.fromkeys(shown.mdp.start_state.tolist(), "S") if len(shown.mdp.start_state) == 1 else {}
     cells = [marks.get(s) or ("·" if a < 0 else signs[a]) for s, a in enumerate(panel.action)]
     return "\n".join(" ".join(cells[r * grid.columns : (r + 1) * grid.columns]) for r in range(grid.rows))
 
 
-def _in_words(found: Contrast) -> RenderableType:
-    table = _by_state(found)
-    return Group(table, "", str(found)) if table.rows else str(found)
+def _in_words(shown: Contrast) -> RenderableType:
+    table = _by_state(shown)
+    return Group(table, "", str(shown)) if table.rows else str(shown)
 
 
-def _by_state(found: Contrast) -> Table:
+def _by_state(shown: Contrast) -> Table:
     """The action of each try in the states that are visited most."""
-    mdp, tries = found.mdp, panels(found)
+    mdp, tries = shown.mdp, panels(shown)
     visited = np.max([panel.visits for panel in tries], axis=0)
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("mostly, in", *(panel.title for panel in tries)):
         table.add_column(heading)
-    shown: list[int] = np.argsort(-visited, kind="stable")[:MOST_STATES].tolist()
-    for s in sorted(shown):
+    often: list[int] = np.argsort(-visited, kind="stable")[:MOST_STATES].tolist()
+    for s in sorted(often):
         if visited[s] >= SELDOM:
             table.add_row(
                 mdp.state_names[s] if mdp.state_names else f"state {s}",

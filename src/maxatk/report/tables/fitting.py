@@ -9,11 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 Side: TypeAlias = Literal["left", "right"]
-NARROW = 70  # a terminal of fewer columns; in others the cells of a table that is too wide are wrapped
+NARROW = 70  # a terminal of fewer columns; in wider ones, cells of a table that is too wide are wrapped
 
 
 class FittingTable(Table):
-    """A table that says its rows one below the other in a terminal that is too narrow for it."""
+    """A table that lists its cells below each other if the terminal is too narrow."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         natural = Measurement.get(console, options.update_width(10_000), self).maximum

@@ -27,30 +27,30 @@ NEXT_TO_NOTHING = 1e-9  # of a value
 
 
 def interval(plan: Plan) -> tuple[str, str]:
-    """The bounds of a plan, as they are printed."""
+    """The bounds of a plan in print."""
     lower, upper = (plan.exact, plan.exact) if isinstance(plan, ExactPlan) else (plan.lower, plan.upper)
     return at_least(lower, decimals(plan)), at_most(upper, decimals(plan))
 
 
 def decimals(plan: Plan) -> int:
-    """As many as tell the bounds apart, but no more than ten digits."""
+    """The number of decimals that distinguishes the bounds, for at most ten digits."""
     size = decimals_of(plan.lower, plan.upper, digits=10)
     narrow = 2 - math.floor(math.log10(plan.gap)) if 0 < plan.gap < math.inf and not isinstance(plan, ExactPlan) else 6
-    tiny = decimals_of(plan.lower, plan.upper)  # where six decimals would show nothing
+    tiny = decimals_of(plan.lower, plan.upper)  # for bounds below 1e-6
     return min(max(6, narrow, tiny), size)
 
 
 def tries(plan: Plan) -> Iterator[tuple[int, float, float]]:
-    """How much so many rollouts are worth, at least and at most: the first ten, and all of them."""
+    """Numbers of rollouts, 1 to 10 and k, with bounds on their value."""
     shown = sorted({*range(1, min(plan.k, 10) + 1), plan.k})
     for n, (lower, upper) in zip(shown, plan.values_by_tries(shown), strict=True):
         yield n, lower, upper
 
 
 def certified_plan(plan: CertifiedPlan, title: str, verdict: Sequence[str] = ()) -> RenderableType:
-    """What is to be said of a certified plan, its interval, and what each further rollout adds."""
+    """The verdict on a certified plan, its interval, and what each further rollout adds."""
     table = FittingTable(box=None, padding=(0, 2, 0, 0))
-    for heading in ("rollouts", "at least", "at most", "worth more than one fewer by"):
+    for heading in ("rollouts", "at least", "at most", "gain over one fewer"):
         table.add_column(heading, justify="right", overflow="fold")
     before = None
     for left, lower, upper in tries(plan):
@@ -79,7 +79,7 @@ def certified_plan(plan: CertifiedPlan, title: str, verdict: Sequence[str] = ())
 
 
 def _added(fewer: tuple[float, float], more: tuple[float, float]) -> str:
-    """What one more try adds, as far as the bounds of both know: a number, or at most so much."""
+    """What one more try adds, from the bounds of both values: a number, or an upper bound."""
     low, high = max(more[0] - fewer[1], 0.0), max(more[1] - fewer[0], 0.0)
     if high <= NEXT_TO_NOTHING * max(map(abs, (*fewer, *more))):
         return "0" if high == 0 else f"at most {small(high)}"
@@ -87,11 +87,11 @@ def _added(fewer: tuple[float, float], more: tuple[float, float]) -> str:
 
 
 def exact_plan(plan: ExactPlan, title: str, most_rows: int = 30) -> RenderableType:
-    """What an exact plan is worth, and what its policy does where its choice matters."""
+    """The value of an exact plan, and its choices that matter."""
     lower, upper = plan.curve(plan.k - 1, plan.best_so_far)
     alone = f"{(lower + upper) / 2:.6g}"
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("rollout", "step", "state", "best", "so far", "action", "chance", "worth"):
+    for heading in ("rollout", "step", "state", "best", "so far", "action", "chance", "value"):
         table.add_column(heading, justify="left" if heading in ("state", "action") else "right", no_wrap=True)
     decisions = _choices(plan)
     for d in itertools.islice(decisions, most_rows):
@@ -121,20 +121,20 @@ def exact_plan(plan: ExactPlan, title: str, most_rows: int = 30) -> RenderableTy
 def _legend(plan: ExactPlan) -> str:
     return (
         "\nbest: the best return of earlier rollouts; so far: the return of this one; chance: that of coming to "
-        f"this choice; worth: the expected final best from there"
+        f"this choice; value: the expected final best from there"
         f"{', less costs to come' if plan.stop_at < math.inf else ''}. Rollouts and steps count from 0."
     )
 
 
 def _choices(plan: ExactPlan) -> Iterator[Decision]:
-    """The decisions in which some action is worse than another."""
+    """The decisions with an action of less value than another."""
     for d in plan.decisions():
         if min(d.values.values()) < d.value:
             yield d
 
 
 def _number(value: Number) -> str:
-    """A fraction where it is short, else a decimal."""
+    """A number as a fraction if that is short, else as a decimal."""
     if value == -math.inf:
         return "none"
     fraction = Fraction(value)
@@ -142,13 +142,13 @@ def _number(value: Number) -> str:
 
 
 def _fraction(value: Fraction) -> str:
-    """A fraction in full where a line can hold it."""
+    """A fraction in full if it fits a line, otherwise its size."""
     bits = value.denominator.bit_length()
     return str(value) if bits <= 64 else f"a fraction whose denominator has {bits} bits"
 
 
 def simulation(plan: CertifiedPlan | Learned, runs: Simulation, level: float = 0.95) -> RenderableType:
-    """What a policy earned in trials, beside what is certain of it."""
+    """The results of a policy in trials, with its certified interval."""
     low, high = runs.interval(level)
     learned = isinstance(plan, Learned)
     what = f"best of {plan.k}" if learned else verdicts.goal(plan)
@@ -160,19 +160,19 @@ def simulation(plan: CertifiedPlan | Learned, runs: Simulation, level: float = 0
             (f"{runs.mean:.6g}", "bold green"),
             f" on average{f', {100 * level:g} % interval by t {low:.6g} to {high:.6g}' if len(runs.best) > 1 else ''}",
         ),
-        *([_paid(runs)] if not learned and plan.costly else []),
+        *([_costs(runs)] if not learned and plan.costly else []),
         sure,
         f"{agrees}; {count_of(runs.steps, 'step')} in {runs.seconds:.1f} s",
     )
 
 
-def _paid(runs: Simulation) -> str:
+def _costs(runs: Simulation) -> str:
     best, cost, tries = (float(x.mean()) for x in (runs.best, runs.cost, runs.tries))
     return f"best return {best:.6g} for {cost:.6g}, in {tries:.3g} tries on average"
 
 
 def learned(result: Learned, title: str) -> RenderableType:
-    """What was learned, and how surely: whether the target was met comes first."""
+    """A learned policy: whether it meets its target, and its bounds."""
     met = [words.loss(one) for one in result.findings if isinstance(one, Loss)]
     return Group(
         Text.assemble((title, "bold"), f": best of {result.k}, from {count_of(result.samples, 'sample')}. ", *met),

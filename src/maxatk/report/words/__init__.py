@@ -1,5 +1,5 @@
-"""Findings in words: the only place where sentences about what was proved are made.
+"""Findings in words: the only code that makes sentences about what was proved.
 
-Numbers are rounded so that a sentence stays true: lower bounds down, upper bounds up, and a plain number only where
-both bounds round to it.
+Numbers are rounded so that a sentence stays true: lower bounds down, upper bounds up, and a single number only if both
+bounds round to it.
 """

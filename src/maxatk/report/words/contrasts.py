@@ -1,4 +1,4 @@
-"""The first try of a policy and its last, in words."""
+"""Sentences that compare the first try of a policy with its last."""
 
 import math
 
@@ -7,77 +7,76 @@ from maxatk.comparison.contrast import Contrast, Difference, Try
 from maxatk.problem.grid import action_name, places
 from maxatk.problem.mdp import MDP
 
-MUCH = 0.01  # the chance of courses that were not followed, from which on it is told
-NOTHING = 1e-15  # of the range of returns: what rounding amounts to
+MUCH = 0.01  # the least probability of unfollowed courses that is mentioned
+NOTHING = 1e-15  # of the range of returns: smaller numbers are rounding errors
 
 
-def sentences(found: Contrast, most: int = 3) -> list[str]:
-    """The contrast in words; at most so many changes are named for each try, and so many places for each."""
-    told = [_returns(found, found.first)]
-    for other in found.last:
-        told.append(_returns(found, other))
+def sentences(contrast: Contrast, most: int = 3) -> list[str]:
+    """The contrast in sentences, with at most ``most`` changes for each try, and ``most`` places for each change."""
+    told = [_returns(contrast, contrast.first)]
+    for other in contrast.last:
+        told.append(_returns(contrast, other))
         if not other.stops:
-            told.append(f"  {_acts(found, other, most)}")
+            told.append(f"  {_acts(contrast, other, most)}")
     return told
 
 
-def text(found: Contrast) -> str:
-    """The same, a line for each."""
-    return "\n".join(sentences(found))
+def text(contrast: Contrast) -> str:
+    """The contrast in lines, one for each sentence."""
+    return "\n".join(sentences(contrast))
 
 
-def changes(found: Contrast, other: Try, most: int = 3, main: bool = False) -> str:
-    """What ``other`` does in place of what the first try does, and where; empty where it does the same.
+def changes(contrast: Contrast, other: Try, most: int = 3, main: bool = False) -> str:
+    """The actions of ``other`` in place of those of the first try, with places; empty if there are no differences.
 
-    What counts in most visits comes first.
+    Differences with the most visits come first.
 
     Args:
-        found: the contrast.
+        contrast: the contrast.
         other: the try.
-        most: how many changes are told, and places of each.
-        main: whether only the first of them is told.
+        most: the maximal number of changes, and of places of each.
+        main: whether only the first change is listed.
     """
     by_action: dict[tuple[int, int], list[Difference]] = {}
-    for difference in found.first.differences(other):
+    for difference in contrast.first.differences(other):
         by_action.setdefault((difference.first, difference.then), []).append(difference)
     groups = sorted(by_action.items(), key=lambda item: -sum(one.visits for one in item[1]))
     groups = groups[:1] if main else groups
     told = [
-        f"{_action(found.mdp, then)} in place of {_action(found.mdp, first)} in "
-        f"{places(found.mdp, [one.state for one in alike], most)}"
+        f"{_action(contrast.mdp, then)} in place of {_action(contrast.mdp, first)} in "
+        f"{places(contrast.mdp, [one.state for one in alike], most)}"
         for (first, then), alike in groups[:most]
     ]
     return "; ".join([*told, *([f"and {len(groups) - most} more"] if len(groups) > most else [])])
 
 
-def _acts(found: Contrast, other: Try, most: int) -> str:
-    """How a try acts, compared with the first."""
-    number = len(found.first.differences(other))
+def _acts(contrast: Contrast, other: Try, most: int) -> str:
+    """A sentence that compares the actions of a try with those of the first."""
+    number = len(contrast.first.differences(other))
     if number:
         where = "1 state" if number == 1 else f"{number} states"
-        return f"It acts differently from the first try in {where}: {changes(found, other, most)}."
+        return f"It acts differently from the first try in {where}: {changes(contrast, other, most)}."
     states = "states in which both often have something left to win"
     told = (
         f"In {states}, it acts mostly as the first try does."
-        if found.shares_states(other)
+        if contrast.shares_states(other)
         else f"There are no {states}."
     )
-    if not found.returns_differ(other):
+    if not contrast.returns_differ(other):
         return told
     return f"{told} Its returns differ: it acts differently at some steps, at some returns so far, or elsewhere."
 
 
-def _returns(found: Contrast, one: Try) -> str:
-    """What a try returns itself, whatever the best return before it."""
-    least, most = found.mdp.return_range
+def _returns(contrast: Contrast, one: Try) -> str:
+    """A sentence on the return of a try itself, not on the best so far."""
+    least, most = contrast.mdp.return_range
 
     def told(name: str) -> str:
         ends: list[float] = [getattr(side, name) for side in (one.least, one.most)]
         lower, upper = (x if abs(x) > NOTHING * (most - least) else 0.0 for x in ends)
         return about(lower, upper, 4)
 
-    hand = "nothing" if one.best == -math.inf else f"{one.best:.6g}"
-    which = f"try {one.rollout + 1} of {found.k} with {hand} in hand"
+    which = f"try {one.rollout + 1} of {contrast.k} {with_best(one.best)}"
     if one.stops:
         return f"Before {which}, the policy stops."
     if one.given_up == 1:
@@ -91,6 +90,11 @@ def _returns(found: Contrast, one: Try) -> str:
     if one.left_out > MUCH:
         parts.append(f" {100 * one.left_out:.2g} % of all cases were not followed.")
     return "".join(parts)
+
+
+def with_best(best: float) -> str:
+    """The best return before a try, in words."""
+    return "with no result yet" if best == -math.inf else f"with a best so far of {best:.6g}"
 
 
 def _action(mdp: MDP, action: int) -> str:

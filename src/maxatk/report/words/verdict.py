@@ -1,6 +1,7 @@
 """Plans and learned policies in words.
 
-The verdict on a plan is two or three sentences: what it gains over repeating the best mean, why, and what it looks at.
+The verdict on a plan is two or three sentences: its gain over repeating the best mean, the reason, and the differences
+between tries.
 """
 
 import math
@@ -16,32 +17,31 @@ from maxatk.learning.learned import Learned
 from maxatk.planning.exact import ExactPlan
 from maxatk.planning.plan import Plan, Status
 from maxatk.problem.mdp import MDP
-from maxatk.report.views import in_hand
 from maxatk.report.words import contrasts, plans
 
-SIMPLER = {  # what a class is called in a sentence
+SIMPLER = {  # the names of classes in sentences
     SINGLE: "one policy, chosen for the best of all tries and repeated,",
     ONE_UNTIL: "one policy, repeated until its threshold is reached,",
 }
 
 
 def sentences(plan: Plan, contrast: Contrast | None = None, comparison: Comparison | None = None) -> list[str]:
-    """The verdict, from findings; what is not given is left out, not computed, but for the gain."""
+    """The verdict, from findings; a contrast or comparison that is not given is left out."""
     if plan.k == 1 and not plan.costly and plan.best_so_far <= plan.mdp.return_range[0]:
         return [f"One try: maximise its mean, {_mean(plan)}."]
     most = plan.mdp.return_range[1]
     if plan.best_so_far >= most and not plan.costly:
         return [f"No try can beat the best so far, {float(plan.best_so_far):.6g}: the largest return is {most:.6g}."]
     gain: Gain = comparison.gain if comparison else plan.gain
-    told = plans.gain(gain, *_earned(plan, comparison), "" if plan.costly else _why(plan.mdp), _remedy(plan, gain))
+    told = plans.gain(gain, *_values(plan, comparison), "" if plan.costly else _why(plan.mdp), _remedy(plan, gain))
     if gain.lower > 0:
         told += _shares(comparison)
         told += _last(contrast)
     return told
 
 
-def _earned(plan: Plan, comparison: Comparison | None) -> tuple[float, float]:
-    """What the plan earns at least, and what some policy does; the latter is more where another class was better."""
+def _values(plan: Plan, comparison: Comparison | None) -> tuple[float, float]:
+    """Lower bounds on the plan's value and on the optimum; they differ if another class has a better policy."""
     last = comparison[ADAPTIVE] if comparison else None
     if last is None or last.policy is plan.policy:
         return plan.lower, plan.lower
@@ -55,7 +55,7 @@ def _mean(plan: Plan) -> str:
 
 
 def _remedy(plan: Plan, gain: Gain) -> str:
-    """What would settle a question that a plan leaves open."""
+    """Advice on how to settle a question that the plan leaves open."""
     if gain.rival_upper - gain.rival_lower > plan.gap:
         return "What does not adapt was not evaluated: a longer time limit would tell."
     if plan.status in (Status.TIME_LIMIT, Status.INTERRUPTED, Status.WORK_LIMIT):
@@ -66,49 +66,49 @@ def _remedy(plan: Plan, gain: Gain) -> str:
 
 
 def _shares(comparison: Comparison | None) -> list[str]:
-    """How much of the gain simpler policies have."""
-    found = comparison.findings if comparison else ()
-    return [plans.share(one, SIMPLER[one.name]) for one in found if isinstance(one, Share) and one.name in SIMPLER]
+    """Sentences on the share of the gain that simpler policies have."""
+    findings = comparison.findings if comparison else ()
+    return [plans.share(one, SIMPLER[one.name]) for one in findings if isinstance(one, Share) and one.name in SIMPLER]
 
 
 def _last(contrast: Contrast | None) -> list[str]:
-    """What the last try does otherwise."""
+    """A sentence on the main difference of the last try."""
     if contrast is None:
         return []
     told: list[str] = []
     for one in contrast.last[::-1]:
         changes = contrasts.changes(contrast, one, main=True)
         if changes:
-            told.append(f"On the last try with {in_hand(one.best)} in hand: {changes}.")
+            told.append(f"On the last try {contrasts.with_best(one.best)}: {changes}.")
     return told[:1]
 
 
 def _why(mdp: MDP) -> str:
-    """Why nothing is gained, where that can be seen."""
+    """The reason why nothing is gained, if it follows from the form of the problem; otherwise empty."""
     least, most = mdp.return_range
     if (np.diff(mdp.outcome_start) == 1).all():
         return "nothing is left to chance once a try has begun"
-    paid = set(mdp.reward[mdp.reward != 0].tolist())
-    if least == 0 and paid == {most}:
+    rewards = set(mdp.reward[mdp.reward != 0].tolist())
+    if least == 0 and rewards == {most}:
         return f"a try succeeds or fails: its return is 0 or {most:g}"
     return ""
 
 
 def goal(plan: Plan) -> str:
-    """What a plan is for, in words."""
+    """The objective of a plan in words."""
     if plan.stop_at == math.inf:
         return f"best of {plan.k}"
-    giving_up = ", which may be given up" if plan.objective.abandon else ""
-    return f"best of up to {plan.k}{giving_up}, less costs"
+    abandoned = ", which may be abandoned" if plan.objective.abandon else ""
+    return f"best of up to {plan.k}{abandoned}, less costs"
 
 
 def stopping(plan: Plan) -> str:
-    """When to stop, in words; empty where nothing costs anything."""
+    """The stopping rule in words; empty if there are no costs."""
     return plans.stop(plan.stop) if plan.stop else ""
 
 
 def certificate(learned: Learned) -> str:
-    """What is certain of a learned policy, and how surely."""
+    """The bounds on a learned policy, with their probability."""
     decimals = decimals_of(learned.lower, learned.upper)
     return (
         f"With probability at least {probability(learned.delta)}, the policy earns at least "
