@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import maxatk as mk
 from maxatk.base.text import at_least, at_most, decimals_of
-from maxatk.comparison.contrast import worth_winning
+from maxatk.comparison.contrast import return_to_exceed
 from maxatk.problem.grid import cell_names, find_grid
 from maxatk.report import views
 from maxatk.report.page import graph
@@ -206,7 +206,7 @@ def test_a_taxi_says_where_it_is():
 
 def test_trials_pass_over_what_cannot_win(cliff):
     trials = sample_trials(cliff)
-    idle = [x for trial in trials for x in passed_over(cliff.mdp, trial, lambda i, m: worth_winning(cliff, i, m))]
+    idle = [x for trial in trials for x in passed_over(cliff.mdp, trial, lambda i, m: return_to_exceed(cliff, i, m))]
     steps = [t for trial in trials for t in trial]
     assert 0.2 < np.mean(idle) < 0.95
     for t, passed in zip(steps, idle, strict=True):

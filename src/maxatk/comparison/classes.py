@@ -31,8 +31,8 @@ CANDIDATES = 8  # best returns for which policies are tried
 
 
 @dataclass(frozen=True)
-class Found:
-    """The best policy of a class that was found, and how."""
+class Member:
+    """The best known policy of a class, and how it was obtained."""
 
     policy: Policy
     method: str  # how the class was searched; or, where tries cost something, what the policy does
@@ -92,38 +92,38 @@ class Workshop:
         return [self.repetitions.mean, *map(self.repetitions.one, policies)]
 
 
-def _mean(shop: Workshop) -> Found:
+def _mean(shop: Workshop) -> Member:
     """The policy with the best mean, repeated; where tries cost something, the best number of times."""
     rival = mean_rival(shop.problem, shop.plan.upper)
     if rival.evaluation is None:
         raise TooLargeError("the policy cannot be evaluated")
     method = "backward induction" if rival.tries is None else _tries(rival.tries)
-    return Found(
+    return Member(
         *(rival.policy, method, float(rival.upper), rival.evaluation.exact if rival.tries is None else None),
         *(rival.tries, rival.evaluation),
     )
 
 
-def _single(shop: Workshop) -> Found:
+def _single(shop: Workshop) -> Member:
     parts, weights, upper = shop.search.single(shop.first, evidence_of(shop.plan).tol)
-    return Found(shop.search.mixed(parts, weights), "Frank-Wolfe", upper)
+    return Member(shop.search.mixed(parts, weights), "Frank-Wolfe", upper)
 
 
-def _markov(shop: Workshop) -> Found:
+def _markov(shop: Workshop) -> Member:
     every = shop.markov_options
     best = best_selection(every, shop.k, shop.best_so_far) if every else None
     if best is None:
-        return Found(shop.search.table(shop.markov), ASCENT)
+        return Member(shop.search.table(shop.markov), ASCENT)
     tables = [_table(shop.mdp, option) for option in best.chosen]
     return _enumerated(best, MarkovPolicy(tables, best_so_far=shop.best_so_far))
 
 
-def _without_best(shop: Workshop) -> Found:
+def _without_best(shop: Workshop) -> Member:
     # Markov policies are among those that see the return: where they are too many, so are these.
     every = options(shop.mdp, sees_return=True) if shop.markov_options else None
     best = best_selection(every, shop.k, shop.best_so_far) if every else None
     if best is None:
-        return Found(shop.search.separate(shop.search.without_best(shop.markov)), ASCENT)
+        return Member(shop.search.separate(shop.search.without_best(shop.markov)), ASCENT)
     picked = best.chosen
 
     def choose(rollout: int, step: int, state: int, so_far: Number) -> int:
@@ -132,9 +132,9 @@ def _without_best(shop: Workshop) -> Found:
     return _enumerated(best, NoBestPolicy(choose, shop.k, shop.mdp.horizon, shop.best_so_far))
 
 
-def _without_return(shop: Workshop) -> Found:
+def _without_return(shop: Workshop) -> Member:
     if not shop.markov_options:
-        return Found(shop.search.without_return(shop.markov), ASCENT)
+        return Member(shop.search.without_return(shop.markov), ASCENT)
     best = best_by_best(shop.markov_options, shop.k, shop.best_so_far)
     picked = best.chosen
 
@@ -145,24 +145,24 @@ def _without_return(shop: Workshop) -> Found:
     return _enumerated(best, NoReturnPolicy(choose, shop.k, shop.mdp.horizon, shop.best_so_far))
 
 
-def _one_fixed(shop: Workshop) -> Found:
+def _one_fixed(shop: Workshop) -> Member:
     made = shop.repetitions
     n, one = max(
         ((made.best_number(one), one) for one in shop.one_try), key=lambda pair: pair[1].net(pair[0], made.best)
     )
-    return Found(made.policy(one.policy, n), _tries(n), tries=n)
+    return Member(made.policy(one.policy, n), _tries(n), tries=n)
 
 
-def _one_until(shop: Workshop) -> Found:
+def _one_until(shop: Workshop) -> Member:
     one = max(shop.one_try, key=lambda one: one.net_until(shop.k, shop.repetitions.best))
     policy = shop.repetitions.until(one.policy, shop.k, one.stop_at)
-    return Found(policy, f"until the best is {one.stop_at:.15g}")
+    return Member(policy, f"until the best is {one.stop_at:.15g}")
 
 
-def _enumerated(best: Best[Any], policy: Policy) -> Found:
+def _enumerated(best: Best[Any], policy: Policy) -> Member:
     """A class whose policies were all tried."""
     exact = best.upper if isinstance(best.upper, Fraction) else None
-    return Found(policy, "enumeration" if exact is not None else "enumeration, in floats", float(best.upper), exact)
+    return Member(policy, "enumeration" if exact is not None else "enumeration, in floats", float(best.upper), exact)
 
 
 def _table(mdp: MDP, option: Option) -> list[list[int]]:
@@ -182,7 +182,7 @@ class PolicyClass:
 
     name: str
     inside: tuple[str, ...]  # the names of classes that lie in it, or that it is no worse than
-    find: Callable[[Workshop], Found]
+    find: Callable[[Workshop], Member]
 
 
 MEAN, SINGLE, MARKOV, NO_BEST, NO_RETURN, ADAPTIVE = (

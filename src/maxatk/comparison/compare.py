@@ -1,4 +1,4 @@
-"""What adaptivity is worth: the best that each class of policies can do, side by side."""
+"""The value of adapting: the best policy of each class, side by side."""
 
 import itertools
 import math
@@ -17,7 +17,7 @@ from maxatk.base.progress import reporter
 from maxatk.base.returns import floats_around
 from maxatk.base.stopping import Reason, StoppedError
 from maxatk.base.types import Number
-from maxatk.comparison.classes import ADAPTIVE, CLASSES, COSTLY_CLASSES, INSIDE, Found, Workshop
+from maxatk.comparison.classes import ADAPTIVE, CLASSES, COSTLY_CLASSES, INSIDE, Member, Workshop
 from maxatk.comparison.rows import Row
 from maxatk.evaluation.evaluate import Evaluation, evaluate
 from maxatk.planning.certified.plan import CertifiedPlan, evidence_of
@@ -99,7 +99,7 @@ def compare(
     policies: Mapping[str, Policy] | None = None,
     progress: bool | Callable[[Row], None] = False,
 ) -> Comparison:
-    """What the best policy of each class earns in ``k`` rollouts, and so what adapting to M and G is worth.
+    """Compare the best policies of all classes in ``k`` rollouts, and so the value of adapting to M and G.
 
     The classes: the policy that maximises the mean of one rollout, repeated; the best single policy, sampled ``k``
     times; the best Markov policy for each rollout; the best without M; the best without G; the adaptive optimum.
@@ -185,16 +185,16 @@ def _class_rows(plan: CertifiedPlan) -> Iterator[Row]:
         yield row
 
 
-def _row(name: str, found: Found, smaller: Sequence[Row], plan: CertifiedPlan) -> Row:
+def _row(name: str, member: Member, smaller: Sequence[Row], plan: CertifiedPlan) -> Row:
     """The row of a class: of the policy that was found, or of a smaller class's if that is surer to earn more."""
-    earned = found.evaluation or _evaluation(plan, found.policy)
-    if found.exact is not None:
-        lower, upper = floats_around(found.exact)
+    earned = member.evaluation or _evaluation(plan, member.policy)
+    if member.exact is not None:
+        lower, upper = floats_around(member.exact)
     else:
-        lower, upper = -math.inf if earned is None else earned.ends[0], min(found.upper, plan.upper)
-    row = Row(name, lower, upper, found.exact, found.method, found.policy, earned, found.tries)
+        lower, upper = -math.inf if earned is None else earned.ends[0], min(member.upper, plan.upper)
+    row = Row(name, lower, upper, member.exact, member.method, member.policy, earned, member.tries)
     best = max(smaller, key=lambda other: other.lower, default=row)
-    if best.lower <= row.lower or found.exact is not None:
+    if best.lower <= row.lower or member.exact is not None:
         return row
     method = best.method if plan.costly else row.method  # with costs it says what the policy does
     return replace(

@@ -17,7 +17,9 @@ from maxatk.problem.mdp import MDP
 
 SELDOM = 0.02  # visits per rollout below which a state counts as not visited
 SAME = 1e-6  # of the range of returns: below that, returns of two tries count as the same
-WORTH = 0.01  # of what the best return would gain: what a rollout must still be able to gain for a visit to count
+LEFT_TO_GAIN = (
+    0.01  # of what the best return would gain: what a rollout must still be able to gain for a visit to count
+)
 ROUNDING = 2.0**-40  # relative: what returns that are the same may differ by, and what no chance amounts to
 DIFFERENT = 0.5  # how much of its visits to a state must go to other actions for a policy to count as acting otherwise
 
@@ -42,10 +44,10 @@ class Spread(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Try:
-    """One rollout of a policy, with a best return in hand: what it returns itself, and what it does where."""
+    """One rollout of a policy for a given best so far: its own return, and its actions by state."""
 
     rollout: int  # its number, from 0
-    best: float  # in hand; -inf where there is none
+    best: float  # the best so far; -inf if there is no result yet
     least: Spread  # what it returns, at least
     most: Spread  # and at most
     visits: Floats = field(
@@ -97,7 +99,7 @@ class Contrast(Displayed):
     mdp: MDP  # the problem
     k: int  # the number of rollouts
     first: Try  # the first try
-    last: tuple[Try, ...]  # none for k = 1; with the median best return in hand, and with what there was at first
+    last: tuple[Try, ...]  # none for k = 1; for the median best so far, and for the best so far of the first try
 
     def shares_states(self, other: Try) -> bool:
         """Whether there are states that ``other`` and the first try often visit with something left to win."""
@@ -116,8 +118,8 @@ class Contrast(Displayed):
 def contrast(plan: Plan) -> Contrast:
     """What the plan's policy does differently on the last try from what it does on the first.
 
-    Of the last try there are two versions: with the median of what is in hand by then, and with what there was at first
-    (nothing, or the incumbent). Returns are those of the try itself, whatever is in hand. Where tries cost something
+    Of the last try there are two versions: for the median best so far, and for the best so far of the first try
+    (nothing, or the incumbent). Returns are those of the try itself, whatever the best so far is. Where tries cost something
     the policy may stop before them, or give them up.
 
     >>> import maxatk as mk
@@ -147,7 +149,7 @@ def _try(plan: Plan, rollout: int, best: float) -> Try:
         unknown = Spread(0.0, math.nan, math.nan, math.nan)
         return Try(rollout, best, unknown, unknown, nothing, stops=True)
     laws, visits, left_out = single_rollout(
-        plan.mdp, plan.policy, rollout, best, must_exceed=worth_winning(plan, rollout, best)
+        plan.mdp, plan.policy, rollout, best, must_exceed=return_to_exceed(plan, rollout, best)
     )
     given_up = laws.low.cdf(-math.inf)
     if given_up > 1 - 1e-9:
@@ -170,7 +172,7 @@ def _spread(plan: Plan, law: Law, best: float, given_up: float) -> Spread:
     return Spread(beats * (1 - given_up), law.mean, law.quantile(0.1), law.quantile(0.9))
 
 
-def worth_winning(plan: Plan, rollout: int, best: float) -> float:
+def return_to_exceed(plan: Plan, rollout: int, best: float) -> float:
     """A return that would gain next to nothing: after it a rollout walks on, but there is nothing left to win."""
     least, most = plan.mdp.return_range
     low = max(best, least)
@@ -180,9 +182,9 @@ def worth_winning(plan: Plan, rollout: int, best: float) -> float:
     def gain(m: float) -> float:
         return sum(plan.curve(rollout + 1, m)) / 2
 
-    enough = (1 - WORTH) * gain(low) + WORTH * gain(most)
+    least_gain = (1 - LEFT_TO_GAIN) * gain(low) + LEFT_TO_GAIN * gain(most)
     high = most
     for _ in range(40):  # the curve rises: to a millionth of a millionth of the range
         middle = (low + high) / 2
-        low, high = (middle, high) if gain(middle) <= enough else (low, middle)
+        low, high = (middle, high) if gain(middle) <= least_gain else (low, middle)
     return max(low, best)

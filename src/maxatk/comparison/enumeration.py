@@ -1,7 +1,7 @@
 """The best policies of small classes on small problems, by trying them all: in fractions, unless these grow too long.
 
-What a policy of one rollout earns is a law of returns. Laws are enumerated, and those that no one who is paid a convex
-nondecreasing function of the return would prefer are left out; that is what a rollout is paid, whatever the others do.
+A policy of one rollout has a law of returns. The value of a rollout is a convex nondecreasing function of its return,
+whatever the other rollouts do; so laws are enumerated, and those that are optimal for no such function are left out.
 """
 
 import itertools
@@ -72,7 +72,7 @@ def options(mdp: MDP, sees_return: bool) -> list[Option] | None:
                             over[g + r] = over.get(g + r, Fraction(0)) + prob * p
                         else:
                             going[t, g + r] = going.get((t, g + r), Fraction(0)) + prob * p
-                # Of policies that have come to the same, one is enough.
+                # Of policies with equal laws so far, one is kept.
                 key = frozenset(going.items()), frozenset(over.items())
                 following.setdefault(key, (going, over, decisions | {(h, *spot): a for spot, a in chosen.items()}))
                 if left < 0 or len(following) > MOST_LAWS:

@@ -88,7 +88,7 @@ class Simulation:
         By the empirical Bernstein inequality (Maurer and Pontil, 2009, Theorem 4), once for each side.
 
         Args:
-            least: no trial comes to less.
+            least: no trial has less.
             most: and none to more.
             level: the probability with which it holds, at least.
         """
@@ -103,7 +103,7 @@ class Simulation:
 
         Args:
             proved: bounds on the policy's value.
-            trial_range: the least and the greatest that K tries can come to, less costs.
+            trial_range: the least and the greatest result of K tries, less costs.
             level: the probability with which the answer holds, at least.
         """
         (low, high), (lower, upper) = self.interval(level), self.proved_interval(*trial_range, level)

@@ -78,7 +78,7 @@ class Plan(ABC):
     def stop_at(self) -> Number:
         """The best return at which to stop, the same before every rollout; infinite where nothing costs anything.
 
-        Stop as soon as the best return is at least this. With less in hand another rollout is worth its costs, however
+        Stop as soon as the best return is at least this. Below it another rollout earns its costs, however
         many are left (docs/theory/costs.md, Theorem 2).
         """
         return math.inf
@@ -210,7 +210,7 @@ class Plan(ABC):
 
     @abstractmethod
     def curve(self, i: int, m: Number) -> tuple[float, float]:
-        """Bounds on ``U_i(m)``: what a best return of ``m`` is worth when rollouts ``i`` to ``k - 1`` are to come."""
+        """Bounds on ``U_i(m)``: the value of a best so far of ``m`` before rollouts ``i`` to ``k - 1``."""
 
 
 @dataclass(frozen=True)

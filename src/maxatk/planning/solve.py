@@ -63,7 +63,7 @@ def solve(
         mdp: the problem, or what :func:`maxatk.find_problem` takes: an instance's name, a file, a Gymnasium id.
         k: the number of rollouts, at least 1.
         solver: how to plan; :class:`maxatk.Certified` by default.
-        best_so_far: a return that is already in hand, which the rollouts may only improve on.
+        best_so_far: the best return before the first rollout, which the rollouts may only improve on.
         cost: what each rollout costs, beside what its rows do (``MDP.action_cost``), in units of the return.
         abandon: whether a rollout may be given up at any step: its return does not count, and no further step costs.
         progress: a function that is told where the search stands, or True for lines on standard error.

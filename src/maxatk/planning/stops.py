@@ -98,7 +98,7 @@ def _least_return(plan: "Plan", earned: Evaluation | None) -> tuple[float, bool]
     """The least return with which the plan stops, infinite if none, and whether that is known to be exact.
 
     The threshold, rounded up to a multiple of all returns' step, if the policy stops at just those of the best returns
-    that it comes to which are no less; or else the least of these at which it stops.
+    that it can reach which are no less; or else the least of these at which it stops.
     """
     if plan.stop_at <= plan.mdp.return_range[0]:
         return -math.inf, False

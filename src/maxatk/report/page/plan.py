@@ -25,7 +25,7 @@ from maxatk.base.progress import reporter
 from maxatk.base.stopping import StoppedError
 from maxatk.base.text import at_least, at_most, finite
 from maxatk.comparison.compare import Comparison, compare
-from maxatk.comparison.contrast import Contrast, contrast, worth_winning
+from maxatk.comparison.contrast import Contrast, contrast, return_to_exceed
 from maxatk.evaluation.trials import TrialStep
 from maxatk.planning.certified.plan import CertifiedPlan
 from maxatk.planning.plan import Plan
@@ -195,7 +195,7 @@ def _moments(plan: Plan, grid: CellGrid | None, drawn: dict[str, Any]) -> dict[s
 
     @cache
     def negligible(rollout: int, best: float) -> float:
-        return worth_winning(plan, rollout, best)
+        return return_to_exceed(plan, rollout, best)
 
     data: dict[str, Any] = {
         "colours": colours,
