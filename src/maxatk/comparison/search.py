@@ -1,8 +1,9 @@
 """Good policies of the smaller classes on larger problems: found on a lattice of returns, one rollout at a time.
 
 With the laws of the other rollouts fixed, a rollout that ends with return ``x`` has the value
-``u(x) = E max(x, best of the others)``: a convex, nondecreasing curve whose slope is the distribution function of that best. So the best policy of
-one rollout that may see its return is a slice with ``u`` as the next curve, and the same kernels find it.
+``u(x) = E max(x, best of the others)``: a convex, nondecreasing curve whose slope is the distribution function of that
+best. So the best policy of one rollout that may see its return is a slice with ``u`` as the next curve, and the same
+kernels find it.
 
 The lattice is that of the plan. Where rewards do not lie on it they are rounded to it, and the policies found remember
 rounded rewards; what they earn with the true ones is for :func:`maxatk.evaluate` to say. Only :meth:`Search.single`
