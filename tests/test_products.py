@@ -126,7 +126,7 @@ def test_policies_of_dense_problems_act_at_the_true_best_return(make, true, alwa
     policy = mk.solve(mdp, 3, solver=mk.Certified(tol=1e-9)).policy
     assert not traits(policy).repeated
     best = np.arange(18.0, 24.0)
-    assert (policy._knots(1, best).tolist() == best.tolist()) is true
+    assert (policy._tables.serve(1, best).knot.tolist() == best.tolist()) is true
 
 
 def test_nor_where_a_matrix_would_not_fit(monkeypatch):

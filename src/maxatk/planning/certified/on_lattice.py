@@ -46,6 +46,11 @@ class OnLattice(SliceMethod):
         return None if self.work < TUNING.product_work else dense_rows(self.mdp, self.lattice.moves.jump)
 
     @property
+    def multiplies(self) -> bool:
+        """Whether sweeps are matrix products."""
+        return self.dense is not None
+
+    @property
     def large(self) -> bool:
         """Whether layers are large enough to be split over threads."""
         return self.work >= (TUNING.large_dense_layer if self.dense else TUNING.large_layer)
