@@ -58,7 +58,7 @@ class Cells:
     def __init__(
         self, xp: Any, tables: kernels.Tables, windows: Windows, shifts: tuple[int, int], m: int
     ) -> None:  # fmt: skip
-        self._xp, self.tables, self.windows = xp, tables, windows
+        self.xp, self.tables, self.windows = xp, tables, windows
         self.final, self.end_place = finished(_final_returns(tables, shifts, m))  # [ends], [H]
 
     @property
@@ -81,8 +81,8 @@ class Cells:
 
     def without_idle(self) -> tuple[Any, int]:
         """Places [H + 1, S + 1] if all layers are kept without the idle cells before windows, and how many they are."""
-        count = self._xp.maximum(self.windows.high.astype(np.int64) - self.windows.low + 1, 0)
-        before = self._xp.cumsum(count, axis=1, dtype=np.int64)
+        count = self.xp.maximum(self.windows.high.astype(np.int64) - self.windows.low + 1, 0)
+        before = self.xp.cumsum(count, axis=1, dtype=np.int64)
         sizes = np.array(before[:, -1].tolist())
         place = self._places(self.windows.low, before - count, np.cumsum(sizes) - sizes)
         return place, len(self.final) + int(sizes.sum())
@@ -96,7 +96,7 @@ class Cells:
         ``begin`` [H, S] is the first return of each state, ``before`` counts the cells of earlier states of a layer,
         and ``starts`` [H] is where layers begin, behind the finished rollouts.
         """
-        xp, drift = self._xp, self.tables.moves.drift
+        xp, drift = self.xp, self.tables.moves.drift
         H, S = begin.shape
         place = xp.empty((H + 1, S + 1), np.int64)
         place[:H, :S] = xp.asarray(len(self.final) + starts)[:, None] + before - begin

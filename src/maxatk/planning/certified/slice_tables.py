@@ -61,7 +61,7 @@ class Served:
     @cached_property
     def slices(self) -> tuple[list[Slice], Ints]:
         """The different slices, in order of curve and knot, and which of them serves each best return."""
-        pairs: Floats = np.stack([self.place.astype(np.float64), self.knot, self.shared])
+        pairs: Floats = np.stack([self.place.astype(np.float64), self.knot, self.shared.astype(np.float64)])
         different, places = np.unique(pairs, axis=1, return_inverse=True)
         return [Slice(int(place), m, bool(shared)) for place, m, shared in different.T.tolist()], places.ravel()
 
