@@ -64,7 +64,8 @@ class OffLattice(SliceMethod):
             after.line_end, after.line_height, after.line_slope, after.point, after.point_value
         )  # fmt: skip
         return kernels.Ends(
-            *(self.lattice.kappa, task.phase, m, float(after.upper(m)), float(after.lower(m)), after.slope(m)), curve
+            *(self.lattice.kappa, task.phase, m, float(after.upper(m)), float(after.lower(m)), float(after.slope(m))),
+            curve,
         )
 
 

@@ -109,9 +109,11 @@ class OnLattice(SliceMethod):
         inside[inside] = self.lattice.are_points(so_far[inside])
         return inside
 
-    def payoff(self, task: Task, final: Ints) -> tuple[Floats, Floats]:
-        """The value of rollouts that end with the returns ``final`` [ends], and its slope in ``m``: [ends, B]."""
-        value, slope = idle_payoff(task)
+    def payoff(self, task: Task, final: Ints, value: Floats, slope: Floats) -> tuple[Floats, Floats]:
+        """The value of rollouts that end with the returns ``final`` [ends], and its slope in ``m``: [ends, B].
+
+        ``value`` and ``slope`` [B] are those of idle states.
+        """
         idle = final[:, None] <= np.array([self.lattice.index(m, task.phase) for m in task.ms])
         beaten = task.after.lower(self.lattice.kappa * final[:, None] + task.phase)
         return np.where(idle, value, beaten), np.where(idle, slope, 0.0)
@@ -119,7 +121,8 @@ class OnLattice(SliceMethod):
 
 def idle_payoff(task: Task) -> tuple[Floats, Floats]:
     """The next curve's lower bound at each ``m``, and its slope there: [B] twice."""
-    return np.array([float(task.after.lower(m)) for m in task.ms]), np.array([task.after.slope(m) for m in task.ms])
+    ms = np.array(task.ms)
+    return task.after.lower(ms), task.after.slope(ms)
 
 
 class _OnLatticeJob(SliceJob):
@@ -158,7 +161,8 @@ class ValueJob(_OnLatticeJob):
         self.idle_value, self.idle_slope = idle_payoff(task)  # [B] each
         self.value, self.slope = (engine.xp.zeros((n, len(task.ms))) for _ in range(2))  # [cells, B] each
         ends = len(self.cells.final)
-        for column, payoff in zip((self.value, self.slope), self.method.payoff(task, self.cells.final), strict=True):
+        payoffs = self.method.payoff(task, self.cells.final, self.idle_value, self.idle_slope)
+        for column, payoff in zip((self.value, self.slope), payoffs, strict=True):
             column[:ends] = engine.upload(payoff) if ends else 0.0
         self._idle = engine.upload(self.idle_value), engine.upload(self.idle_slope)
 
@@ -190,10 +194,11 @@ class DecisionJob(_OnLatticeJob):
         self._place, kept = self.cells.without_idle()
         check_memory(8 * n + kind.itemsize * kept + 2 * self.cells.size, memory)
         value, self._choice = engine.xp.zeros(n), engine.xp.empty(kept, kind)
-        payoff, _ = self.method.payoff(self.task, self.cells.final)
+        idle = idle_payoff(self.task)
+        payoff, _ = self.method.payoff(self.task, self.cells.final, *idle)
         if len(payoff):
             value[: len(payoff)] = engine.upload(payoff[:, 0].copy())
-        self._buffers = self._place, float(idle_payoff(self.task)[0][0]), value, self._choice
+        self._buffers = self._place, float(idle[0][0]), value, self._choice
 
     def sweep(self, where: kernels.Part) -> None:
         """Fill some layers."""
