@@ -38,9 +38,9 @@ def sweep_values(
 ) -> None:
     """Sweep slices whose rewards all lie on the lattice, filling ``value`` and ``slope`` (in ``m``) layer by layer.
 
-    ``V_h(s, g) = max_a sum p V_{h+1}(s', g + jump) - cost``. An idle state is worth the idle value less the cost of
-    finishing; where rollouts may be given up, any is worth that. The idle values are arrays [B], one entry for each
-    ``m``, and cell ``x`` of slice ``b`` is entry ``x * B + b`` of the buffers.
+    ``V_h(s, g) = max_a sum p V_{h+1}(s', g + jump) - cost``. The value of an idle state is the idle value less the
+    cost of finishing; where rollouts may be given up, no state has less. The idle values are arrays [B], one entry for
+    each ``m``, and cell ``x`` of slice ``b`` is entry ``x * B + b`` of the buffers.
     """
     for h in range(where.end_step - 1, where.first_step - 1, -1):
         value_layer(h, where, tables, layout, idle_value, idle_slope, value, slope, stop)
@@ -86,7 +86,7 @@ def value_layer(
         for row in range(pair_start[node + s], pair_start[node + s + 1]):
             o, end = outcome_start[row], outcome_start[row + 1]
             new = row == pair_start[node + s]
-            begun, paid = False, tables.rows.action_cost[row]
+            begun, cost = False, tables.rows.action_cost[row]
             while o < end:
                 # Three outcomes at a time, the missing ones with weight 0: fewer passes over the sums.
                 i0 = (place[h + 1, next_state[o]] + g + jump[o]) * B
@@ -103,7 +103,7 @@ def value_layer(
                 if o < end or begun:
                     if not begun:
                         for k in range(n):
-                            sum_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - paid
+                            sum_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - cost
                             sum_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
                     else:
                         for k in range(n):
@@ -117,11 +117,11 @@ def value_layer(
                             best_slope[k] = sum_slope[k] if better else best_slope[k]
                 elif new:
                     for k in range(n):
-                        best_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - paid
+                        best_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - cost
                         best_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
                 else:
                     for k in range(n):
-                        v = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - paid
+                        v = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - cost
                         w = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
                         better = v > best_value[k]
                         best_value[k] = v if better else best_value[k]
@@ -173,7 +173,7 @@ def sweep_decisions(
             first_row = pair_start[node + s]
             for row in range(first_row, pair_start[node + s + 1]):
                 o, end = outcome_start[row], outcome_start[row + 1]
-                begun, paid = False, tables.rows.action_cost[row]
+                begun, cost = False, tables.rows.action_cost[row]
                 while o < end:
                     # Three at a time as in sweep_values, so that what is decided is what was valued there.
                     i0 = place[h + 1, next_state[o]] + low + jump[o]
@@ -187,7 +187,7 @@ def sweep_decisions(
                     v0, v1, v2 = value[i0 : i0 + n], value[i1 : i1 + n], value[i2 : i2 + n]
                     if not begun:
                         for k in range(n):
-                            total[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - paid
+                            total[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - cost
                     else:
                         for k in range(n):
                             total[k] += p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
@@ -225,7 +225,7 @@ class Ends(NamedTuple):
     kappa: float  # the lattice's step
     phase: float  # a return that is added to every lattice point
     m: float  # the best return so far
-    idle_upper: float  # what the curve is worth at m: above,
+    idle_upper: float  # the curve at m: its bound above,
     idle_lower: float  # below,
     idle_slope: float  # and the slope of the latter
     curve: CurveTable

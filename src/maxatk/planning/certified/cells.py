@@ -103,11 +103,8 @@ class Cells:
         cells[:] = xp.asarray(len(self.final) + starts)[:, None]
         cells += before
         cells -= begin
-        end: Ints = drift * np.arange(H + 1)
-        end[0] += self.end_place[0]
-        end[1:] += self.end_place
-        place[:, S] = xp.asarray(end)
-        place[H] = int(end[H])
+        place[:, S] = xp.asarray(drift * np.arange(H + 1) + np.append(self.end_place[:1], self.end_place))
+        place[H] = place[H, S]
         return place
 
     def cuts(self, h: int, parts: int, together: int = 1) -> list[int]:
