@@ -96,7 +96,8 @@ def certified(cases: int, seed: int) -> None:
             below = np.nextafter(z, -np.inf)
             assert [plan.policy.stops(rollout=i, best=float(m)) for m in (below, z)] == [False, True], problem.code()
         open_ones += plan.gap > 1e-9
-        kinds.update([*kinds_of(problem), "on a lattice" if plan.lattice.whole else "off lattices", f"K={problem.k}"])
+        lattice = "on a lattice" if plan.stats["exact_lattice"] else "off lattices"
+        kinds.update([*kinds_of(problem), lattice, f"K={problem.k}"])
         if kinds["all"] == cases:
             break
     print(f"certified holds on {cases} problems: {dict(kinds)}; {open_ones} intervals are open; {left_out} too large")

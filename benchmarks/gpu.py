@@ -20,9 +20,9 @@ import numpy as np
 
 import maxatk as mk
 from common import report
-from maxatk.engines.cuda import Cuda, Gpu
+from maxatk.engines.cuda import Cuda
 from maxatk.planning import CertifiedPlan
-from maxatk.planning.certified.cells import Task, Windows
+from maxatk.planning.certified.cells import Task
 from maxatk.planning.certified.plan import evidence_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -90,18 +90,18 @@ def on_the_gpu(quick: bool) -> list[dict[str, Any]]:
 
 def gathered(mdp: mk.MDP, plan: CertifiedPlan) -> float:
     """GB per second that one sweep in the middle of the second curve reads from other cells."""
-    lattice, after = evidence_of(plan).method, evidence_of(plan).curves[2]
+    method, after = evidence_of(plan).method, evidence_of(plan).curves[2]
     inner = after.line_knot[(after.line_knot > after.floor) & (after.line_knot < after.point[-1])]
     middle = float(inner[len(inner) // 2])
-    ms = tuple(middle + lattice.kappa * i for i in range(4)) if lattice.whole else (middle,)
-    task, gpu = Task(after, ms), Gpu(Cuda())
-    windows = Windows.of(lattice, task)
+    ms = tuple(middle + method.lattice.kappa * i for i in range(4)) if method.exact else (middle,)
+    task = Task(after, ms)
+    low, _, high = (method.engine().to_host(ends) for ends in method.cells(task).windows[:3])
     outcomes = np.diff(mdp.outcome_start[mdp.pair_start])
-    cells = np.maximum(windows.high.astype(np.int64) - windows.low + 1, 0).sum(axis=0)
-    size = float((cells * outcomes).sum()) * (16 * len(ms) if lattice.whole else 64)
-    gpu.bounds(lattice, [task])
+    cells = np.maximum(high.astype(np.int64) - low + 1, 0).sum(axis=0)
+    size = float((cells * outcomes).sum()) * (16 * len(ms) if method.exact else 64)
+    method.sweep([task])
     began = time.perf_counter()
-    gpu.bounds(lattice, [task])
+    method.sweep([task])
     return size / (time.perf_counter() - began) / 1e9
 
 
@@ -126,7 +126,7 @@ def dense() -> dict[str, Any]:
     timed(mdp, 2, tol=10.0, device="gpu")
     plan, seconds = timed(mdp, 5, tol=tol, device="gpu")
     other, cores = timed(mdp, 5, tol=tol)
-    assert evidence_of(plan).method.dense, "products were to be measured"
+    assert evidence_of(plan).method.multiplies, "products were to be measured"
     # Products round otherwise, and then other knots may be chosen: both intervals are true, and need not be the same.
     assert max(plan.lower, other.lower) <= min(plan.upper, other.upper), "GPU and cores contradict each other"
     return {

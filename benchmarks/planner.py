@@ -30,7 +30,7 @@ from maxatk import kernels
 from maxatk.base.tuning import tuned
 from maxatk.planning import CertifiedPlan
 from maxatk.planning.certified.cells import Task
-from maxatk.planning.certified.on_lattice import WholeSlice
+from maxatk.planning.certified.on_lattice import OnLattice, ValueJob
 from maxatk.planning.certified.plan import evidence_of
 from peers import QuantEcon, full_table, seconds
 
@@ -179,7 +179,7 @@ def scale() -> None:
         {"what": "slices", "value": f"{plan.stats['slices']:.0f}"},
         {"what": "seconds", "value": f"{spent:.0f}"},
         {"what": "peak GiB", "value": f"{peak:.2f}"},
-        {"what": "of these seconds: windows, places, what can be reached, means", "value": f"{sum(passed):.1f}"},
+        {"what": "of these seconds: windows, what can be reached, means", "value": f"{sum(passed):.1f}"},
         {"what": "200 trials of its policy, loaded from a file: seconds", "value": f"{acted['seconds']:.1f}"},
         {"what": "their peak GiB, the problem included", "value": f"{acted['peak']:.2f}"},
         {"what": "one sweep, one thread: 10^9 multiply-adds per second", "value": f"{rate:.2f}"},
@@ -193,7 +193,7 @@ def scale() -> None:
 @contextlib.contextmanager
 def passes() -> Iterator[list[float]]:
     """Collects the seconds of all passes that are not sweeps, on any thread."""
-    names = ("windows", "places", "reachable", "best_means", "best_means_layer", "most_ahead", "most_ahead_layer")
+    names = ("windows", "reachable", "best_means", "most_ahead")
     usual, spent = {name: getattr(kernels, name) for name in names}, list[float]()
 
     def timed(kernel: Callable[..., Any], *arguments: Any) -> Any:
@@ -236,15 +236,18 @@ def act(path: str) -> None:
 def sweep_rate(mdp: mk.MDP, plan: mk.Plan) -> tuple[float, float]:
     """10^9 multiply-adds and GB per second of one sweep of four knots in the middle of the second rollout's curve."""
     assert isinstance(plan, CertifiedPlan)
-    after = evidence_of(plan).curves[2]
+    after, method = evidence_of(plan).curves[2], evidence_of(plan).method
+    assert isinstance(method, OnLattice)
     inner = after.line_knot[1:-1]
     knots = inner[np.linspace(0, len(inner) - 1, 4).astype(int)].tolist()
     task = Task(after, tuple(knots))
-    layout = WholeSlice.sweep(evidence_of(plan).method, task, np.inf).layout
+    job = ValueJob(method, task)
+    job.begin(np.inf)
+    layout = job.layout
     cells = np.maximum(layout.high.astype(int) - layout.low + 1, 0)  # [H, S]
     outcomes = np.diff(mdp.outcome_start[mdp.pair_start])  # [S]
     products = 2 * len(knots) * float((cells * outcomes).sum())  # a value and a slope each
-    spent = seconds(lambda: WholeSlice.sweep(evidence_of(plan).method, task, np.inf), 2)
+    spent = seconds(lambda: ValueJob(method, task).alone(np.inf), 2)
     return products / spent / 1e9, 8 * products / spent / 1e9
 
 

@@ -12,20 +12,20 @@ from maxatk.planning.certified.slices import SliceMethod
 from problems import decision
 
 
-def engine_of(made: Engine | None = None, memory: float = math.inf) -> SharedEngine:
+def engine_of(problem, made: Engine | None = None) -> SharedEngine:
     """An engine for a method: one thread, unless it is made already."""
-    shared = SharedEngine(EngineConfig(memory=None if math.isinf(memory) else memory, threads=1), None)
+    shared = SharedEngine(EngineConfig(threads=1), problem)
     if made is not None:
         shared._made = os.getpid(), made
     return shared
 
 
 def on_lattice(mdp: mk.MDP, kappa: float, made: Engine | None = None, **objective) -> OnLattice:
-    return OnLattice(decision(mdp, **objective), kappa, engine_of(made))
+    return OnLattice(engine_of(decision(mdp, **objective), made), kappa)
 
 
 def off_lattice(mdp: mk.MDP, kappa: float, made: Engine | None = None, **objective) -> OffLattice:
-    return OffLattice(decision(mdp, **objective), kappa, engine_of(made))
+    return OffLattice(engine_of(decision(mdp, **objective), made), kappa)
 
 
 def values(method: OnLattice, curve, *ms: float, keep: bool = True) -> ValueJob:

@@ -14,6 +14,7 @@ import golden
 import maxatk as mk
 from maxatk.base.tuning import tuned
 from maxatk.planning.certified.plan import evidence_of
+from maxatk.planning.certified.slice_tables import Slice
 from oracles import best_of_independent_returns, policy_value
 from problems import REPRESENTATIONS, problem, specs
 
@@ -208,7 +209,7 @@ def test_what_the_policy_promises_never_falls(seed, S, H, points, share):
     policy = plan.policy
 
     def check(h: int, s: int, G: float) -> float:
-        planes = policy._acting(0, evidence_of(plan).start).planes
+        planes = policy._slices[Slice(evidence_of(plan).curves.place(1), evidence_of(plan).start)].planes
         promised = float(planes(h, *(np.array([x]) for x in (s, M, G)))[0][0])
         action = policy.action(rollout=0, step=h, state=s, best=M, so_far=G)
         follows = 0.0

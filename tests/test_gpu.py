@@ -126,7 +126,7 @@ def test_a_plan_its_policy_and_its_curves_upload_the_problem_once(device, real, 
     made, uploads = [], []
     monkeypatch.setattr("maxatk.engines.cuda.Cuda", lambda: made.append(1) or device)
     upload = SliceMethod._upload
-    monkeypatch.setattr(SliceMethod, "_upload", lambda self, engine: uploads.append(self) or upload(self, engine))
+    monkeypatch.setattr(SliceMethod, "_upload", lambda self: uploads.append(self) or upload(self))
     plan = mk.solve(mdp, 4, solver=mk.Certified(tol=0.05, device="gpu"))
     lattices = len(uploads)
     assert lattices == len({method.lattice.kappa for method in uploads})

@@ -17,8 +17,8 @@ from maxatk.engines import blas
 from maxatk.engines.cuda import Gpu
 from maxatk.planning.certified.cells import Task
 from maxatk.planning.certified.curves import identity
-from maxatk.planning.certified.dense import Rectangles
 from maxatk.planning.certified.plan import evidence_of
+from maxatk.planning.certified.products import Rectangles
 from maxatk.policies.hooks import traits
 from methods import decided, on_lattice
 from problems import costs_of, specs, table_of
@@ -60,9 +60,9 @@ def test_sweeps_are_the_usual_ones_but_for_rounding(spec, share, shift, abandon)
     assume(most > least)
     m = least + round(share * (most - least) * 4) / 4
     whole, usual = (on_lattice(mdp, 0.25, cost=0.125, abandon=abandon) for _ in range(2))
-    assert whole.dense is not None
+    assert whole.multiplies
     with tuned(product_work=math.inf):
-        assert usual.dense is None
+        assert not usual.multiplies
     curve = identity(least, most)
     tasks = [Task(curve, (m,)), Task(curve, (m, m + 0.25, most)), Task(curve, (0.0,), shifts=(-3, 4))]
     for ours, theirs in zip(whole.sweep(tasks), usual.sweep(tasks), strict=True):
@@ -84,7 +84,7 @@ def test_plans_are_true_and_their_policies_earn_them(seed, paid, tune):
     mdp = mdp.with_action_costs(np.linspace(0, 0.2, len(mdp.action_cost)) if paid else 0)
     plan = mk.solve(mdp, 3, solver=mk.Certified(tol=1e-9), **paid)
     exact = mk.solve(mdp, 3, solver=mk.Exact(), **paid)
-    assert evidence_of(plan).method.dense is not None
+    assert evidence_of(plan).method.multiplies
     assert plan.lower <= exact.exact <= plan.upper
     assert plan.upper - plan.lower <= 1e-9
     assert earned(mdp, plan.policy, 3, cost=paid.get("cost", 0)).net >= plan.lower
@@ -93,10 +93,10 @@ def test_plans_are_true_and_their_policies_earn_them(seed, paid, tune):
 def test_large_dense_problems_go_by_products_without_being_told():
     mdp = mk.instances.random_dense(60, 3, 8, rewards=range(5), rng=0)
     plan = mk.solve(mdp, 3, solver=mk.Certified(tol=1e-8))
-    assert evidence_of(plan).method.dense is not None
+    assert evidence_of(plan).method.multiplies
     with tuned(product_work=math.inf):
         usual = mk.solve(mdp, 3, solver=mk.Certified(tol=1e-8))
-        assert evidence_of(usual).method.dense is None
+        assert not evidence_of(usual).method.multiplies
     for acting in (usual, plan):
         earned = mk.evaluate(mdp, acting.policy)
         assert earned.upper >= plan.lower
@@ -114,7 +114,7 @@ def test_large_dense_problems_go_by_products_without_being_told():
 )
 def test_others_do_not(mdp):
     method = evidence_of(mk.solve(mdp, 2, solver=mk.Certified(tol=0.5))).method
-    assert getattr(method, "dense", None) is None
+    assert not method.multiplies
 
 
 @pytest.mark.parametrize(("make", "true"), [(mk.instances.random_dense, True), (mk.instances.random_sparse, False)])
@@ -126,14 +126,14 @@ def test_policies_of_dense_problems_act_at_the_true_best_return(make, true, alwa
     policy = mk.solve(mdp, 3, solver=mk.Certified(tol=1e-9)).policy
     assert not traits(policy).repeated
     best = np.arange(18.0, 24.0)
-    assert (policy._knots(1, best).tolist() == best.tolist()) is true
+    assert (policy._tables.serve(1, best).knot.tolist() == best.tolist()) is true
 
 
 def test_nor_where_a_matrix_would_not_fit(monkeypatch):
     mdp = mk.instances.random_dense(60, 3, 8, rewards=range(5), rng=0)
     method = on_lattice(mdp, 1.0)
     monkeypatch.setattr("maxatk.base.checks.memory", lambda: 4.0 * 16 * 60 * 3 * 60)
-    assert method.dense is None
+    assert not method.multiplies
 
 
 def test_rewards_that_are_nearly_the_same_are_added_up(always):
@@ -141,9 +141,9 @@ def test_rewards_that_are_nearly_the_same_are_added_up(always):
     third = 0.1 + 0.2
     table = {s: {0: [(0.25, 0, 0.3, False), (0.25, 0, third, False), (0.5, 1, 0.3, True)]} for s in range(2)}
     plan = mk.solve(mk.MDP.from_table(table, horizon=3), 2, solver=mk.Certified(tol=1e-9))
-    assert evidence_of(plan).method.dense is not None
-    assert evidence_of(plan).method.dense.matrix.tolist() == [[0.5, 0.0], [0.5, 0.0]]
-    assert evidence_of(plan).method.dense.rows.prob.tolist() == [1.0, 0.5, 1.0, 0.5, 1.0, 1.0]
+    assert evidence_of(plan).method.multiplies
+    assert evidence_of(plan).method.rows.matrix.tolist() == [[0.5, 0.0], [0.5, 0.0]]
+    assert evidence_of(plan).method.rows.rows.prob.tolist() == [1.0, 0.5, 1.0, 0.5, 1.0, 1.0]
 
 
 @pytest.mark.usefixtures("always")

@@ -131,19 +131,19 @@ def test_sweeps_hear_of_the_end():
     """On the main thread and on others: the flag ends them, and what they return then is not used."""
     with stopping.scope(0.05), pytest.raises(StoppedError):
         stopping.run(waiting, None)
-    with stopping.scope(0.05), Workers(2) as workers, pytest.raises(StoppedError):
-        workers.map(stopping.run, [waiting, waiting], [1, 2])
+    with stopping.scope(0.05), pytest.raises(StoppedError):
+        Workers(2).map(stopping.run, [waiting, waiting], [1, 2])
     assert stopping.run(lambda x, stop: x + 1, 1) == 2
     with stopping.scope(), pytest.raises(ZeroDivisionError):
         stopping.run(lambda stop: 1 / 0)
 
 
 def test_workers_keep_order_and_pass_errors_on():
-    with Workers(3) as workers:
-        assert workers.map(divmod, [7, 8, 9], [2, 3, 4]) == [(3, 1), (2, 2), (2, 1)]
-        with pytest.raises(ZeroDivisionError):
-            workers.map(divmod, [1, 2, 3], [1, 0, 1])
-        assert workers.map(abs, [-1]) == [1]
+    workers = Workers(3)
+    assert workers.map(divmod, [7, 8, 9], [2, 3, 4]) == [(3, 1), (2, 2), (2, 1)]
+    with pytest.raises(ZeroDivisionError):
+        workers.map(divmod, [1, 2, 3], [1, 0, 1])
+    assert workers.map(abs, [-1]) == [1]
 
 
 def everywhere(mdp):

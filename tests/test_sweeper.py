@@ -113,7 +113,7 @@ def test_large_slices_are_acted_on_one_after_the_other(real, monkeypatch, tune):
     tune(held_slices=1)
     policy = type(plan.policy)(plan)
     alone = mk.simulate(mdp, policy, trials=3000, rng=0)
-    assert len(policy._slices) == 1
+    assert len(policy._slices._kept) == 1
     assert len(swept) <= 2 * side_by_side  # and none again at every step
     assert alone.interval(0.9999)[0] <= plan.upper
     assert plan.lower <= alone.interval(0.9999)[1]
@@ -194,9 +194,9 @@ def test_one_slice_serves_the_last_rollout(spec, k):
     mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
     plan = mk.solve(mdp, k, solver=mk.Certified(tol=1e-9))
     policy, apart = type(plan.policy)(plan), type(plan.policy)(plan)
-    apart.__dict__["_only_difference_matters"] = False
+    apart._tables.__dict__["_only_difference_matters"] = False
     assert policy_value(mdp, policy, k) >= plan.lower
     assert policy_value(mdp, apart, k) >= plan.lower
     fresh = type(plan.policy)(plan)
     mk.simulate(mdp, fresh, trials=200, rng=0)
-    assert len([1 for place, *_ in fresh._slices if place == fresh._curves.place(k)]) <= 1
+    assert len([1 for place, *_ in fresh._slices._kept if place == fresh._curves.place(k)]) <= 1

@@ -18,15 +18,6 @@ _making = threading.Lock()
 _here = threading.local()  # ``working`` on the threads of a pool
 
 
-def _pool(threads: int) -> ThreadPoolExecutor:
-    """The threads that all callers share which ask for so many; they are made as they are needed, and then kept."""
-    with _making:
-        key = os.getpid(), threads
-        if key not in _pools:
-            _pools[key] = ThreadPoolExecutor(threads, "maxatk", initializer=setattr, initargs=(_here, "working", True))
-        return _pools[key]
-
-
 class Workers:
     """Some threads. Compiled code runs side by side on them, since it holds no lock of Python's.
 
@@ -36,12 +27,6 @@ class Workers:
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or TUNING.cores or os.cpu_count() or 1
-
-    def __enter__(self) -> "Workers":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return
 
     def map(self, function: Callable[..., T], *columns: Iterable[Any]) -> list[T]:
         """``function`` of each item, in order; the items may lie in several columns.
@@ -55,7 +40,7 @@ class Workers:
         items = list(zip(*columns, strict=True))
         if getattr(_here, "working", False):
             return [function(*item) for item in items]
-        pool = _pool(self.threads)
+        pool = self._pool()
         futures: list[Future[T]] = [pool.submit(contextvars.copy_context().run, function, *item) for item in items]
         try:
             pending = set(futures)
@@ -70,3 +55,11 @@ class Workers:
                 future.cancel()
             wait(futures)
             raise
+
+    def _pool(self) -> ThreadPoolExecutor:
+        """The threads that all callers share which ask for so many; they are made as they are needed, and then kept."""
+        with _making:
+            key = os.getpid(), self.threads
+            if key not in _pools:
+                _pools[key] = ThreadPoolExecutor(self.threads, "maxatk", setattr, (_here, "working", True))
+            return _pools[key]

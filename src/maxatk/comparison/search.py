@@ -71,14 +71,13 @@ class Search:
     def __init__(self, plan: CertifiedPlan, floor: float) -> None:
         self._plan, self.k = plan, plan.k
         self._planned_by = evidence_of(plan).method
-        here = SharedEngine(EngineConfig(), plan.problem)  # the search needs the cells themselves
         if self._planned_by.exact:
-            self._unit = 1.0
-            self._method = OnLattice(plan.problem, self._planned_by.lattice.kappa, here)
+            self._unit, problem, kappa = 1.0, plan.problem, self._planned_by.lattice.kappa
         else:
-            self._unit = self._planned_by.lattice.kappa
+            self._unit, kappa = self._planned_by.lattice.kappa, 1.0
             rounded = plan.mdp.with_rewards(np.rint(plan.mdp.reward / self._unit))
-            self._method = OnLattice(DecisionProblem(rounded, plan.objective), 1.0, here)
+            problem = DecisionProblem(rounded, plan.objective)
+        self._method = OnLattice(SharedEngine(EngineConfig(), problem), kappa)  # for the cells themselves, on the host
         self._lattice, tables = self._method.lattice, self._method.tables
         self._mdp, step = self._lattice.mdp, self._lattice.kappa
         low, high = self._mdp.return_range
@@ -163,11 +162,10 @@ class Search:
         policy = SlicePolicy(self._method, Curves(1, (curve,)), float(self.points[0]))
         return Candidate(self._remembering(policy), law), self._unit * float(swept.result()[1, 0])
 
-    def _best_markov(self, swept: ValueJob, start: Ints, workers: Workers | None = None) -> Candidate:
+    def _best_markov(self, swept: ValueJob, start: Ints) -> Candidate:
         """A good Markov policy for the payment at the end of a slice: the best that ascents from some rows lead to."""
         starts = [start, self._usual_rows(swept, start)]
-        ascend = partial(self._ascent, swept)
-        ascents = [ascend(rows) for rows in starts] if workers is None else workers.map(ascend, starts)
+        ascents = Workers(2).map(partial(self._ascent, swept), starts)
         return self.markov_candidate(max(ascents, key=lambda ascent: ascent[0])[1])
 
     def _ascent(self, swept: ValueJob, start: Ints) -> tuple[float, Ints]:
@@ -276,13 +274,11 @@ class Search:
     def markov(self, first: Candidate) -> list[Candidate]:
         """A good Markov policy for every rollout."""
 
-        with Workers(2) as workers:
+        def better(payoff: Floats, present: Candidate) -> Candidate:
+            assert present.rows is not None
+            return self._best_markov(self._slice(self._curve(payoff)), present.rows)
 
-            def better(payoff: Floats, present: Candidate) -> Candidate:
-                assert present.rows is not None
-                return self._best_markov(self._slice(self._curve(payoff)), present.rows, workers)
-
-            return self._ascend([first] * self.k, better)
+        return self._ascend([first] * self.k, better)
 
     def without_best(self, first: list[Candidate]) -> list[Candidate]:
         """A good policy that sees its return for every rollout."""
@@ -322,8 +318,7 @@ class Search:
                 after, payoffs = self._curve(payoff), self._expected_payoffs(library, payoff)
                 at = sorted(set(np.searchsorted(before, KNOTS).tolist()))
                 best = [library[int(np.argmax(payoffs[:, j]))] for j in at]
-                with Workers(self._at_once) as workers:
-                    candidates = workers.map(partial(self._markov_at, after), at, best)
+                candidates = Workers(self._at_once).map(partial(self._markov_at, after), at, best)
                 for j, new in zip(at, candidates, strict=True):
                     known = self._expected_payoffs(library, payoff)[:, j].max()
                     if self._expected_payoffs([new], payoff)[0, j] > known:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from maxatk import kernels
 from maxatk.base import checks
@@ -18,6 +18,7 @@ from maxatk.engines.cores import Cores
 from maxatk.engines.jobs import Job, Kernel, Windows
 from maxatk.engines.remote import RemotePool
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 DEVICES = ("cpu", "gpu", "auto")
@@ -78,7 +79,8 @@ class EngineConfig:
             checks.integer(self.threads, "threads", least=1)
         if self.device not in DEVICES:
             raise InputError(f"device must be one of {', '.join(map(repr, DEVICES))}, not {checks.shown(self.device)}")
-        check_executor(self.executor)
+        if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
+            raise InputError(f"executor must be a concurrent.futures.Executor, not {checks.shown(self.executor)}")
 
     def engine(self) -> Engine:
         """An engine of this machine."""
@@ -93,24 +95,30 @@ class EngineConfig:
         return Cores(checks.memory() / 2 if self.memory is None else float(self.memory), self.threads)
 
 
-class SharedEngine:
-    """The engine of a plan, its policy and its curves: made when it is first needed, and again after a fork.
+class SharedEngine(Generic[K]):
+    """A problem with its engine, for a plan, its policy and its curves: made when first needed, and after a fork.
 
     A copy of it makes its own. What a device holds is freed with the last reference to the engine.
 
     Args:
         config: what it is made from.
-        known: the object that workers elsewhere know.
+        known: the problem, which workers elsewhere know, too.
     """
 
-    def __init__(self, config: EngineConfig, known: Any) -> None:
-        self.config, self._known = config, known
+    def __init__(self, config: EngineConfig, known: K) -> None:
+        self.config, self.known = config, known
         self._made: tuple[int, Engine] | None = None  # with the process that made it
         self._remote = None if config.executor is None else RemotePool(config.executor, known)
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return SharedEngine, (replace(self.config, executor=None), self._known)
+        return SharedEngine, (replace(self.config, executor=None), self.known)
+
+    def changed(self, known: K) -> "SharedEngine[K]":
+        """The same engine for another problem."""
+        other = SharedEngine(self.config, known)
+        other._made = os.getpid(), self()
+        return other
 
     def __call__(self) -> Engine:
         """The engine."""
@@ -131,9 +139,3 @@ class SharedEngine:
 def _portable_job(known: Any, function: Callable[..., T], *arguments: Any) -> T:
     """On a worker: a job that travelled."""
     return function(known, *arguments)
-
-
-def check_executor(executor: Any) -> None:
-    """That an executor is one, if it is given."""
-    if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise InputError(f"executor must be a concurrent.futures.Executor, not {checks.shown(executor)}")

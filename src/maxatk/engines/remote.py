@@ -69,10 +69,10 @@ def answer(
         return Answered(function(known, *item))
 
 
-def submitted(executor: Executor, task: Callable[..., Any], *arguments: Any) -> Future[Any] | None:
+def submitted(submit: Callable[..., Any], task: Callable[..., Any], *arguments: Any) -> Future[Any] | None:
     """A task that is under way; None where the executor is broken or shut down, and takes no more of them."""
     try:
-        future: Any = executor.submit(task, *arguments)
+        future: Any = submit(task, *arguments)
     except (Exception, SystemExit):
         return None
     if not isinstance(future, Future):
@@ -149,7 +149,7 @@ class RemotePool:
     def _submit(self, pending: dict[Future[Any], int], number: int, function: Any, item: Any, packed: Any) -> None:
         if self._failures >= MAX_FAILURES:
             return
-        future = submitted(self._executor, answer, function, self._key, packed, versions(), changed(), item)
+        future = submitted(self._executor.submit, answer, function, self._key, packed, versions(), changed(), item)
         if future is None:
             self._failures = MAX_FAILURES
         else:

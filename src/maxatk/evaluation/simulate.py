@@ -2,7 +2,6 @@
 
 import copy
 import math
-import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
@@ -19,6 +18,7 @@ from maxatk.base.progress import reporter
 from maxatk.base.returns import NONE, Amounts, nearest_float
 from maxatk.base.types import Floats, Ints, Number, Seed
 from maxatk.base.workers import Workers
+from maxatk.engines.engine import EngineConfig
 from maxatk.engines.remote import RemotePool
 from maxatk.evaluation.trials import Environment, Table, World, plain_state, trial_steps
 from maxatk.evaluation.tuning import TUNING
@@ -171,16 +171,14 @@ def simulate(
         generator = checks.generator(rng).spawn(1)[0]
     except TypeError:  # one of the old kind
         raise InputError(f"rng must be a seed or a NumPy Generator, not {shown(rng)}") from None
-    if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise InputError(f"executor must be a concurrent.futures.Executor, not {shown(executor)}")
-    workers = checks.integer(threads, "threads", least=1) if threads is not None else os.cpu_count() or 1
+    config = EngineConfig(threads=threads, executor=executor)
     checks.fits_in_memory(8 * trials * (policy.k + 3), f"the returns of {trials} trials of {policy.k} rollouts")
     price = float(policy.cost if cost is None else try_cost(cost))
     began = time.perf_counter()
     table = TrialTable.of(trials, policy.k)
     steps = 0
     with stopping.scope(), reporter(progress, "simulating", _line) as report:
-        for done, taken in _blocks(problem, policy, generator, workers, executor, table, _reader(problem, state_of)):
+        for done, taken in _blocks(problem, policy, generator, config, table, _reader(problem, state_of)):
             steps += taken
             if report:
                 report(Simulated(done, trials, time.perf_counter() - began))
@@ -219,8 +217,7 @@ def _blocks(
     problem: Any,
     policy: Policy,
     generator: np.random.Generator,
-    workers: int,
-    executor: Executor | None,
+    config: EngineConfig,
     table: TrialTable,
     state_of: Callable[[Any], Any] | None,
 ) -> Iterator[tuple[int, int]]:
@@ -237,22 +234,22 @@ def _blocks(
     spans = [slice(i, i + TUNING.trial_block) for i in range(0, len(returns), TUNING.trial_block)]
     jobs = list(zip(spans, generator.spawn(len(spans)), strict=True))
     walk = _Walk(problem, policy)
-    if walk.in_bulk and executor is not None:
-        yield from _by_crew(walk, RemotePool(executor, (problem, policy)), jobs, table)
+    if walk.in_bulk and config.executor is not None:
+        yield from _elsewhere(walk, RemotePool(config.executor, (problem, policy)), jobs, table)
         return
     if not walk.in_bulk:
         for span, stream in jobs:
             yield min(span.stop, len(returns)), _one_by_one(Table(problem, stream), policy, stream, table.at(span))
         return
-    if workers == 1 or len(jobs) == 1:
+    workers = Workers(config.threads)
+    if workers.threads == 1 or len(jobs) == 1:
         for span, stream in jobs:
             yield min(span.stop, len(returns)), walk(stream, table.at(span))
         return
-    with Workers(workers) as pool:
-        for first in range(0, len(jobs), 4 * workers):
-            some = jobs[first : first + 4 * workers]
-            taken = pool.map(walk, [stream for _, stream in some], [table.at(span) for span, _ in some])
-            yield min(some[-1][0].stop, len(returns)), sum(taken)
+    for first in range(0, len(jobs), 4 * workers.threads):
+        some = jobs[first : first + 4 * workers.threads]
+        taken = workers.map(walk, [stream for _, stream in some], [table.at(span) for span, _ in some])
+        yield min(some[-1][0].stop, len(returns)), sum(taken)
 
 
 def _one_by_one(world: World, policy: Policy, stream: np.random.Generator, table: TrialTable) -> int:
@@ -268,14 +265,14 @@ def _one_by_one(world: World, policy: Policy, stream: np.random.Generator, table
     return steps
 
 
-def _by_crew(
-    walk: "_Walk", crew: RemotePool, jobs: list[tuple[slice, np.random.Generator]], table: TrialTable
+def _elsewhere(
+    walk: "_Walk", remote: RemotePool, jobs: list[tuple[slice, np.random.Generator]], table: TrialTable
 ) -> Iterator[tuple[int, int]]:
     """The same by workers elsewhere, some blocks at a time; those that are lost are run here."""
     for first in range(0, len(jobs), BLOCKS_AT_ONCE):
         some = jobs[first : first + BLOCKS_AT_ONCE]
         items = [(stream, len(table.tries[span])) for span, stream in some]
-        answers = crew.map(_block, items, lambda left, items=items: [walk.block(*items[i]) for i in left])
+        answers = remote.map(_block, items, lambda left, items=items: [walk.block(*items[i]) for i in left])
         for (span, _), (block, _) in zip(some, answers, strict=True):
             table.fill(span, block)
         yield min(some[-1][0].stop, len(table.tries)), sum(steps for _, steps in answers)
@@ -317,16 +314,14 @@ class _Walk:
                 these, units, part = going[places], self._units[j], component.policy
                 if component.rollout == 0:  # a part begins with its own incumbent, whatever came before
                     best[these] = units.memory.units(part.best_so_far)
-                made = _Rollout.of(len(these), units)
+                made = _Rollout.of(len(these), units.rewards(self._mdp), units.remembered)
                 steps += self._run(part, units, component.rollout, best[these], made, stream)
                 given_up = made.true == NONE
-                table.returns[these, i] = np.where(
-                    given_up, -math.inf, units.true.floats(made.true) if units.whole else made.true
-                )
+                table.returns[these, i] = np.where(given_up, -math.inf, units.floats(made.true))
                 table.row_costs[these] += made.row_costs
                 table.tries[these] += 1
                 # Where true returns are not counted in units, those are remembered, rounded, or nobody asks for them.
-                true_best[these] = np.maximum(true_best[these], made.true if units.whole else made.remembered)
+                true_best[these] = np.maximum(true_best[these], units.counted(made.true, made.remembered))
                 best[these] = np.maximum(best[these], made.remembered)
         return steps
 
@@ -362,7 +357,7 @@ class _Walk:
     ) -> int:
         """Take the trials ``going`` through one rollout; how many steps it took."""
         mdp, steps = self._mdp, 0
-        reward: Any = units.reward if units.whole else mdp.reward
+        reward = units.rewards(mdp)
         for h in range(mdp.horizon):
             stopping.check()
             here = state[going]
@@ -395,10 +390,10 @@ class _Rollout(NamedTuple):
     row_costs: Floats  # [n]
 
     @classmethod
-    def of(cls, n: int, units: Units) -> "_Rollout":
+    def of(cls, n: int, reward: Any, remembered: Ints) -> "_Rollout":
         """None has taken a step."""
-        true: Any = np.zeros(n, np.int64 if units.whole else np.float64)
-        return cls(true, true if units.whole and not units.rounds else np.zeros(n, np.int64), np.zeros(n))
+        true: Any = np.zeros(n, reward.dtype)
+        return cls(true, true if reward is remembered else np.zeros(n, np.int64), np.zeros(n))
 
 
 def _reader(problem: Any, state_of: Any) -> Callable[[Any], Any] | None:

@@ -26,11 +26,11 @@ def choose_greedily(tables: Tables, layout: Layout, value: Any, choice: Any, sto
             for g in range(layout.low[h, s], layout.high[h, s] + 1):
                 best = -np.inf
                 for row in range(table.pair_start[node + s], table.pair_start[node + s + 1]):
-                    worth = 0.0
+                    mean = 0.0
                     for o in range(table.outcome_start[row], table.outcome_start[row + 1]):
-                        worth += table.prob[o] * value[place[h + 1, table.next_state[o]] + g + jump[o]]
-                    if worth > best:
-                        best = worth
+                        mean += table.prob[o] * value[place[h + 1, table.next_state[o]] + g + jump[o]]
+                    if mean > best:
+                        best = mean
                         choice[place[h, s] + g] = row
 
 
@@ -108,15 +108,15 @@ def improve_rows(tables: Tables, layout: Layout, idle: float, mass: Any, value: 
             kept = rows[h, s]
             best, held = -np.inf, 0.0
             for row in range(table.pair_start[node + s], table.pair_start[node + s + 1]):
-                worth = 0.0
+                mean = 0.0
                 for o in range(table.outcome_start[row], table.outcome_start[row + 1]):
                     shift = place[h + 1, table.next_state[o]] + jump[o]
                     for g in range(low, high + 1):
-                        worth += mass[place[h, s] + g] * table.prob[o] * value[shift + g]
+                        mean += mass[place[h, s] + g] * table.prob[o] * value[shift + g]
                 if row == kept:
-                    held = worth
-                if worth > best:
-                    best = worth
+                    held = mean
+                if mean > best:
+                    best = mean
                     rows[h, s] = row
             if best <= held + 1e-13 * abs(held):
                 rows[h, s] = kept

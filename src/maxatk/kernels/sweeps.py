@@ -38,83 +38,99 @@ def sweep_values(
 ) -> None:
     """Sweep slices whose rewards all lie on the lattice, filling ``value`` and ``slope`` (in ``m``) layer by layer.
 
-    ``V_h(s, g) = max_a sum p V_{h+1}(s', g + jump) - cost``. An idle state is worth the idle value less the cost of
-    finishing; where rollouts may be given up, any is worth that. The idle values are arrays [B], one entry for each
-    ``m``, and cell ``x`` of slice ``b`` is entry ``x * B + b`` of the buffers.
+    ``V_h(s, g) = max_a sum p V_{h+1}(s', g + jump) - cost``. The value of an idle state is the idle value less the
+    cost of finishing; where rollouts may be given up, no state has less. The idle values are arrays [B], one entry for
+    each ``m``, and cell ``x`` of slice ``b`` is entry ``x * B + b`` of the buffers.
     """
+    for h in range(where.end_step - 1, where.first_step - 1, -1):
+        value_layer(h, where, tables, layout, idle_value, idle_slope, value, slope, stop)
+
+
+@compiled
+def value_layer(
+    h: int,
+    where: Part,
+    tables: Tables,
+    layout: Layout,
+    idle_value: Any,
+    idle_slope: Any,
+    value: Any,
+    slope: Any,
+    stop: Any,
+) -> None:
+    """One layer of :func:`sweep_values`: a function of its own, which compiles to faster loops."""
     pair_start, outcome_start, next_state = tables.rows.pair_start, tables.rows.outcome_start, tables.rows.next_state
     prob, jump, place = tables.rows.prob, tables.moves.jump, layout.place
     S = layout.pad.shape[1]
     B = idle_value.shape[0]
-    for h in range(where.end_step - 1, where.first_step - 1, -1):
-        widest = 1
-        for s in range(where.first_state, where.end_state):
-            widest = max(widest, layout.high[h, s] - layout.low[h, s] + 1)
-        sum_value = np.empty(widest * B)
-        sum_slope = np.empty(widest * B)
-        node = tables.rows.step_layer[h] * S
-        for s in range(where.first_state, where.end_state):
-            if stop[0] != 0:
-                return
-            g, high = layout.low[h, s], layout.high[h, s]
-            n = (high - g + 1) * B
-            for x in range(place[h, s] + layout.pad[h, s], place[h, s] + min(g, high + 1)):
-                for b in range(B):
-                    value[x * B + b] = idle_value[b] - tables.finish_cost[h, s]
-                    slope[x * B + b] = idle_slope[b]
-            if n <= 0:
-                continue
-            first = (place[h, s] + g) * B
-            best_value = value[first : first + n]
-            best_slope = slope[first : first + n]
-            for row in range(pair_start[node + s], pair_start[node + s + 1]):
-                o, end = outcome_start[row], outcome_start[row + 1]
-                new = row == pair_start[node + s]
-                begun, paid = False, tables.rows.action_cost[row]
-                while o < end:
-                    # Three outcomes at a time, the missing ones with weight 0: fewer passes over the sums.
-                    i0 = (place[h + 1, next_state[o]] + g + jump[o]) * B
-                    i1, i2 = i0, i0
-                    p0, p1, p2 = prob[o], 0.0, 0.0
-                    if o + 1 < end:
-                        i1, p1 = (place[h + 1, next_state[o + 1]] + g + jump[o + 1]) * B, prob[o + 1]
-                    if o + 2 < end:
-                        i2, p2 = (place[h + 1, next_state[o + 2]] + g + jump[o + 2]) * B, prob[o + 2]
-                    o += 3
-                    v0, w0 = value[i0 : i0 + n], slope[i0 : i0 + n]
-                    v1, w1 = value[i1 : i1 + n], slope[i1 : i1 + n]
-                    v2, w2 = value[i2 : i2 + n], slope[i2 : i2 + n]
-                    if o < end or begun:
-                        if not begun:
-                            for k in range(n):
-                                sum_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - paid
-                                sum_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
-                        else:
-                            for k in range(n):
-                                sum_value[k] += p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
-                                sum_slope[k] += p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
-                        begun = True
-                        if o >= end:
-                            for k in range(n):
-                                better = new or sum_value[k] > best_value[k]
-                                best_value[k] = sum_value[k] if better else best_value[k]
-                                best_slope[k] = sum_slope[k] if better else best_slope[k]
-                    elif new:
+    widest = 1
+    for s in range(where.first_state, where.end_state):
+        widest = max(widest, layout.high[h, s] - layout.low[h, s] + 1)
+    sum_value = np.empty(widest * B)
+    sum_slope = np.empty(widest * B)
+    node = tables.rows.step_layer[h] * S
+    for s in range(where.first_state, where.end_state):
+        if stop[0] != 0:
+            return
+        g, high = layout.low[h, s], layout.high[h, s]
+        n = (high - g + 1) * B
+        for x in range(place[h, s] + layout.pad[h, s], place[h, s] + min(g, high + 1)):
+            for b in range(B):
+                value[x * B + b] = idle_value[b] - tables.finish_cost[h, s]
+                slope[x * B + b] = idle_slope[b]
+        if n <= 0:
+            continue
+        first = (place[h, s] + g) * B
+        best_value = value[first : first + n]
+        best_slope = slope[first : first + n]
+        for row in range(pair_start[node + s], pair_start[node + s + 1]):
+            o, end = outcome_start[row], outcome_start[row + 1]
+            new = row == pair_start[node + s]
+            begun, cost = False, tables.rows.action_cost[row]
+            while o < end:
+                # Three outcomes at a time, the missing ones with weight 0: fewer passes over the sums.
+                i0 = (place[h + 1, next_state[o]] + g + jump[o]) * B
+                i1, i2 = i0, i0
+                p0, p1, p2 = prob[o], 0.0, 0.0
+                if o + 1 < end:
+                    i1, p1 = (place[h + 1, next_state[o + 1]] + g + jump[o + 1]) * B, prob[o + 1]
+                if o + 2 < end:
+                    i2, p2 = (place[h + 1, next_state[o + 2]] + g + jump[o + 2]) * B, prob[o + 2]
+                o += 3
+                v0, w0 = value[i0 : i0 + n], slope[i0 : i0 + n]
+                v1, w1 = value[i1 : i1 + n], slope[i1 : i1 + n]
+                v2, w2 = value[i2 : i2 + n], slope[i2 : i2 + n]
+                if o < end or begun:
+                    if not begun:
                         for k in range(n):
-                            best_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - paid
-                            best_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
+                            sum_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - cost
+                            sum_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
                     else:
                         for k in range(n):
-                            v = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - paid
-                            w = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
-                            better = v > best_value[k]
-                            best_value[k] = v if better else best_value[k]
-                            best_slope[k] = w if better else best_slope[k]
-            if tables.abandon:
-                for k in range(n):
-                    better = idle_value[k % B] > best_value[k]
-                    best_value[k] = idle_value[k % B] if better else best_value[k]
-                    best_slope[k] = idle_slope[k % B] if better else best_slope[k]
+                            sum_value[k] += p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
+                            sum_slope[k] += p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
+                    begun = True
+                    if o >= end:
+                        for k in range(n):
+                            better = new or sum_value[k] > best_value[k]
+                            best_value[k] = sum_value[k] if better else best_value[k]
+                            best_slope[k] = sum_slope[k] if better else best_slope[k]
+                elif new:
+                    for k in range(n):
+                        best_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - cost
+                        best_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
+                else:
+                    for k in range(n):
+                        v = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - cost
+                        w = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
+                        better = v > best_value[k]
+                        best_value[k] = v if better else best_value[k]
+                        best_slope[k] = w if better else best_slope[k]
+        if tables.abandon:
+            for k in range(n):
+                better = idle_value[k % B] > best_value[k]
+                best_value[k] = idle_value[k % B] if better else best_value[k]
+                best_slope[k] = idle_slope[k % B] if better else best_slope[k]
 
 
 @compiled
@@ -157,7 +173,7 @@ def sweep_decisions(
             first_row = pair_start[node + s]
             for row in range(first_row, pair_start[node + s + 1]):
                 o, end = outcome_start[row], outcome_start[row + 1]
-                begun, paid = False, tables.rows.action_cost[row]
+                begun, cost = False, tables.rows.action_cost[row]
                 while o < end:
                     # Three at a time as in sweep_values, so that what is decided is what was valued there.
                     i0 = place[h + 1, next_state[o]] + low + jump[o]
@@ -171,7 +187,7 @@ def sweep_decisions(
                     v0, v1, v2 = value[i0 : i0 + n], value[i1 : i1 + n], value[i2 : i2 + n]
                     if not begun:
                         for k in range(n):
-                            total[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - paid
+                            total[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - cost
                     else:
                         for k in range(n):
                             total[k] += p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
@@ -209,7 +225,7 @@ class Ends(NamedTuple):
     kappa: float  # the lattice's step
     phase: float  # a return that is added to every lattice point
     m: float  # the best return so far
-    idle_upper: float  # what the curve is worth at m: above,
+    idle_upper: float  # the curve at m: its bound above,
     idle_lower: float  # below,
     idle_slope: float  # and the slope of the latter
     curve: CurveTable

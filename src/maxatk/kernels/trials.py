@@ -30,7 +30,7 @@ class TrialTable(NamedTuple):
     start_prob: Any  # [B] sums to 1
     k: int  # rollouts of a trial
     incumbent: float  # the best before the first rollout, or -inf
-    dense: bool  # whether steps within a rollout are paid
+    pays_steps: bool  # whether steps within a rollout are paid, and not its end alone
     potential: Any  # [1 or H, S] what is expected of a state, beside G
 
 
@@ -87,7 +87,7 @@ def drawn_start(table: TrialTable, uniform: float) -> int:
 def value_of(table: TrialTable, trials: Trials, i: int) -> float:
     """What a trial has come to: rewards are its changes, and it ends at the best return."""
     best = trials.best[i]
-    if table.dense and trials.rollout[i] < table.k:
+    if table.pays_steps and trials.rollout[i] < table.k:
         h = min(trials.step[i], table.potential.shape[0] - 1)
         return max(best, trials.so_far[i] + table.potential[h, trials.state[i]])
     return best if best > -np.inf else 0.0

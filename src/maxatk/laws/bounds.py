@@ -9,7 +9,6 @@ from functools import partial
 from maxatk.base.errors import InputError
 from maxatk.base.returns import NONE
 from maxatk.base.types import Number
-from maxatk.base.workers import Workers
 from maxatk.laws.bins import InBins
 from maxatk.laws.forward import GIVING_PARTS, NO_RETURN, Laws, Propagation
 from maxatk.laws.law import Law, best_of, in_floats, mixture_of
@@ -64,25 +63,22 @@ def propagate(problem: DecisionProblem, policy: Policy, tol: float, max_atoms: i
     All cores are at work on it.
     """
     rollouts = hooks.different_rollouts(policy)
-    with Workers() as workers:
-        law = partial(_law, problem, tol, max_atoms, workers)
-        if rollouts is not None:
-            try:
-                parts = {(id(one.policy), one.rollout): one for components, _ in rollouts for one in components}
-                returns = {key: law(one.policy, one.rollout) for key, one in parts.items()}
-            except GivesUpError:
-                if not isinstance(policy, CompressedPolicy):
-                    raise InputError(GIVING_PARTS) from None
-            else:
-                mixed = [(_mixed(components, returns), times) for components, times in rollouts]
-                return _independent(mixed, policy.best_so_far)
-        (only,) = hooks.mixture(policy)
-        return law(only.policy, None)
+    law = partial(_law, problem, tol, max_atoms)
+    if rollouts is not None:
+        try:
+            parts = {(id(one.policy), one.rollout): one for components, _ in rollouts for one in components}
+            returns = {key: law(one.policy, one.rollout) for key, one in parts.items()}
+        except GivesUpError:
+            if not isinstance(policy, CompressedPolicy):
+                raise InputError(GIVING_PARTS) from None
+        else:
+            mixed = [(_mixed(components, returns), times) for components, times in rollouts]
+            return _independent(mixed, policy.best_so_far)
+    (only,) = hooks.mixture(policy)
+    return law(only.policy, None)
 
 
-def _law(
-    problem: DecisionProblem, tol: float, max_atoms: int, workers: Workers, policy: CompressedPolicy, i: int | None
-) -> LawBounds:
+def _law(problem: DecisionProblem, tol: float, max_atoms: int, policy: CompressedPolicy, i: int | None) -> LawBounds:
     """The law of the best return; with ``i``, of the return of that one rollout.
 
     Atoms as they are; where they are too many, or have too many digits, in bins, if the policy's memory allows it.
@@ -94,10 +90,10 @@ def _law(
     try_weight = problem.rollout_cost
     if may_stop:  # the number of tries is asked for, too: what may change it much is followed
         try_weight = max(try_weight, 1e-3 * (problem.most - problem.least) or 1.0)
-    walk = Propagation(mdp, units, tol, max_atoms, try_weight, workers)
+    walk = Propagation(mdp, units, tol, max_atoms, try_weight)
     walk.pruner.refuses = may_bin
     try:
-        if may_bin and not units.whole:
+        if may_bin and units.error:
             raise TooManyAtomsError
         bests = walk.bests(policy, i)
     except TooManyAtomsError:
@@ -108,9 +104,8 @@ def _law(
     if (bests.value == NONE).any() and policy.best_so_far == -math.inf:
         raise InputError(NO_RETURN)
     laws = walk.laws(bests)
-    # A policy that was asked at rounded returns may have acted otherwise than it does: nothing is certain then.
-    error = walk.error + _summing(*laws) if units.whole else math.inf
-    left_out = walk.pruner.left_out or not units.whole
+    error = walk.error + _summing(*laws) + units.error
+    left_out = walk.pruner.left_out or units.error > 0
     return LawBounds(laws, error, walk.outcomes, left_out, tally=walk.pruner.tally)
 
 

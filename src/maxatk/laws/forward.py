@@ -218,10 +218,9 @@ class Propagation(Walk):
         tol: float,
         max_atoms: int,
         try_weight: float = 0.0,
-        workers: Workers | None = None,
     ) -> None:
         super().__init__(mdp, units, AtomPruner(mdp, tol, max_atoms, mdp.return_range[1], try_weight), units.reward)
-        self._workers = workers
+        self._workers = Workers()
 
     def around(self, values: Ints) -> tuple[Floats, Floats]:
         """Floats around these returns [n]."""
@@ -252,9 +251,9 @@ class Propagation(Walk):
                 *(rows, tag, atoms.value, atoms.prob, begin, low, high, first, end, stopping.current().flag),
             )
 
-        parts = 1 if self._workers is None else min(2 * self._workers.threads, outcomes // TUNING.table_work)
+        parts = min(2 * self._workers.threads, outcomes // TUNING.table_work)
         cuts = np.searchsorted(begin, np.linspace(0, len(rows), parts + 1)).tolist()
-        followed = self._workers.map(follow, cuts[:-1], cuts[1:]) if self._workers else [follow(0, len(low))]
+        followed = self._workers.map(follow, cuts[:-1], cuts[1:])
         *columns, most = zip(*followed, strict=True)
         tags, states, values, prob, ended_tags, ended_values, ended_prob = (np.concatenate(one) for one in columns)
         self.outcomes += outcomes
@@ -265,8 +264,7 @@ class Propagation(Walk):
     def laws(self, bests: Atoms) -> Laws:
         """The law of the best return at the end, with what was dropped at its least and at its greatest."""
         values, prob, sides = self.around(bests.value), [bests.prob] * 2, (0, 1)
-        laws = map if self._workers is None else self._workers.map
-        return Laws(*laws(self.pruner.law, values, prob, sides))
+        return Laws(*self._workers.map(self.pruner.law, values, prob, sides))
 
 
 def rows_taken(mdp: MDP, i: int, h: int, state: Ints, action: Ints) -> Ints:

@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from maxatk.base.returns import Scale, common_scale, finest_part
-from maxatk.base.types import Ints, Number
+from maxatk.base.types import Floats, Ints, Number
 from maxatk.policies import CompressedPolicy, Policy, hooks
 from maxatk.problem.mdp import MDP
 
@@ -18,39 +18,71 @@ from maxatk.problem.mdp import MDP
 class Units:
     """The rewards of a problem as whole numbers of a unit: the true ones, and those that a policy remembers."""
 
+    error: ClassVar[float] = 0.0  # how much the law of returns that are counted in units may be off
+
     true: Scale
     reward: Ints  # [T]
     memory: Scale
     remembered: Ints  # [T]; the same array where a policy remembers the true rewards
-    whole: bool  # whether true returns fit into 64 bits; if not, they are rounded to a unit in which they do
-    whole_memory: bool  # the same of what is remembered
+    whole_memory: bool  # whether what is remembered fits into 64 bits; if not, it is rounded to a unit in which it does
     carries_memory: bool = False  # whether the policy remembers a return, and not the true one
 
-    @classmethod
-    def of(cls, mdp: MDP, policy: CompressedPolicy, best: Number = -math.inf) -> "Units":
+    @staticmethod
+    def of(mdp: MDP, policy: CompressedPolicy, best: Number = -math.inf) -> "Units":
         """The units of a problem for a policy; ``best`` is one more return that must be counted."""
         incumbent = policy.best_so_far if best == -math.inf else best
         true, units, whole = _counted(mdp, Incumbent(incumbent, *mdp.return_range))
+        kind = Units if whole else RoundedUnits
         memory_of = hooks.traits(policy).memory
         if memory_of is None:
-            return cls(true, units, true, units, whole, whole)
+            return kind(true, units, true, units, whole)
         if memory_of is hooks.no_memory:
-            return cls(true, units, true, np.zeros(len(units), np.int64), whole, True)
+            return kind(true, units, true, np.zeros(len(units), np.int64), whole_memory=True)
         rewards, places = _different_rewards(mdp)
         remembered = [memory_of(r) for r in rewards]
         known = Incumbent(incumbent, mdp.horizon * min(*remembered, 0), mdp.horizon * max(*remembered, 0))
         memory, whole_memory = known.scale(remembered, mdp.horizon)
         in_memory = np.array([memory.multiple(r) for r in remembered], np.int64)[places]
-        return cls(true, units, memory, in_memory, whole, whole_memory, carries_memory=True)
+        return kind(true, units, memory, in_memory, whole_memory, carries_memory=True)
 
     @property
     def rounds(self) -> bool:
         """Whether the policy remembers other rewards than the true ones."""
         return self.remembered is not self.reward
 
+    def rewards(self, mdp: MDP) -> Any:
+        """[T] the rewards whose sums are the true returns of trials."""
+        return self.reward
 
-_NONE = np.zeros(0, np.int64)
-NO_UNITS = Units(Scale(Fraction(1)), _NONE, Scale(Fraction(1)), _NONE, True, True)  # for walks that ask no policy
+    def floats(self, returns: Any) -> Floats:
+        """The true returns [n] of trials as floats."""
+        return self.true.floats(returns)
+
+    def counted(self, returns: Any, remembered: Ints) -> Ints:
+        """The returns [n] of trials in units."""
+        return returns
+
+
+class RoundedUnits(Units):
+    """Units for true returns that do not fit into 64 bits: they are rounded, and trials add up floats."""
+
+    error = math.inf  # a policy that was asked at rounded returns may have acted otherwise than it does
+
+    def rewards(self, mdp: MDP) -> Floats:
+        """[T] the rewards themselves."""
+        return mdp.reward
+
+    def floats(self, returns: Floats) -> Floats:
+        """The returns [n] themselves."""
+        return returns
+
+    def counted(self, returns: Floats, remembered: Ints) -> Ints:
+        """Those that are remembered."""
+        return remembered
+
+
+_ONE, _NONE = Scale(Fraction(1)), np.zeros(0, np.int64)
+NO_UNITS = Units(_ONE, _NONE, _ONE, _NONE, whole_memory=True)  # for walks that ask no policy
 
 
 def countable(policy: Policy, units: Sequence[Units]) -> bool:
@@ -61,7 +93,7 @@ def countable(policy: Policy, units: Sequence[Units]) -> bool:
     exact_best = hooks.may_stop(policy)
     return bool(units) and all(
         own.true.unit <= hooks.traits(component.policy).resolution
-        or (own.whole_memory and (own.whole or not exact_best))
+        or (own.whole_memory and (not own.error or not exact_best))
         for component, own in zip(hooks.mixture(policy), units, strict=True)
     )
 

@@ -6,6 +6,7 @@ from maxatk.base import archive
 from maxatk.base.archive import Archive
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
+from maxatk.engines.engine import EngineConfig
 from maxatk.learning import learned
 from maxatk.learning.learned import Learned, read_learned
 from maxatk.planning.certified.files import read_plan
@@ -39,6 +40,8 @@ def load_plan(path: str | PathLike[str], mdp: MDP | None = None, *, device: str 
         raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
 
     def read(file: Archive) -> CertifiedPlan | Learned:
-        return read_learned(file, mdp) if file.kind == learned.KIND else read_plan(file, file.header, mdp, device)
+        if file.kind == learned.KIND:
+            return read_learned(file, mdp)
+        return read_plan(file, file.header, mdp, EngineConfig(device))
 
     return archive.read(path, KINDS, read)

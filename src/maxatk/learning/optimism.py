@@ -61,23 +61,22 @@ def upper_bound(model: CheckedModel, data: Data, plan: CertifiedPlan, epsilon: f
     ends = np.array([math.floor(least / kappa), top])
     knots, values = ends, kappa * ends  # of the curve after the present rollout: at first, what is in hand
     curves, start = evidence_of(plan).curves, evidence_of(plan).start
-    with Workers() as workers:
-        i = plan.k
-        while i > 0:
-            i -= 1
-            points = [start] if i == 0 else curves[i].point.tolist()
-            wanted = {max(math.floor(float(lattice.steps(m))), math.floor(least / kappa)) for m in points}
-            ms = sorted(m for m in wanted if m < top)
+    i = plan.k
+    while i > 0:
+        i -= 1
+        points = [start] if i == 0 else curves[i].point.tolist()
+        wanted = {max(math.floor(float(lattice.steps(m))), math.floor(least / kappa)) for m in points}
+        ms = sorted(m for m in wanted if m < top)
 
-            def start_value(m: int, after: tuple[Ints, Floats] = (knots, values)) -> float:
-                return sweep.start_value(m, *after)
+        def start_value(m: int, after: tuple[Ints, Floats] = (knots, values)) -> float:
+            return sweep.start_value(m, *after)
 
-            bounds = workers.map(start_value, ms)
-            before = knots, values
-            knots, values = np.array([*ms, top]), np.array([*bounds, kappa * top])
-            steady = np.array_equal(knots, before[0]) and np.array_equal(values, before[1])
-            if steady and i > 1 and curves[i] is curves[1]:  # so are all the earlier ones
-                i = 1
+        bounds = Workers().map(start_value, ms)
+        before = knots, values
+        knots, values = np.array([*ms, top]), np.array([*bounds, kappa * top])
+        steady = np.array_equal(knots, before[0]) and np.array_equal(values, before[1])
+        if steady and i > 1 and curves[i] is curves[1]:  # so are all the earlier ones
+            i = 1
     size = 2.0**12 * span * (10 + abs(math.log(span))) + abs(least) + abs(most)
     rounding = plan.k * (model.horizon * (sweep.longest + 16) + 16) * 2.0**-52 * size
     rounding += plan.k * model.horizon * sweep.off_lattice

@@ -146,7 +146,7 @@ class ExactPolicy(CompressedPolicy):
         self.cost = table.problem.objective.cost
 
     def stops(self, *, rollout: int, best: Number) -> bool:
-        """Whether another rollout is worth no more than what is in hand."""
+        """Whether the value of another rollout is no more than the best return."""
         i = checks.integer(rollout, "rollout", most=self.k - 1)
         return self._table.stops(i, checks.incumbent(best, "best"))
 
@@ -222,7 +222,7 @@ class _Table:
     def stop_at(self) -> Number:
         """The least ``m`` with ``W_{K-1}(m) <= m``, from below: what one optimal policy after the other would stop at.
 
-        At ``m < z`` an optimal policy of the last rollout is worth more than ``m``, and so is it up to a number of its
+        At ``m < z`` an optimal policy of the last rollout has a value above ``m``, and so it has up to a number of its
         own, where ``E (R - x)+`` is what it costs. That number is at most ``z``, and no policy comes twice.
         """
         if not self._may_stop:
@@ -231,14 +231,14 @@ class _Table:
 
     def threshold(self) -> tuple[Number, Fraction, Number]:
         """``z``, the chance to reach it in a try of a policy whose own threshold it is, and ``W_{K-1}(-inf)``."""
-        law, paid = self._last_try(-math.inf)
-        first = sum((value * p for value, p in law.items()), -paid)
-        z = _worth_its_cost(law, paid)
+        law, cost = self._last_try(-math.inf)
+        first = sum((value * p for value, p in law.items()), -cost)
+        z = _own_threshold(law, cost)
         while True:
-            better, paid = self._last_try(z)
-            if (found := _worth_its_cost(better, paid)) <= z:
+            better, cost = self._last_try(z)
+            if (higher := _own_threshold(better, cost)) <= z:
                 break
-            z, law = found, better
+            z, law = higher, better
         chance = sum((p for value, p in law.items() if value >= z), Fraction(0))
         return z * self._unit, chance, first * self._unit
 
@@ -249,9 +249,9 @@ class _Table:
             return self._value_of_try(i, best)
 
     def _last_try(self, m: Number) -> tuple[dict[Number, Fraction], Fraction]:
-        """The law of the return of an optimal last rollout with ``m`` in hand, and its expected cost, in units."""
+        """The law of the return of an optimal last rollout at the best return ``m``, and its mean cost, in units."""
         i, law = self.k - 1, dict[Number, Fraction]()
-        paid = self.problem.objective.cost / self._unit
+        cost = self.problem.objective.cost / self._unit
         present = {(s, m, 0): p for p, s in self._start}
         for h in range(self.mdp.horizon):
             following: dict[History, Fraction] = {}
@@ -259,15 +259,15 @@ class _Table:
                 action = best_action(self.action_values(i, h, s, m * self._unit, g * self._unit))
                 if action == ABANDON:
                     continue
-                row, cost = self._row(h, s)[action]
-                paid += prob * cost
+                row, row_cost = self._row(h, s)[action]
+                cost += prob * row_cost
                 for p, s_next, r in row:
                     if s_next is None or h + 1 == self.mdp.horizon:
                         law[g + r] = law.get(g + r, Fraction(0)) + prob * p
                     else:
                         following[s_next, m, g + r] = following.get((s_next, m, g + r), Fraction(0)) + prob * p
             present = following
-        return law, paid
+        return law, cost
 
     def action_values(self, rollout: int, step: int, state: int, best: Number, so_far: Number) -> dict[int, Fraction]:
         """The value of every action at one history."""
@@ -412,7 +412,7 @@ class _Table:
         return scaled.numerator if scaled.denominator == 1 else scaled
 
 
-def _worth_its_cost(law: dict[Number, Fraction], cost: Fraction) -> Number:
+def _own_threshold(law: dict[Number, Fraction], cost: Fraction) -> Number:
     """The least ``x`` with ``E (R - x)+ <= cost`` for a return with this law: above it, the try is not worth making."""
     if not law:  # it is always given up
         return -math.inf

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from maxatk.base.errors import InputError, MaxAtKError
-from maxatk.engines.engine import check_executor
+from maxatk.engines.engine import EngineConfig
 from maxatk.engines.remote import submitted, versions
 from maxatk.planning.certified.solver import Certified
 from maxatk.planning.plan import Plan, Solver
@@ -36,13 +36,11 @@ def solve_many(
     >>> [f"{plan.lower:.4f}" for plan in mk.solve_many(problems, solver=mk.Certified(tol=1e-9))]
     ['0.5625', '0.4375']
     """
-    check_executor(executor)
-    chosen: Solver[Any] = Certified() if solver is None else solver
-    return _plans(iter(problems), chosen, executor)
+    return _plans(iter(problems), Certified() if solver is None else solver, EngineConfig(executor=executor))
 
 
-def _plans(problems: Iterator[tuple[MDP, int]], solver: Solver[Any], executor: Executor | None) -> Iterator[Plan]:
-    if executor is None:
+def _plans(problems: Iterator[tuple[MDP, int]], solver: Solver[Any], config: EngineConfig) -> Iterator[Plan]:
+    if config.executor is None:
         for mdp, k in problems:
             yield solve(mdp, k, solver=solver)
         return
@@ -50,7 +48,7 @@ def _plans(problems: Iterator[tuple[MDP, int]], solver: Solver[Any], executor: E
     under_way: deque[tuple[MDP, int, Future[Any] | None]] = deque()
     try:
         for mdp, k in problems:
-            under_way.append((mdp, k, submitted(executor, _solved, versions(), mdp, k, alone)))
+            under_way.append((mdp, k, submitted(config.executor.submit, _solved, versions(), mdp, k, alone)))
             if len(under_way) >= AHEAD:
                 yield _plan(*under_way.popleft(), solver)
         while under_way:

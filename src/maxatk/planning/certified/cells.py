@@ -58,8 +58,8 @@ class Cells:
     def __init__(
         self, xp: Any, tables: kernels.Tables, windows: Windows, shifts: tuple[int, int], m: int
     ) -> None:  # fmt: skip
-        self._xp, self.tables, self.windows = xp, tables, windows
-        self.final, self.end_place = finished(_final_returns(tables, shifts, m))  # [ends], [H]
+        self.xp, self.tables, self.windows = xp, tables, windows
+        self.final, self.end_place = finished(tables, shifts, m)  # [ends], [H]
 
     @property
     def size(self) -> int:
@@ -81,8 +81,8 @@ class Cells:
 
     def without_idle(self) -> tuple[Any, int]:
         """Places [H + 1, S + 1] if all layers are kept without the idle cells before windows, and how many they are."""
-        count = self._xp.maximum(self.windows.high.astype(np.int64) - self.windows.low + 1, 0)
-        before = self._xp.cumsum(count, axis=1, dtype=np.int64)
+        count = self.xp.maximum(self.windows.high.astype(np.int64) - self.windows.low + 1, 0)
+        before = self.xp.cumsum(count, axis=1, dtype=np.int64)
         sizes = np.array(before[:, -1].tolist())
         place = self._places(self.windows.low, before - count, np.cumsum(sizes) - sizes)
         return place, len(self.final) + int(sizes.sum())
@@ -96,13 +96,15 @@ class Cells:
         ``begin`` [H, S] is the first return of each state, ``before`` counts the cells of earlier states of a layer,
         and ``starts`` [H] is where layers begin, behind the finished rollouts.
         """
-        xp, drift = self._xp, self.tables.moves.drift
+        xp, drift = self.xp, self.tables.moves.drift
         H, S = begin.shape
         place = xp.empty((H + 1, S + 1), np.int64)
-        place[:H, :S] = xp.asarray(len(self.final) + starts)[:, None] + before - begin
-        before_end = [0, *range(H - 1)]
-        place[:H, S] = xp.asarray(drift * np.arange(H) + self.end_place[before_end])
-        place[H] = drift * H + int(self.end_place[H - 1])
+        cells = place[:H, :S]
+        cells[:] = xp.asarray(len(self.final) + starts)[:, None]
+        cells += before
+        cells -= begin
+        place[:, S] = xp.asarray(drift * np.arange(H + 1) + np.append(self.end_place[:1], self.end_place))
+        place[H] = place[H, S]
         return place
 
     def cuts(self, h: int, parts: int, together: int = 1) -> list[int]:
@@ -121,31 +123,26 @@ class Cells:
         return [0, *(int(cut) for cut in inner), S]
 
 
-def _final_returns(tables: kernels.Tables, shifts: tuple[int, int], m: int) -> Ints:
-    """[H, 2] the least and the greatest return of rollouts that end with each step, or less and more.
-
-    They cross where none does.
-    """
-    reach, H = tables.reach, len(tables.rows.step_layer)
-    beaten = m - tables.moves.drift * H + 1
-    drift = tables.moves.drift * np.arange(1, H + 1)
-    least = np.maximum(reach.end_first + shifts[0], beaten - reach.end_lead) + drift
-    ends = np.stack([least, reach.end_last + shifts[1] + drift], axis=1)
-    return np.where((reach.end_first < FAR)[:, None], ends, np.array([FAR, -FAR]))
-
-
-def finished(ends: Ints) -> tuple[Ints, Ints]:
+def finished(tables: kernels.Tables, shifts: tuple[int, int], m: int) -> tuple[Ints, Ints]:
     """The returns of the cells of finished rollouts, and where a return of 0 would lie among them by step [H].
 
-    ``ends`` [H, 2] are the returns of rollouts that end with each step. They share cells, unless they lie so far apart
-    that cells of their own are fewer.
+    Rollouts that end with different steps share cells, unless their returns lie so far apart that cells of their own
+    are fewer.
     """
-    sizes = np.maximum(ends[:, 1] - ends[:, 0] + 1, 0)
-    if not sizes.any():
-        return np.zeros(0, np.int64), np.zeros(len(ends), np.int64)
-    low, high = int(ends[:, 0].min()), int(ends[:, 1].max())
-    if high - low + 1 <= sizes.sum():
-        return np.arange(low, high + 1), np.full(len(ends), -low)
-    place: Ints = np.where(sizes > 0, np.cumsum(sizes) - sizes - ends[:, 0], 0)
-    final: Ints = np.arange(int(sizes.sum()), dtype=np.int64) - np.repeat(place, sizes)
-    return final, place
+    reach, drift, H = tables.reach, tables.moves.drift, len(tables.rows.step_layer)
+    place = np.zeros(H, np.int64)
+    ends = np.flatnonzero(reach.end_first < FAR)  # the steps with which rollouts end
+    added, beaten = drift * (ends + 1), m - drift * H + 1
+    low: Ints = np.maximum(reach.end_first[ends] + shifts[0], beaten - reach.end_lead[ends]) + added
+    high: Ints = reach.end_last[ends] + shifts[1] + added
+    sizes = np.maximum(high - low + 1, 0)
+    total = int(sizes.sum())
+    if not total:
+        return place[:0], place
+    least, most = int(low.min()), int(high.max())
+    if most - least + 1 <= total:
+        place[:] = -least
+        return np.arange(least, most + 1), place
+    own: Ints = np.where(sizes > 0, np.cumsum(sizes) - sizes - low, 0)
+    place[ends] = own
+    return np.arange(total) - np.repeat(own, sizes), place

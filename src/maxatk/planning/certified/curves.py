@@ -6,6 +6,7 @@ Every ``U_i`` is convex, nondecreasing, 1-Lipschitz and at least ``m``; it is fl
 """
 
 import dataclasses
+import itertools
 import math
 import sys
 from collections.abc import Sequence
@@ -79,9 +80,9 @@ class Curve:
         line = np.searchsorted(self.line_end, x)
         return self.line_height[line] + self.line_slope[line] * x
 
-    def slope(self, m: float) -> float:
-        """A slope of the lower bound at ``m``."""
-        return float(self.line_slope[np.searchsorted(self.line_end, m)])
+    def slope(self, m: Any) -> Any:
+        """A slope of the lower bound at ``m``, a number or an array."""
+        return self.line_slope[np.searchsorted(self.line_end, m)]
 
     def upper(self, m: Any) -> Any:
         """The upper bound at ``m``."""
@@ -212,20 +213,20 @@ def _between(
     """
     new: list[float] = []
     largest = float((upper - lower).max())
-    for i in range(len(m) - 1):
-        (a, b), (sa, sb) = m[i : i + 2].tolist(), slope[i : i + 2].tolist()
-        turn = (lower[i + 1] - sb * b - lower[i] + sa * a) / (sa - sb) if sa < sb else (a + b) / 2
+    tiny = 1e-9 * float(m[-1] - m[0]) if kappa is None else 1e-6 * kappa  # a knot itself is not between
+    knots = zip(m.tolist(), upper.tolist(), lower.tolist(), slope.tolist(), strict=True)
+    for (a, ua, la, sa), (b, ub, lb, sb) in itertools.pairwise(knots):
+        turn = (lb - sb * b - la + sa * a) / (sa - sb) if sa < sb else (a + b) / 2
         turn = min(max(turn, a), b)
         places = [turn] if kappa is None else [kappa * math.floor(turn / kappa), kappa * math.ceil(turn / kappa)]
-        tiny = 1e-9 * (m[-1] - m[0]) if kappa is None else 1e-6 * kappa  # a knot itself is not between
         worst, place = -math.inf, a
         for x in places:
             if a + tiny < x < b - tiny:
-                chord = upper[i] + (upper[i + 1] - upper[i]) * ((x - a) / (b - a))
-                gap = float(chord - max(lower[i] + sa * (x - a), lower[i + 1] + sb * (x - b)))
+                chord = ua + (ub - ua) * ((x - a) / (b - a))
+                gap = chord - max(la + sa * (x - a), lb + sb * (x - b))
                 worst, place = max((worst, place), (gap, x))
         largest = max(largest, worst)
-        if worst - max(upper[i] - lower[i], upper[i + 1] - lower[i + 1]) > share:
+        if worst - max(ua - la, ub - lb) > share:
             new.append(place)
     return new, largest
 

@@ -18,9 +18,13 @@ from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
 
+CORES = EngineConfig()
 
-def read_plan(file: Archive, numbers: Mapping[str, Any], given: MDP | None, device: str = "cpu") -> CertifiedPlan:
-    """A plan from the members of a file, for the problem that is given or that the file holds; swept on ``device``."""
+
+def read_plan(
+    file: Archive, numbers: Mapping[str, Any], given: MDP | None, config: EngineConfig = CORES
+) -> CertifiedPlan:
+    """A plan from the members of a file, for the problem that is given or that the file holds."""
     mdp = _held_problem(file, numbers) if given is None else given
     if numbers.get("problem") != mdp.fingerprint:
         raise OtherProblemError("it was made for another problem")
@@ -34,7 +38,7 @@ def read_plan(file: Archive, numbers: Mapping[str, Any], given: MDP | None, devi
         raise InputError("its numbers make no sense")
     problem = DecisionProblem(mdp, _objective(k, numbers))
     kind = OnLattice if _bool(numbers, "exact") else OffLattice
-    method = kind(problem, kappa, SharedEngine(EngineConfig(device), problem))
+    method = kind(SharedEngine(config, problem), kappa)
     # With abandonment, a curve's lower bound may become flat slightly below the curve's own floor.
     least, most = method.lattice.floor - (problem.largest if problem.may_abandon else 0.0), mdp.return_range[1]
     start = -math.inf if numbers.get("start") is None else _number(numbers, "start")

@@ -206,14 +206,18 @@ class WholeLattice(Lattice):
         Far beyond all returns it is any that is.
         """
         m = _counted(m, self.kappa)
-        if self.are_points(np.array([m - phase]))[0]:
-            return round((m - phase) / self.kappa)
-        return _index_below(m, phase, self.kappa)
+        nearest = round((m - phase) / self.kappa)
+        on = abs(m - phase - self.kappa * nearest) <= self._slack
+        return nearest if on else _index_below(m, phase, self.kappa)
+
+    @cached_property
+    def _slack(self) -> float:
+        """How far a sum of rewards may be from its lattice point by rounding."""
+        return min(self.mdp.horizon * (self.error + 2.0**-52 * self.problem.largest), self.kappa / 4)
 
     def are_points(self, m: Floats) -> Bools:
         """Whether returns [n] are on the lattice, but for the rounding of sums of rewards."""
-        slack = self.mdp.horizon * (self.error + 2.0**-52 * self.problem.largest)
-        return np.abs(m - self.kappa * np.rint(m / self.kappa)) <= min(slack, self.kappa / 4)
+        return np.abs(m - self.kappa * np.rint(m / self.kappa)) <= self._slack
 
     def last_index(self, most: float) -> int:
         """The greatest return's own."""

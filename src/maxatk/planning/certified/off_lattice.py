@@ -11,39 +11,26 @@ import numpy as np
 
 from maxatk import kernels
 from maxatk.base.types import Bools, Floats, Ints
-from maxatk.engines.engine import SharedEngine
 from maxatk.engines.jobs import check_memory
 from maxatk.planning.certified.cells import Task
 from maxatk.planning.certified.lattice import RealLattice
-from maxatk.planning.certified.slices import Acting, SliceJob, SliceMethod, bounds_elsewhere, choice_type
+from maxatk.planning.certified.slices import Acting, SliceJob, SliceMethod, choice_type
 from maxatk.planning.tuning import TUNING
-from maxatk.problem.decision import DecisionProblem
 
 
 class OffLattice(SliceMethod):
-    """A problem whose rewards lie between the points of a lattice of step ``kappa``.
-
-    Args:
-        problem: the problem.
-        kappa: the lattice's step.
-        engine: where it is swept.
-    """
+    """A problem whose rewards lie between the points of its lattice."""
 
     exact = False
     bytes_kept = 25
     lattice: RealLattice
 
-    def __init__(self, problem: DecisionProblem, kappa: float, engine: SharedEngine) -> None:
-        super().__init__(RealLattice(problem, kappa), engine)
+    on = RealLattice
 
     @property
     def large(self) -> bool:
         """Whether layers are large enough to be split over threads."""
         return self.work >= TUNING.large_real_layer
-
-    def changed(self, problem: DecisionProblem) -> "OffLattice":
-        """Another problem on the same lattice and engine."""
-        return OffLattice(problem, self.lattice.kappa, self.engine)
 
     def bounds_job(self, task: Task) -> "PlaneJob":
         """Bounds and a slope at the start."""
@@ -77,7 +64,8 @@ class OffLattice(SliceMethod):
             after.line_end, after.line_height, after.line_slope, after.point, after.point_value
         )  # fmt: skip
         return kernels.Ends(
-            *(self.lattice.kappa, task.phase, m, float(after.upper(m)), float(after.lower(m)), after.slope(m)), curve
+            *(self.lattice.kappa, task.phase, m, float(after.upper(m)), float(after.lower(m)), float(after.slope(m))),
+            curve,
         )
 
 
@@ -86,6 +74,7 @@ class PlaneJob(SliceJob):
 
     method: OffLattice
     keep = False  # whether all layers are kept, with what is done in them
+    travels = True
 
     def begin(self, memory: float) -> None:
         """Lay out the cells."""
@@ -114,15 +103,11 @@ class PlaneJob(SliceJob):
         columns = [column[:, None] for column in (planes.upper, planes.lower, planes.slope_m)]
         return np.array(self.at_start(self.layout, idle, columns))
 
-    def portable(self) -> tuple[Any, ...] | None:
-        """The bounds of one task elsewhere."""
-        return bounds_elsewhere, OffLattice, self.method.lattice.kappa, self.method.engine.config.device, self.task
-
 
 class KeptPlaneJob(PlaneJob):
     """The planes of all cells of one slice."""
 
-    keep = True
+    keep, travels = True, False
 
     def result(self) -> Acting:
         """What acting needs, on the host."""
@@ -130,10 +115,6 @@ class KeptPlaneJob(PlaneJob):
         planes = kernels.Planes(np.empty(0), *(host(column) for column in self.planes[1:]))
         layout = kernels.Layout(*(host(array) for array in self.layout))
         return PlaneDecisions(self.method, layout, self.ends, planes)
-
-    def portable(self) -> None:
-        """Nobody elsewhere: what is kept is large."""
-        return
 
 
 @dataclass(frozen=True)

@@ -12,47 +12,73 @@ import numpy as np
 
 from maxatk import kernels
 from maxatk.base.types import Bools, Floats, Ints
-from maxatk.engines.engine import SharedEngine
-from maxatk.engines.jobs import check_memory
+from maxatk.engines.jobs import Kernel, check_memory
 from maxatk.planning.certified.cells import Cells, Task
-from maxatk.planning.certified.dense import DenseRows, Rectangles, dense_rows
 from maxatk.planning.certified.lattice import WholeLattice
-from maxatk.planning.certified.slices import Acting, SliceJob, SliceMethod, bounds_elsewhere, choice_type
+from maxatk.planning.certified.products import DenseRows, Rectangles, dense_rows
+from maxatk.planning.certified.slices import Acting, SliceJob, SliceMethod, choice_type
 from maxatk.planning.tuning import TUNING
 from maxatk.problem.decision import DecisionProblem
 
 TOGETHER = 4  # knots that one sweep takes
 
 
-class OnLattice(SliceMethod):
-    """A problem whose rewards are multiples of ``kappa``.
+class Sums:
+    """Rows whose outcomes are added up one by one."""
+
+    multiplies = False
+
+    @property
+    def large_layer(self) -> float:
+        """Products from which on a layer is split over threads."""
+        return TUNING.large_layer
+
+
+class Summed:
+    """The cells of a slice, each state with its own window, swept by sums.
 
     Args:
-        problem: the problem.
-        kappa: the lattice's step.
-        engine: where it is swept.
+        cells: the cells that the slice needs.
     """
+
+    values: Kernel = "sweep_values"
+    decisions: Kernel = "sweep_decisions"
+
+    def __init__(self, cells: Cells) -> None:
+        self.rows, self.cuts, self.two_layers = cells.tables, cells.cuts, cells.two_layers
+
+
+class OnLattice(SliceMethod):
+    """A problem whose rewards are multiples of its lattice's step."""
 
     exact = True
     bytes_kept = 1
     lattice: WholeLattice
 
-    def __init__(self, problem: DecisionProblem, kappa: float, engine: SharedEngine) -> None:
-        super().__init__(WholeLattice(problem, kappa), engine)
+    on = WholeLattice
 
     @cached_property
-    def dense(self) -> DenseRows | None:
+    def rows(self) -> Sums | DenseRows:
         """The rows as a matrix, where sweeps are faster with that."""
-        return None if self.work < TUNING.product_work else dense_rows(self.mdp, self.lattice.moves.jump)
+        dense = dense_rows(self.mdp, self.lattice.moves.jump) if self.work >= TUNING.product_work else None
+        return Sums() if dense is None else dense
+
+    def shape(self, cells: Cells) -> Summed | Rectangles:
+        """The cells of a slice as its rows are swept."""
+        rows = self.rows
+        if isinstance(rows, Sums):
+            return Summed(cells)
+        return Rectangles(cells, self.once("dense", lambda: rows.uploaded(self.engine().upload)))
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether sweeps are matrix products."""
+        return self.rows.multiplies
 
     @property
     def large(self) -> bool:
         """Whether layers are large enough to be split over threads."""
-        return self.work >= (TUNING.large_dense_layer if self.dense else TUNING.large_layer)
-
-    def changed(self, problem: DecisionProblem) -> "OnLattice":
-        """Another problem on the same lattice and engine."""
-        return OnLattice(problem, self.lattice.kappa, self.engine)
+        return self.work >= self.rows.large_layer
 
     def bounds_job(self, task: Task) -> "ValueJob":
         """Values and slopes at the start."""
@@ -83,9 +109,11 @@ class OnLattice(SliceMethod):
         inside[inside] = self.lattice.are_points(so_far[inside])
         return inside
 
-    def payoff(self, task: Task, final: Ints) -> tuple[Floats, Floats]:
-        """The value of rollouts that end with the returns ``final`` [ends], and its slope in ``m``: [ends, B]."""
-        value, slope = idle_payoff(task)
+    def payoff(self, task: Task, final: Ints, value: Floats, slope: Floats) -> tuple[Floats, Floats]:
+        """The value of rollouts that end with the returns ``final`` [ends], and its slope in ``m``: [ends, B].
+
+        ``value`` and ``slope`` [B] are those of idle states.
+        """
         idle = final[:, None] <= np.array([self.lattice.index(m, task.phase) for m in task.ms])
         beaten = task.after.lower(self.lattice.kappa * final[:, None] + task.phase)
         return np.where(idle, value, beaten), np.where(idle, slope, 0.0)
@@ -93,29 +121,19 @@ class OnLattice(SliceMethod):
 
 def idle_payoff(task: Task) -> tuple[Floats, Floats]:
     """The next curve's lower bound at each ``m``, and its slope there: [B] twice."""
-    return np.array([float(task.after.lower(m)) for m in task.ms]), np.array([task.after.slope(m) for m in task.ms])
+    ms = np.array(task.ms)
+    return task.after.lower(ms), task.after.slope(ms)
 
 
 class _OnLatticeJob(SliceJob):
     """A sweep of a problem on its lattice, by sums or by products."""
 
     method: OnLattice
-
-    def __init__(self, method: OnLattice, task: Task) -> None:
-        super().__init__(method, task)
-        self.multiplies = method.dense is not None
-
-    def rectangles(self, cells: Cells) -> Rectangles | None:
-        """The cells of a dense problem, which are as many for all states of a layer."""
-        if self.method.dense is None:
-            return None
-        return Rectangles(self.method.engine(), cells, self.method.once("dense", self.method.dense.on))
+    shape: Summed | Rectangles  # of the cells, once the job has begun
 
     def cuts(self, step: int, parts: int) -> list[int]:
-        """Where to cut the states of a layer: rows that are multiplied together stay so."""
-        return self.cells.cuts(step, parts, 1 if self.by_products is None else self.by_products.together)
-
-    by_products: Rectangles | None = None
+        """Where to cut the states of a layer."""
+        return self.shape.cuts(step, parts)
 
 
 class ValueJob(_OnLatticeJob):
@@ -127,6 +145,8 @@ class ValueJob(_OnLatticeJob):
         keep: whether all layers are kept, by sums; or else two at a time.
     """
 
+    travels = True
+
     def __init__(self, method: OnLattice, task: Task, *, keep: bool = False) -> None:
         super().__init__(method, task)
         self._keep = keep
@@ -135,24 +155,21 @@ class ValueJob(_OnLatticeJob):
         """Lay out the cells, with the payoff of finished rollouts."""
         engine, task = self.method.engine(), self.task
         self.cells = self.method.cells(task)
-        self.by_products = None if self._keep else self.rectangles(self.cells)
-        shape = self.cells if self.by_products is None else self.by_products
-        self.layout, n = self.cells.all_layers() if self._keep else shape.two_layers()
+        self.shape = Summed(self.cells) if self._keep else self.method.shape(self.cells)
+        self.layout, n = self.cells.all_layers() if self._keep else self.shape.two_layers()
         check_memory(16 * len(task.ms) * n + self.cells.size, memory)
         self.idle_value, self.idle_slope = idle_payoff(task)  # [B] each
         self.value, self.slope = (engine.xp.zeros((n, len(task.ms))) for _ in range(2))  # [cells, B] each
         ends = len(self.cells.final)
-        for column, payoff in zip((self.value, self.slope), self.method.payoff(task, self.cells.final), strict=True):
+        payoffs = self.method.payoff(task, self.cells.final, self.idle_value, self.idle_slope)
+        for column, payoff in zip((self.value, self.slope), payoffs, strict=True):
             column[:ends] = engine.upload(payoff) if ends else 0.0
         self._idle = engine.upload(self.idle_value), engine.upload(self.idle_slope)
 
     def sweep(self, where: kernels.Part) -> None:
         """Fill some layers."""
         engine, buffers = self.method.engine(), (*self._idle, self.value.ravel(), self.slope.ravel())
-        if self.by_products is None:
-            engine.sweep("sweep_values", where, self.cells.tables, self.layout, *buffers)
-        else:
-            engine.sweep("multiply_values", where, self.by_products.rows, self.layout, *buffers)
+        engine.sweep(self.shape.values, where, self.shape.rows, self.layout, *buffers)
 
     def result(self) -> Floats:
         """Upper bound, lower bound and slope in ``m``, [3, n], by ``m`` or by return at the start."""
@@ -164,10 +181,6 @@ class ValueJob(_OnLatticeJob):
         """Where the cell of ``g`` lies; None where the state is idle there."""
         return int(self.layout.place[step, state]) + g if g >= self.layout.low[step, state] else None
 
-    def portable(self) -> tuple[Any, ...]:
-        """The bounds of one task elsewhere."""
-        return bounds_elsewhere, OnLattice, self.method.lattice.kappa, self.method.engine.config.device, self.task
-
 
 class DecisionJob(_OnLatticeJob):
     """What is done in each cell of one slice."""
@@ -176,23 +189,21 @@ class DecisionJob(_OnLatticeJob):
         """Lay out two layers of values, and all choices."""
         engine, kind = self.method.engine(), choice_type(self.method.mdp)
         self.cells = self.method.cells(self.task)
-        self.by_products = self.rectangles(self.cells)
-        self._layout, n = (self.cells if self.by_products is None else self.by_products).two_layers()
+        self.shape = self.method.shape(self.cells)
+        self._layout, n = self.shape.two_layers()
         self._place, kept = self.cells.without_idle()
         check_memory(8 * n + kind.itemsize * kept + 2 * self.cells.size, memory)
         value, self._choice = engine.xp.zeros(n), engine.xp.empty(kept, kind)
-        payoff, _ = self.method.payoff(self.task, self.cells.final)
+        idle = idle_payoff(self.task)
+        payoff, _ = self.method.payoff(self.task, self.cells.final, *idle)
         if len(payoff):
             value[: len(payoff)] = engine.upload(payoff[:, 0].copy())
-        self._buffers = self._place, float(idle_payoff(self.task)[0][0]), value, self._choice
+        self._buffers = self._place, float(idle[0][0]), value, self._choice
 
     def sweep(self, where: kernels.Part) -> None:
         """Fill some layers."""
-        engine, more = self.method.engine(), (self._layout, *self._buffers)
-        if self.by_products is None:
-            engine.sweep("sweep_decisions", where, self.cells.tables, *more)
-        else:
-            engine.sweep("multiply_decisions", where, self.by_products.rows, *more)
+        engine = self.method.engine()
+        engine.sweep(self.shape.decisions, where, self.shape.rows, self._layout, *self._buffers)
 
     def result(self) -> Acting:
         """The choices, on the host."""

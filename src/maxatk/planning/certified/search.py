@@ -47,16 +47,16 @@ class Search:
     """One search for a plan, and all that is known so far.
 
     Args:
-        problem: the problem.
+        shared: the problem, and the engine that sweeps its slices.
         tol: the gap to reach; None for the default.
-        engine: where slices are swept.
         report: whom to tell where the search stands.
     """
 
     def __init__(
-        self, problem: DecisionProblem, tol: float | None, engine: SharedEngine, report: Reporter | None
-    ) -> None:
-        self._problem, self._engine, self._report, self._began = problem, engine, report, time.perf_counter()
+        self, shared: SharedEngine[DecisionProblem], tol: float | None, report: Reporter | None
+    ) -> None:  # fmt: skip
+        self._began, self._shared, self._report = time.perf_counter(), shared, report
+        self._problem = problem = shared.known
         self._asked = None if tol is None else float(tol)
         self._effort = Effort(TUNING.default_work if tol is None else math.inf)
         self._one_rollout = math.inf  # no policy earns more with a single rollout, as far as is known
@@ -210,10 +210,10 @@ class Search:
         """The lattice of a common step if that has few points, else a coarse one."""
         mdp, problem = self._problem.mdp, self._problem
         if self._step is not None and returns_apart(mdp) <= TUNING.exact_points * self._step:
-            return OnLattice(problem, float(self._step), self._engine)
+            return OnLattice(self._shared, float(self._step))
         span, size = problem.most - problem.least, float(np.abs(mdp.reward).max())
         kappa = max(max(span, 1e-3 * size, 1e-300) / TUNING.coarse_points, self._finest)
-        return OffLattice(problem, kappa, self._engine)
+        return OffLattice(self._shared, kappa)
 
     def _finer(self, method: SliceMethod) -> SliceMethod:
         """The next lattice: by as much finer as the gap is to be narrower, if that can be guessed."""
@@ -222,8 +222,8 @@ class Search:
         stride = min(max((0.7 * self.tol() / max(self._width, 1e-300)) ** 0.6, least), 1 / 2)
         kappa = max(method.lattice.kappa * stride, self._finest)
         if self._step is not None and kappa <= self._step:
-            return OnLattice(self._problem, float(self._step), self._engine)
-        return OffLattice(self._problem, kappa, self._engine)
+            return OnLattice(self._shared, float(self._step))
+        return OffLattice(self._shared, kappa)
 
     @cached_property
     def _step(self) -> Fraction | None:

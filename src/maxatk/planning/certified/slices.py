@@ -45,30 +45,40 @@ class SliceMethod(ABC):
     """A problem on a lattice of returns, ready to be swept: what a plan's bounds are made by, and its policy acts on.
 
     Args:
-        lattice: the lattice, and so the problem.
-        engine: where it is swept.
+        shared: the problem, and the engine that sweeps it.
+        kappa: the lattice's step.
     """
 
     exact: bool  # whether all rewards are multiples of the lattice's step
     bytes_kept: int  # of each cell, for acting
 
-    def __init__(self, lattice: Lattice, engine: SharedEngine) -> None:
-        self.lattice, self.engine = lattice, engine
-        self.problem: DecisionProblem = lattice.problem
+    def __init__(self, shared: SharedEngine[DecisionProblem], kappa: float) -> None:
+        self.engine, self.problem = shared, shared.known
+        self.lattice = self.on(shared.known, kappa)
         self._made_for: Engine | None = None
         self._made: dict[str, Any] = {}  # for that engine
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.problem, self.lattice.kappa, self.engine)  # a copy derives the rest itself
+        return type(self), (self.engine, self.lattice.kappa)  # a copy derives the rest itself
 
     @property
     def mdp(self) -> MDP:
         """The problem without what its rollouts are for."""
         return self.problem.mdp
 
+    @staticmethod
     @abstractmethod
+    def on(problem: DecisionProblem, kappa: float) -> Lattice:
+        """The lattice of a problem."""
+
     def changed(self, problem: DecisionProblem) -> "SliceMethod":
         """Another problem on the same lattice and engine."""
+        return type(self)(self.engine.changed(problem), self.lattice.kappa)
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether sweeps are matrix products."""
+        return False
 
     # The problem as engines take it.
 
@@ -81,20 +91,21 @@ class SliceMethod(ABC):
         nothing = np.zeros((mdp.horizon + 1, mdp.n_states)) if finishing is None else finishing
         return kernels.Tables(rows, moves, reach, nothing, self.problem.may_abandon)
 
-    def once(self, name: str, make: Callable[[Engine], T]) -> T:
+    def once(self, name: str, make: Callable[[], T]) -> T:
         """What is made once for the present engine, under a name."""
         engine = self.engine()
         if self._made_for is not engine:
             self._made_for, self._made = engine, {}
         if name not in self._made:
-            self._made[name] = make(engine)
+            self._made[name] = make()
         return self._made[name]
 
     def on_engine(self) -> kernels.Tables:
         """The same on the engine, where it is uploaded once."""
         return self.tables if self.engine().on_host else self.once("tables", self._upload)
 
-    def _upload(self, engine: Engine) -> kernels.Tables:
+    def _upload(self) -> kernels.Tables:
+        engine = self.engine()
         host, moved = self.mdp.analysis.rows, self.lattice.moves
         check_memory(sum(column.nbytes for column in (*host[3:], *moved[:3])), engine.memory)
         rows = kernels.RowTable(host.step_layer, *(engine.upload(column) for column in host[1:]))
@@ -218,15 +229,21 @@ class SliceJob(Job[Any]):
     """
 
     cells: Cells  # of the task, once the job has begun
+    travels = False  # whether workers elsewhere may do it: those that keep much are not sent
 
     def __init__(self, method: SliceMethod, task: Task) -> None:
         self.method, self.task = method, task
         self.steps, self.states = method.mdp.horizon, method.mdp.n_states
-        self.large = method.large
+        self.large, self.multiplies = method.large, method.multiplies
 
     def cuts(self, step: int, parts: int) -> list[int]:
         """Where to cut the states of a layer."""
         return self.cells.cuts(step, parts)
+
+    def portable(self) -> tuple[Any, ...] | None:
+        """The bounds of the task elsewhere, on one thread or the worker's GPU."""
+        method, there = self.method, EngineConfig(self.method.engine.config.device, threads=1)
+        return (bounds_elsewhere, type(method), method.lattice.kappa, there, self.task) if self.travels else None
 
     def at_start(self, layout: kernels.Layout, idle: Sequence[Floats], columns: Sequence[Any]) -> list[Floats]:
         """Means over start states of some columns of cells: [n], an entry for each return at the start, or ``m``.
@@ -258,13 +275,13 @@ def choice_type(mdp: MDP) -> np.dtype[Any]:
 
 
 def bounds_elsewhere(
-    problem: DecisionProblem, kind: Callable[..., SliceMethod], kappa: float, device: str, task: Task
+    problem: DecisionProblem, kind: type[SliceMethod], kappa: float, config: EngineConfig, task: Task
 ) -> Floats:
-    """On a worker: the bounds of one task, in half of the memory that there is, on one thread or its GPU."""
-    (bounds,) = _method(problem, kind, kappa, device).sweep([task])
+    """On a worker: the bounds of one task, in half of the memory that there is."""
+    (bounds,) = _method(problem, kind, kappa, config).sweep([task])
     return bounds
 
 
 @lru_cache(CACHE_SIZE)
-def _method(problem: DecisionProblem, kind: Callable[..., SliceMethod], kappa: float, device: str) -> SliceMethod:
-    return kind(problem, kappa, SharedEngine(EngineConfig(device, threads=1), problem))
+def _method(problem: DecisionProblem, kind: type[SliceMethod], kappa: float, config: EngineConfig) -> SliceMethod:
+    return kind(SharedEngine(config, problem), kappa)

@@ -50,6 +50,6 @@ class Certified:
     def solve(self, problem: DecisionProblem, progress: Reporter | None = None) -> CertifiedPlan:
         """Plan ``problem``; ``progress`` is as :func:`maxatk.solve` hands it."""
         with stopping.scope(patient=True):
-            search = Search(problem, self.tol, SharedEngine(self._engine(), problem), progress)
+            search = Search(SharedEngine(self._engine(), problem), self.tol, progress)
         with stopping.scope(None if self.time_limit is None else self.time_limit - search.seconds):
             return search.run()

@@ -5,16 +5,17 @@ values of the next layer, moved by that reward: ``kernels/products.py`` sweeps s
 its own, and docs/theory/planner.md, 10 allows for any.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from maxatk import kernels
 from maxatk.base import checks
 from maxatk.base.types import Floats, Ints, Ints32
-from maxatk.engines.engine import Engine
+from maxatk.engines.jobs import Kernel
 from maxatk.planning.certified.cells import Cells
 from maxatk.planning.tuning import TUNING
 from maxatk.problem.mdp import MDP
@@ -33,12 +34,17 @@ class DenseRows:
     row_range: Ints  # [H, 2] the first row of each step, and the one after its last
     most_rows: int  # of any layer
 
-    def on(self, engine: Engine) -> "DenseRows":
+    multiplies: ClassVar[bool] = True
+
+    @property
+    def large_layer(self) -> float:
+        """Products from which on a layer is split over threads."""
+        return TUNING.large_dense_layer
+
+    def uploaded(self, upload: Callable[[Any], Any]) -> "DenseRows":
         """The same with arrays of an engine."""
-        host = self.rows
-        rows = kernels.RowTable(host.step_layer, *(engine.upload(column) for column in host[1:]))
-        matrix, jump = engine.upload(self.matrix), engine.upload(self.jump)
-        return DenseRows(matrix, rows, jump, self.row_range, self.most_rows)
+        rows = kernels.RowTable(self.rows.step_layer, *map(upload, self.rows[1:]))
+        return DenseRows(upload(self.matrix), rows, upload(self.jump), self.row_range, self.most_rows)
 
 
 def dense_rows(mdp: MDP, jump: Ints32) -> DenseRows | None:
@@ -91,20 +97,21 @@ class Rectangles:
     Cells that a state does not need are never looked at, but must be finite: buffers start as zeros.
 
     Args:
-        engine: whose arrays they are.
         cells: the cells that a slice needs.
-        dense: the rows, on the engine.
+        dense: the rows, on the engine of the cells.
     """
 
-    def __init__(self, engine: Engine, cells: Cells, dense: DenseRows) -> None:
-        self._xp, self._cells, self._dense = engine.xp, cells, dense
-        xp, (low, pad, high, _, _) = engine.xp, cells.windows
+    values: Kernel = "multiply_values"
+    decisions: Kernel = "multiply_decisions"
+
+    def __init__(self, cells: Cells, dense: DenseRows) -> None:
+        self._xp, self._cells, self._dense = cells.xp, cells, dense
+        xp, (low, pad, high, _, _) = cells.xp, cells.windows
         self._shape: tuple[int, int] = low.shape
-        least = engine.to_host(xp.where(high >= pad, pad, kernels.NEVER).min(axis=1))
-        last = engine.to_host(xp.where(high >= pad, high, -kernels.NEVER).max(axis=1))
-        self._first: Ints = np.append(least.astype(np.int64), 0)  # [H + 1] the least return of each layer's cells
-        # [H + 1] how many cells each state has; none at the end
-        self._width: Ints = np.maximum(np.append(last.astype(np.int64), -1) - self._first + 1, 0)
+        least = xp.where(high >= pad, pad, kernels.NEVER).min(axis=1).tolist()
+        last = xp.where(high >= pad, high, -kernels.NEVER).max(axis=1).tolist()
+        self._first: Ints = np.array([*least, 0])  # [H + 1] the least return of each layer's cells
+        self._width: Ints = np.maximum(np.array([*last, -1]) - self._first + 1, 0)  # [H + 1] cells of each state
 
     @property
     def _layer(self) -> int:
@@ -132,6 +139,10 @@ class Rectangles:
         pad = xp.asarray(np.repeat(first[:H], S, axis=1).astype(np.int32))
         low, high = self._cells.windows.low, self._cells.windows.high
         return kernels.Layout(low, pad, high, place), self._products + n * int(self._width.max())
+
+    def cuts(self, step: int, parts: int) -> list[int]:
+        """Where to cut the states of a layer: rows that are multiplied together stay so."""
+        return self._cells.cuts(step, parts, self.together)
 
     @cached_property
     def together(self) -> int:
