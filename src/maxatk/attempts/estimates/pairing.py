@@ -35,12 +35,11 @@ class Difference(Displayed, Estimate):
     @property
     def finding(self) -> findings.Difference:
         """The finding that it proves."""
-        names = ("lower", "upper", "value", "first", "second", "of", "tasks", "level", "k", "tasks_needed")
+        names = ("lower", "upper", "value", "first", "second", "of", "k", "tasks_needed")
         needs = {"score": ("score_range",), "cost": ("cost_limit",)}.get(self.of, ())  # seconds have no such argument
         return findings.Difference(
-            method=self.method,
+            basis=self.basis(() if self.proved else needs),
             ratio=self.ratio if self.method == intervals.T else None,  # Fieller's is no better than t
-            needs=() if self.proved else needs,
             **{name: getattr(self, name) for name in names},
         )
 
@@ -71,6 +70,11 @@ class Differences(Displayed, Sequence[Difference]):
 
     def __iter__(self) -> Iterator[Difference]:
         return iter(self.rows)
+
+    @property
+    def k(self) -> int:
+        """The number of attempts of each arm."""
+        return self.rows[0].k
 
     @property
     def of_the_best(self) -> list[Difference]:
@@ -165,7 +169,7 @@ def _measured(log: LogData, of: str, k: int, pass_threshold: float | None) -> Lo
         raise InputError(f"{of} is compared for one attempt: leave k and pass_threshold out")
     if of == "cost":
         log.require_costs()
-        span = (0.0, max(log.cost_limits)) if log.cost_limited else None
+        span = (0.0, max(log.cost_limits.highest)) if log.cost_limits.known else None
         return replace(log, score=log.cost, score_range=span)
     if log.seconds is None or np.isnan(log.seconds).any():
         raise InputError("the log does not have the seconds of every attempt")

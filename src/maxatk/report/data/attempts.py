@@ -3,9 +3,9 @@
 from typing import Any
 
 from maxatk.attempts.estimates.intervals import Estimate
-from maxatk.attempts.sequences.advice import Advised
 from maxatk.attempts.sequences.files import plan_data
 from maxatk.attempts.sequences.strategies import Frontier
+from maxatk.attempts.study.advice import Advised
 from maxatk.attempts.study.study import Study
 from maxatk.base.text import finite
 
@@ -67,10 +67,10 @@ def frontier(front: Frontier) -> dict[str, Any]:
                 "cost": estimate(s.cost),
                 "seconds": None if s.seconds is None else estimate(s.seconds),
                 "solved": s.solved,
-                "cost_per_solved": finite(s.cost_per_solved),
-                "cost_per_solved_range": [finite(end) for end in s.cost_per_solved_range],
-                "dominated_by": s.dominated_by,
-                "surely": s.surely,
+                "cost_per_solved": finite(s.cost_per_solved.value),
+                "cost_per_solved_range": [finite(s.cost_per_solved.lower), finite(s.cost_per_solved.upper)],
+                "dominated_by": None if s.dominated is None else s.dominated.by,
+                "surely": s.dominated is not None and s.dominated.surely,
             }
             for s in front.strategies
         ],
