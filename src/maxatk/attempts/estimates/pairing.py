@@ -102,16 +102,9 @@ class Differences(Displayed, Sequence[Difference]):
 
 
 def difference(
-    log: LogData,
-    first: str,
-    second: str,
-    k: int = 1,
-    level: float = 0.95,
-    *,
-    of: str = "score",
-    pass_threshold: float | None = None,
-    interval: str = "usual",
-) -> Difference:
+    log: LogData, first: str, second: str, k: int = 1, level: float = 0.95, *, of: str = "score",
+    pass_threshold: float | None = None, interval: str = "usual",
+) -> Difference:  # fmt: skip
     """The difference of ``first`` and ``second`` in the best of ``k`` attempts, paired by task.
 
     Args:

@@ -20,7 +20,7 @@ from maxatk.attempts.estimates.curves import threshold
 from maxatk.attempts.estimates.intervals import Estimate, checked_level
 from maxatk.attempts.log import Log
 from maxatk.attempts.sequences import walk
-from maxatk.attempts.sequences.builder import Settings
+from maxatk.attempts.sequences.builder import FOLDS, Settings
 from maxatk.attempts.sequences.folds import fold_numbers, folds_of, gathered, in_order
 from maxatk.attempts.sequences.goal import Goal
 from maxatk.attempts.sequences.plan import SequencePlan
@@ -118,21 +118,11 @@ def _both(plan: SequencePlan, log: Log, pass_threshold: float) -> tuple[Outcome,
 
 
 def cross_replay(
-    log: Log,
-    *,
-    price: float | None = None,
-    budget: float | None = None,
-    target_score: float | None = None,
-    method: str = "auto",
-    stop_at: float | None = None,
-    max_per_arm: int | None = None,
-    default_score: float | None = None,
-    folds: int = 5,
-    level: float = 0.95,
-    interval: str = "usual",
-    pass_threshold: float | None = None,
-    rng: Any = 0,
-) -> Replay:
+    log: Log, *, price: float | None = None, budget: float | None = None, target_score: float | None = None,
+    method: str = "auto", stop_at: float | None = None, max_per_arm: int | None = None,
+    default_score: float | None = None, folds: int = FOLDS, level: float = 0.95, interval: str = "usual",
+    pass_threshold: float | None = None, rng: Any = 0,
+) -> Replay:  # fmt: skip
     """The cross-validated score and cost of sequences: each fold is replayed with the sequence of all other tasks.
 
     The estimate is for the method of building a sequence from that number of tasks, not for one sequence. Intervals of

@@ -24,17 +24,10 @@ METHODS = ("auto", "greedy", "exact", "portfolio", "single")
 
 
 def sequence(
-    log: Log,
-    *,
-    price: float | None = None,
-    budget: float | None = None,
-    target_score: float | None = None,
-    method: str = "auto",
-    stop_at: float | None = None,
-    max_per_arm: int | None = None,
-    default_score: float | None = None,
-    rng: Any = 0,
-) -> SequencePlan:
+    log: Log, *, price: float | None = None, budget: float | None = None, target_score: float | None = None,
+    method: str = "auto", stop_at: float | None = None, max_per_arm: int | None = None,
+    default_score: float | None = None, rng: Any = 0,
+) -> SequencePlan:  # fmt: skip
     """Which arm to try next after each attempt that did not reach a score, and when to give up.
 
     Args:

@@ -105,15 +105,9 @@ class Frontier(Displayed):
 
 
 def frontier(
-    log: Log,
-    *,
-    stop_at: float | None = None,
-    max_per_arm: int | None = None,
-    pass_threshold: float | None = None,
-    folds: int = FOLDS,
-    level: float = 0.95,
-    rng: Any = 0,
-) -> Frontier:
+    log: Log, *, stop_at: float | None = None, max_per_arm: int | None = None, pass_threshold: float | None = None,
+    folds: int = FOLDS, level: float = 0.95, rng: Any = 0,
+) -> Frontier:  # fmt: skip
     """Every arm with every cap, and the best pairs, portfolios and sequences at several prices.
 
     Args:

@@ -125,18 +125,10 @@ class Study(Displayed):
 
 
 def study(
-    log: Log,
-    k: int | Sequence[int] | None = None,
-    *,
-    price: float | None = None,
-    budget: float | None = None,
-    target_score: float | None = None,
-    pass_threshold: float | None = None,
-    stop_at: float | None = None,
-    level: float = 0.95,
-    rng: Any = 0,
-    progress: bool | Callable[[str], None] = False,
-) -> Study:
+    log: Log, k: int | Sequence[int] | None = None, *, price: float | None = None, budget: float | None = None,
+    target_score: float | None = None, pass_threshold: float | None = None, stop_at: float | None = None,
+    level: float = 0.95, rng: Any = 0, progress: bool | Callable[[str], None] = False,
+) -> Study:  # fmt: skip
     """A complete study of a log: curves, differences, the frontier, a sequence and its replay, and advice.
 
     Args:
