@@ -25,7 +25,8 @@ import numpy as np
 from common import report
 from maxatk import attempts as at
 from maxatk.attempts.sequences import walk
-from maxatk.attempts.sequences.sequence import Goal, PlanBuilder, Settings
+from maxatk.attempts.sequences.builder import PlanBuilder, Settings
+from maxatk.attempts.sequences.goal import Goal
 from maxatk.attempts.tuning import TUNING
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -57,10 +58,10 @@ def planned(log: at.Log) -> dict[str, Curve]:
     for rest, held in log.folds(5, 0):
         rows = [place[task] for task in held.tasks]
         for number, price in enumerate(PRICES / usual):
-            builder = PlanBuilder(rest, Settings(Goal(price=price), None, None, 0.0))
+            builder = PlanBuilder(rest, Settings(Goal(price=price), default_score=0.0))
             for name, method in METHODS.items():
                 plan = builder.plan(method)
-                out = walk.follow(held, plan.arms, plan.stop_at, 0.0, 1.0)
+                out = walk.follow(held, plan.arms, walk.Scoring(plan.stop_at, 0.0, 1.0))
                 found[name][0][number, rows], found[name][1][number, rows] = out.score, out.cost
     return found
 
@@ -232,14 +233,14 @@ def _gain(train: at.Log, test: at.Log, method: str, prices: Any) -> float:
     """The mean over prices of what a method earns more than the best capped arm, score less cost."""
     found, usual = [], float(test.cost.mean())
     for price in prices / usual:
-        settings = Settings(Goal(price=price), None, None, 0.0)
+        settings = Settings(Goal(price=price), default_score=0.0)
         if method == "auto":
             plan = at.sequence(train, price=price, default_score=0.0)
         else:
             plan = PlanBuilder(train, settings).plan(method)
         nets = []
         for arms, stop_at in ((plan.arms, plan.stop_at), (plan.single.arms, plan.single.stop_at)):
-            out = walk.follow(test, arms, stop_at, 0.0, 1.0)
+            out = walk.follow(test, arms, walk.Scoring(stop_at, 0.0, 1.0))
             nets.append(float((out.score - price * out.cost).mean()))
         found.append(nets[0] - nets[1])
     return float(np.mean(found))

@@ -11,6 +11,7 @@ import math
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,8 +21,9 @@ from scipy import integrate, special, stats
 
 from common import report
 from maxatk import attempts as at
+from maxatk.attempts.logs.data import CostLimits
 from maxatk.attempts.sequences import strategies, walk
-from maxatk.attempts.sequences.sequence import Goal
+from maxatk.attempts.sequences.goal import Goal
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import attempt_worlds
@@ -186,7 +188,8 @@ def differences() -> Iterator[Row]:
             truth = law.passing(4) - float((1 - (1 - share * reference) ** 4).mean())
             for _ in range(LOGS):
                 rates = law.draw(rng, tasks)[:, None]
-                log = log_of({"a": rng.random((tasks, n)) < rates, "b": rng.random((tasks, n)) < share * rates})
+                arms = {"a": rng.random((tasks, n)) < rates, "b": rng.random((tasks, n)) < share * rates}
+                log = log_of(arms, score_range=(0, 1))
                 for row, interval in zip(rows, ("usual", "proved"), strict=True):
                     found = at.difference(log, "a", "b", k=4, interval=interval)
                     row.add(found.lower, found.upper, truth)
@@ -237,12 +240,7 @@ def heavy_ladder(tasks: int, attempts: int, rng: Any, first: int = 0) -> at.Log:
     log = attempt_worlds.ladder(tasks, attempts, rng, first)
     level = rng.lognormal(-0.36, 0.85, tasks)
     cost = log.cost * level[log.task] * rng.lognormal(-0.36, 0.85, len(log.cost))
-    return at.Log(**{**fields(log), "cost": cost})
-
-
-def fields(log: at.Log) -> dict[str, Any]:
-    """What a log is made of."""
-    return {name: getattr(log, name) for name in log.__dataclass_fields__}
+    return replace(log, cost=cost)
 
 
 WORLDS = {
@@ -265,7 +263,7 @@ def reference(world: str) -> at.Log:
 def truth(world: str, arms: tuple[str, ...], stop_at: float, price: float) -> tuple[float, float, float]:
     """What a sequence earns and costs in a world, and its cost over solved tasks."""
     log = reference(world)
-    out = walk.follow(log, arms, stop_at, 0.0, 1.0)
+    out = walk.follow(log, arms, walk.Scoring(stop_at, 0.0, 1.0))
     score, cost = float(out.score.mean()), float(out.cost.mean())
     return score, cost, score - price * cost
 
@@ -291,7 +289,7 @@ def replays() -> Iterator[Row]:
                     found = getattr(usual, name)
                     rows[name, "usual"].add(found.lower, found.upper, true)
                 if world in MOST:
-                    limited = at.Log(**{**fields(log), "cost_limits": MOST[world], "cost_limited": True})
+                    limited = replace(log, cost_limits=CostLimits(MOST[world], known=True))
                     proved = plan.replay(limited)
                     for name, true in truths.items():
                         found = getattr(proved, name)
@@ -323,7 +321,7 @@ def crossed() -> Iterator[Row]:
                 truths = {"net": float(np.mean(nets)), "gain": float(np.mean(gains))}
                 for kind in kinds:
                     if kind == "proved":
-                        log = at.Log(**{**fields(log), "cost_limits": MOST[world], "cost_limited": True})
+                        log = replace(log, cost_limits=CostLimits(MOST[world], known=True))
                     replayed = at.cross_replay(log, price=price, method="greedy", interval=kind)
                     for name, true in truths.items():
                         estimate = getattr(replayed, name)
@@ -343,11 +341,11 @@ def frontiers() -> Iterator[Row]:
                 found = at.frontier(log)
                 strategy = next(s for s in found.strategies if s.name == f"{log.arms[1]} × 3")
                 score, cost, _ = truth(world, (log.arms[1],) * 3, log.top, 0.0)
-                out = walk.follow(reference(world), [log.arms[1]] * 3, log.top, 0.0, log.top)
+                out = walk.follow(reference(world), [log.arms[1]] * 3, walk.Scoring(log.top, 0.0, log.top))
                 rows["strategy, score"].add(strategy.score.lower, strategy.score.upper, score)
                 rows["strategy, cost"].add(strategy.cost.lower, strategy.cost.upper, cost)
                 solved = float(out.cost.mean() / out.solved.mean())
-                low, high = strategy.cost_per_solved_range
+                _, low, high = strategy.cost_per_solved
                 rows["cost per solved"].add(low, min(high, 10 * solved), solved)
                 rows["frontier, gain"].add(found.gain.lower, found.gain.upper, frontier_truth(world, log, found))
             yield from rows.values()
@@ -355,9 +353,9 @@ def frontiers() -> Iterator[Row]:
 
 def frontier_truth(world: str, log: at.Log, found: at.Frontier) -> float:
     """The gain of a frontier, with the folds' own choices and a world's true scores and costs."""
-    limit = walk.caps(log)
-    parts = [(strategies._families(rest, log.top, 0.0, limit), len(held.tasks)) for rest, held in log.folds(5, 0)]
-    whole = strategies._families(log, log.top, 0.0, limit)
+    limit, scoring = walk.caps(log), walk.Scoring(log.top, 0.0)
+    parts = [(strategies.families(rest, scoring, limit), len(held.tasks)) for rest, held in log.folds(5, 0)]
+    whole = strategies.families(log, scoring, limit)
     points: dict[str, Any] = {}
     for family in (strategies.SEQUENCE, strategies.SINGLE):
         scores, costs = [], []

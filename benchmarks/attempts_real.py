@@ -79,8 +79,8 @@ def sequences() -> list[dict[str, Any]]:
                     "score": round(found.score.value, 3),
                     "cost": round(found.cost.value / usual, 2),
                     "best capped arm": plan.single.words,
-                    "its score": round(found.single_score.value, 3),
-                    "its cost": round(found.single_cost.value / usual, 2),
+                    "its score": round(found.single.score.value, 3),
+                    "its cost": round(found.single.cost.value / usual, 2),
                     "gain, points": "{:+.1f} [{:+.1f}, {:+.1f}]".format(*(100 * x for x in _ends(found.gain))),
                 }
             )

@@ -67,7 +67,7 @@ def frontier() -> Any:
         some = [strategy for strategy in found.strategies if strategy.family == family]
         ax.scatter(
             [one.cost.value for one in some], [one.score.value for one in some], color=colour, marker=marker,
-            alpha=[1.0 if one.dominated_by is None else 0.25 for one in some], label=family, s=36,
+            alpha=[1.0 if one.dominated is None else 0.25 for one in some], label=family, s=36,
         )  # fmt: skip
     ax.legend(frameon=False, title="faint: another costs less and scores more", title_fontsize=8, fontsize=9)
     return figure

@@ -14,7 +14,8 @@ import pytest
 import maxatk as mk
 from attempt_worlds import ladder, specialists, twins
 from maxatk import attempts as at
-from maxatk.attempts.sequences import advice, walk
+from maxatk.attempts.sequences import walk
+from maxatk.attempts.study import advice
 from maxatk.cli import main
 from maxatk.report.tables.fitting import as_text, plain_table
 
@@ -76,11 +77,13 @@ def test_every_number_beside_a_plan_is_its_own(runs, study):
     """The plan is chosen on some tasks; what is said of it, it earned itself on the others."""
     chosen_on, held_out = at.read_log(runs).split(advice.SHARE, 0)
     for one in study.advised:
-        earned = walk.follow(held_out, one.plan.arms, one.plan.stop_at, one.plan.default_score, 1.0)
+        earned = walk.follow(held_out, one.plan.arms, walk.Scoring(one.plan.stop_at, one.plan.default_score, 1.0))
         assert one.score.value == pytest.approx(float(earned.score.mean()))
         assert one.cost.value == pytest.approx(float(earned.cost.mean()))
-        assert one.plan.seen == set(chosen_on.tasks)
-        other = walk.follow(held_out, one.alternative.arms, one.alternative.stop_at, one.plan.default_score, 1.0)
+        assert one.plan.built_from.names == set(chosen_on.tasks)
+        other = walk.follow(
+            held_out, one.alternative.arms, walk.Scoring(one.alternative.stop_at, one.plan.default_score, 1.0)
+        )
         net = [x.score.mean() - one.plan.price * x.cost.mean() for x in (earned, other)]
         assert one.gain.value == pytest.approx(net[0] - net[1])
     assert [one.plan.price for one in study.advised] == [0.005, 0.02, 0.08]
@@ -166,16 +169,16 @@ def test_what_is_said_of_the_alternative(study):
         return replace(study, advised=(one,)).advice[1]
 
     other = study.main.alternative.spelled
-    assert f"whether it is better than {other} is not known: by -0.00" in said(0.01, -0.001, 0.02, 50, 0.95, "t")
-    assert f"that is better than {other}, by 0.001 to 0.021" in said(0.01, 0.001, 0.02, 50, 0.95, "t")
-    assert f"there {other} was better" in said(-0.01, -0.02, -0.001, 50, 0.95, "t")
-    unsure = said(0.01, 0.001, 0.02, 50, None, "betting, on the range seen")
+    assert f"whether it is better than {other} is not known: by -0.00" in said(0.01, -0.001, 0.02, 25, 0.95, "t")
+    assert f"that is better than {other}, by 0.001 to 0.021" in said(0.01, 0.001, 0.02, 25, 0.95, "t")
+    assert f"there {other} was better" in said(-0.01, -0.02, -0.001, 25, 0.95, "t")
+    unsure = said(0.01, 0.001, 0.02, 25, None, "betting, on the range seen")
     assert f"whether it is better than {other} is not known: 25 tasks are too few or too skewed" in unsure
-    always = said(0.01, 0.01, 0.01, 50, None, "betting, on the range seen")
+    always = said(0.01, 0.01, 0.01, 25, None, "betting, on the range seen")
     assert (
         f"that was better than {other}, by 0.0100, score less cost, at all 25 tasks; other tasks may differ" in always
     )
-    same = said(0.0, 0.0, 0.0, 50, None, "betting, on the range seen")
+    same = said(0.0, 0.0, 0.0, 25, None, "betting, on the range seen")
     assert f"{other} was equal at all 25 tasks" in same
 
 

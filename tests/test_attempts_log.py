@@ -71,7 +71,7 @@ def test_columns_have_the_names_that_the_user_says():
     alone = at.Log.from_records([{"task": "a", "score": 1}, {"task": "a", "score": 0}])
     assert alone.arms == ("attempt",)
     assert alone.cost.tolist() == [1.0, 1.0]
-    assert alone.in_units
+    assert alone.cost_limits.in_units
     assert "no costs are logged: every attempt counts as 1" in alone.notes
 
 

@@ -18,19 +18,19 @@ from hypothesis import strategies as st
 import maxatk as mk
 from attempt_worlds import specialists
 from maxatk import attempts as at
-from maxatk.attempts.sequences.schedule import Schedule, TaskTrace, learned
+from maxatk.attempts.scheduler.schedule import Schedule, TaskTrace, learned
 
 
 def plan_of(*steps, length=None, stop_at=1.0, price=0.1, budget=None, tasks=100):
     """A plan with steps (arm, reached, gain, cost), the first ``length`` of which are to be made."""
     made = tuple(at.Step(*step) for step in steps)
     length = len(made) if length is None else length
-    dearest = {step.arm: 3 * step.cost for step in made}
+    built_from = at.BuiltFrom(tasks, frozenset(), {step.arm: 3 * step.cost for step in made})
+    goal = at.Goal(price=price) if budget is None else at.Goal(budget=budget)
     single = at.Capped(made[0].arm, 1, stop_at)
     return at.SequencePlan(
-        steps=made[:length], further=made[length:], stop_at=stop_at, price=price, budget=budget, target_score=None,
-        method="greedy", why="as asked for", single=single, default_score=0.0, tasks=tasks, seen=frozenset(),
-        dearest=dearest,
+        steps=made[:length], further=made[length:], stop_at=stop_at, price=price, goal=goal, method="greedy",
+        why="as asked for", single=single, default_score=0.0, built_from=built_from,
     )  # fmt: skip
 
 
@@ -213,8 +213,8 @@ def test_a_desk_learns_where_to_give_up():
     every = [*new.steps, *new.further]
     assert [s.gain for s in every] == pytest.approx(truth, abs=0.03)
     assert [s.reached for s in every] == pytest.approx([1, 0.4, 0.28], abs=0.03)
-    assert new.tasks == 4030
-    assert scheduler.learn().tasks == 4030  # nothing is counted twice
+    assert new.built_from.tasks == 4030
+    assert scheduler.learn().built_from.tasks == 4030  # nothing is counted twice
     assert "the price is 0.100" in scheduler.ask("next").why
 
 
@@ -238,7 +238,7 @@ def test_attempts_that_came_back_out_of_order_are_learned_from():
     assert first.gain == pytest.approx((0.5 + 0.2) / 2)
     assert second.gain == pytest.approx((0.5 * 0.2 + 0.4) / 1.5)
     scheduler.tell("u", arm="b", score=0.6, cost=3.0)  # another way round: says nothing
-    assert scheduler.learn().tasks == 2
+    assert scheduler.learn().built_from.tasks == 2
 
 
 # One budget for all tasks.

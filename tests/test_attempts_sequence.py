@@ -11,8 +11,8 @@ import maxatk as mk
 from attempt_worlds import ladder, specialists, twins
 from maxatk import attempts as at
 from maxatk.attempts.estimates.intervals import T
-from maxatk.attempts.sequences import paths, sequence, strategies, walk
-from maxatk.attempts.sequences.sequence import Goal
+from maxatk.attempts.sequences import builder, paths, strategies, walk
+from maxatk.attempts.sequences.goal import Goal
 
 # Curves and differences.
 
@@ -168,7 +168,7 @@ def _every(log, thresholds, tune):
     tune(fewest_reaching=0.0)
     earned = []
     for stop_at in thresholds:
-        prepared = walk.PreparedLog(log, stop_at, 0.0)
+        prepared = walk.PreparedLog(log, walk.Scoring(stop_at, 0.0))
         for length in range(5):
             for one in itertools.product(range(2), repeat=length):
                 if all(one.count(arm) <= 2 for arm in range(2)):
@@ -196,7 +196,7 @@ def test_a_budget_is_kept(small_log, budget):
     for method in ("greedy", "single", "portfolio", "exact"):
         plan = at.sequence(small_log, budget=budget, method=method, stop_at=0.8)
         assert plan.cost <= budget
-        assert plan.budget == budget
+        assert plan.goal.budget == budget
         assert plan.single.cap >= 1
     whole = at.sequence(small_log, budget=budget, method="greedy", stop_at=0.8)
     if whole.further:  # the next attempt would not have been made, and its gain per cost is the price
@@ -207,13 +207,13 @@ def test_a_budget_is_kept(small_log, budget):
 
 
 def test_a_score_is_reached_for_as_little_as_possible(small_log):
-    prepared = walk.PreparedLog(small_log, 0.8, 0.0)
+    prepared = walk.PreparedLog(small_log, walk.Scoring(0.8, 0.0))
     path = paths.greedy(prepared, walk.caps(small_log))
     for length in range(1, len(path.arms) + 1):
         plan = at.sequence(small_log, target_score=path.score[length], method="greedy", stop_at=0.8)
         assert plan.score >= path.score[length] - 1e-12
         assert plan.cost <= path.cost[length] + 1e-12
-        assert plan.target_score == path.score[length]
+        assert plan.goal.target_score == path.score[length]
         assert plan.price == pytest.approx(plan.steps[-1].gain_per_cost)
     assert at.sequence(small_log, target_score=0.0, method="greedy").arms == []
 
@@ -235,13 +235,17 @@ def test_of_equal_beginnings_the_cheapest_is_taken():
 def test_what_the_steps_say_is_what_the_tasks_say(small_log):
     plan = at.sequence(small_log, price=0.02, method="greedy")
     for length, step in enumerate(plan.steps):
-        before = walk.follow(small_log, plan.arms[:length], plan.stop_at, plan.default_score, plan.stop_at)
-        after = walk.follow(small_log, plan.arms[: length + 1], plan.stop_at, plan.default_score, plan.stop_at)
+        before = walk.follow(
+            small_log, plan.arms[:length], walk.Scoring(plan.stop_at, plan.default_score, plan.stop_at)
+        )
+        after = walk.follow(
+            small_log, plan.arms[: length + 1], walk.Scoring(plan.stop_at, plan.default_score, plan.stop_at)
+        )
         alive = 1 - before.solved
         assert step.reached == pytest.approx(alive.mean())
         assert step.gain * step.reached == pytest.approx((after.score - before.score).mean())
         assert step.cost * step.reached == pytest.approx((after.cost - before.cost).mean())
-    out = walk.follow(small_log, plan.arms, plan.stop_at, plan.default_score, 1.0)
+    out = walk.follow(small_log, plan.arms, walk.Scoring(plan.stop_at, plan.default_score, 1.0))
     assert (plan.score, plan.cost) == pytest.approx((out.score.mean(), out.cost.mean()))
     assert "stop as soon as one scores at least" in str(plan)
 
@@ -251,12 +255,12 @@ def test_the_single_rival_is_the_best_capped_arm():
     for price in (0.005, 0.03, 0.1):
         plan = at.sequence(log, price=price)
         best = -np.inf
-        for stop_at in paths.thresholds(log, None):
+        for stop_at in paths.thresholds(log):
             for arm in log.arms:
                 for cap in range(5):
-                    out = walk.follow(log, [arm] * cap, stop_at, 0.0, 1.0)
+                    out = walk.follow(log, [arm] * cap, walk.Scoring(stop_at, 0.0, 1.0))
                     best = max(best, out.score.mean() - price * out.cost.mean())
-        one = walk.follow(log, plan.single.arms, plan.single.stop_at, 0.0, 1.0)
+        one = walk.follow(log, plan.single.arms, walk.Scoring(plan.single.stop_at, 0.0, 1.0))
         assert one.score.mean() - price * one.cost.mean() == pytest.approx(best, abs=2e-3)  # paths stop at two tasks
 
 
@@ -279,11 +283,11 @@ def test_richer_methods_need_a_standard_error(monkeypatch):
     """Against greedy's 0 the others have ±0.1, task by task, and a shift: a standard error is 0.1/√40, about 0.016."""
     log, shift = specialists(40, 3, 2), {}
 
-    def told(plan, held_out, price):
-        noise = 0.1 * (-1.0) ** np.arange(len(held_out.tasks))
-        return np.zeros(len(held_out.tasks)) if plan.method == "greedy" else shift[plan.method] + noise
+    def told(_, method, fold, plan):
+        noise = 0.1 * (-1.0) ** np.arange(len(fold.rows))
+        return np.zeros(len(fold.rows)) if method == "greedy" else shift[method] + noise
 
-    monkeypatch.setattr(sequence, "_net", told)
+    monkeypatch.setattr(builder, "_net", told)
     for single, exact, chosen in (
         (-0.5, -0.5, "greedy"), (0.010, 0.0, "greedy"), (0.022, 0.0, "single"), (0.022, 0.03, "exact"),
     ):  # fmt: skip
@@ -303,10 +307,9 @@ def test_too_many_combinations_for_the_best_sequence(tune):
 
 def test_thresholds():
     log = at.Log.from_records([{"task": t, "score": s, "cost": 1} for t in range(3) for s in (0, 1)])
-    assert paths.thresholds(log, None) == [1.0]
-    assert paths.thresholds(log, 0.5) == [0.5]
+    assert paths.thresholds(log) == [1.0]
     graded = specialists(40, 4, 0)
-    thresholds = paths.thresholds(graded, None)
+    thresholds = paths.thresholds(graded)
     assert thresholds[-1] == graded.top
     assert len(thresholds) <= paths.THRESHOLDS + 1
     assert set(thresholds) <= set(graded.score)
@@ -320,15 +323,15 @@ def test_a_replay_is_what_follows_say():
     train, held = specialists(60, 3, 1), specialists(50, 3, 2, first=100)
     plan = at.sequence(train, price=0.03, method="greedy")
     replayed = plan.replay(held)
-    mine = walk.follow(held, plan.arms, plan.stop_at, 0.0, held.top)
-    one = walk.follow(held, plan.single.arms, plan.single.stop_at, 0.0, held.top)
+    mine = walk.follow(held, plan.arms, walk.Scoring(plan.stop_at, 0.0, held.top))
+    one = walk.follow(held, plan.single.arms, walk.Scoring(plan.single.stop_at, 0.0, held.top))
     assert replayed.score.value == pytest.approx(mine.score.mean())
     assert replayed.cost.value == pytest.approx(mine.cost.mean())
     assert replayed.net.value == pytest.approx((mine.score - 0.03 * mine.cost).mean())
     assert replayed.gain.value == pytest.approx((mine.score - one.score - 0.03 * (mine.cost - one.cost)).mean())
-    assert replayed.score_gain.value == pytest.approx((mine.score - one.score).mean())
+    assert replayed.single.score_gain.value == pytest.approx((mine.score - one.score).mean())
     assert replayed.solved == pytest.approx(mine.solved.mean())
-    assert (replayed.tasks, replayed.exhausted, replayed.same) == (50, 0, False)
+    assert (replayed.tasks, replayed.exhausted, replayed.single.same) == (50, 0, False)
     assert replayed.score.proved  # the range of scores is known
     assert replayed.cost.method in (T, "betting, on the range seen")
     limited = at.Log.from_records(_records(held), cost_limit=100.0, score_range=(0, 1))
@@ -354,9 +357,10 @@ def _records(log):
 def _plan(arms, stop_at=1.0, price=1.0, single=("x", 1), cost=1.0):
     steps = tuple(at.Step(arm, 1.0, 0.1, cost) for arm in arms)
     capped = at.Capped(*single, stop_at)
+    built_from = at.BuiltFrom(50, frozenset(), {"x": cost, "y": cost})
     return at.SequencePlan(
-        steps, (), stop_at, price, None, None, "greedy", "", capped, 0.0, 50, frozenset(), {"x": cost, "y": cost}
-    )
+        steps, (), stop_at, price, at.Goal(price=price), "greedy", "", capped, 0.0, built_from
+    )  # fmt: skip
 
 
 def test_where_a_log_runs_out_the_interval_allows_for_everything():
@@ -379,7 +383,7 @@ def test_where_a_log_runs_out_the_interval_allows_for_everything():
     assert "too few attempts in the log" in str(replayed)
     whole = _plan(["x"]).replay(log)
     assert whole.exhausted == 0
-    assert whole.same
+    assert whole.single.same
     assert whole.verdict == "the sequence is x × 1 itself"
     assert (whole.gain.lower, whole.gain.upper) == (0, 0)
 
@@ -418,7 +422,7 @@ def test_verdicts():
 
 def test_cross_replay_never_sees_the_tasks_that_it_judges(monkeypatch):
     log, seen = specialists(40, 3, 5), []
-    build, follow = sequence.PlanBuilder.plan, walk.follow
+    build, follow = builder.PlanBuilder.plan, walk.follow
 
     def watched(self, method, why=""):
         plan = build(self, method, why)
@@ -427,14 +431,14 @@ def test_cross_replay_never_sees_the_tasks_that_it_judges(monkeypatch):
 
     checked = []
 
-    def judged(held, arms, stop_at, nothing, solved):
+    def judged(held, arms, scoring):
         if len(held.tasks) == 8:  # a fold of the five
             sources = [tasks for plan, tasks in seen if (plan.arms == list(arms) or plan.single.arms == list(arms))]
             assert any(not tasks & set(held.tasks) and len(tasks) == 32 for tasks in sources)
             checked.append(1)
-        return follow(held, arms, stop_at, nothing, solved)
+        return follow(held, arms, scoring)
 
-    monkeypatch.setattr(sequence.PlanBuilder, "plan", watched)
+    monkeypatch.setattr(builder.PlanBuilder, "plan", watched)
     monkeypatch.setattr(walk, "follow", judged)
     replayed = at.cross_replay(log, price=0.03, method="greedy")
     assert len(checked) == 10
@@ -471,7 +475,7 @@ def test_parts_of_a_log_are_built_from_like_the_log():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         replayed = at.cross_replay(log, price=0.01)
-    assert replayed.attempts > 3 or not replayed.same
+    assert replayed.attempts > 3 or not replayed.single.same
     few = specialists(20, 3, 5)
     with pytest.warns(at.AttemptsWarning, match="20 tasks are few"):
         replayed = at.cross_replay(few, price=0.001)
@@ -484,9 +488,9 @@ def test_a_sequence_beats_one_arm_where_arms_differ_and_not_where_they_are_twins
     assert different.gain.lower > 0
     assert different.verdict.startswith("the sequence is better than")
     equal_arms = at.cross_replay(twins(150, 8, 1), price=0.2)
-    assert not equal_arms.cut
+    assert not equal_arms.single.cut
     assert equal_arms.gain.lower <= 0
-    assert "can be established" in equal_arms.verdict or equal_arms.same
+    assert "can be established" in equal_arms.verdict or equal_arms.single.same
 
 
 def test_a_log_that_cuts_one_arm_short_is_no_proof_against_it():
@@ -497,7 +501,7 @@ def test_a_log_that_cuts_one_arm_short_is_no_proof_against_it():
     assert plan.single.cap == 6
     assert plan.single.words == f"{plan.single.arm} × 6 (all that were logged; more might pay)"
     replayed = at.cross_replay(log, price=0.001)
-    assert replayed.cut
+    assert replayed.single.cut
     assert "note that the log has no more attempts of that arm" in replayed.verdict or replayed.gain.lower <= 0
     assert not at.sequence(log, price=0.5).single.cut
     cheap = at.sequence(log, budget=1.0)
@@ -524,13 +528,13 @@ def test_the_frontier_has_every_arm_and_cap(small_frontier):
     for strategy in front.strategies:
         if strategy.family == "one arm":
             arm, _, cap = strategy.name.partition(" × ")
-            out = walk.follow(log, [arm] * int(cap or 1), log.top, 0.0, log.top)
+            out = walk.follow(log, [arm] * int(cap or 1), walk.Scoring(log.top, 0.0, log.top))
             assert strategy.score.value == pytest.approx(out.score.mean())
             assert strategy.cost.value == pytest.approx(out.cost.mean())
             assert strategy.solved == pytest.approx(out.solved.mean())
-            assert strategy.cost_per_solved == pytest.approx(out.cost.mean() / out.solved.mean())
-            low, high = strategy.cost_per_solved_range
-            assert low <= strategy.cost_per_solved <= high
+            assert strategy.cost_per_solved.value == pytest.approx(out.cost.mean() / out.solved.mean())
+            _, low, high = strategy.cost_per_solved
+            assert low <= strategy.cost_per_solved.value <= high
     assert {strategy.family for strategy in front.strategies} == {"one arm", "pair", "portfolio", "sequence"}
     assert [strategy.cost.value for strategy in front.strategies] == sorted(
         strategy.cost.value for strategy in front.strategies
@@ -547,10 +551,10 @@ def test_what_dominates_what(small_frontier):
             and other.cost.value <= strategy.cost.value
             and (other.score.value, other.cost.value) != (strategy.score.value, strategy.cost.value)
         ]  # fmt: skip
-        assert (strategy.dominated_by is None) == (not above)
+        assert (strategy.dominated is None) == (not above)
         if above:
-            assert by_name[strategy.dominated_by] in above
-    assert front.efficient == [strategy for strategy in front.strategies if strategy.dominated_by is None]
+            assert by_name[strategy.dominated.by] in above
+    assert front.efficient == [strategy for strategy in front.strategies if strategy.dominated is None]
     said = "no difference between choosing a sequence and choosing one arm with a cap can be established: "
     assert front.verdict.startswith(f"On average over 6 prices, {said}")
     assert f"Dominated strategies left out: {len(front.strategies) - len(front.efficient)}." in str(front)
@@ -650,7 +654,7 @@ def test_costs_with_a_heavy_tail_are_bet_on():
     assert not at.Log.from_records([{"task": t, "score": 1} for t in range(9)]).heavy_costs
     for log, method in ((heavy, "betting, on the range seen"), (light, T)):
         replayed = at.cross_replay(log, price=0.05, method="single")
-        assert replayed.single_cost.method == method
+        assert replayed.single.cost.method == method
         assert replayed.net.method == method
         assert at.difference(log, "a", "b", of="cost").method == method
         assert replayed.score.method == T

@@ -13,7 +13,7 @@ import maxatk as mk
 from maxatk import attempts as at
 from maxatk.attempts.sequences import walk
 from maxatk.attempts.sequences.paths import Lattice, along, greedy, pairs, singles
-from maxatk.attempts.sequences.walk import PreparedLog, caps, follow
+from maxatk.attempts.sequences.walk import PreparedLog, Scoring, caps, follow
 from maxatk.base.tuning import tuned
 
 ARMS = ("a", "b")
@@ -69,7 +69,7 @@ def test_a_sequence_is_what_all_orders_come_to(made, sequence, stop_at, solved):
         if used[arm] < limit[arm]:
             used[arm] += 1
             allowed.append(arm)
-    out = follow(log, [ARMS[arm] for arm in allowed], stop_at, -1.0, solved)
+    out = follow(log, [ARMS[arm] for arm in allowed], Scoring(stop_at, -1.0, solved))
     for t, cell in enumerate(cells):
         score, cost, attempts, share = one_by_one(cell, allowed, stop_at, -1.0, solved)
         assert out.score[t] == pytest.approx(score, abs=1e-12)
@@ -98,7 +98,7 @@ def test_a_replay_is_unbiased_for_fresh_attempts():
         for second in itertools.product(laws[1], repeat=2):
             rows = [{"task": 0, "arm": "a", "score": float(s), "cost": c} for s, c in first]
             rows += [{"task": 0, "arm": "b", "score": float(s), "cost": c} for s, c in second]
-            out = follow(at.Log.from_records(rows), [ARMS[a] for a in sequence], float(stop_at), 0.0, 1.0)
+            out = follow(at.Log.from_records(rows), [ARMS[a] for a in sequence], Scoring(float(stop_at), 0.0, 1.0))
             said.append((out.score[0], out.cost[0]))
     assert np.mean(said, axis=0) == pytest.approx([float(score), float(cost)], abs=1e-12)
 
@@ -107,7 +107,7 @@ def test_a_replay_is_unbiased_for_fresh_attempts():
 @given(logs(tasks=2), st.lists(st.integers(0, 1), max_size=6), st.sampled_from([0.25, 0.5, 1.0]))
 def test_where_a_log_runs_out_the_walk_is_cut(made, sequence, stop_at):
     log, cells = made
-    out = follow(log, [ARMS[arm] for arm in sequence], stop_at, -1.0, 1.0)
+    out = follow(log, [ARMS[arm] for arm in sequence], Scoring(stop_at, -1.0, 1.0))
     for t, cell in enumerate(cells):
         used, length = Counter(), 0
         while length < len(sequence) and used[sequence[length]] < len(cell[sequence[length]]):
@@ -133,7 +133,7 @@ def thorough(tune):
 def test_the_lattice_finds_the_best_of_all_sequences(made, stop_at, price):
     with tuned(fewest_reaching=0.0):
         log, _ = made
-        prepared, limit = PreparedLog(log, stop_at, -1.0), caps(log)
+        prepared, limit = PreparedLog(log, Scoring(stop_at, -1.0)), caps(log)
 
         def net(sequence):
             path = along(prepared, sequence)
@@ -162,7 +162,7 @@ def test_the_lattice_looks_far_ahead(seed, thorough):
                 score = rng.choice([0.0, 0.5, 1.0], p=[1 - p, p / 2, p / 2])
                 rows.append({"task": task, "arm": arm, "score": score, "cost": rng.choice([0.2, 1.0, 3.0])})
     log = at.Log.from_records(rows)
-    prepared, limit = PreparedLog(log, 1.0, 0.0), caps(log)
+    prepared, limit = PreparedLog(log, Scoring(1.0, 0.0)), caps(log)
     every = [
         along(prepared, one)
         for length in range(7)
@@ -180,7 +180,7 @@ def test_the_lattice_looks_far_ahead(seed, thorough):
 @given(logs(), st.sampled_from([0.25, 0.5, 1.0]))
 def test_greedy_takes_the_most_gain_per_cost(made, stop_at):
     log, _ = made
-    prepared, limit = PreparedLog(log, stop_at, -1.0), caps(log)
+    prepared, limit = PreparedLog(log, Scoring(stop_at, -1.0)), caps(log)
     path = greedy(prepared, limit)
     for length in range(len(path.arms) + 1):
         before = along(prepared, path.arms[:length])
@@ -198,7 +198,7 @@ def test_greedy_takes_the_most_gain_per_cost(made, stop_at):
 
 
 def _alive(log, sequence, stop_at):
-    out = follow(log, [ARMS[arm] for arm in sequence], stop_at, -1.0, stop_at)
+    out = follow(log, [ARMS[arm] for arm in sequence], Scoring(stop_at, -1.0, stop_at))
     return 1 - out.solved
 
 
@@ -207,7 +207,7 @@ def test_paths_end_where_too_few_tasks_are_left(tune):
         {"task": t, "arm": "a", "score": float(i >= t % 3 or t > 2), "cost": 1} for t in range(40) for i in range(3)
     ]
     log = at.Log.from_records(rows)
-    prepared, limit = PreparedLog(log, 1.0, 0.0), caps(log)
+    prepared, limit = PreparedLog(log, Scoring(1.0, 0.0)), caps(log)
     assert len(greedy(prepared, limit).arms) == 1  # one task and a third would need a second attempt
     assert [len(path.arms) for path in singles(prepared, limit)] == [1]
     tune(fewest_reaching=0.0)
@@ -223,14 +223,14 @@ def test_pairs_are_one_arm_and_then_another(thorough):
         for _ in range(2)
     ]
     log = at.Log.from_records(rows)
-    arms = {path.arms for path in pairs(PreparedLog(log, 1.0, 0.0), caps(log))}
+    arms = {path.arms for path in pairs(PreparedLog(log, Scoring(1.0, 0.0)), caps(log))}
     assert arms == {(a,) * n + (b,) * 2 for a in range(3) for b in range(3) if a != b for n in (1, 2)}
 
 
 def test_free_attempts_are_made_as_long_as_they_gain():
     rows = [{"task": t, "arm": a, "score": float(t % 2 == 0 and a == "a"), "cost": 0} for t in range(10) for a in "ab"]
     log = at.Log.from_records(rows)
-    path = greedy(PreparedLog(log, 1.0, 0.0), caps(log))
+    path = greedy(PreparedLog(log, Scoring(1.0, 0.0)), caps(log))
     assert path.arms == (0,)
     assert path.gain_per_cost(0) == np.inf
 
@@ -241,15 +241,15 @@ def test_what_cannot_be_walked():
          {"task": 2, "arm": "b", "score": 1, "cost": 1}]
     )  # fmt: skip
     with pytest.raises(mk.InputError, match="1 attempt of arm 'a' has no cost: leave the arm out"):
-        follow(log, ["a"], 1.0, 0.0, 1.0)
+        follow(log, ["a"], Scoring(1.0, 0.0, 1.0))
     with pytest.raises(mk.InputError, match="task '1' has no attempt of arm 'b': leave such tasks out with"):
         caps(log)
     with pytest.raises(mk.InputError, match="there is no arm 'c'"):
-        follow(log, ["c"], 1.0, 0.0, 1.0)
+        follow(log, ["c"], Scoring(1.0, 0.0, 1.0))
 
 
 def test_a_log_that_would_not_fit_in_memory(tune):
     log = at.Log.from_records([{"task": t, "arm": "a", "score": s, "cost": 1} for t in range(4) for s in range(5)])
     tune(prepared_bytes=100)
     with pytest.raises(mk.TooLargeError, match="a log of 4 tasks, 1 arms and up to 4 different scores per task"):
-        PreparedLog(log, 4.0, 0.0)
+        PreparedLog(log, Scoring(4.0, 0.0))

@@ -111,7 +111,9 @@ def test_an_interval_without_a_level_says_so_everywhere(tmp_path):
     data = study.data()
     assert data["advised"][1]["score"]["level"] is None
     assert data["differences"][0]["level"] is None
-    replay = str(study.plan.replay(few().select(tasks=[str(t) for t in range(40) if str(t) not in study.plan.seen])))
+    replay = str(
+        study.plan.replay(few().select(tasks=[str(t) for t in range(40) if str(t) not in study.plan.built_from.names]))
+    )
     assert interval in replay
     assert str(at.differences(few())).count("no level") == 1
     assert "no level" in str(log_of({"a": [[t] for t in range(9)]}).max_at_k(1))
@@ -210,7 +212,7 @@ def test_a_threshold_that_is_printed_does_what_the_plan_does(seed):
     near = 1 - random.random((30, 4)) * 10.0 ** -random.integers(0, 9)
     log = log_of({"a": near * (1 if seed % 2 else -1e4)})
     distinct = np.unique(log.score)
-    for stop_at in paths.thresholds(log, None):
+    for stop_at in paths.thresholds(log):
         printed = float(text.threshold(stop_at))
         assert printed == stop_at
         reached = distinct[distinct >= stop_at]
@@ -247,8 +249,8 @@ def test_trying_nothing_is_a_finding():
         "Try nothing (at 3.00 per unit of cost): on the 60 tasks that plans are chosen on, no attempt earns its cost."
     )
     found = study.main.finding
-    assert (found.plan, found.attempts, found.alternative) == ("nothing", 0, "a")
-    held_out = log.select(tasks=[task for task in log.tasks if task not in study.plan.seen])
+    assert (found.chosen.plan, found.chosen.attempts, found.alternative) == ("nothing", 0, "a")
+    held_out = log.select(tasks=[task for task in log.tasks if task not in study.plan.built_from.names])
     net = held_out.max_at_k(1, arm="a").value - 3.0
     assert -study.main.gain.value == pytest.approx(net)
     assert found.outcome == "proved"
@@ -429,11 +431,11 @@ def test_what_a_plan_is_for_has_its_own_numbers():
     log = specialists(60, 3, 1)
     study = at.study(log, budget=4.0)
     for one in study.advised:
-        held = log.select(tasks=[task for task in log.tasks if task not in one.plan.seen])
-        earned = walk.follow(held, one.plan.arms, one.plan.stop_at, one.plan.default_score, 1.0)
+        held = log.select(tasks=[task for task in log.tasks if task not in one.plan.built_from.names])
+        earned = walk.follow(held, one.plan.arms, walk.Scoring(one.plan.stop_at, one.plan.default_score, 1.0))
         assert one.score.value == pytest.approx(earned.score.mean())
         assert one.cost.value == pytest.approx(earned.cost.mean())
-    assert (study.main.finding.budget, study.main.finding.target_score) == (4.0, None)
+    assert (study.main.finding.aim.budget, study.main.finding.aim.target_score) == (4.0, None)
     assert "(for a budget of 4 a task)" in study.advice[0]
 
 

@@ -10,7 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
-from maxatk.base.findings import Advice, Difference, Gain, Loss, Measured, NoAdvice, Reason, Share, Stop
+from maxatk.base.findings import (
+    Advice,
+    Aim,
+    Basis,
+    ChosenPlan,
+    Difference,
+    Gain,
+    Loss,
+    Measured,
+    NoAdvice,
+    Reason,
+    Share,
+    Stop,
+)
 from maxatk.base.intervals import gap_between
 from maxatk.base.text import threshold
 from maxatk.cli import main
@@ -63,12 +76,11 @@ def test_outcomes(finding, outcome):
 )
 def test_outcomes_of_logs(lower, upper, level, outcome):
     """An interval without a level proves nothing."""
-    about = {"lower": lower, "upper": upper, "level": level, "method": "t", "tasks": 9}
+    about = {"lower": lower, "upper": upper, "basis": Basis(level=level, method="t", tasks=9)}
     assert Difference(first="a", second="b", of="score", value=0.1, **about).outcome == outcome
     one = Measured(value=1.0, lower=0.5, upper=1.5, level=level)
-    advice = Advice(
-        plan="a", stop_at=1, price=1, score=one, cost=one, alternative="b", built=9, **about
-    )  # fmt: skip
+    chosen = ChosenPlan(plan="a", stop_at=1, built=9)
+    advice = Advice(chosen=chosen, aim=Aim(price=1), score=one, cost=one, alternative="b", **about)
     assert advice.outcome == outcome
 
 
@@ -262,8 +274,17 @@ def test_a_log_that_cannot_advise_says_why():
 )
 def test_advice_names_its_goal(goal, said):
     one = Measured(value=1.0, lower=0.5, upper=1.5, level=None)
-    about = {"lower": 0.125, "upper": 0.25, "tasks": 40, "built": 40, "level": 0.95, "method": "betting", "price": 0.0}
-    advice = Advice(plan="a × 3", stop_at=0.9996, score=one, cost=one, alternative="b", **{**about, **goal})
+    attempts = {"attempts": goal["attempts"]} if "attempts" in goal else {}
+    advice = Advice(
+        lower=0.125,
+        upper=0.25,
+        basis=Basis(tasks=40, level=0.95, method="betting"),
+        chosen=ChosenPlan(plan="a × 3", stop_at=0.9996, built=40, **attempts),
+        aim=Aim(**{"price": 0.0, **({} if attempts else goal)}),
+        score=one,
+        cost=one,
+        alternative="b",
+    )
     first, second = words.advice(advice)
     assert first == said
     assert "scores 1.0 (0.5 to 1.5, no level) for 1.0 (0.5 to 1.5, no level) a task on the other 40" in second

@@ -445,7 +445,7 @@ def attempted(case: Case) -> tuple[str, bool]:
     world = _World(case.random)
     log, study = world.log, at.study(world.log, **world.goal, rng=int(case.random.integers(1000)))
     for one in study.advised:
-        held = {task for task in log.tasks if task not in one.plan.seen}
+        held = {task for task in log.tasks if task not in one.plan.built_from.names}
         told = one.finding
         for plan, score, cost in (
             (one.plan, told.score.value, told.cost.value),

@@ -40,19 +40,11 @@ class Log(LogData):
 
     @classmethod
     def from_records(
-        cls,
-        records: Iterable[Any],
-        *,
-        task: str = "task",
-        arm: str | None = None,
-        score: str = "score",
-        cost: str | None = None,
-        seconds: str | None = None,
-        attempt: str | None = None,
-        score_range: Range | None = None,
-        cost_limit: float | Mapping[str, float] | None = None,
+        cls, records: Iterable[Any], *, task: str = "task", arm: str | None = None, score: str = "score",
+        cost: str | None = None, seconds: str | None = None, attempt: str | None = None,
+        score_range: Range | None = None, cost_limit: float | Mapping[str, float] | None = None,
         missing_score: float | None = None,
-    ) -> Log:
+    ) -> Log:  # fmt: skip
         """A log from dictionaries, one per attempt.
 
         Args:
@@ -77,19 +69,11 @@ class Log(LogData):
 
     @classmethod
     def from_frame(
-        cls,
-        frame: Any,
-        *,
-        task: str = "task",
-        arm: str | None = None,
-        score: str = "score",
-        cost: str | None = None,
-        seconds: str | None = None,
-        attempt: str | None = None,
-        score_range: Range | None = None,
-        cost_limit: float | Mapping[str, float] | None = None,
+        cls, frame: Any, *, task: str = "task", arm: str | None = None, score: str = "score",
+        cost: str | None = None, seconds: str | None = None, attempt: str | None = None,
+        score_range: Range | None = None, cost_limit: float | Mapping[str, float] | None = None,
         missing_score: float | None = None,
-    ) -> Log:
+    ) -> Log:  # fmt: skip
         """A log from a data frame with one row per attempt: pandas, Polars, or any other that narwhals knows.
 
         Args:
@@ -112,8 +96,6 @@ class Log(LogData):
         """Warnings about this log, in words."""
         return tuple(notes.notes(self))
 
-    # Estimates: curves.py, extrapolation.py, counted.py.
-
     def max_at_k(
         self, k: int | Sequence[int], arm: str | None = None, level: float = 0.95, *, interval: str = "usual"
     ) -> Curve:
@@ -131,17 +113,12 @@ class Log(LogData):
         1  0.832  0.786 to 0.878    120  t, nominal
         4  0.902  0.864 to 0.940    120  t, nominal
         """
-        return curves.max_at_k(self, k, arm, level, interval)
+        return curves.curve(self, "max@k", k, arm, level, interval)
 
     def pass_at_k(
-        self,
-        k: int | Sequence[int],
-        pass_threshold: float | None = None,
-        arm: str | None = None,
-        level: float = 0.95,
-        *,
-        interval: str = "usual",
-    ) -> Curve:
+        self, k: int | Sequence[int], pass_threshold: float | None = None, arm: str | None = None,
+        level: float = 0.95, *, interval: str = "usual",
+    ) -> Curve:  # fmt: skip
         """The chance that one of ``k`` attempts of an arm passes: unbiased, with an interval over tasks.
 
         Args:
@@ -156,17 +133,12 @@ class Log(LogData):
         k  pass@k  interval      tasks  by
         4    0.84  0.78 to 0.91    120  t, nominal
         """
-        return curves.pass_at_k(self, k, pass_threshold, arm, level, interval)
+        return curves.curve(self, "pass@k", k, arm, level, interval, pass_threshold)
 
     def pass_hat_k(
-        self,
-        k: int | Sequence[int],
-        pass_threshold: float | None = None,
-        arm: str | None = None,
-        level: float = 0.95,
-        *,
-        interval: str = "usual",
-    ) -> Curve:
+        self, k: int | Sequence[int], pass_threshold: float | None = None, arm: str | None = None,
+        level: float = 0.95, *, interval: str = "usual",
+    ) -> Curve:  # fmt: skip
         """The chance that all of ``k`` attempts pass (pass^k); arguments as for :meth:`pass_at_k`.
 
         Args:
@@ -176,7 +148,7 @@ class Log(LogData):
             level: of the intervals, each by itself.
             interval: "usual", or "proved" for intervals that are proved for every number of tasks.
         """
-        return curves.pass_hat_k(self, k, pass_threshold, arm, level, interval)
+        return curves.curve(self, "pass^k", k, arm, level, interval, pass_threshold)
 
     def pass_range(
         self, k: int, pass_threshold: float | None = None, arm: str | None = None, level: float = 0.95
@@ -206,18 +178,11 @@ class Log(LogData):
 
 
 def read_log(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    *,
-    task: str = "task",
-    arm: str | None = None,
-    score: str = "score",
-    cost: str | None = None,
-    seconds: str | None = None,
-    attempt: str | None = None,
-    score_range: tuple[float, float] | None = None,
-    cost_limit: float | Mapping[str, float] | None = None,
-    missing_score: float | None = None,
-) -> Log:
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], *, task: str = "task",
+    arm: str | None = None, score: str = "score", cost: str | None = None, seconds: str | None = None,
+    attempt: str | None = None, score_range: Range | None = None,
+    cost_limit: float | Mapping[str, float] | None = None, missing_score: float | None = None,
+) -> Log:  # fmt: skip
     """Read a log of attempts from a file, or from several that are concatenated.
 
     A file is CSV (also with semicolons or tabs); JSON, one object per line (.jsonl) or a list of them (.json); a log of

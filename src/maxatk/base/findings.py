@@ -5,9 +5,9 @@ Every sentence for users is rendered from a finding. The functions that make fin
 numbers prove.
 """
 
-import dataclasses
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -39,14 +39,26 @@ class Finding(ABC):
 
     def data(self) -> dict[str, Any]:
         """The finding as plain data, for JSON, which has no infinities."""
-        fields = {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
+        fields = dict(_flat(self))
         ends = {name: fields.pop(name) for name in ("lower", "upper")}
         return {"kind": self.kind, "outcome": str(self.outcome), **ends, **fields}
 
 
+class Part:
+    """Fields that several findings share; as data they are fields of the finding."""
+
+
+def _flat(holder: object) -> Iterator[tuple[str, Any]]:
+    for name, value in vars(holder).items():
+        if isinstance(value, Part):
+            yield from _flat(value)
+        else:
+            yield name, _plain(value)
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Measured):
-        return {name: _plain(x) for name, x in vars(value).items()}
+        return dict(_flat(value))
     if is_list(value):
         return [_plain(x) for x in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
@@ -179,8 +191,32 @@ class Loss(Finding):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference(Finding):
+class Basis(Part):
+    """What bounds on a mean over tasks rest on."""
+
+    tasks: int  # the number of tasks
+    level: float | None  # the probability with which the bounds hold; None if it is not known
+    method: str  # by which the bounds were obtained
+    needs: tuple[str, ...] = ()  # arguments that the log lacks for bounds with a level, by name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared(Finding):
     """One thing is better than another, or more; the bounds are of the difference, over the tasks that were sampled."""
+
+    basis: Basis  # what they rest on
+
+    @property
+    def outcome(self) -> Outcome:
+        """Proved where the difference is above 0, disproved where it is below; open without a level."""
+        if self.basis.level is None:
+            return Outcome.UNKNOWN
+        return Outcome.DISPROVED if self.upper < 0 else Outcome.PROVED if self.lower > 0 else Outcome.UNKNOWN
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference(Compared):
+    """One arm or strategy is better than another, or more."""
 
     kind: ClassVar[str] = "difference"
 
@@ -188,20 +224,9 @@ class Difference(Finding):
     second: str  # the other, which is subtracted
     of: str  # what differs: "score", "cost", "seconds", or "net" for score less price times cost
     value: float  # the difference on the tasks of the log
-    tasks: int  # the number of tasks
-    level: float | None  # the probability with which the bounds hold; None if it is not known
-    method: str  # by which the bounds were obtained
     k: int = 1  # the number of attempts of each
     ratio: tuple[float, float] | None = None  # bounds on the ratio of both
     tasks_needed: int | None = None  # to detect a difference of this size with power 0.8
-    needs: tuple[str, ...] = ()  # arguments that the log lacks for bounds with a level, by name
-
-    @property
-    def outcome(self) -> Outcome:
-        """Proved where the difference is above 0, disproved where it is below; open without a level."""
-        if self.level is None:
-            return Outcome.UNKNOWN
-        return Outcome.DISPROVED if self.upper < 0 else Outcome.PROVED if self.lower > 0 else Outcome.UNKNOWN
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,39 +241,46 @@ class Measured:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Advice(Finding):
+class ChosenPlan(Part):
+    """A plan that was chosen on some tasks of a log."""
+
+    plan: str  # the plan in words
+    stop_at: float  # the score at which to stop
+    built: int  # the number of tasks that it was chosen on
+    attempts: int | None = None  # the maximal number of its attempts; None where it does not matter
+    default_score: float = 0.0  # the score of a task without an attempt
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aim(Part):
+    """What a plan was chosen for: a price, a budget or a target score."""
+
+    price: float  # what a unit of cost is worth in score; with another goal, the price at which the plan is cut
+    budget: float | None = None  # the mean cost of a task that was allowed, if that was the goal
+    target_score: float | None = None  # the mean score to reach, if that was the goal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice(Compared):
     """The advised plan is better than the alternative; the bounds are of its gain in score less price times cost.
 
-    All numbers are those of this very plan, on tasks that it was not chosen on. It was chosen for a price, a budget or
-    a target score; with one of the latter two, ``price`` is the one at which the plan is cut. Where all attempts of a
-    log score the same, the price is 1 and the gain is the cost that is saved.
+    All numbers are those of this very plan, on tasks that it was not chosen on. Where all attempts of a log score the
+    same, the price is 1 and the gain is the cost that is saved.
     """
 
     kind: ClassVar[str] = "advice"
 
-    plan: str  # the plan in words
-    stop_at: float  # the score at which to stop
-    price: float  # what a unit of cost is worth in score
+    chosen: ChosenPlan  # the plan
+    aim: Aim  # what it was chosen for
     score: Measured  # of a task, on the tasks held out
     cost: Measured  # likewise
     alternative: str | None  # the plan that it was compared with; None if there is no other
-    tasks: int  # that were held out
-    built: int  # tasks that it was chosen on
-    level: float | None  # of the bounds on the gain; None if it is not known
-    method: str  # by which they were obtained
-    attempts: int | None = None  # the maximal number of attempts of the plan; None where it does not matter
-    default_score: float = 0.0  # the score of a task without an attempt
-    budget: float | None = None  # the mean cost of a task that was allowed, if that was the goal
-    target_score: float | None = None  # the mean score to reach, if that was the goal
     same: float | None = None  # the score of all attempts of the log, if it is the same
-    needs: tuple[str, ...] = ()  # arguments that the log lacks for bounds with a level, by name
 
     @property
     def outcome(self) -> Outcome:
         """Proved where the gain is above 0, disproved where it is below; open without a level or an alternative."""
-        if self.level is None or self.alternative is None:
-            return Outcome.UNKNOWN
-        return Outcome.DISPROVED if self.upper < 0 else Outcome.PROVED if self.lower > 0 else Outcome.UNKNOWN
+        return Outcome.UNKNOWN if self.alternative is None else super().outcome
 
 
 class Reason(StrEnum):

@@ -16,7 +16,7 @@ from maxatk.attempts.logs.data import LogData
 from maxatk.base import checks, display
 from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
-from maxatk.base.types import Floats, Range
+from maxatk.base.types import Floats
 
 
 @dataclass(frozen=True)
@@ -95,30 +95,25 @@ class Curve(Displayed, Sequence[Point]):
         return f"Curve({self.name}, {len(self)} row{'' if len(self) == 1 else 's'})"
 
 
-def max_at_k(log: LogData, k: Any, arm: str | None, level: float, interval: str) -> Curve:
-    """See :meth:`Log.max_at_k`."""
-    return _curve("max@k", log, k, arm, level, interval, lambda x: x, log.score_range)
-
-
-def pass_at_k(
-    log: LogData, k: Any, pass_threshold: float | None, arm: str | None, level: float, interval: str
+def curve(
+    log: LogData, name: str, k: Any, arm: str | None, level: float, interval: str, pass_threshold: float | None = None
 ) -> Curve:
-    """See :meth:`Log.pass_at_k`."""
-    lowest = threshold(log, pass_threshold)
-    return _curve("pass@k", log, k, arm, level, interval, lambda x: (x >= lowest).astype(float), (0.0, 1.0))
+    """The estimates ``name``, "max@k", "pass@k" or "pass^k", for every ``k``: see :class:`Log`."""
+    ks, level = numbers_of_attempts(k), checked_level(level)
+    lowest, span = threshold(log, pass_threshold), log.score_range if name == "max@k" else (0.0, 1.0)
 
+    def transform(x: Floats) -> Floats:
+        # All pass unless one fails: pass^k is 1 less max@k of the indicator of failure.
+        return x if name == "max@k" else (x >= lowest if name == "pass@k" else x < lowest).astype(float)
 
-def pass_hat_k(
-    log: LogData, k: Any, pass_threshold: float | None, arm: str | None, level: float, interval: str
-) -> Curve:
-    """See :meth:`Log.pass_hat_k`."""
-    lowest = threshold(log, pass_threshold)
-
-    def failed(x: Floats) -> Floats:
-        return (x < lowest).astype(float)
-
-    # All pass unless one fails: pass^k is 1 less max@k of the indicator of failure.
-    return _curve("pass^k", log, k, arm, level, interval, failed, (0.0, 1.0), lambda y: 1 - y)
+    points: list[Point] = []
+    for number in range(len(log.arms)) if arm is None else [log.arm_number(arm)]:
+        bests = per_task(log, number, ks, transform)
+        values = (1 - bests if name == "pass^k" else bests)[log.counts[:, number] > 0]
+        for place, one in enumerate(ks):
+            estimate = intervals.mean(values[:, place], span, level, use_betting=wants_proof(interval, span))
+            points.append(Point(**vars(estimate), arm=log.arms[number], k=one))
+    return Curve(name, points, single=len(points) == 1 and not checks.is_list(k))
 
 
 def pass_range(log: LogData, k: int, pass_threshold: float | None, arm: str | None, level: float) -> PassRange:
@@ -157,19 +152,3 @@ def per_task(log: LogData, arm: int, ks: Sequence[int], transform: Callable[[Flo
             )
         bests[tasks] = best_of(transform(scores), ks)
     return bests
-
-
-def _curve(
-    name: str, log: LogData, k: Any, arm: str | None, level: float, interval: str,
-    transform: Callable[[Floats], Floats], span: Range | None, after: Callable[[Floats], Floats] = lambda y: y,
-) -> Curve:  # fmt: skip
-    ks, level = numbers_of_attempts(k), checked_level(level)
-    arms = range(len(log.arms)) if arm is None else [log.arm_number(arm)]
-    points: list[Point] = []
-    for number in arms:
-        values = after(per_task(log, number, ks, transform))
-        values = values[~np.isnan(values[:, 0])]
-        for place, one in enumerate(ks):
-            estimate = intervals.mean(values[:, place], span, level, use_betting=wants_proof(interval, span))
-            points.append(Point(**vars(estimate), arm=log.arms[number], k=one))
-    return Curve(name, points, single=len(points) == 1 and not checks.is_list(k))

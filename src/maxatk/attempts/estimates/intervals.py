@@ -21,7 +21,7 @@ import numpy as np
 from maxatk.attempts.logs.data import skewness
 from maxatk.base import checks
 from maxatk.base.errors import InputError
-from maxatk.base.findings import Measured
+from maxatk.base.findings import Basis, Measured
 from maxatk.base.text import ends
 from maxatk.base.types import Floats, Ints, Range
 
@@ -64,6 +64,10 @@ class Estimate:
             value=self.value, lower=self.lower, upper=self.upper, level=self.level,
             proved=self.level is not None and self.proved,
         )  # fmt: skip
+
+    def basis(self, needs: tuple[str, ...] = ()) -> Basis:
+        """What the interval rests on; ``needs`` are arguments that the log lacks for one with a level."""
+        return Basis(tasks=self.tasks, level=self.level, method=self.method, needs=needs)
 
     def __str__(self) -> str:
         low, value, high = ends(self.lower, self.value, self.upper)

@@ -35,12 +35,11 @@ class Difference(Displayed, Estimate):
     @property
     def finding(self) -> findings.Difference:
         """The finding that it proves."""
-        names = ("lower", "upper", "value", "first", "second", "of", "tasks", "level", "k", "tasks_needed")
+        names = ("lower", "upper", "value", "first", "second", "of", "k", "tasks_needed")
         needs = {"score": ("score_range",), "cost": ("cost_limit",)}.get(self.of, ())  # seconds have no such argument
         return findings.Difference(
-            method=self.method,
+            basis=self.basis(() if self.proved else needs),
             ratio=self.ratio if self.method == intervals.T else None,  # Fieller's is no better than t
-            needs=() if self.proved else needs,
             **{name: getattr(self, name) for name in names},
         )
 
@@ -73,6 +72,11 @@ class Differences(Displayed, Sequence[Difference]):
         return iter(self.rows)
 
     @property
+    def k(self) -> int:
+        """The number of attempts of each arm."""
+        return self.rows[0].k
+
+    @property
     def of_the_best(self) -> list[Difference]:
         """The pairs with the best arm, which is never the worse one of a pair."""
         arms = {arm for row in self.rows for arm in (row.first, row.second)}
@@ -98,16 +102,9 @@ class Differences(Displayed, Sequence[Difference]):
 
 
 def difference(
-    log: LogData,
-    first: str,
-    second: str,
-    k: int = 1,
-    level: float = 0.95,
-    *,
-    of: str = "score",
-    pass_threshold: float | None = None,
-    interval: str = "usual",
-) -> Difference:
+    log: LogData, first: str, second: str, k: int = 1, level: float = 0.95, *, of: str = "score",
+    pass_threshold: float | None = None, interval: str = "usual",
+) -> Difference:  # fmt: skip
     """The difference of ``first`` and ``second`` in the best of ``k`` attempts, paired by task.
 
     Args:
@@ -165,7 +162,7 @@ def _measured(log: LogData, of: str, k: int, pass_threshold: float | None) -> Lo
         raise InputError(f"{of} is compared for one attempt: leave k and pass_threshold out")
     if of == "cost":
         log.require_costs()
-        span = (0.0, max(log.cost_limits)) if log.cost_limited else None
+        span = (0.0, max(log.cost_limits.highest)) if log.cost_limits.known else None
         return replace(log, score=log.cost, score_range=span)
     if log.seconds is None or np.isnan(log.seconds).any():
         raise InputError("the log does not have the seconds of every attempt")

@@ -18,6 +18,15 @@ from maxatk.base.types import Floats, Ints, Range
 MOST_COST_SKEW = 2.0  # that of an exponential distribution
 
 
+@dataclass(frozen=True)
+class CostLimits:
+    """The highest possible cost of an attempt, by arm."""
+
+    highest: tuple[float, ...]  # by arm; if no limits were given, the highest cost seen
+    known: bool  # whether the limits were given, or are known because costs were not logged
+    in_units: bool = False  # whether every attempt costs 1, because the log has no column of costs
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class LogData:
     """The attempts of a :class:`maxatk.attempts.Log`, which adds readers and estimates: checked, sorted and frozen."""
@@ -30,9 +39,7 @@ class LogData:
     cost: Floats  # [N] its cost, NaN where that is not known
     seconds: Floats | None  # [N] its duration, if that was logged
     score_range: Range | None  # the range of all possible scores, if that was given
-    cost_limits: tuple[float, ...]  # the highest possible cost of an attempt, by arm; if not given, the highest seen
-    cost_limited: bool  # whether the limits were given, or are known because costs were not logged
-    in_units: bool  # whether every attempt costs 1, because the log has no column of costs
+    cost_limits: CostLimits  # the highest possible cost of an attempt, by arm
 
     def __repr__(self) -> str:
         parts = (len(self.tasks), "task"), (len(self.arms), "arm"), (len(self.score), "attempt")
@@ -146,12 +153,12 @@ class LogData:
             raise InputError("the selection has no attempts")
         keep_task = keep_task & (self.counts[:, keep_arm].sum(axis=1) > 0)
         keep_arm = keep_arm & (self.counts[keep_task].sum(axis=0) > 0)
-        new_task, new_arm = np.cumsum(keep_task) - 1, np.cumsum(keep_arm) - 1
+        new_task, new_arm, limits = np.cumsum(keep_task) - 1, np.cumsum(keep_arm) - 1, self.cost_limits
         return replace(
             self,
             tasks=tuple(np.array(self.tasks, object)[keep_task]),
             arms=tuple(np.array(self.arms, object)[keep_arm]),
-            cost_limits=tuple(np.array(self.cost_limits)[keep_arm].tolist()),
+            cost_limits=replace(limits, highest=tuple(np.array(limits.highest)[keep_arm].tolist())),
             task=new_task[self.task[rows]],
             arm=new_arm[self.arm[rows]],
             score=self.score[rows],

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from maxatk.attempts.logs.data import CostLimits
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints, Range
@@ -48,7 +49,6 @@ def checked(
     tasks, task = _names(columns.task, "task", where)
     arms, arm = ([ONLY_ARM], np.zeros(n, np.int64)) if columns.arm is None else _names(columns.arm, "arm", where)
     score = _scores(columns.score, where, missing_score)
-    in_units = columns.cost is None
     cost = np.ones(n) if columns.cost is None else _amounts(columns.cost, "cost", where)
     seconds = None if columns.seconds is None else _amounts(columns.seconds, "seconds", where)
     if columns.attempt is not None:
@@ -63,9 +63,11 @@ def checked(
         "cost": _frozen(cost[order]),
         "seconds": None if seconds is None else _frozen(seconds[order]),
         "score_range": _score_range(score_range, columns.score, score, where),
-        "cost_limits": (1.0,) * len(arms) if in_units else _cost_limits(cost_limit, cost, arm, arms, where),
-        "cost_limited": in_units or cost_limit is not None,
-        "in_units": in_units,
+        "cost_limits": (
+            CostLimits((1.0,) * len(arms), known=True, in_units=True)
+            if columns.cost is None
+            else _cost_limits(cost_limit, cost, arm, arms, where)
+        ),
     }
 
 
@@ -189,13 +191,11 @@ def _score_range(given: Any, values: list[Any], score: Floats, where: Callable[[
     return low, high
 
 
-def _cost_limits(
-    given: Any, cost: Floats, arm: Ints, arms: list[str], where: Callable[[int], str]
-) -> tuple[float, ...]:
+def _cost_limits(given: Any, costs: Floats, arm: Ints, arms: list[str], where: Callable[[int], str]) -> CostLimits:
     """The highest possible cost of an attempt of each arm: as given, for all or by arm, else the highest cost seen."""
-    known = np.where(np.isfinite(cost), cost, 0.0)
+    known = np.where(np.isfinite(costs), costs, 0.0)
     if given is None:
-        return tuple(float(known[arm == number].max()) for number in range(len(arms)))
+        return CostLimits(tuple(float(known[arm == number].max()) for number in range(len(arms))), known=False)
     limits = [given] * len(arms)
     if checks.is_dict(given):
         if missing := next((name for name in arms if name not in given), None):
@@ -205,4 +205,4 @@ def _cost_limits(
     if above := np.flatnonzero(known > highest[arm]).tolist():
         place = above[0]
         raise InputError(f"{where(place)}: cost {known[place]:g} is more than the cost_limit {highest[arm[place]]:g}")
-    return tuple(highest.tolist())
+    return CostLimits(tuple(highest.tolist()), known=True)

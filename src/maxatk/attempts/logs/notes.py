@@ -29,7 +29,7 @@ def notes(log: LogData) -> Iterator[str]:
     unknown = [np.isnan(log.cost[log.arm == number]) for number in range(len(log.arms))]
     if some := [f"{x.sum()} of {len(x)} of {arm}" for x, arm in zip(unknown, log.arms, strict=True) if x.any()]:
         yield f"attempts without a cost: {', '.join(some)}"
-    if log.in_units:
+    if log.cost_limits.in_units:
         yield "no costs are logged: every attempt counts as 1"
 
 

@@ -13,14 +13,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from maxatk.attempts.logs.readers import as_path, read_text
-from maxatk.attempts.sequences.plans import Capped, SequencePlan, Step
+from maxatk.attempts.sequences.goal import Goal
+from maxatk.attempts.sequences.plan import BuiltFrom, Capped, SequencePlan, Step
 from maxatk.base import archive, checks
 from maxatk.base.errors import InputError
-
-try:
-    import fcntl
-except ImportError:  # not on every system; without it two processes may share a file by mistake
-    fcntl = None
 
 T = TypeVar("T")
 VERSION = 2
@@ -90,26 +86,21 @@ def _entry(line: str, number: int) -> Any:
 
 def plan_data(plan: SequencePlan) -> dict[str, Any]:
     """A plan as plain data."""
-    one = plan.single
     return {
-        "steps": [_step_data(step) for step in plan.steps],
-        "further": [_step_data(step) for step in plan.further],
+        "steps": [list(vars(step).values()) for step in plan.steps],
+        "further": [list(vars(step).values()) for step in plan.further],
         "stop_at": plan.stop_at,
         "price": plan.price,
-        "budget": plan.budget,
-        "target_score": plan.target_score,
+        "budget": plan.goal.budget,
+        "target_score": plan.goal.target_score,
         "method": plan.method,
         "why": plan.why,
-        "single": {"arm": one.arm, "cap": one.cap, "stop_at": one.stop_at, "cut": one.cut},
+        "single": dict(vars(plan.single)),
         "default_score": plan.default_score,
-        "tasks": plan.tasks,
-        "seen": sorted(plan.seen),
-        "dearest": plan.dearest,
+        "tasks": plan.built_from.tasks,
+        "seen": sorted(plan.built_from.names),
+        "dearest": plan.built_from.highest_costs,
     }
-
-
-def _step_data(step: Any) -> list[Any]:
-    return [step.arm, step.reached, step.gain, step.cost]
 
 
 def plan_of(data: Any) -> SequencePlan:
@@ -123,23 +114,25 @@ def plan_of(data: Any) -> SequencePlan:
 
     if not checks.is_dict(data):
         raise InputError("it does not contain a plan")
-    single, dearest = data["single"], data["dearest"]
+    single, price = data["single"], number(data["price"])
+    goals = {name: number(data[name]) for name in ("budget", "target_score") if data[name] is not None}
     return SequencePlan(
         steps=steps("steps"),
         further=steps("further"),
         stop_at=number(data["stop_at"]),
-        price=number(data["price"]),
-        budget=None if data["budget"] is None else number(data["budget"]),
-        target_score=None if data["target_score"] is None else number(data["target_score"]),
+        price=price,
+        goal=Goal(**(goals or {"price": price})),
         method=_word(data["method"]),
         why=_word(data["why"]),
         single=Capped(
             _word(single["arm"]), checks.integer(single["cap"], "cap"), number(single["stop_at"]), single["cut"] is True
         ),
         default_score=number(data["default_score"]),
-        tasks=checks.integer(data["tasks"], "tasks", least=1),
-        seen=frozenset(map(_word, data["seen"])),
-        dearest={_word(arm): number(cost) for arm, cost in dearest.items()},
+        built_from=BuiltFrom(
+            tasks=checks.integer(data["tasks"], "tasks", least=1),
+            names=frozenset(map(_word, data["seen"])),
+            highest_costs={_word(arm): number(cost) for arm, cost in data["dearest"].items()},
+        ),
     )
 
 
@@ -154,30 +147,3 @@ def _word(value: Any) -> str:
     if not isinstance(value, str):
         raise InputError(f"{checks.shown(value)} is not a word")
     return value
-
-
-class Journal:
-    """A file that grows line by line; one process at a time may have it open."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._file = Path(path).open("r+b", buffering=0)  # noqa: SIM115 (it stays open)
-        try:
-            if fcntl is not None:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self._file.close()
-            raise InputError(f"{path}: another scheduler is using this file") from None
-        complete = Path(path).read_bytes().rfind(b"\n") + 1
-        self._file.truncate(complete)  # drop an incomplete last line
-        self._file.seek(0, os.SEEK_END)
-
-    def add(self, event: Any) -> None:
-        """Append one line, which is in the file when this returns."""
-        try:
-            self._file.write(line_of(event))
-        except OSError as error:
-            raise InputError(f"the file of the scheduler cannot be written: {error.strerror}") from None
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()

@@ -51,10 +51,8 @@ class SequencePath:
         )
 
 
-def thresholds(log: Log, stop_at: float | None) -> list[float]:
-    """Scores at which a sequence may stop: the one given, or the highest and some below it, rounded for people."""
-    if stop_at is not None:
-        return [stop_at]
+def thresholds(log: Log) -> list[float]:
+    """Scores at which a sequence may stop: the highest of a log and some below it, rounded for people."""
     distinct = np.unique(log.score)
     if len(distinct) <= 2:
         return _rounded(distinct, distinct[-1:])
@@ -99,7 +97,7 @@ class PathBuilder:
         self.state = prepared.start
         self.arms: list[int] = []
         self.alive: list[float] = []
-        self.score, self.cost = [prepared.default_score], [0.0]
+        self.score, self.cost = [prepared.scoring.default_score], [0.0]
         self._reached = 0.0  # the mean score from tasks that have reached the threshold
 
     @property
@@ -133,7 +131,7 @@ class PathBuilder:
 
     def path(self) -> SequencePath:
         """The path so far."""
-        stop_at = self.state.prepared.stop_at
+        stop_at = self.state.prepared.scoring.stop_at
         return SequencePath(stop_at, tuple(self.arms), tuple(self.alive), tuple(self.score), tuple(self.cost))
 
 

@@ -20,14 +20,34 @@ from maxatk.attempts.estimates.curves import threshold
 from maxatk.attempts.estimates.intervals import Estimate, checked_level
 from maxatk.attempts.log import Log
 from maxatk.attempts.sequences import walk
-from maxatk.attempts.sequences.plans import SequencePlan
-from maxatk.attempts.sequences.sequence import Goal, Settings, planned
-from maxatk.attempts.sequences.walk import Outcome
+from maxatk.attempts.sequences.builder import FOLDS, Settings
+from maxatk.attempts.sequences.folds import fold_numbers, folds_of, gathered, in_order
+from maxatk.attempts.sequences.goal import Goal
+from maxatk.attempts.sequences.plan import SequencePlan
+from maxatk.attempts.sequences.sequence import planned
+from maxatk.attempts.sequences.walk import Outcome, Scoring
 from maxatk.attempts.warnings import warn
 from maxatk.base import checks, display, findings
 from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints, Range
+
+
+@dataclass(frozen=True)
+class SingleReplay:
+    """The best single capped arm on held-out tasks, and what a sequence gains over it there."""
+
+    name: str  # the arm and its cap
+    score: Estimate  # the best score of a task
+    cost: Estimate  # the cost of a task
+    gain: Estimate  # of the sequence over it, score less price times cost
+    score_gain: Estimate  # of the sequence over it, in score alone
+    cost_ratio: Range  # an interval for the ratio of the cost of the sequence to its cost
+    cut: bool  # whether its cap is that of the log: more attempts might pay, but the log has no more
+    same: bool  # whether the sequence is this arm itself
+
+    def __str__(self) -> str:
+        return self.name
 
 
 @dataclass(frozen=True)
@@ -37,20 +57,18 @@ class Replay(Displayed):
     score: Estimate  # the best score of a task
     cost: Estimate  # the cost of a task
     net: Estimate  # score less price times cost
-    gain: Estimate  # net, less that of the best single capped arm on the same tasks
-    score_gain: Estimate  # score, less that of the single arm
     seconds: Estimate | None  # the duration of a task, attempts one after the other, if it was logged
     attempts: float  # the mean number of attempts per task
     solved: float  # the share of tasks solved
-    cost_ratio: Range  # an interval for the ratio of its cost to that of the single arm
-    single_score: Estimate  # the best score of a task with the single arm
-    single_cost: Estimate  # the cost of a task with it
-    single: str  # the single arm and its cap
-    cut: bool  # whether that cap is that of the log: more attempts of the arm might pay, but the log has no more
+    single: SingleReplay  # the best single capped arm on the same tasks
     price: float  # of a unit of cost, in score; for folds with a budget, the mean of the prices of the folds
     exhausted: int  # tasks with too few attempts in the log: intervals cover all that could have happened there
-    same: bool  # whether the sequence is the single arm itself
     needs: tuple[str, ...] = ()  # arguments that the log lacks for proved intervals, by name
+
+    @property
+    def gain(self) -> Estimate:
+        """Net, less that of the best single capped arm on the same tasks."""
+        return self.single.gain
 
     @property
     def tasks(self) -> int:
@@ -62,8 +80,8 @@ class Replay(Displayed):
         """Whether the sequence is better than the single arm in score less price times cost."""
         gain = self.gain
         return findings.Difference(
-            lower=gain.lower, upper=gain.upper, value=gain.value, first="the sequence", second=self.single, of="net",
-            tasks=gain.tasks, level=gain.level, method=gain.method, needs=self.needs,
+            lower=gain.lower, upper=gain.upper, value=gain.value, first="the sequence", second=self.single.name,
+            of="net", basis=gain.basis(self.needs),
         )  # fmt: skip
 
     @property
@@ -83,36 +101,28 @@ def replay(plan: SequencePlan, log: Log, level: float, interval: str, pass_thres
     """See :meth:`SequencePlan.replay`."""
     lowest = threshold(log, pass_threshold)
     _check_interval(log, interval, KINDS)
-    if both := sum(task in plan.seen for task in log.tasks):
+    if both := sum(task in plan.built_from.names for task in log.tasks):
         warn(
             f"{both} of the {len(log.tasks)} tasks have the names of tasks that the sequence was built from: if they "
             "are the same, the replay is optimistic"
         )
-    mine = walk.follow(log, plan.arms, plan.stop_at, plan.default_score, lowest)
-    other = walk.follow(log, plan.single.arms, plan.single.stop_at, plan.default_score, lowest)
-    same = plan.arms == plan.single.arms and (plan.stop_at == plan.single.stop_at or not plan.arms)
     prices = np.full(len(log.tasks), plan.price)
-    return summary(
-        log, mine, other, [plan], prices, str(plan.single), same, checked_level(level), interval, None,
-    )  # fmt: skip
+    return _Summary(log, [plan], prices, checked_level(level), interval).replay(*_both(plan, log, lowest))
+
+
+def _both(plan: SequencePlan, log: Log, pass_threshold: float) -> tuple[Outcome, Outcome]:
+    """The outcomes of a plan and of the single arm that it has to beat."""
+    pairs = (plan.arms, plan.stop_at), (plan.single.arms, plan.single.stop_at)
+    mine, other = (walk.follow(log, arms, Scoring(end, plan.default_score, pass_threshold)) for arms, end in pairs)
+    return mine, other
 
 
 def cross_replay(
-    log: Log,
-    *,
-    price: float | None = None,
-    budget: float | None = None,
-    target_score: float | None = None,
-    method: str = "auto",
-    stop_at: float | None = None,
-    max_per_arm: int | None = None,
-    default_score: float | None = None,
-    folds: int = 5,
-    level: float = 0.95,
-    interval: str = "usual",
-    pass_threshold: float | None = None,
-    rng: Any = 0,
-) -> Replay:
+    log: Log, *, price: float | None = None, budget: float | None = None, target_score: float | None = None,
+    method: str = "auto", stop_at: float | None = None, max_per_arm: int | None = None,
+    default_score: float | None = None, folds: int = FOLDS, level: float = 0.95, interval: str = "usual",
+    pass_threshold: float | None = None, rng: Any = 0,
+) -> Replay:  # fmt: skip
     """The cross-validated score and cost of sequences: each fold is replayed with the sequence of all other tasks.
 
     The estimate is for the method of building a sequence from that number of tasks, not for one sequence. Intervals of
@@ -138,95 +148,94 @@ def cross_replay(
     >>> print(replayed.gain, replayed.single)
     0.025 [-0.022, 0.073] the best single arm, chosen fold by fold
     """
-    goal = Goal.of(price, budget, target_score)
-    lowest, n = threshold(log, pass_threshold), len(log.tasks)
+    goal = Goal.of(price=price, budget=budget, target_score=target_score)
+    settings = Settings(goal, stop_at, max_per_arm, default_score)
+    lowest = threshold(log, pass_threshold)
     _check_interval(log, interval, intervals.KINDS)
-    whole = planned(log, Settings.of(log, goal, stop_at, max_per_arm, default_score), method, rng)
+    whole = planned(log, settings, method, rng)
     # Parts of a log have fewer tasks than the log: the choice of a portfolio is that for the whole log.
     method = "portfolio" if method == "auto" and whole.method == "portfolio" else method
-    number_of = {task: number for number, task in enumerate(log.tasks)}
-    mine, other, prices = walk.Gathered(n), walk.Gathered(n), np.empty(n)
-    plans: list[SequencePlan] = []
-    pairs = log.folds(folds, rng)
-    for rest, held_out in pairs:
-        # The method is chosen anew on the rest, because the choice is part of what is validated. So is the price that
-        # follows from a budget, and the default score: no held-out task contributes to them.
-        plan = planned(rest, Settings.of(rest, goal, stop_at, max_per_arm, default_score), method, rng, fewest=0)
-        rows = np.array([number_of[task] for task in held_out.tasks])
-        mine.put(rows, walk.follow(held_out, plan.arms, plan.stop_at, plan.default_score, lowest))
-        other.put(rows, walk.follow(held_out, plan.single.arms, plan.single.stop_at, plan.default_score, lowest))
-        prices[rows] = plan.price
-        plans.append(plan)
-    same = all(plan.arms == plan.single.arms and plan.stop_at == plan.single.stop_at for plan in plans)
-    return summary(
-        log, mine.outcome(), other.outcome(), plans, prices, _named(plans), same, checked_level(level), interval,
-        walk.fold_numbers(log, [held_out for _, held_out in pairs]),
-    )  # fmt: skip
+    parts = folds_of(log, folds, rng)
+    # The method is chosen anew on the rest, because the choice is part of what is validated. So is the price that
+    # follows from a budget, and the default score: no held-out task contributes to them.
+    plans = [planned(fold.rest, settings, method, rng, fewest=0) for fold in parts]
+    mine, other = zip(*(_both(p, fold.held_out, lowest) for p, fold in zip(plans, parts, strict=True)), strict=True)
+    prices = in_order(parts, [np.full(len(fold.rows), p.price) for p, fold in zip(plans, parts, strict=True)])
+    summary = _Summary(log, plans, prices, checked_level(level), interval, fold_numbers(parts))
+    return summary.replay(gathered(parts, mine), gathered(parts, other))
 
 
 def _check_interval(log: Log, interval: str, kinds: Sequence[str]) -> None:
     checks.one_of(interval, kinds, "interval")
-    if interval == "proved" and (log.score_range is None or not log.cost_limited):
+    if interval == "proved" and (log.score_range is None or not log.cost_limits.known):
         raise InputError("proved intervals need a score_range and a cost_limit of the log")
 
 
-def _named(plans: Sequence[SequencePlan]) -> str:
-    """The single arm of some plans by name, if it is the same one."""
-    names = {str(plan.single) for plan in plans}
-    return names.pop() if len(names) == 1 else "the best single arm, chosen fold by fold"
+@dataclass(frozen=True)
+class _Summary:
+    """The means of outcomes by task; each task was tried with one of some plans, that of its fold."""
 
+    log: Log
+    plans: Sequence[SequencePlan]
+    prices: Floats  # [T] what a unit of cost is worth at each task
+    level: float
+    interval: str  # one of KINDS
+    fold: Ints | None = None  # [T] of each task
 
-def summary(
-    log: Log, mine: Outcome, other: Outcome, plans: Sequence[SequencePlan], prices: Floats, single: str,
-    same: bool, level: float, interval: str, fold: Ints | None,
-) -> Replay:  # fmt: skip
-    """Outcomes by task as a :class:`Replay`; each task was tried with one of some plans, that of its fold.
+    def replay(self, mine: Outcome, other: Outcome) -> Replay:
+        """The outcomes of the sequences and of the single arms as a :class:`Replay`."""
+        log, plans, prices, mean = self.log, self.plans, self.prices, self._mean
+        a = _Limits(log, mine, plans, [plan.arms for plan in plans])
+        b = _Limits(log, other, plans, [plan.single.arms for plan in plans])
+        bounded, limited = log.score_range is not None, log.cost_limits.known
+        names, same = {str(plan.single) for plan in plans}, all(plan.is_single for plan in plans)
+        gain = _Between.known(np.zeros(len(log.tasks)), (0.0, 0.0)) if same else a.net(prices).less(b.net(prices))
+        seconds = None if mine.seconds is None else _Between.known(mine.seconds, (0.0, float(mine.seconds.max())))
+        return Replay(
+            score=mean(a.score, bounded, assumed=True),
+            cost=mean(a.cost, limited, costly=True),
+            net=mean(a.net(prices), bounded and limited, costly=True),
+            seconds=None if seconds is None else mean(seconds, False),
+            attempts=float(mine.attempts.mean()),
+            solved=float(mine.solved.mean()),
+            single=SingleReplay(
+                name=names.pop() if len(names) == 1 else "the best single arm, chosen fold by fold",
+                score=mean(b.score, bounded, assumed=True),
+                cost=mean(b.cost, limited, costly=True),
+                gain=mean(gain, same or (bounded and limited), costly=True, compared=True),
+                score_gain=mean(a.score.less(b.score), bounded, compared=True),
+                cost_ratio=intervals.ratio(mine.cost, other.cost, self.level),
+                cut=any(plan.single.cut for plan in plans),
+                same=same,
+            ),
+            price=float(prices[0] if (prices == prices[0]).all() else prices.mean()),
+            exhausted=int(((mine.open > 0) | (other.open > 0)).sum()),
+            needs=(*(() if bounded else ("score_range",)), *(() if limited else ("cost_limit",))),
+        )
 
-    ``prices`` [T] are what a unit of cost is worth at each task.
-    """
-    a = _Limits(log, mine, plans, [plan.arms for plan in plans])
-    b = _Limits(log, other, plans, [plan.single.arms for plan in plans])
-
-    def estimated(values: Floats, span: Range | None, use_betting: bool, known: bool, compared: bool) -> Estimate:
-        if fold is None:
-            return intervals.mean(values, span, level, use_betting=use_betting, known=known)
-        return intervals.crossed(values, fold, span, level, compared=compared, use_betting=use_betting, known=known)
-
-    def mean(
-        values: _Between, known: bool, costly: bool = False, compared: bool = False, assumed: bool = False
+    def _mean(
+        self, values: _Between, known: bool, *, costly: bool = False, compared: bool = False, assumed: bool = False
     ) -> Estimate:
+        """The mean over tasks, with its interval.
+
+        ``known`` says whether the range of the values is known, ``assumed`` whether it may be assumed; ``costly``
+        whether costs are among the values, ``compared`` whether these are differences of two choices.
+        """
         known = known or values.exact
+        proof = known if self.interval == "auto" else self.interval == "proved"
+        use_betting = proof or (costly and self.log.heavy_costs and not self.log.cost_limits.known)
         span = values.span if known or assumed else None
-        proof = known if interval == "auto" else interval == "proved"
-        use_betting = proof or (costly and log.heavy_costs and not log.cost_limited)
-        estimate = estimated(values.low, span, use_betting, known, compared)
+
+        def mean(one: Floats) -> Estimate:
+            options: dict[str, Any] = {"use_betting": use_betting, "known": known}
+            if self.fold is None:
+                return intervals.mean(one, span, self.level, **options)
+            return intervals.crossed(one, self.fold, span, self.level, compared=compared, **options)
+
+        estimate = mean(values.low)
         if np.array_equal(values.low, values.up):
             return estimate
-        above = estimated(values.up, span, use_betting, known, compared)
-        return replace(estimate, value=float(values.cut.mean()), upper=above.upper)
-
-    bounded, limited = log.score_range is not None, log.cost_limited
-    gain = _Between.known(np.zeros(len(log.tasks)), (0.0, 0.0)) if same else a.net(prices).less(b.net(prices))
-    seconds = None if mine.seconds is None else _Between.known(mine.seconds, (0.0, float(mine.seconds.max())))
-    return Replay(
-        score=mean(a.score, bounded, assumed=True),
-        cost=mean(a.cost, limited, costly=True),
-        net=mean(a.net(prices), bounded and limited, costly=True),
-        gain=mean(gain, same or (bounded and limited), costly=True, compared=True),
-        score_gain=mean(a.score.less(b.score), bounded, compared=True),
-        seconds=None if seconds is None else mean(seconds, False),
-        attempts=float(mine.attempts.mean()),
-        solved=float(mine.solved.mean()),
-        cost_ratio=intervals.ratio(mine.cost, other.cost, level),
-        single_score=mean(b.score, bounded, assumed=True),
-        single_cost=mean(b.cost, limited, costly=True),
-        single=single,
-        cut=any(plan.single.cut for plan in plans),
-        price=float(prices[0] if (prices == prices[0]).all() else prices.mean()),
-        exhausted=int(((mine.open > 0) | (other.open > 0)).sum()),
-        same=same,
-        needs=(*(() if bounded else ("score_range",)), *(() if limited else ("cost_limit",))),
-    )
+        return replace(estimate, value=float(values.cut.mean()), upper=mean(values.up).upper)
 
 
 @dataclass(frozen=True)
@@ -267,8 +276,9 @@ class _Limits:
     def __init__(
         self, log: Log, out: Outcome, plans: Sequence[SequencePlan], sequences: Sequence[Sequence[str]]
     ) -> None:
-        limit = dict(zip(log.arms, log.cost_limits, strict=True))
-        dearest = {arm: max(limit[arm], *(plan.dearest.get(arm, 0.0) for plan in plans)) for arm in log.arms}
+        limit = dict(zip(log.arms, log.cost_limits.highest, strict=True))
+        seen = [plan.built_from.highest_costs for plan in plans]
+        dearest = {arm: max(limit[arm], *(costs.get(arm, 0.0) for costs in seen)) for arm in log.arms}
         span, default = log.taken_range, plans[0].default_score
         idle = not any(sequences)
         if idle:
@@ -279,7 +289,7 @@ class _Limits:
         up = out.score + np.maximum(out.open * high - out.open_best, 0.0)
         self.score = _Between(out.score, out.score, up, span, idle)
         highest = max(math.fsum(dearest[arm] for arm in sequence) for sequence in sequences)
-        lowest = 1.0 if log.in_units and all(sequences) else 0.0  # the first attempt is always made
+        lowest = 1.0 if log.cost_limits.in_units and all(sequences) else 0.0  # the first attempt is always made
         missing = out.cost + out.open * out.missing * max(dearest.values())
         self.cost = _Between(out.cost, out.cost, missing, (lowest, highest), idle)
 

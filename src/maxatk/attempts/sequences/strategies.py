@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,9 +19,11 @@ from maxatk.attempts.estimates.curves import threshold
 from maxatk.attempts.estimates.intervals import Estimate, checked_level
 from maxatk.attempts.log import Log
 from maxatk.attempts.sequences import paths, walk
+from maxatk.attempts.sequences.builder import FOLDS
+from maxatk.attempts.sequences.folds import Fold, fold_numbers, folds_of, gathered
+from maxatk.attempts.sequences.goal import Goal
 from maxatk.attempts.sequences.paths import SequencePath
-from maxatk.attempts.sequences.sequence import FOLDS, Goal
-from maxatk.attempts.sequences.walk import Outcome
+from maxatk.attempts.sequences.walk import Outcome, Scoring
 from maxatk.base import checks, display, findings
 from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
@@ -29,6 +32,21 @@ from maxatk.base.types import Floats, Ints, Range
 
 PRICES = 10
 ONE, SINGLE, PAIR, PORTFOLIO, SEQUENCE = "one arm", "best arm", "pair", "portfolio", "sequence"
+
+
+class CostPerSolved(NamedTuple):
+    """The cost per solved task, with an interval."""
+
+    value: float  # infinite if no task is solved
+    lower: float  # of the interval
+    upper: float  # its other end
+
+
+class Domination(NamedTuple):
+    """Another strategy scores no less and costs no more."""
+
+    by: str  # the name of the other
+    surely: bool  # whether that exceeds the noise of these tasks
 
 
 @dataclass(frozen=True)
@@ -43,10 +61,8 @@ class Strategy:
     cost: Estimate  # the cost of a task
     seconds: Estimate | None  # the duration of a task, attempts one after the other
     solved: float  # the share of tasks solved
-    cost_per_solved: float  # cost per solved task; infinite if none is solved
-    cost_per_solved_range: Range  # an interval for it
-    dominated_by: str | None  # a strategy that scores no less and costs no more
-    surely: bool  # whether the domination exceeds the noise of these tasks
+    cost_per_solved: CostPerSolved  # the cost per solved task
+    dominated: Domination | None  # by another strategy
 
 
 @dataclass(frozen=True)
@@ -61,7 +77,7 @@ class Frontier(Displayed):
     @property
     def efficient(self) -> list[Strategy]:
         """The strategies that no other dominates."""
-        return [strategy for strategy in self.strategies if strategy.dominated_by is None]
+        return [strategy for strategy in self.strategies if strategy.dominated is None]
 
     @property
     def finding(self) -> findings.Difference | None:
@@ -71,7 +87,7 @@ class Frontier(Displayed):
         gain = self.gain
         return findings.Difference(
             lower=gain.lower, upper=gain.upper, value=gain.value, first="choosing a sequence",
-            second="choosing one arm with a cap", of="net", tasks=gain.tasks, level=gain.level, method=gain.method,
+            second="choosing one arm with a cap", of="net", basis=gain.basis(),
         )  # fmt: skip
 
     @property
@@ -89,15 +105,9 @@ class Frontier(Displayed):
 
 
 def frontier(
-    log: Log,
-    *,
-    stop_at: float | None = None,
-    max_per_arm: int | None = None,
-    pass_threshold: float | None = None,
-    folds: int = FOLDS,
-    level: float = 0.95,
-    rng: Any = 0,
-) -> Frontier:
+    log: Log, *, stop_at: float | None = None, max_per_arm: int | None = None, pass_threshold: float | None = None,
+    folds: int = FOLDS, level: float = 0.95, rng: Any = 0,
+) -> Frontier:  # fmt: skip
     """Every arm with every cap, and the best pairs, portfolios and sequences at several prices.
 
     Args:
@@ -119,35 +129,19 @@ def frontier(
         raise InputError("a frontier needs at least two tasks: a choice made on one is replayed on another")
     top = log.top if stop_at is None else float(checks.exact_number(stop_at, "stop_at"))
     limit = walk.caps(log, None if max_per_arm is None else checks.integer(max_per_arm, "max_per_arm", least=1))
-    default_score = log.usual_range[0]
-    lowest, level = threshold(log, pass_threshold), checked_level(level)
-    prices = _prices(log, top, default_score)
-    pairs = log.folds(folds, rng)
-    fold = walk.fold_numbers(log, [held for _, held in pairs])
-    setting = _Setting(log, top, default_score, lowest, limit, level, fold)
-    rows = [*setting.capped(), *setting.chosen(prices, pairs)]
-    strategies = setting.strategies(rows)
+    scoring = Scoring(top, log.usual_range[0], threshold(log, pass_threshold))
+    setting = _Setting(log, scoring, limit, checked_level(level), folds_of(log, folds, rng))
+    prices = setting.prices()
+    rows = [*setting.capped(), *setting.chosen(prices)]
     fair = [not row.cut for row in rows if row.family == SINGLE]  # prices at which the log does not cut one arm short
     pick = np.flatnonzero(fair) if any(fair) else np.arange(len(prices))
-    gains = (setting.nets(rows, SEQUENCE) - setting.nets(rows, SINGLE))[pick].mean(axis=0)
+    gains = (_nets(rows, SEQUENCE) - _nets(rows, SINGLE))[pick].mean(axis=0)
     return Frontier(
-        strategies=tuple(strategies),
-        gain=intervals.crossed(gains, fold, None, level, compared=True, use_betting=log.heavy_costs),
+        strategies=tuple(setting.strategies(rows)),
+        gain=intervals.crossed(gains, setting.fold, None, setting.level, compared=True, use_betting=log.heavy_costs),
         prices=tuple(prices),
         fair=len(pick) if any(fair) else 0,
     )
-
-
-def _prices(log: Log, top: float, default_score: float) -> list[float]:
-    """Prices from one at which hardly any attempt pays to one at which 0.003 of the range pays for an average one."""
-    mean_cost = float(log.cost.mean())
-    if mean_cost == 0:
-        raise InputError("all attempts of the log cost 0: there are no costs to weigh scores against")
-    prepared = walk.PreparedLog(log, top, default_score)
-    firsts = [paths.along(prepared, [arm]).gain_per_cost(0) for arm in range(len(log.arms))]
-    highest = max((x for x in firsts if math.isfinite(x)), default=0.0)
-    range_per_cost = (top - default_score) / mean_cost if top > default_score else 1 / mean_cost
-    return np.geomspace(max(0.9 * highest, range_per_cost), 0.003 * range_per_cost, PRICES).tolist()
 
 
 @dataclass(frozen=True)
@@ -171,37 +165,48 @@ class _Setting:
     """The settings that all strategies of a frontier share."""
 
     log: Log
-    top: float
-    default_score: float
-    pass_threshold: float
-    limit: Ints
+    scoring: Scoring
+    limit: Ints  # [A] attempts of each arm at most
     level: float
-    fold: Ints  # [T] in which each task is held out
+    folds: list[Fold]
+
+    @cached_property
+    def fold(self) -> Ints:
+        """The number of the fold [T] in which each task is held out."""
+        return fold_numbers(self.folds)
+
+    def prices(self) -> list[float]:
+        """Prices, from one at which hardly any attempt pays down to 0.003 of the range for an average one."""
+        mean_cost, span = float(self.log.cost.mean()), self.scoring.stop_at - self.scoring.default_score
+        if mean_cost == 0:
+            raise InputError("all attempts of the log cost 0: there are no costs to weigh scores against")
+        prepared = walk.PreparedLog(self.log, self.scoring)
+        firsts = [paths.along(prepared, [arm]).gain_per_cost(0) for arm in range(len(self.log.arms))]
+        highest = max((x for x in firsts if math.isfinite(x)), default=0.0)
+        range_per_cost = (span if span > 0 else 1) / mean_cost
+        return np.geomspace(max(0.9 * highest, range_per_cost), 0.003 * range_per_cost, PRICES).tolist()
 
     def capped(self) -> Iterator[_Row]:
         """Each arm with each cap."""
         for arm, cap in zip(self.log.arms, self.limit.tolist(), strict=True):
             for n in range(1, cap + 1):
-                yield _Row(ONE, spelled([arm] * n), None, self._follow(self.log, [arm] * n, self.top))
+                yield _Row(ONE, spelled([arm] * n), None, walk.follow(self.log, [arm] * n, self.scoring))
 
-    def chosen(self, prices: Sequence[float], pairs: Sequence[tuple[Log, Log]]) -> Iterator[_Row]:
+    def chosen(self, prices: Sequence[float]) -> Iterator[_Row]:
         """The choice of each family at each price: named after the choice on all tasks, replayed fold by fold."""
-        number_of = {task: number for number, task in enumerate(self.log.tasks)}
-        parts = [(_families(rest, self.top, self.default_score, self.limit), held) for rest, held in pairs]
-        whole = _families(self.log, self.top, self.default_score, self.limit)
-        for family, candidates in whole.items():
+        parts = [families(fold.rest, self.scoring, self.limit) for fold in self.folds]
+        for family, candidates in families(self.log, self.scoring, self.limit).items():
             for price in prices:
                 goal = Goal(price=price)
-                gathered = walk.Gathered(len(number_of))
-                for families, held in parts:
-                    rows = [number_of[task] for task in held.tasks]
-                    gathered.put(rows, self._follow(held, *_named(self.log, *goal.best(families[family]))))
+                arms = [self._named(*goal.best(part[family])) for part in parts]
+                pairs = zip(self.folds, arms, strict=True)
+                out = gathered(self.folds, [walk.follow(fold.held_out, x, self.scoring) for fold, x in pairs])
                 path, length = goal.best(candidates)
                 cut = family == SINGLE and goal.cut(path, length, self.limit)
-                yield _Row(family, spelled(_named(self.log, path, length)[0]), price, gathered.outcome(), cut)
+                yield _Row(family, spelled(self._named(path, length)), price, out, cut)
 
-    def _follow(self, log: Log, arms: Sequence[str], stop_at: float) -> Outcome:
-        return walk.follow(log, arms, stop_at, self.default_score, self.pass_threshold)
+    def _named(self, path: SequencePath, length: int) -> list[str]:
+        return [self.log.arms[arm] for arm in path.arms[:length]]
 
     def strategies(self, rows: Sequence[_Row]) -> list[Strategy]:
         """The rows as strategies, by cost, without empty ones and those that equal a simpler one."""
@@ -211,22 +216,23 @@ class _Setting:
                 kept.append(row)
         kept.sort(key=lambda row: float(row.out.cost.mean()))
         scores, costs = np.stack([row.out.score for row in kept]), np.stack([row.out.cost for row in kept])
-        return [self._strategy(row, *self._dominance(place, kept, scores, costs)) for place, row in enumerate(kept)]
+        return [self._strategy(row, self._dominated(place, kept, scores, costs)) for place, row in enumerate(kept)]
 
-    def _dominance(self, place: int, rows: Sequence[_Row], scores: Floats, costs: Floats) -> tuple[str | None, bool]:
+    def _dominated(self, place: int, rows: Sequence[_Row], scores: Floats, costs: Floats) -> Domination | None:
         score, cost = scores.mean(axis=1), costs.mean(axis=1)
         above = (score >= score[place]) & (cost <= cost[place]) & ((score > score[place]) | (cost < cost[place]))
         if not above.any():
-            return None, False
+            return None
         by = int(np.flatnonzero(above)[score[above].argmax()])
         more = intervals.mean(scores[by] - scores[place], None, self.level)
         less = intervals.mean(costs[place] - costs[by], None, self.level)
         known = more.level is not None and less.level is not None
-        return rows[by].title, known and more.lower >= 0 and less.lower >= 0
+        return Domination(rows[by].title, known and more.lower >= 0 and less.lower >= 0)
 
-    def _strategy(self, row: _Row, dominated_by: str | None, surely: bool) -> Strategy:
+    def _strategy(self, row: _Row, dominated: Domination | None) -> Strategy:
         out, solved = row.out, float(row.out.solved.mean())
         low, high = self._per_solved(out) if solved else (0.0, math.inf)
+        per_solved = float(out.cost.mean()) / solved if solved else math.inf
         return Strategy(
             family=row.family,
             name=row.title,
@@ -236,10 +242,8 @@ class _Setting:
             cost=intervals.mean(out.cost, None, self.level, use_betting=self.log.heavy_costs),
             seconds=None if out.seconds is None else intervals.mean(out.seconds, None, self.level),
             solved=solved,
-            cost_per_solved=float(out.cost.mean()) / solved if solved else math.inf,
-            cost_per_solved_range=(max(low, 0.0), high),
-            dominated_by=dominated_by,
-            surely=surely,
+            cost_per_solved=CostPerSolved(per_solved, max(low, 0.0), high),
+            dominated=dominated,
         )
 
     def _score(self, row: _Row) -> Estimate:
@@ -257,14 +261,15 @@ class _Setting:
         solved = intervals.mean(out.solved, (0.0, 1.0), both, use_betting=True)
         return cost.lower / solved.upper, cost.upper / solved.lower if solved.lower > 0 else math.inf
 
-    def nets(self, rows: Sequence[_Row], family: str) -> Floats:
-        """Score less price times cost of the choices of a family [prices, T]."""
-        return np.stack([r.out.score - (r.price or 0.0) * r.out.cost for r in rows if r.family == family])
+
+def _nets(rows: Sequence[_Row], family: str) -> Floats:
+    """Score less price times cost of the choices of a family [prices, T]."""
+    return np.stack([r.out.score - (r.price or 0.0) * r.out.cost for r in rows if r.family == family])
 
 
-def _families(log: Log, top: float, default_score: float, limit: Ints) -> dict[str, list[SequencePath]]:
+def families(log: Log, scoring: Scoring, limit: Ints) -> dict[str, list[SequencePath]]:
     """The candidates of each family, built on the tasks of a log."""
-    prepared = walk.PreparedLog(log, top, default_score)
+    prepared = walk.PreparedLog(log, scoring)
     several = len(limit) > 1
     return {
         SINGLE: list(paths.singles(prepared, limit)),
@@ -272,7 +277,3 @@ def _families(log: Log, top: float, default_score: float, limit: Ints) -> dict[s
         **({PORTFOLIO: [paths.greedy(prepared, np.minimum(limit, 1))]} if several else {}),
         SEQUENCE: [paths.greedy(prepared, limit)],
     }
-
-
-def _named(log: Log, path: SequencePath, length: int) -> tuple[list[str], float]:
-    return [log.arms[arm] for arm in path.arms[:length]], path.stop_at

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,21 +25,27 @@ from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.types import Floats, Ints
 
 
+class Scoring(NamedTuple):
+    """The scores that matter to a sequence."""
+
+    stop_at: float  # the score at which it stops
+    default_score: float  # the score of a task without an attempt
+    pass_threshold: float = math.inf  # the lowest score that solves a task
+
+
 class PreparedLog:
     """The tasks of a log, prepared for sequences that stop at a threshold.
 
     Args:
         log: the log; all costs must be known.
-        stop_at: the score at which a sequence stops.
-        default_score: the score of a task without an attempt.
-        pass_threshold: the lowest score that solves a task.
+        scoring: the threshold, and the other scores that matter.
     """
 
-    def __init__(self, log: Log, stop_at: float, default_score: float, pass_threshold: float = math.inf) -> None:
-        self.stop_at, self.default_score = stop_at, default_score
+    def __init__(self, log: Log, scoring: Scoring) -> None:
+        self.scoring = scoring
         self.attempts = log.counts  # [T, A]
         tasks, arms = log.counts.shape
-        short = log.score < stop_at
+        short = log.score < scoring.stop_at
         cell = log.task * arms + log.arm
         shape = tasks, arms
 
@@ -52,7 +58,7 @@ class PreparedLog:
         reached = self.attempts - self.short
         # Of the attempts that reach the threshold [T, A]: their mean score, and the share that solves the task.
         self.reached_score = total(log.score, ~short) / np.maximum(reached, 1)
-        self.reached_solved = total(one, ~short & (log.score >= pass_threshold)) / np.maximum(reached, 1)
+        self.reached_solved = total(one, ~short & (log.score >= scoring.pass_threshold)) / np.maximum(reached, 1)
         timed = log.seconds is not None and not np.isnan(log.seconds).any()
         costs = [log.cost, log.seconds] if log.seconds is not None and timed else [log.cost]
         # The mean cost, and seconds, of attempts that fall short and of those that reach the threshold [P, T, A].
@@ -91,7 +97,7 @@ class PreparedLog:
     @property
     def start(self) -> SequenceState:
         """The state before the first attempt."""
-        best = np.full(len(self.values), self.default_score)
+        best = np.full(len(self.values), self.scoring.default_score)
         return SequenceState(self, np.zeros(len(self.at_most), np.int64), np.ones(self.values.shape), best)
 
 
@@ -150,10 +156,10 @@ class Outcome:
     missing: Ints  # [T] the number of attempts that are missing there, at most
 
 
-def follow(log: Log, arms: Sequence[str], stop_at: float, default_score: float, pass_threshold: float) -> Outcome:
+def follow(log: Log, arms: Sequence[str], scoring: Scoring) -> Outcome:
     """Run a sequence of arms, by name, over every task of a log."""
     log.require_costs(arms)
-    prepared = PreparedLog(log, stop_at, default_score, pass_threshold)
+    prepared = PreparedLog(log, scoring)
     state, tasks = prepared.start, len(log.tasks)
     score, solved, made, missing = np.zeros(tasks), np.zeros(tasks), np.zeros(tasks), np.zeros(tasks, np.int64)
     costs = np.zeros((len(prepared.short_cost), tasks))
@@ -171,7 +177,7 @@ def follow(log: Log, arms: Sequence[str], stop_at: float, default_score: float, 
         chance, best = np.where(on[:, None], after.chance, state.chance), np.where(on, after.best, state.best)
         state = SequenceState(prepared, after.made, chance, best)
     if state.made.any():
-        solved += ((prepared.values >= pass_threshold) * np.diff(state.chance, axis=1, prepend=0.0)).sum(axis=1)
+        solved += ((prepared.values >= scoring.pass_threshold) * np.diff(state.chance, axis=1, prepend=0.0)).sum(axis=1)
     return Outcome(
         score=score + state.best,
         cost=costs[0],
@@ -182,32 +188,6 @@ def follow(log: Log, arms: Sequence[str], stop_at: float, default_score: float, 
         open_best=np.where(missing > 0, state.best, 0.0),
         missing=missing,
     )
-
-
-def fold_numbers(log: Log, held_out: Sequence[Log]) -> Ints:
-    """The number of the fold [T] in which each task was held out."""
-    number = {task: fold for fold, held in enumerate(held_out) for task in held.tasks}
-    return np.array([number[task] for task in log.tasks])
-
-
-class Gathered:
-    """Outcomes on parts of a log's tasks, combined."""
-
-    def __init__(self, tasks: int) -> None:
-        self._tasks = tasks
-        self._columns: dict[str, Any] = {"seconds": None}
-
-    def put(self, rows: Any, part: Outcome) -> None:
-        """Store the outcome on the tasks with these numbers."""
-        for name, values in vars(part).items():
-            if values is not None:
-                if self._columns.get(name) is None:
-                    self._columns[name] = np.zeros(self._tasks, values.dtype)
-                self._columns[name][rows] = values
-
-    def outcome(self) -> Outcome:
-        """The outcome on all tasks."""
-        return Outcome(**self._columns)
 
 
 def caps(log: Log, max_per_arm: int | None = None) -> Ints:
@@ -223,8 +203,8 @@ def caps(log: Log, max_per_arm: int | None = None) -> Ints:
     return fewest if max_per_arm is None else np.minimum(fewest, max_per_arm)
 
 
-def ratio(gain: float, cost: float) -> float:
+def ratio(top: float, bottom: float) -> float:
     """Gain per cost: infinite for a gain at cost 0, minus infinity without a gain."""
-    if gain <= 0:
+    if top <= 0:
         return -math.inf
-    return gain / cost if cost > 0 else math.inf
+    return top / bottom if bottom > 0 else math.inf

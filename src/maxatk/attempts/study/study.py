@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,11 @@ from maxatk.attempts.estimates.estimators import numbers_of_attempts
 from maxatk.attempts.estimates.extrapolation import FARTHEST, PassRange
 from maxatk.attempts.estimates.pairing import Differences, differences
 from maxatk.attempts.log import Log
-from maxatk.attempts.sequences.advice import FEWEST, Advised, advise
-from maxatk.attempts.sequences.plans import SequencePlan
-from maxatk.attempts.sequences.sequence import Goal, UnmetError
+from maxatk.attempts.sequences.builder import Settings, UnmetError
+from maxatk.attempts.sequences.goal import Goal
+from maxatk.attempts.sequences.plan import SequencePlan
 from maxatk.attempts.sequences.strategies import Frontier, frontier
+from maxatk.attempts.study.advice import FEWEST, Advised, advise
 from maxatk.attempts.warnings import AttemptsWarning
 from maxatk.base import display
 from maxatk.base.display import Displayed
@@ -46,7 +47,6 @@ class Study(Displayed):
     ranges: tuple[tuple[str, PassRange], ...]  # pass@k for k beyond the attempts made, by arm
     difficulty: tuple[Difficulty, ...]  # how much attempts at one task have in common
     differences: Differences | None  # between arms; None for one arm
-    k: int  # the number of attempts in the differences
     frontier: Frontier | None  # scores against costs; None if there are too few tasks
     goal: Goal | None  # the price, budget or target score: as asked for, or the default price; None without costs
     advised: tuple[Advised, ...]  # the plans for that goal, for lower and for higher ones, where they can be met
@@ -125,18 +125,10 @@ class Study(Displayed):
 
 
 def study(
-    log: Log,
-    k: int | Sequence[int] | None = None,
-    *,
-    price: float | None = None,
-    budget: float | None = None,
-    target_score: float | None = None,
-    pass_threshold: float | None = None,
-    stop_at: float | None = None,
-    level: float = 0.95,
-    rng: Any = 0,
-    progress: bool | Callable[[str], None] = False,
-) -> Study:
+    log: Log, k: int | Sequence[int] | None = None, *, price: float | None = None, budget: float | None = None,
+    target_score: float | None = None, pass_threshold: float | None = None, stop_at: float | None = None,
+    level: float = 0.95, rng: Any = 0, progress: bool | Callable[[str], None] = False,
+) -> Study:  # fmt: skip
     """A complete study of a log: curves, differences, the frontier, a sequence and its replay, and advice.
 
     Args:
@@ -161,81 +153,96 @@ def study(
     >>> print(study.advice[0])
     Try annealing × 5, and stop as soon as one scores at least 0.429 (at 0.500 per unit of cost).
     """
-    goal: dict[str, Any] = {"price": price, "budget": budget, "target_score": target_score}
-    if any(x is not None for x in goal.values()):
-        Goal.of(price, budget, target_score)  # errors come before any work
+    goals = {"price": price, "budget": budget, "target_score": target_score}
+    goal = None if all(x is None for x in goals.values()) else Goal.of(**goals)  # errors come before any work
     with reporter(progress, "reading", lambda part: f"at work: {part}") as tell, warnings.catch_warnings():
         warnings.simplefilter("ignore", AttemptsWarning)  # they are among the notes
-        return _study(log, k, goal, pass_threshold, stop_at, level, rng, tell or (lambda part: None))
+        return _Maker(log, goal, stop_at, pass_threshold, level, rng, tell or (lambda part: None)).study(k)
 
 
-def _study(
-    log: Log, k: Any, goal: dict[str, Any], pass_threshold: float | None, stop_at: float | None, level: float, rng: Any,
-    tell: Callable[[str], None],
-) -> Study:  # fmt: skip
-    tell("curves")
-    notes = list(log.notes)
-    fewest = int(log.counts[log.counts > 0].min())
-    wanted = [2**i for i in range(fewest.bit_length())] if k is None else numbers_of_attempts(k)
-    within, beyond = [one for one in wanted if one <= fewest], [one for one in wanted if one > fewest]
-    if far := [one for one in beyond if one > FARTHEST * fewest]:
-        raise InputError(
-            f"k = {far[0]} is more than {FARTHEST} times the {fewest} attempts that every task has: the log says next "
-            "to nothing about it"
+@dataclass(frozen=True)
+class _Maker:
+    """Makes a study, part by part."""
+
+    log: Log
+    goal: Goal | None
+    stop_at: float | None
+    pass_threshold: float | None
+    level: float
+    rng: Any
+    tell: Callable[[str], None]  # is called with the name of each part
+    notes: list[str] = field(default_factory=list[str])
+
+    def study(self, k: Any) -> Study:
+        """The whole study."""
+        log, tell = self.log, self.tell
+        tell("curves")
+        self.notes.extend(log.notes)
+        within, beyond = self._numbers(k)
+        curves = tuple(self._curves(within))
+        tell("ranges of pass@k")
+        ranges = [(arm, log.pass_range(n, self.pass_threshold, arm, self.level)) for arm in log.arms for n in beyond]
+        if beyond and self._graded and self.pass_threshold is None:
+            self.notes.append(f"pass@k is the chance to score {threshold(log.top)}, the highest score of the log")
+        tell("differences")
+        paired = len(log.arms) > 1 and _share_tasks(log)
+        pairs = differences(log, max(within, default=1), self.level) if paired else None
+        tell("costs")
+        priced = _priced(log, self.notes)
+        aim, front, advised, silence = None, None, (), None
+        if isinstance(priced, Reason):
+            silence = NoAdvice(reason=priced, tasks=len(log.tasks))
+        else:
+            alike = float(priced.score.min()) == priced.top
+            aim = self.goal or self._usual_goal(priced, alike)
+            options: dict[str, Any] = {"pass_threshold": self.pass_threshold, "level": self.level, "rng": self.rng}
+            tell("the frontier")
+            front = None if alike else frontier(priced, stop_at=self.stop_at, **options)
+            tell("advice")
+            goals = [Settings(one, self.stop_at) for one in ([aim] if alike else _goals(aim))]
+            advised, silence = _advised(priced, aim, goals, **options)
+        result = Study(
+            log, curves, tuple(ranges), tuple(difficulty(log)), pairs, front, aim, advised, silence, tuple(self.notes)
         )
-    graded, low = len(np.unique(log.score)) != 2, float(log.score.min())
-    if low == log.top:
-        notes.append(f"all attempts score {short(low)}")
-    curves: list[Curve] = []
-    if within and graded:
-        curves.append(log.max_at_k(within, level=level))
-    if within and (pass_threshold is not None or not graded):
-        curves.append(log.pass_at_k(within, pass_threshold, level=level))
-        if pass_threshold is None and (low, log.top) != (0.0, 1.0):
-            notes.append(f"to pass is to score at least {threshold(log.top)}, the highest score of the log")
-    tell("ranges of pass@k")
-    ranges = tuple((arm, log.pass_range(one, pass_threshold, arm, level)) for arm in log.arms for one in beyond)
-    if beyond and graded and pass_threshold is None:
-        notes.append(f"pass@k is the chance to score {threshold(log.top)}, the highest score of the log")
-    tell("differences")
-    largest = max(within, default=1)
-    pairs = differences(log, largest, level) if len(log.arms) > 1 and _share_tasks(log) else None
-    tell("costs")
-    priced = _priced(log, notes)
-    front: Frontier | None = None
-    advised: tuple[Advised, ...] = ()
-    aim: Goal | None = None
-    silence: NoAdvice | None = None
-    if isinstance(priced, Reason):
-        silence = NoAdvice(reason=priced, tasks=len(log.tasks))
-    else:
-        alike = float(priced.score.min()) == priced.top
-        aim = _goal(priced, goal, alike, notes)
-        tell("the frontier")
+        return replace(result, notes=(*self.notes, NOMINAL)) if _nominal(result) else result
+
+    def _numbers(self, k: Any) -> tuple[list[int], list[int]]:
+        """The numbers of attempts that every task has, and those beyond."""
+        fewest = int(self.log.counts[self.log.counts > 0].min())
+        wanted = [2**i for i in range(fewest.bit_length())] if k is None else numbers_of_attempts(k)
+        if far := [one for one in wanted if one > FARTHEST * fewest]:
+            raise InputError(
+                f"k = {far[0]} is more than {FARTHEST} times the {fewest} attempts that every task has: the log says "
+                "next to nothing about it"
+            )
+        return [one for one in wanted if one <= fewest], [one for one in wanted if one > fewest]
+
+    @property
+    def _graded(self) -> bool:
+        """Whether there are other scores than two."""
+        return len(np.unique(self.log.score)) != 2
+
+    def _curves(self, within: list[int]) -> Iterator[Curve]:
+        log, low = self.log, float(self.log.score.min())
+        if low == log.top:
+            self.notes.append(f"all attempts score {short(low)}")
+        if within and self._graded:
+            yield log.max_at_k(within, level=self.level)
+        if within and (self.pass_threshold is not None or not self._graded):
+            yield log.pass_at_k(within, self.pass_threshold, level=self.level)
+            if self.pass_threshold is None and (low, log.top) != (0.0, 1.0):
+                self.notes.append(f"to pass is to score at least {threshold(log.top)}, the highest score of the log")
+
+    def _usual_goal(self, log: Log, alike: bool) -> Goal:
+        """The default price."""
+        price = _usual_price(log)
         if not alike:
-            front = frontier(priced, stop_at=stop_at, pass_threshold=pass_threshold, level=level, rng=rng)
-        tell("advice")
-        goals = [aim] if alike else _goals(aim)
-        advised, silence = _advised(
-            priced, aim, goals, stop_at=stop_at, pass_threshold=pass_threshold, level=level, rng=rng
-        )
-    result = Study(
-        log, tuple(curves), ranges, tuple(difficulty(log)), pairs, largest, front, aim, advised, silence, tuple(notes)
-    )
-    return replace(result, notes=(*notes, NOMINAL)) if _nominal(result) else result
-
-
-def _goal(log: Log, goal: dict[str, Any], alike: bool, notes: list[str]) -> Goal:
-    """The goal that was asked for, or the default price."""
-    if any(x is not None for x in goal.values()):
-        return Goal.of(**goal)
-    price = _usual_price(log)
-    if not alike:
-        notes.append(
-            f"no price or budget was given: an attempt of average cost must gain {100 * USUAL_GAIN:g} % of what all "
-            f"attempts of the log at a task gain over one of the worst arm, that is {short(price)} per unit of cost"
-        )
-    return Goal(price=price)
+            self.notes.append(
+                f"no price or budget was given: an attempt of average cost must gain {100 * USUAL_GAIN:g} % of what "
+                f"all attempts of the log at a task gain over one of the worst arm, that is {short(price)} per unit of "
+                "cost"
+            )
+        return Goal(price=price)
 
 
 def _goals(goal: Goal) -> list[Goal]:
@@ -246,7 +253,7 @@ def _goals(goal: Goal) -> list[Goal]:
 
 
 def _advised(
-    log: Log, goal: Goal, goals: Sequence[Goal], **options: Any
+    log: Log, goal: Goal, goals: Sequence[Settings], **options: Any
 ) -> tuple[tuple[Advised, ...], NoAdvice | None]:
     """The advice for the goals that can be met, and the reason if there is none for the one that was asked for."""
     if len(log.tasks) < FEWEST:
@@ -257,7 +264,7 @@ def _advised(
         try:
             advised.append(advise(log, one, **options))
         except UnmetError as unmet:
-            silence = unmet.finding if one == goal else silence
+            silence = unmet.finding if one.goal == goal else silence
     return tuple(advised), silence
 
 

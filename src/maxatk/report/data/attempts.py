@@ -3,50 +3,27 @@
 from typing import Any
 
 from maxatk.attempts.estimates.intervals import Estimate
-from maxatk.attempts.sequences.advice import Advised
 from maxatk.attempts.sequences.files import plan_data
-from maxatk.attempts.sequences.strategies import Frontier
+from maxatk.attempts.sequences.strategies import Frontier, Strategy
+from maxatk.attempts.study.advice import Advised
 from maxatk.attempts.study.study import Study
 from maxatk.base.text import finite
 
 
 def study(found: Study) -> dict[str, Any]:
-    """The whole found."""
-    log = found.log
+    """The whole study."""
+    log, plan, pairs = found.log, found.plan, ("first", "second", "k", "verdict", "tasks_needed")
+    curves = ({"what": curve.name, "arm": p.arm, "k": p.k, **estimate(p)} for curve in found.curves for p in curve)
     return {
         "log": {"tasks": len(log.tasks), "arms": list(log.arms), "attempts": len(log.score)},
         "advice": list(found.advice),
         "notes": list(found.notes),
-        "curves": [
-            {"what": curve.name, "arm": p.arm, "k": p.k, **estimate(p)} for curve in found.curves for p in curve
-        ],
-        "ranges": [
-            {
-                "what": "pass@k",
-                "arm": arm,
-                "k": r.k,
-                "attempts": r.attempts,
-                "lower": r.lower,
-                "upper": r.upper,
-                "tasks": r.tasks,
-                "level": r.level,
-            }
-            for arm, r in found.ranges
-        ],
+        "curves": list(curves),
+        "ranges": [{"what": "pass@k", "arm": arm, **vars(known)} for arm, known in found.ranges],
         "difficulty": [vars(one) for one in found.difficulty],
-        "differences": [
-            {
-                "first": d.first,
-                "second": d.second,
-                "k": d.k,
-                "verdict": d.verdict,
-                "tasks_needed": d.tasks_needed,
-                **estimate(d),
-            }
-            for d in found.differences or ()
-        ],
+        "differences": [{**_named(d, *pairs), **estimate(d)} for d in found.differences or ()],
         "frontier": None if found.frontier is None else frontier(found.frontier),
-        "plan": None if found.plan is None else {"arms": found.plan.arms, **plan_data(found.plan)},
+        "plan": None if plan is None else {"arms": plan.arms, **plan_data(plan)},
         "advised": [advised(one) for one in found.advised],
         "findings": [one.data() for one in found.findings],
     }
@@ -54,26 +31,22 @@ def study(found: Study) -> dict[str, Any]:
 
 def frontier(front: Frontier) -> dict[str, Any]:
     """The strategies of a frontier, with their scores and costs."""
+    strategies = [strategy(one) for one in front.strategies]
+    return {"gain": estimate(front.gain), "prices": list(front.prices), "strategies": strategies}
+
+
+def strategy(one: Strategy) -> dict[str, Any]:
+    """A strategy, with its score and cost."""
+    per_solved, *ends = map(finite, one.cost_per_solved)
     return {
-        "gain": estimate(front.gain),
-        "prices": list(front.prices),
-        "strategies": [
-            {
-                "family": s.family,
-                "name": s.name,
-                "example": s.example,
-                "price": s.price,
-                "score": estimate(s.score),
-                "cost": estimate(s.cost),
-                "seconds": None if s.seconds is None else estimate(s.seconds),
-                "solved": s.solved,
-                "cost_per_solved": finite(s.cost_per_solved),
-                "cost_per_solved_range": [finite(end) for end in s.cost_per_solved_range],
-                "dominated_by": s.dominated_by,
-                "surely": s.surely,
-            }
-            for s in front.strategies
-        ],
+        **_named(one, "family", "name", "example", "price", "solved"),
+        "score": estimate(one.score),
+        "cost": estimate(one.cost),
+        "seconds": None if one.seconds is None else estimate(one.seconds),
+        "cost_per_solved": per_solved,
+        "cost_per_solved_range": ends,
+        "dominated_by": None if one.dominated is None else one.dominated.by,
+        "surely": one.dominated is not None and one.dominated.surely,
     }
 
 
@@ -90,11 +63,10 @@ def advised(one: Advised) -> dict[str, Any]:
 
 def estimate(found: Estimate) -> dict[str, Any]:
     """A mean over tasks with its interval."""
-    return {
-        "value": found.value,
-        "lower": finite(found.lower),
-        "upper": finite(found.upper),
-        "tasks": found.tasks,
-        "level": found.level,
-        "method": found.method,
-    }
+    ends = {"lower": finite(found.lower), "upper": finite(found.upper)}
+    return {**_named(found, "value", "tasks", "level", "method"), **ends}
+
+
+def _named(thing: object, *names: str) -> dict[str, Any]:
+    """Some attributes of an object, by name."""
+    return {name: getattr(thing, name) for name in names}

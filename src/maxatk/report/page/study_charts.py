@@ -50,7 +50,7 @@ def frontier(front: Frontier) -> dict[str, Any]:
         {
             "what": s.name, "family": s.family, "score": s.score.value, "cost": s.cost.value,
             **_ends(s.score, "score from", "score to"),
-            "dominated": s.dominated_by is not None, "cost per solved": finite(s.cost_per_solved),
+            "dominated": s.dominated is not None, "cost per solved": finite(s.cost_per_solved.value),
         }
         for s in front.strategies
     ]  # fmt: skip

@@ -6,7 +6,7 @@ from maxatk.attempts.estimates.curves import Curve
 from maxatk.attempts.estimates.difficulty import Difficulty
 from maxatk.attempts.estimates.extrapolation import PassRange
 from maxatk.attempts.estimates.pairing import Difference, Differences
-from maxatk.attempts.sequences.plans import Capped, SequencePlan
+from maxatk.attempts.sequences.plan import Capped, SequencePlan
 from maxatk.attempts.sequences.replay import Replay
 from maxatk.attempts.sequences.strategies import Frontier
 from maxatk.attempts.study.study import Study

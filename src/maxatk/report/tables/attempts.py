@@ -10,7 +10,7 @@ from rich.text import Text
 from maxatk.attempts.estimates.curves import Curve
 from maxatk.attempts.estimates.intervals import Estimate
 from maxatk.attempts.estimates.pairing import Differences
-from maxatk.attempts.sequences.plans import SequencePlan
+from maxatk.attempts.sequences.plan import SequencePlan
 from maxatk.attempts.sequences.replay import Replay
 from maxatk.attempts.sequences.strategies import Frontier
 from maxatk.attempts.study.study import Study
@@ -72,7 +72,7 @@ def frontier(found: Frontier, every: bool = False) -> Table:
         table.add_row(
             strategy.name, *shown(strategy.score), *shown(strategy.cost),
             *([short(strategy.seconds.value) if strategy.seconds else ""] if timed else []),
-            share(strategy.solved), amount(strategy.cost_per_solved), _clipped(strategy.example),
+            share(strategy.solved), amount(strategy.cost_per_solved.value), _clipped(strategy.example),
         )  # fmt: skip
     return table
 
@@ -104,8 +104,8 @@ def sequence(plan: SequencePlan) -> Table:
 def sequence_text(plan: SequencePlan) -> str:
     """A sequence in words, its attempts, and what their numbers are means of."""
     about = (
-        f"Built from {count_of(plan.tasks, 'task')}; {plan.why}. These are means over those tasks: plan.replay(log) "
-        "estimates the score and cost on others."
+        f"Built from {count_of(plan.built_from.tasks, 'task')}; {plan.why}. These are means over those tasks: "
+        "plan.replay(log) estimates the score and cost on others."
     )
     return as_text(plan.words, "", sequence(plan), "", about)
 
@@ -113,9 +113,9 @@ def sequence_text(plan: SequencePlan) -> str:
 def replay(found: Replay) -> Table:
     """A sequence on held-out tasks, beside the best single arm."""
     table = plain_table(
-        ("", "left"), ("sequence", "right"), ("interval", "left"), (found.single, "right"), ("interval", "left")
+        ("", "left"), ("sequence", "right"), ("interval", "left"), (found.single.name, "right"), ("interval", "left")
     )
-    rows = (("score", found.score, found.single_score), ("cost", found.cost, found.single_cost))
+    rows = (("score", found.score, found.single.score), ("cost", found.cost, found.single.cost))
     for name, mine, other in rows:
         table.add_row(name, *shown(mine), *shown(other))
     table.add_row(f"score − {short(found.price)} × cost", *shown(found.net), "", "")
@@ -152,7 +152,8 @@ def study(found: Study, every: bool = False) -> RenderableType:
             *(f"{arm}: {known}" for arm, known in found.ranges),
         )
     if found.differences is not None:
-        of = f"the best of {found.k}" if found.k > 1 else "one attempt"
+        k = found.differences.k
+        of = f"the best of {k}" if k > 1 else "one attempt"
         hidden = 0 if every else len(found.differences) - len(found.differences.of_the_best)
         sure = found.differences.sureness
         section(
@@ -170,7 +171,7 @@ def study(found: Study, every: bool = False) -> RenderableType:
     if found.plan is not None and found.plan.steps:
         plan = found.plan
         why = [f"{plan.why[0].upper()}{plan.why[1:]}."] if plan.method == "portfolio" else []
-        tasks = count_of(plan.tasks, "task")
+        tasks = count_of(plan.built_from.tasks, "task")
         section(f"The plan ({plan.method}), on the {tasks} that it was chosen on", sequence(plan), *why)
     if found.others:
         section(f"{found.elsewhere}, on tasks that plans were not chosen on", _at_goals(found))

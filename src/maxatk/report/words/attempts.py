@@ -2,10 +2,10 @@
 
 from maxatk.attempts.estimates.difficulty import Difficulty
 from maxatk.attempts.estimates.extrapolation import PassRange
-from maxatk.attempts.sequences.plans import Capped, SequencePlan
+from maxatk.attempts.sequences.plan import Capped, SequencePlan
 from maxatk.attempts.sequences.replay import Replay
 from maxatk.attempts.sequences.strategies import Frontier
-from maxatk.base.findings import Advice, Difference, Measured, NoAdvice, Outcome, Reason
+from maxatk.base.findings import Advice, Compared, Difference, Measured, NoAdvice, Outcome, Reason
 from maxatk.base.text import at_least, at_most, count_of, ends, percent, short, span, threshold
 
 BETTER = {  # how much one thing is above another, and below
@@ -38,7 +38,7 @@ def difference(found: Difference) -> str:
             return f"{found.first} and {found.second} are equal{IN.get(found.of, '')}{of} {always}; {ELSEWHERE}"
         return f"{is_so} {always}: by {short(abs(found.value))}{per}; {ELSEWHERE}"
     neither = f"no difference{IN.get(found.of, '')} between {found.first} and {found.second}{of} can be established"
-    if found.level is None:
+    if found.basis.level is None:
         return f"{neither}: {_unsure(found)}"
     needed = found.tasks_needed
     power = "" if needed is None else f"; a difference of {value} would take about {count_of(needed, 'task')}"
@@ -49,23 +49,25 @@ def told(found: Difference) -> str:
     """The same in a word or two, beside its numbers."""
     if always := _always(found):
         return f"{'equal' if found.value == 0 else 'by the same amount'} {always}"
-    if found.level is None:
+    if found.basis.level is None:
         return "not established: too few or too skewed tasks"
     return {Outcome.PROVED: "better", Outcome.DISPROVED: "worse"}.get(found.outcome, "not established")
 
 
-def _always(found: Difference | Advice) -> str:
+def _always(found: Compared) -> str:
     """Where a difference was the same at every task, which is no evidence on other tasks if no range is known."""
-    if found.level is not None or found.lower != found.upper:
+    tasks = found.basis.tasks
+    if found.basis.level is not None or found.lower != found.upper:
         return ""
-    return f"at all {found.tasks} tasks of the log" if found.tasks > 1 else "at the one task of the log"
+    return f"at all {tasks} tasks of the log" if tasks > 1 else "at the one task of the log"
 
 
-def _unsure(found: Difference | Advice) -> str:
+def _unsure(found: Compared) -> str:
     """The reason why an interval has no level, and what would give it one."""
-    without = f" without {' and '.join(f'a {name}' for name in found.needs)}" if found.needs else ""
-    is_few = "is too few" if found.tasks == 1 else "are too few or too skewed"
-    return f"{count_of(found.tasks, 'task')} {is_few} for an interval{without}"
+    tasks, needs = found.basis.tasks, found.basis.needs
+    without = f" without {' and '.join(f'a {name}' for name in needs)}" if needs else ""
+    is_few = "is too few" if tasks == 1 else "are too few or too skewed"
+    return f"{count_of(tasks, 'task')} {is_few} for an interval{without}"
 
 
 def pass_range(found: PassRange) -> str:
@@ -92,11 +94,11 @@ def capped(found: Capped) -> str:
 
 def sequence(plan: SequencePlan) -> str:
     """What to try, in which order, and when to stop."""
-    if not plan.steps and plan.target_score is not None:
+    if not plan.steps and plan.goal.target_score is not None:
         return f"Try nothing: the default score of {short(plan.default_score)} reaches the target."
     if not plan.steps:
         pays = f"at {short(plan.price)} per unit of cost no attempt pays"
-        return f"Try nothing: {pays} on the {count_of(plan.tasks, 'task')} that this was built from."
+        return f"Try nothing: {pays} on the {count_of(plan.built_from.tasks, 'task')} that this was built from."
     if len(plan.steps) == 1:
         return f"{plan.spelled}, once."
     return f"{plan.spelled}; stop as soon as one scores at least {threshold(plan.stop_at)}."
@@ -104,9 +106,9 @@ def sequence(plan: SequencePlan) -> str:
 
 def replay(found: Replay) -> str:
     """Whether a sequence is better than the best single arm on held-out tasks."""
-    if found.same:
+    if found.single.same:
         return f"the sequence is {found.single} itself"
-    cut = "; note that the log has no more attempts of that arm, and more might pay" if found.cut else ""
+    cut = "; note that the log has no more attempts of that arm, and more might pay" if found.single.cut else ""
     return difference(found.finding) + cut
 
 
@@ -131,58 +133,55 @@ def advice(found: Advice | NoAdvice) -> tuple[str, str]:
     """What to try, with its score and cost on tasks that it was not chosen on; or why there is no advice."""
     if isinstance(found, NoAdvice):
         return _no_advice(found)
-    are = "is" if found.tasks == 1 else "are"
-    few = "" if found.tasks >= FEW_TASKS else f"; {count_of(found.tasks, 'task')} {are} too few to be sure of much"
-    if found.attempts == 0:
+    plan, tasks = found.chosen, found.basis.tasks
+    are = "is" if tasks == 1 else "are"
+    few = "" if tasks >= FEW_TASKS else f"; {count_of(tasks, 'task')} {are} too few to be sure of much"
+    if plan.attempts == 0:
         return _try_nothing(found, few)
     if found.same is not None:
-        return _try_cheapest(found, few)
-    stop = f", and stop as soon as one scores at least {threshold(found.stop_at)}"
-    first = f"Try {found.plan}{' once' if found.attempts == 1 else stop} ({aim(found)})."
-    earned = f"scores {_with_level(found.score)} for {_with_level(found.cost)} a task"
-    second = f"Chosen on {count_of(found.built, 'task')}, it {earned} on the other {found.tasks}{_missed(found)}"
+        first, second = f"Try {plan.plan} once: all attempts of the log score {short(found.same)}", "costs "
+        first += "." if found.alternative is None else ", and it costs least."
+    else:
+        stop = f", and stop as soon as one scores at least {threshold(plan.stop_at)}"
+        first = f"Try {plan.plan}{' once' if plan.attempts == 1 else stop} ({aim(found)})."
+        second = f"scores {_with_level(found.score)} for "
+    second += f"{_with_level(found.cost)} a task on the other {tasks}{_missed(found)}"
+    second = f"Chosen on {count_of(plan.built, 'task')}, it {second}"
     if found.alternative is None:
         return first, f"{second}{few}."
-    return first, f"{second}; {_beside(found, found.alternative)}{few if found.level is not None else ''}."
+    return first, f"{second}; {_beside(found, found.alternative)}{few if found.basis.level is not None else ''}."
 
 
 def aim(found: Advice) -> str:
     """The goal of a plan."""
-    if found.budget is not None:
-        return f"for a budget of {found.budget:g} a task"
-    if found.target_score is not None:
-        return f"to reach a score of {found.target_score:g}"
-    return f"at {short(found.price)} per unit of cost"
+    if found.aim.budget is not None:
+        return f"for a budget of {found.aim.budget:g} a task"
+    if found.aim.target_score is not None:
+        return f"to reach a score of {found.aim.target_score:g}"
+    return f"at {short(found.aim.price)} per unit of cost"
 
 
 def _missed(found: Advice) -> str:
     """Whether a goal that was met on some tasks was missed on the others."""
-    if found.budget is not None and found.cost.value > found.budget:
+    if found.same is not None:
+        return ""
+    if found.aim.budget is not None and found.cost.value > found.aim.budget:
         return ", more than the budget"
-    if found.target_score is not None and found.score.value < found.target_score:
+    if found.aim.target_score is not None and found.score.value < found.aim.target_score:
         return ", less than the target"
     return ""
 
 
 def _try_nothing(found: Advice, few: str) -> tuple[str, str]:
-    counts = f"a task without an attempt scores {short(found.default_score)}"
+    counts = f"a task without an attempt scores {short(found.chosen.default_score)}"
     if found.alternative is None:
         return f"Try nothing ({aim(found)}).", f"{counts[0].upper()}{counts[1:]}, which reaches the target."
-    built, tasks = count_of(found.built, "task"), count_of(found.tasks, "task")
+    built, tasks = count_of(found.chosen.built, "task"), count_of(found.basis.tasks, "task")
     first = f"Try nothing ({aim(found)}): on the {built} that plans are chosen on, no attempt earns its cost."
     low, _, high = ends(-found.upper, -(found.lower + found.upper) / 2, -found.lower)
-    level = "no level" if found.level is None else percent(found.level)
+    level = "no level" if found.basis.level is None else percent(found.basis.level)
     adds = f"adds {low} to {high} ({level}) to the score, less its cost,"
     return first, f"The best single attempt there, {found.alternative}, {adds} on the other {tasks}; {counts}{few}."
-
-
-def _try_cheapest(found: Advice, few: str) -> tuple[str, str]:
-    first = f"Try {found.plan} once: all attempts of the log score {short(found.same or 0.0)}"
-    costs = f"Chosen on {count_of(found.built, 'task')}, it costs {_with_level(found.cost)} a task on the other"
-    if found.alternative is None:
-        return f"{first}.", f"{costs} {found.tasks}{few}."
-    said = _beside(found, found.alternative)
-    return f"{first}, and it costs least.", f"{costs} {found.tasks}; {said}{few if found.level is not None else ''}."
 
 
 def _beside(found: Advice, other: str) -> str:
@@ -191,8 +190,8 @@ def _beside(found: Advice, other: str) -> str:
     net = "score less cost"
     if found.same is not None:
         net = "in cost"
-    elif found.budget is not None or found.target_score is not None:
-        net = f"score less cost at {short(found.price)} per unit" if found.price > 0 else "in score"
+    elif found.aim.budget is not None or found.aim.target_score is not None:
+        net = f"score less cost at {short(found.aim.price)} per unit" if found.aim.price > 0 else "in score"
     if found.outcome is Outcome.PROVED:
         return f"that is better than {other}, by {low} to {high}, {net}"
     if found.outcome is Outcome.DISPROVED:
@@ -203,7 +202,7 @@ def _beside(found: Advice, other: str) -> str:
             return f"{other} was equal {always}, {net}; {ELSEWHERE}"
         which = f"that was better than {other}" if found.lower > 0 else f"there {other} was better"
         return f"{which}, by {short(abs(found.lower))}, {net}, {always}; {ELSEWHERE}"
-    if found.level is None:
+    if found.basis.level is None:
         return f"whether it is better than {other} is not known: {_unsure(found)}"
     return f"whether it is better than {other} is not known: by {low} to {high}, {net}"
 

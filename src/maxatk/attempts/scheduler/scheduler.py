@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from maxatk.attempts.scheduler.journal import Journal
+from maxatk.attempts.scheduler.schedule import Schedule, TaskTrace, learned
 from maxatk.attempts.sequences import files
-from maxatk.attempts.sequences.plans import SequencePlan, Step
-from maxatk.attempts.sequences.schedule import Schedule, TaskTrace, learned
+from maxatk.attempts.sequences.plan import SequencePlan, Step
 from maxatk.base import archive, checks
 from maxatk.base.errors import InputError
 from maxatk.base.text import count_of, short, threshold
@@ -95,7 +96,7 @@ class Scheduler:
         self._waiting, self._in_flight = Counter[int](), Counter[str]()  # open tasks by position, attempts by arm
         self._lock = threading.RLock()
         self._events: list[Any] = []
-        self._journal: files.Journal | None = None
+        self._journal: Journal | None = None
         if path is not None:
             archive.check_target(path)
             if Path(path).exists():
@@ -201,7 +202,7 @@ class Scheduler:
         """The next attempt, and the number of attempts that the task would be given in all."""
         made, stop_at = len(state.told), self.plan.stop_at
         if state.best is not None and state.best >= stop_at:
-            best = f"the best score of {count_of(made, 'attempt')} is {_beside(state.best, stop_at)}"
+            best = f"the best score of {count_of(made, 'attempt')} is {self._beside(state.best)}"
             return Attempt(None, True, f"{best}, which reaches {threshold(stop_at)}"), state.allowed
         flying = sum(state.in_flight.values())
         meanwhile = (
@@ -218,7 +219,7 @@ class Scheduler:
             why = f"{left} is left of the shared budget, and {step.arm} may cost {may_cost}"
             return Attempt(None, not flying, why + meanwhile), place
         so_far = (
-            f"the best of {made} so far is {_beside(state.best, stop_at)}, below {threshold(stop_at)}"
+            f"the best of {made} so far is {self._beside(state.best)}, below {threshold(stop_at)}"
             if state.best is not None
             else "no result yet"
         )
@@ -239,6 +240,11 @@ class Scheduler:
             f"the price is {short(price)}"
         )
 
+    def _beside(self, score: float) -> str:
+        """A score to three digits, or in full where rounding would move it across the threshold."""
+        stop_at = self.plan.stop_at
+        return short(score) if (float(short(score)) >= stop_at) == (score >= stop_at) else repr(score)
+
     def _place(self, state: TaskState) -> int:
         """The first attempt of the schedule that has neither been made nor is in flight."""
         used = Counter(arm for arm, _, _ in state.told) + state.in_flight
@@ -255,7 +261,7 @@ class Scheduler:
         waiting[0] += max(self.tasks - len(self._states), int(newcomer))
         # What is left after the attempts in flight, at the mean cost of their arms.
         left = self.total_budget - self._spent - sum(n * self._mean_cost(arm) for arm, n in self._in_flight.items())
-        lowest = self.plan.price if self.plan.budget is None and self.plan.target_score is None else 0.0
+        lowest = self.plan.price if self.plan.goal.price is not None else 0.0
         return max(lowest, self._schedule.shadow_price(+waiting, left))
 
     def _mean_cost(self, arm: str) -> float:
@@ -263,7 +269,8 @@ class Scheduler:
         return sum(costs) / len(costs) if costs else 0.0
 
     def _dearest(self, arm: str) -> float:
-        return self.plan.dearest.get(arm, max(self.plan.dearest.values(), default=0.0))
+        costs = self.plan.built_from.highest_costs
+        return costs.get(arm, max(costs.values(), default=0.0))
 
     def _affordable(self, step: Step) -> bool:
         """Whether the budget left covers this attempt and all in flight, each at the highest cost of its arm."""
@@ -280,15 +287,16 @@ class Scheduler:
         a fair sample of others. Tasks that are still open do not count. Returns the plan that is followed from now on.
         """
         with self._lock:
-            traces = [trace for trace in map(self._trace, self._states.values()) if trace is not None]
-            steps = learned(self._schedule.steps, self.plan.tasks, traces)
-            schedule = Schedule(steps)
             plan = self.plan
+            traces = [trace for trace in map(self._trace, self._states.values()) if trace is not None]
+            steps = learned(self._schedule.steps, plan.built_from.tasks, traces)
+            schedule = Schedule(steps)
             length = schedule.cut(plan.price)
-            if plan.budget is not None:
-                length = max(n for n in range(len(steps) + 1) if schedule.cost(0, n) <= plan.budget)
+            if plan.goal.budget is not None:
+                length = max(n for n in range(len(steps) + 1) if schedule.cost(0, n) <= plan.goal.budget)
             # Counted once: the tasks that were told so far are part of the plan from here on.
-            new = replace(plan, steps=steps[:length], further=steps[length:], tasks=plan.tasks + len(traces))
+            built_from = replace(plan.built_from, tasks=plan.built_from.tasks + len(traces))
+            new = replace(plan, steps=steps[:length], further=steps[length:], built_from=built_from)
             self._note({"learn": files.plan_data(new)})
             return new
 
@@ -347,7 +355,7 @@ class Scheduler:
 
     def _keep(self, path: str | os.PathLike[str]) -> None:
         """Append all further events to a file that holds the events so far."""
-        self._journal = files.Journal(path)
+        self._journal = Journal(path)
 
     def _note(self, event: dict[str, Any]) -> None:
         """Write an event to the journal, then apply it."""
@@ -455,8 +463,3 @@ def _amount(value: Any, what: str) -> float:
     if amount < 0:
         raise InputError(f"{what} must not be negative, but is {amount:g}")
     return amount
-
-
-def _beside(score: float, stop_at: float) -> str:
-    """A score to three digits, or in full where rounding would move it across ``stop_at``."""
-    return short(score) if (float(short(score)) >= stop_at) == (score >= stop_at) else repr(score)

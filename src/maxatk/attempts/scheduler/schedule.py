@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from maxatk.attempts.sequences.plans import Step
+from maxatk.attempts.sequences.plan import Step
 from maxatk.base.types import Floats
 
 

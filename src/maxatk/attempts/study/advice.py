@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from maxatk.attempts.estimates.intervals import Estimate
 from maxatk.attempts.log import Log
-from maxatk.attempts.sequences.plans import Capped, SequencePlan
+from maxatk.attempts.sequences.builder import PlanBuilder, Settings
+from maxatk.attempts.sequences.goal import Goal
+from maxatk.attempts.sequences.plan import Capped, SequencePlan
 from maxatk.attempts.sequences.replay import Replay
-from maxatk.attempts.sequences.sequence import Goal, PlanBuilder, Settings, held_out_nets, in_errors, planned
+from maxatk.attempts.sequences.sequence import planned
 from maxatk.attempts.warnings import AttemptsWarning
-from maxatk.base.findings import Advice
+from maxatk.base.findings import Advice, Aim, ChosenPlan
 
 SHARE = 0.5  # of the tasks, on which plans are chosen
 FEWEST = 4  # tasks that can be split
@@ -38,37 +39,24 @@ class Advised:
     @property
     def finding(self) -> Advice:
         """The finding that it proves."""
+        plan, goal, gain = self.plan, self.goal, self.gain
         return Advice(
-            lower=self.gain.lower,
-            upper=self.gain.upper,
-            plan=self.plan.spelled,
-            stop_at=self.plan.stop_at,
-            price=self.plan.price,
+            lower=gain.lower,
+            upper=gain.upper,
+            basis=gain.basis(self.needs),
+            chosen=ChosenPlan(
+                plan=plan.spelled, stop_at=plan.stop_at, built=plan.built_from.tasks, attempts=len(plan.steps),
+                default_score=plan.default_score,
+            ),
+            aim=Aim(price=plan.price, budget=goal.budget, target_score=goal.target_score),
             score=self.score.measured,
             cost=self.cost.measured,
             alternative=None if self.alternative is None else self.alternative.spelled,
-            tasks=self.score.tasks,
-            built=self.plan.tasks,
-            level=self.gain.level,
-            method=self.gain.method,
-            attempts=len(self.plan.steps),
-            default_score=self.plan.default_score,
-            budget=self.goal.budget,
-            target_score=self.goal.target_score,
             same=self.same,
-            needs=self.needs,
-        )
+        )  # fmt: skip
 
 
-def advise(
-    log: Log,
-    goal: Goal,
-    *,
-    stop_at: float | None = None,
-    pass_threshold: float | None = None,
-    level: float = 0.95,
-    rng: Any = 0,
-) -> Advised:
+def advise(log: Log, settings: Settings, *, pass_threshold: float | None, level: float, rng: Any) -> Advised:
     """The plan to follow for a goal: one arm with a cap, unless a sequence is clearly better on the chosen tasks.
 
     If no attempt gains more than it costs there, the plan is empty, and the alternative is the best single attempt. If
@@ -77,14 +65,13 @@ def advise(
 
     Args:
         log: attempts at tasks; every task must have every arm.
-        goal: the price, budget or target score.
-        stop_at: the score at which to stop; by default chosen among the scores of the log.
+        settings: the goal, and the score at which to stop.
         pass_threshold: the lowest score that solves a task.
         level: of the intervals.
         rng: a seed for the tasks that are held out.
     """
     chosen_on, held_out = log.split(SHARE, rng)
-    settings = Settings.of(chosen_on, goal, stop_at, None, log.usual_range[0])
+    settings, goal = replace(settings, default_score=log.usual_range[0]), settings.goal
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AttemptsWarning)  # the advice states the number of tasks
         sequence, alone = (planned(chosen_on, settings, method, rng) for method in ("auto", "single"))
@@ -95,31 +82,25 @@ def advise(
             return compared.replay(held_out, level, pass_threshold=pass_threshold)
 
         if log.score.min() == log.score.max():
-            return _cheapest(chosen_on, settings, goal, log.top, replayed)
-        both = replayed(sequence)
-        if not both.same:
-            nets = held_out_nets(chosen_on, settings, [sequence.method, "single"], sequence.price, rng)
-            if in_errors(nets[sequence.method] - nets["single"]) > CLEARLY:
-                return _straight(sequence, alone, both, goal)
+            once, other = _cheapest(chosen_on, settings)
+            return replace(_straight(once, other, replayed(once, other or once), goal), same=log.top)
+        both, builder = replayed(sequence), PlanBuilder(chosen_on, settings)
+        if not both.single.same and -builder.leads(sequence, ["single"], rng)["single"] > CLEARLY:
+            return _straight(sequence, alone, both, goal)
         if not alone.steps and goal.price is not None:
-            once = PlanBuilder(chosen_on, settings).plan("once")
+            once = builder.plan("once")
             return _turned(alone, once, replayed(once, alone), goal)
-        if both.same:
+        if both.single.same:
             return _turned(alone, None, both, goal)
         return _turned(replace(alone, price=sequence.price), sequence, both, goal)
 
 
-def _cheapest(
-    log: Log, settings: Settings, goal: Goal, score: float, replayed: Callable[[SequencePlan, SequencePlan], Replay]
-) -> Advised:
-    """One attempt of the cheapest arm, beside the cheapest of the other arms; they differ only in cost."""
+def _cheapest(log: Log, settings: Settings) -> tuple[SequencePlan, SequencePlan | None]:
+    """One attempt of the cheapest arm, and one of the cheapest other arm; they differ only in cost."""
     by_cost = replace(settings, goal=Goal(price=1.0))
     once = PlanBuilder(log, by_cost).plan("once")
     others = [arm for arm in log.arms if arm not in once.arms]
-    if not others:
-        return replace(_straight(once, None, replayed(once, once), goal), same=score)
-    other = PlanBuilder(log.select(arms=others), by_cost).plan("once")
-    return replace(_straight(once, other, replayed(once, other), goal), same=score)
+    return once, PlanBuilder(log.select(arms=others), by_cost).plan("once") if others else None
 
 
 def _capped(plan: SequencePlan) -> Capped:
@@ -129,13 +110,13 @@ def _capped(plan: SequencePlan) -> Capped:
 
 def _straight(plan: SequencePlan, alternative: SequencePlan | None, both: Replay, goal: Goal) -> Advised:
     """Advise the plan that was replayed; the alternative is the one that it was compared with."""
-    other = both.single_score, both.single_cost
+    other = both.single.score, both.single.cost
     return Advised(plan, alternative, both.score, both.cost, *other, both.gain, goal, both.needs)
 
 
 def _turned(plan: SequencePlan, alternative: SequencePlan | None, both: Replay, goal: Goal) -> Advised:
     """Advise the plan that the replayed one was compared with; the alternative is the replayed plan."""
     gain = replace(both.gain, value=0.0 - both.gain.value, lower=0.0 - both.gain.upper, upper=0.0 - both.gain.lower)
-    one = both.single_score, both.single_cost
+    one = both.single.score, both.single.cost
     other = one if alternative is None else (both.score, both.cost)
     return Advised(plan, alternative, *one, *other, gain, goal, both.needs)

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from maxatk.attempts.log import Log
-from maxatk.attempts.sequences import walk
+from maxatk.attempts.sequences.goal import Goal
+from maxatk.attempts.sequences.walk import ratio
 from maxatk.base import display
 from maxatk.base.display import Displayed
 from maxatk.base.text import spelled
 
 if TYPE_CHECKING:
+    from maxatk.attempts.scheduler.scheduler import Scheduler
     from maxatk.attempts.sequences.replay import Replay
-    from maxatk.attempts.sequences.scheduler import Scheduler
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Step:
     @property
     def gain_per_cost(self) -> float:
         """Gain per cost."""
-        return walk.ratio(self.gain, self.cost)
+        return ratio(self.gain, self.cost)
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,15 @@ class Capped:
 
 
 @dataclass(frozen=True)
+class BuiltFrom:
+    """The tasks that a sequence was built from."""
+
+    tasks: int  # how many
+    names: frozenset[str]  # their names
+    highest_costs: dict[str, float]  # the highest cost of an attempt at them, by arm
+
+
+@dataclass(frozen=True)
 class SequencePlan(Displayed):
     """A sequence of arms, followed until a score is reached or it ends. Made by :func:`maxatk.attempts.sequence`."""
 
@@ -64,20 +74,22 @@ class SequencePlan(Displayed):
     further: tuple[Step, ...]  # those that would come next at a lower price
     stop_at: float  # the score at which to stop
     price: float  # what one unit of cost is worth in score; with another goal, the price at which the sequence is cut
-    budget: float | None  # the mean cost per task that was allowed, if that was the goal
-    target_score: float | None  # the mean score to reach, if that was the goal
+    goal: Goal  # the price, budget or target score that was asked for
     method: str  # "greedy", "exact", "portfolio" or "single"
     why: str  # the reason for that method
-    single: Capped  # the best single arm for the same price or budget on the same tasks
+    single: Capped  # the best single arm for the same goal on the same tasks
     default_score: float  # the score of a task without an attempt
-    tasks: int  # the number of tasks that the sequence was built from
-    seen: frozenset[str]  # their names
-    dearest: dict[str, float]  # the highest cost of an attempt, by arm
+    built_from: BuiltFrom  # the tasks that the sequence was built from
 
     @property
     def arms(self) -> list[str]:
         """The sequence."""
         return [step.arm for step in self.steps]
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the sequence is the best single arm itself."""
+        return self.arms == self.single.arms and (self.stop_at == self.single.stop_at or not self.arms)
 
     @property
     def score(self) -> float:
@@ -116,7 +128,7 @@ class SequencePlan(Displayed):
             total_budget: a budget that all tasks share; the sequence is then cut, task by task, so that it lasts.
             tasks: the number of tasks for which the budget must last.
         """
-        from maxatk.attempts.sequences.scheduler import Scheduler
+        from maxatk.attempts.scheduler.scheduler import Scheduler
 
         return Scheduler(self, path, total_budget=total_budget, tasks=tasks)
 

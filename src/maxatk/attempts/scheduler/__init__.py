@@ -1,0 +1,1 @@
+"""The scheduler: which attempt to make next, for many tasks at once."""
