@@ -123,8 +123,8 @@ def contrast(plan: Plan) -> Contrast:
     >>> import maxatk as mk
     >>> print(mk.contrast(mk.solve(mk.instances.figure1(gamma=0.25), k=2)))
     On try 1 of 2 with no result yet, the policy returns 0.375 on average (10 % quantile 0, 90 % quantile 0.5).
-    On try 2 of 2 with a best so far of 0.5, the policy beats that in 25 % of all cases; it returns 0.25 on average (10 \
-% quantile 0, 90 % quantile 1).
+    On try 2 of 2 with a best so far of 0.5, the policy beats that in 25 % of all cases; it returns 0.25 on average \
+(10 % quantile 0, 90 % quantile 1).
       It acts differently from the first try in 1 state: risky in place of safe in s.
     On try 2 of 2 with no result yet, the policy returns 0.375 on average (10 % quantile 0, 90 % quantile 0.5).
       In states in which both often have something left to win, it acts mostly as the first try does.
