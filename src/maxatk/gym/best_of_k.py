@@ -127,19 +127,9 @@ class BestOfK(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if not is_a(env, gymnasium.Env):
             raise InputError(f"env must be a Gymnasium environment, not {shown(env)}")
         RecordConstructorArgs.__init__(
-            self,
-            k=k,
-            horizon=horizon,
-            best_so_far=best_so_far,
-            returns=returns,
-            flat=flat,
-            dense=dense,
-            potential=potential,
-            reward_scale=reward_scale,
-            cost=cost,
-            row_costs=row_costs,
-            stop=stop,
-        )
+            self, k=k, horizon=horizon, best_so_far=best_so_far, returns=returns, flat=flat, dense=dense,
+            potential=potential, reward_scale=reward_scale, cost=cost, row_costs=row_costs, stop=stop,
+        )  # fmt: skip
         gymnasium.Wrapper.__init__(self, env)  # pyright: ignore[reportUnknownMemberType]
         self.k = checks.integer(k, "k", least=1)
         self._name = _name(env)

@@ -1,12 +1,13 @@
 """Ways to build rows: one by one, as readers of tables and simulators do, or from the columns of a problem."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from maxatk.base.types import Ints
-from maxatk.problem.rows import Rows, real_column
+from maxatk.problem.rows import Rows, offsets, real_column
 
 
 class RowBuilder:
@@ -74,6 +75,27 @@ def rows_of(n_states: int, n_actions: int, columns: Mapping[str, Any]) -> Rows:
         reward=columns["reward"],
         ends=ends,
         action_cost=columns["action_cost"],
+    )
+
+
+def relayered(rows: Rows, step_layer: Ints, kept: list[Ints]) -> Rows:
+    """``rows`` with other layers, each of which consists of the given rows."""
+    picked = np.concatenate(kept)
+    counts = np.diff(rows.start)[picked]
+    start = offsets(counts)
+    outcomes = np.arange(int(start[-1])) + np.repeat(rows.start[picked] - start[:-1], counts)
+    return replace(
+        rows,
+        step_layer=step_layer,
+        layer=np.repeat(np.arange(len(kept)), [len(some) for some in kept]),
+        state=rows.state[picked],
+        action=rows.action[picked],
+        start=start,
+        prob=rows.prob[outcomes],
+        next_state=rows.next_state[outcomes],
+        reward=rows.reward[outcomes],
+        ends=rows.ends[outcomes],
+        action_cost=None if rows.action_cost is None else rows.action_cost[picked],
     )
 
 

@@ -13,8 +13,8 @@ from maxatk.base.checks import is_list, shown
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.progress import reporter
 from maxatk.base.types import Floats
-from maxatk.problem.builder import RowBuilder
-from maxatk.problem.rows import Rows, offsets
+from maxatk.problem.builder import RowBuilder, relayered
+from maxatk.problem.rows import Rows
 
 MOST_STATES = 1_000_000
 
@@ -238,21 +238,6 @@ class _Table:
 
 def _per_step(rows: Rows, horizon: int, reward_at: Callable[[int, Floats], Floats]) -> Rows:
     """``rows`` with a layer for each step, since rewards depend on time."""
-
-    def tiled(column: Any) -> Any:
-        return np.tile(column, horizon)
-
+    layers = relayered(rows, np.arange(horizon), [np.arange(len(rows.state))] * horizon)
     rewards = rows.reward.astype(np.float64)
-    return replace(
-        rows,
-        step_layer=np.arange(horizon),
-        layer=np.repeat(np.arange(horizon), len(rows.state)),
-        state=tiled(rows.state),
-        action=tiled(rows.action),
-        start=offsets(tiled(np.diff(rows.start))),
-        prob=tiled(rows.prob),
-        next_state=tiled(rows.next_state),
-        reward=np.concatenate([reward_at(h, rewards) for h in range(horizon)]),
-        ends=tiled(rows.ends),
-        action_cost=None if rows.action_cost is None else tiled(rows.action_cost),
-    )
+    return replace(layers, reward=np.concatenate([reward_at(h, rewards) for h in range(horizon)]))

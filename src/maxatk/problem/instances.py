@@ -365,20 +365,7 @@ def _probability(value: Number, name: str) -> Fraction:
 _INSTANCES: dict[str, Callable[..., MDP]] = {
     make_instance.__name__: make_instance
     for make_instance in (
-        windy_cliff,
-        qualifying_laps,
-        javelin,
-        gambler,
-        blackjack,
-        speedrun,
-        drafts,
-        figure1,
-        proposition1,
-        proposition3,
-        footnote,
-        subset_sum,
-        lower_bound,
-        random_sparse,
-        random_dense,
+        *(windy_cliff, qualifying_laps, javelin, gambler, blackjack, speedrun, drafts, figure1, proposition1),
+        *(proposition3, footnote, subset_sum, lower_bound, random_sparse, random_dense),
     )
 }

@@ -21,6 +21,7 @@ from maxatk.report.palette import COLOURS, action_colours, palette
 from maxatk.report.reach import Reach
 
 BEST, SO_FAR = "best return so far, M", "return so far, G"  # axes of more than one view
+MOST_STATES = 10  # that are listed if there is no grid
 FEW = 12  # best returns, up to which a curve is drawn as points
 BEATEN = "M cannot be beaten"  # in place of an action: no action matters any more
 
@@ -144,6 +145,26 @@ def panels(contrast: Contrast) -> list[Panel]:
             (3 * one.visits.max(axis=1) < 2 * one.visits.sum(axis=1)).tolist(),
         )
         for title, one in zip(titles, (contrast.first, *contrast.last[::-1]), strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A state, and the action that each try mostly takes there."""
+
+    state: int
+    actions: list[int]  # one for each try; -1 if it does not visit the state
+    mixed: list[bool]  # whether others are taken nearly as often
+
+
+def listed(tries: list[Panel]) -> list[Listed]:
+    """The states that are visited most, by number."""
+    visited = np.max([panel.visits for panel in tries], axis=0)
+    often: list[int] = np.argsort(-visited, kind="stable")[:MOST_STATES].tolist()
+    return [
+        Listed(s, [panel.action[s] for panel in tries], [panel.mixed[s] for panel in tries])
+        for s in sorted(often)
+        if visited[s] >= SELDOM
     ]
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from maxatk.base import checks
 from maxatk.base.checks import is_dict, is_list, shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Ints, Reals
-from maxatk.problem.readers.table import depth_of
-from maxatk.problem.rows import Rows, array, offsets, real_column
+from maxatk.problem.builder import relayered
+from maxatk.problem.readers.table import depth_of, numbered
+from maxatk.problem.rows import Rows, array, real_column
 
 
 def with_costs(rows: Rows, cost: Any) -> Rows:
@@ -84,20 +84,12 @@ def _table(rows: Rows, layer: int | None, cost: Any, name: str) -> Any:
     kept = slice(None) if layer is None else rows.layer == layer
     offered = set(zip(rows.state[kept].tolist(), rows.action[kept].tolist(), strict=True))
     table: Any = np.zeros((rows.n_states, rows.n_actions), object)
-    for s, actions in _entries(cost, name):
-        for a, amount in _entries(actions, f"{name}[{s}]"):
+    for s, actions in numbered(cost, name).items():
+        for a, amount in numbered(actions, f"{name}[{s}]").items():
             if (s, a) not in offered:
                 raise InputError(f"{name}[{s}][{a}]: there is no such row")
             table[s, a] = amount
     return table
-
-
-def _entries(container: Any, name: str) -> list[tuple[int, Any]]:
-    if is_dict(container):
-        return [(checks.integer(key, f"{name}: key"), entry) for key, entry in container.items()]
-    if is_list(container):
-        return list(enumerate(container))
-    raise InputError(f"{name} must be a dict or a list, not {shown(container)}")
 
 
 def _with_tables(rows: Rows, steps: list[Any]) -> Rows:
@@ -110,30 +102,9 @@ def _with_tables(rows: Rows, steps: list[Any]) -> Rows:
     number = {key: i for i, key in enumerate(dict.fromkeys(keys))}
     by_layer = [np.flatnonzero(rows.layer == layer) for layer in range(max(layers) + 1)]
     kept = [by_layer[layer] for layer, _ in number]  # for each new layer, its rows among the old ones
-    picked = np.concatenate(kept)
-    counts = np.diff(rows.start)[picked]
-    ends = np.cumsum(counts)
-    outcomes = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(rows.start[picked] - (ends - counts), counts)
     cost = [_column(steps[first[key]], rows.state[k], rows.action[k]) for key, k in zip(number, kept, strict=True)]
-    return replace(
-        rows,
-        step_layer=np.array([number[key] for key in keys], np.int64),
-        layer=np.repeat(np.arange(len(kept)), [len(k) for k in kept]),
-        state=rows.state[picked],
-        action=rows.action[picked],
-        start=offsets(counts),
-        prob=rows.prob[outcomes],
-        next_state=rows.next_state[outcomes],
-        reward=rows.reward[outcomes],
-        ends=rows.ends[outcomes],
-        action_cost=np.concatenate([column.astype(object) for column in cost])
-        if _mixed(cost)
-        else np.concatenate(cost),
-    )
-
-
-def _mixed(columns: list[Reals]) -> bool:
-    return len({column.dtype for column in columns}) > 1
+    layers_of_steps = np.array([number[key] for key in keys], np.int64)
+    return replace(relayered(rows, layers_of_steps, kept), action_cost=np.concatenate(cost))
 
 
 def _column(table: Any, state: Ints, action: Ints) -> Reals:

@@ -27,7 +27,7 @@ def read_table(table: Any, horizon: Any) -> Rows:
     n_states = 0
     for layer, one in enumerate(tables):
         name = "table" if len(tables) == 1 else f"table[{step_layer.index(layer)}]"
-        states = _numbered(one, name)
+        states = numbered(one, name)
         if layer and len(states) != n_states:
             raise InputError(f"{name} has {len(states)} states, but table[0] has {n_states}")
         n_states = len(states)
@@ -39,7 +39,7 @@ def read_table(table: Any, horizon: Any) -> Rows:
 
 
 def _read_state(builder: RowBuilder, layer: int, state: int, actions: Any, name: str) -> None:
-    for action, outcomes in _numbered(actions, name).items():
+    for action, outcomes in numbered(actions, name).items():
         builder.open_row(layer, state, action)
         if not is_list(outcomes):
             raise InputError(f"{name}[{action}] must be a list of outcomes, not {shown(outcomes)}")
@@ -56,7 +56,7 @@ def _outcome(outcome: Any, name: str) -> tuple[Any, int, Any, bool]:
     return prob, checks.integer(next_state, f"{name}: next state", most=LARGEST_INDEX), reward, bool(outcome[3])
 
 
-def _numbered(container: Any, name: str) -> dict[int, Any]:
+def numbered(container: Any, name: str) -> dict[int, Any]:
     """The entries of a dict or list by number."""
     if is_dict(container):
         return {checks.integer(key, f"{name}: key", most=LARGEST_INDEX - 1): entry for key, entry in container.items()}

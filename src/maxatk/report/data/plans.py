@@ -90,9 +90,9 @@ def contrast_data(contrast: Contrast) -> list[dict[str, Any]]:
             "rollout": one.rollout,
             "best": finite(one.best),
             "beats": one.beats,
-            "mean": _known(one.mean),
-            "low": _known(one.low),
-            "high": _known(one.high),
+            "mean": finite(one.mean),
+            "low": finite(one.low),
+            "high": finite(one.high),
             **({"stops": one.stops, "given_up": one.given_up} if one.stops or one.given_up else {}),
             "differences": [difference._asdict() for difference in contrast.first.differences(one)],
         }
@@ -149,7 +149,3 @@ def learned_data(result: Learned) -> dict[str, Any]:
         "model_plan": None if result.model_plan is None else _numbers(result.model_plan),
         "stats": {name: finite(value) for name, value in result.stats.items()},
     }
-
-
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else value

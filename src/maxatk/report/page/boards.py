@@ -6,16 +6,12 @@ They are plain SVG and HTML, visible without a script; with scripts, a click on 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from maxatk.comparison.contrast import SELDOM, Contrast
+from maxatk.comparison.contrast import Contrast
 from maxatk.problem.grid import CellGrid
 from maxatk.report.template import Html
 from maxatk.report.views import Panel, panels
 
-MOST_STATES = 10  # that are listed if there is no grid
 ARROW = "M-3,-.9H.2V-2.6L3.4,0L.2,2.6V.9H-3Z"  # to the right, in a cell of ten by ten
 
 
@@ -29,15 +25,6 @@ class Board:
     svg: Html | None  # a map; None if states are not cells
 
 
-@dataclass(frozen=True)
-class Listed:
-    """A state, and the action that each try mostly takes there."""
-
-    state: int
-    actions: list[int]  # one for each try; -1 if it does not visit the state
-    mixed: list[bool]  # whether others are taken nearly as often
-
-
 def boards(contrast: Contrast, grid: CellGrid | None, colours: Sequence[str]) -> list[Board]:
     """The tries of a contrast, with maps if there is a grid."""
     starts = contrast.mdp.start_state.tolist()
@@ -49,18 +36,6 @@ def boards(contrast: Contrast, grid: CellGrid | None, colours: Sequence[str]) ->
             _map(panel, grid, starts, colours) if grid else None,
         )
         for panel in panels(contrast)
-    ]
-
-
-def listed(contrast: Contrast) -> list[Listed]:
-    """The states that are visited most, in order."""
-    tries = panels(contrast)
-    visited: Any = np.max([panel.visits for panel in tries], axis=0)
-    shown: list[int] = np.argsort(-visited, kind="stable")[:MOST_STATES].tolist()
-    return [
-        Listed(s, [panel.action[s] for panel in tries], [panel.mixed[s] for panel in tries])
-        for s in sorted(shown)
-        if visited[s] >= SELDOM
     ]
 
 

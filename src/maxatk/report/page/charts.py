@@ -17,11 +17,11 @@ from maxatk.report.palette import COLOURS, action_colours
 from maxatk.report.views import BEST, FEW, SO_FAR, Classes, Curves
 
 NONE_LEFT = "none: M itself"
-OTHER = "#b0895f"  # actions that are seldom taken, where there are more than seven
+OTHER = "#b0895f"  # actions that are seldom taken, if there are more than seven
 
 
 def curves(view: Curves) -> dict[str, Any]:
-    """What a best return is worth with so many rollouts to come: the curves ``U_i``, between their bounds."""
+    """The curves ``U_i`` between their bounds: the value of a best return, by the number of rollouts to come."""
     names = [str(curve.to_come) if curve.to_come else NONE_LEFT for curve in view.curves]
     rows = [
         {"M": m, "tries to come": name, "at least": lower, "at most": upper}
@@ -29,7 +29,7 @@ def curves(view: Curves) -> dict[str, Any]:
         for m, lower, upper in np.stack((view.best, curve.lower, curve.upper), axis=1).tolist()
     ]
     colours = [curve.colour for curve in view.curves]
-    few = len(view.best) <= FEW  # best returns: those alone are told, and lines between them guide the eye
+    few = len(view.best) <= FEW  # best returns: they alone are marked, and lines between them guide the eye
     ticks: dict[str, Any] = {"values": view.best.tolist()} if few else {"tickCount": 14}
     base: Any = alt.Chart(inline(rows)).encode(
         x=alt.X("M:Q", title=view.x, scale=alt.Scale(zero=False, nice=False),
@@ -58,13 +58,13 @@ def curves(view: Curves) -> dict[str, Any]:
     chart = alt.layer(band, line, *points, *stop).properties(
         width="container",
         height=300,
-        description="What a best return is worth, one curve for each number of tries to come",
+        description="The value of a best return, one curve for each number of tries to come",
     )
     return spec(chart)
 
 
 def comparison(view: Classes) -> dict[str, Any]:
-    """What each class of policies earns, and at most could."""
+    """The bounds on the value of each class of policies."""
     rows = [
         {"policy": row.name, "earns": row.lower, "at most": row.upper, "obtained by": row.method} for row in view.rows
     ]
@@ -77,7 +77,7 @@ def comparison(view: Classes) -> dict[str, Any]:
         ],
     )  # fmt: skip
     ends = [x for row in view.rows for x in (row.lower, row.upper)]
-    least = 1e-6 * max(map(abs, ends))  # what is narrower is rounding, and should look so
+    least = 1e-6 * max(map(abs, ends))  # narrower ranges are rounding errors, and should look so
     wide = max(max(ends) - min(ends), least, 1e-300)
     middle = (max(ends) + min(ends)) / 2
     x = alt.X(
@@ -92,13 +92,13 @@ def comparison(view: Classes) -> dict[str, Any]:
     chart = (bars + caps + points).properties(
         width="container",
         height=30 * len(names),
-        description="What each class of policies earns, and the most that it could",
+        description="Bounds on the value of each class of policies",
     )
     return spec(chart)
 
 
 def colours(often: Any) -> list[str]:
-    """A colour for each action; where there are more than seven, those that are taken most [A] have their own."""
+    """A colour for each action; if there are more than seven, those taken most often [A] have their own."""
     if len(often) < len(COLOURS):
         return action_colours(len(often))
     by_action = [OTHER] * len(often)
@@ -108,8 +108,8 @@ def colours(often: Any) -> list[str]:
 
 
 def action_map(colours: Sequence[str]) -> dict[str, Any]:
-    """What the plan does in one state at one step, by best return and return so far; data ``map``."""
-    # Returns by their places, which are in order whatever comes and goes; the page says how they read.
+    """The actions of the plan in one state at one step, by best return and return so far; data ``map``."""
+    # Returns by their ranks, which stay in order as data change; the page has their labels.
     names = alt.param(name="Ms", value=[]), alt.param(name="Gs", value=[])
     cells: Any = alt.Chart(alt.NamedData("map")).encode(
         x=alt.X(
@@ -143,7 +143,7 @@ def action_map(colours: Sequence[str]) -> dict[str, Any]:
 
 
 def grid(cells: CellGrid, start: Iterable[int], colours: Sequence[str]) -> dict[str, Any]:
-    """The cells of a grid; data ``arrows`` (what is done where), ``trails`` and ``falls`` of tries, and ``here``."""
+    """The cells of a grid; data ``arrows`` (actions by cell), ``trails`` and ``falls`` of tries, and ``here``."""
     start = set(start)
 
     def kind(s: int) -> str:
@@ -214,6 +214,6 @@ def grid(cells: CellGrid, start: Iterable[int], colours: Sequence[str]) -> dict[
 
 
 def _by_action(colours: Sequence[str]) -> Any:
-    """By number, for names may be the same; -1 stands for any action."""
+    """Colours by number, since names may be the same; -1 stands for any action."""
     scale = alt.Scale(domain=[*range(len(colours)), -1], range=[*colours, "var(--any)"])
     return alt.Color("a:N", legend=None, scale=scale)

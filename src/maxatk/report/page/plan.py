@@ -35,7 +35,7 @@ from maxatk.problem.grid import CellGrid, find_grid
 from maxatk.problem.mdp import MDP
 from maxatk.report import views
 from maxatk.report.page import file, graph
-from maxatk.report.page.boards import boards, listed
+from maxatk.report.page.boards import boards
 from maxatk.report.page.moments import ANY, Count, ask, frame, passed_over, sample_trials, story
 from maxatk.report.tables import plans as tables
 from maxatk.report.tables.comparisons import share_of, tries_of
@@ -93,7 +93,7 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
     tell("what the plan does")
     grid = _grid(plan.mdp)
     tries, words = _words(plan)
-    rows = listed(tries) if tries and not grid else []
+    rows = views.listed(views.panels(tries)) if tries and not grid else []
     actions = [_action(plan.mdp, a, grid) for a in range(plan.mdp.n_actions)]
     actions += ["give up"] if plan.problem.may_abandon else []
     sizes = {"k": plan.k, "horizon": plan.mdp.horizon, "n_states": plan.mdp.n_states, "n_actions": plan.mdp.n_actions}

@@ -162,7 +162,7 @@ class Shower {
       const ends = typeof frame.total === "string" ? `is ${frame.total}` : `ends with ${shown(frame.total)}`;
       const still = frame.better ? "the best so far" : `the best is still ${shown(frame.best)}`;
       says.textContent = `Try ${frame.rollout + 1} of ${problem.k} ${ends}: ${still}.${frame.stops ? " The plan stops here." : ""}`;
-      element("call").textContent = frame.skipped ? `${frame.skipped} steps in which nothing was left to win are passed over` : "";
+      element("call").textContent = frame.skipped ? `${frame.skipped} steps in which the best so far could not be improved are skipped` : "";
       return;
     }
     const rollout = frame ? frame.rollout : this.asked.rollouts[this.rollout];
@@ -172,7 +172,7 @@ class Shower {
     const before = `Try ${rollout + 1} of ${problem.k}, ${best === null ? "no result yet" : `best so far ${shown(best)}`}`;
     element("call").textContent = "";
     if (this.place === undefined && !frame) {
-      const why = this.asked.all ? "no try can be" : "this page does not know what is done";
+      const why = this.asked.all ? "no try can be" : "this page does not hold the action";
       says.textContent = `${before}: ${why} in ${states[this.state]} at step ${this.step}.`;
       return;
     }
@@ -187,7 +187,7 @@ class Shower {
     says.textContent = `${before}, this try ${shown(soFar)} at step ${this.step} in ${states[this.state]}: `;
     const does = document.createElement("b");
     const givesUp = action === problem.n_actions; // the one after the last
-    does.textContent = action === null ? "whatever it does" : givesUp ? "gives this try up" : `takes ${problem.actions[action]}`;
+    does.textContent = action === null ? "whatever it does" : givesUp ? "abandons this try" : `takes ${problem.actions[action]}`;
     const lost = frame ? frame.lost : action === null;
     says.append(does, lost ? ", but this try cannot beat that any more." : ".");
     element("call").textContent =
@@ -281,7 +281,7 @@ class Shower {
     });
     element("graph-caption").textContent =
       `States: what the plan does on try ${this.kept + 1} with this best so far: now, at step ${this.step}, or (faint) as soon as a try can be ` +
-      "there. Strong lines: where that may lead; the frame: where this try is. What leads on to no other state ends the try." + this.nearestKept();
+      "there. Strong lines: the states that it may lead to; the frame: the state of this try. A state without lines ends the try." + this.nearestKept();
     return [...taken.values()].map((action) => action ?? -1);
   }
 

@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-import numpy as np
 from rich.columns import Columns
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -14,16 +13,15 @@ from maxatk.base.errors import InputError
 from maxatk.base.findings import Share
 from maxatk.base.text import agreed, at_least, at_most
 from maxatk.comparison.compare import Comparison
-from maxatk.comparison.contrast import SELDOM, Contrast
+from maxatk.comparison.contrast import Contrast
 from maxatk.comparison.rows import Row
 from maxatk.problem.grid import CellGrid, action_name, find_grid
 from maxatk.problem.mdp import MDP
 from maxatk.report.tables.fitting import FittingTable, as_text
-from maxatk.report.views import Panel, panels
+from maxatk.report.views import Panel, listed, panels
 from maxatk.report.words import verdict as verdicts
 
 MOST_COLUMNS = 24  # of a grid that is drawn
-MOST_STATES = 10  # that are listed if there is no grid
 
 
 def comparison(compared: Comparison) -> RenderableType:
@@ -134,17 +132,13 @@ def _in_words(shown: Contrast) -> RenderableType:
 def _by_state(shown: Contrast) -> Table:
     """The action of each try in the states that are visited most."""
     mdp, tries = shown.mdp, panels(shown)
-    visited = np.max([panel.visits for panel in tries], axis=0)
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("mostly, in", *(panel.title for panel in tries)):
         table.add_column(heading)
-    often: list[int] = np.argsort(-visited, kind="stable")[:MOST_STATES].tolist()
-    for s in sorted(often):
-        if visited[s] >= SELDOM:
-            table.add_row(
-                mdp.state_names[s] if mdp.state_names else f"state {s}",
-                *(_acts(mdp, panel.action[s]) + (" and others" if panel.mixed[s] else "") for panel in tries),
-            )
+    for row in listed(tries):
+        taken = zip(row.actions, row.mixed, strict=True)
+        acts = [_acts(mdp, action) + (" and others" if mixed else "") for action, mixed in taken]
+        table.add_row(mdp.state_names[row.state] if mdp.state_names else f"state {row.state}", *acts)
     return table
 
 
