@@ -89,7 +89,4 @@ def _episodes(title: str, settings: dict[str, Any], known: dict[str, Any]) -> An
     """What to play in: an environment as it is, or a table that only runs forward."""
     if problems.is_environment(title):
         return mk.gym.EnvEpisodes(title, **settings, **known)
-    episodes: Any = mk.TabularEpisodes(mk.find_problem(title, **settings))
-    for name, value in known.items():
-        setattr(episodes, name, value)
-    return episodes
+    return mk.TabularEpisodes(mk.find_problem(title, **settings), **known)
