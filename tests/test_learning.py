@@ -18,7 +18,7 @@ from maxatk.learning.adaptive import upper_bound
 from maxatk.learning.data import Data
 from maxatk.learning.grid import STAKES, Kind, ReturnGrid, grid_for_rows
 from maxatk.learning.models import CheckedModel
-from maxatk.learning.risk import Claim, GridClaim, Numbered, Risk, series
+from maxatk.learning.risk import Claim, GridClaim, Risk, series
 from maxatk.learning.rows import RowLedger
 from maxatk.learning.sample_size import error_bound
 from maxatk.learning.trials import TryOut
@@ -204,10 +204,10 @@ def test_all_claims_of_a_run_are_paid_for(continued, monkeypatch, tmp_path):
     assert not below._shares
     trials = below._series
     assert trials.amount == below.amount  # all of it is for the rounds, one by one
-    asked = {Numbered(n): below.amount * series(n) for n in range(1, rounds + 1)}
+    asked = {n: below.amount * series(n) for n in range(1, rounds + 1)}
     assert taken(trials).items() <= asked.items()
     assert continued or taken(trials) == asked
-    assert Numbered(rounds) in taken(trials)
+    assert rounds in taken(trials)
     assert taken(above) == {GridClaim("whole", Fraction(1, 2)): above.amount * Fraction(1, 2) * Fraction(1, 6) / 2}
     tried = [(share, claims) for share, claims in logs if share in trials._shares.values()]
     assert len(tried) >= 1

@@ -1,6 +1,6 @@
 """What was sampled: how often each outcome of each row came up."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -8,8 +8,13 @@ from maxatk.base.archive import Archive
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints
 from maxatk.learning.models import Checked
+from maxatk.planning import Plan, Solver, Status
+from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.mdp import MDP
+from maxatk.problem.objective import Objective
 from maxatk.problem.rows import Rows, offsets
+
+PlanT = TypeVar("PlanT", bound=Plan)
 
 
 class Data:
@@ -112,6 +117,13 @@ class Data:
             ),
             start=start,
         )
+
+    def plan(self, solver: Solver[PlanT], start: tuple[Ints, Floats], objective: Objective) -> PlanT:
+        """A plan for the empirical problem."""
+        plan = solver.solve(DecisionProblem(self.mdp(*start), objective))
+        if plan.status is Status.INTERRUPTED:  # it has caught what was meant for the whole run
+            raise KeyboardInterrupt
+        return plan
 
     # In files: four columns, checked as if a model had sent them.
 

@@ -13,8 +13,7 @@ from maxatk.base import checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number
-from maxatk.laws.sampling import RowSampler
-from maxatk.learning.models import Checked, normal_start
+from maxatk.learning.models import Checked, Tabular, normal_start
 from maxatk.learning.spec import EpisodeSpec, Known
 from maxatk.problem.mdp import MDP
 
@@ -40,7 +39,7 @@ class EpisodeSource(Protocol):
         ...
 
 
-class TabularEpisodes:
+class TabularEpisodes(Tabular):
     """A table that can only be run forward.
 
     Args:
@@ -56,36 +55,19 @@ class TabularEpisodes:
     """
 
     def __init__(self, mdp: MDP, *, known_start: bool = True, **known: Unpack[Known]) -> None:
-        if not isinstance(mdp, MDP):
-            raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
-        if mdp.has_costs:
-            raise InputError("learners know of no costs: plan a problem whose rows cost something, or learn it without")
-        start = None
-        if known_start:
-            start = np.zeros(mdp.n_states)
-            start[mdp.start_state] = mdp.start_prob
+        super().__init__(mdp)
         told: Known = {
             "homogeneous": mdp.homogeneous,
-            "reward_range": (float(mdp.reward.min()), float(mdp.reward.max())),
-            "start": start,
-            "can_terminate": bool((mdp.next_state == mdp.n_states).any()),
-            "max_outcomes": int(np.diff(mdp.outcome_start).max()),
+            "reward_range": self._reward_range,
+            "start": self._start if known_start else None,
+            "can_terminate": self._can_terminate,
+            "max_outcomes": self._most_outcomes,
         }
         told.update(known)
         if told.get("return_range") is None:
             told["return_range"] = mdp.return_range
         self.spec = EpisodeSpec(mdp.n_states, mdp.n_actions, mdp.horizon, **told)  # what is known of it
-        self._mdp, self._sampler = mdp, RowSampler(mdp)
         self._rng, self._step, self._state = np.random.default_rng(0), 0, 0
-
-    @property
-    def fingerprint(self) -> str:
-        """Which table it is: learners look at it no further, but what was learned says where."""
-        return self._mdp.fingerprint
-
-    def actions(self, step: int, state: int) -> list[int]:
-        """The actions that ``state`` offers at ``step``."""
-        return self._mdp.actions(step, state)
 
     def reset(self, rng: np.random.Generator) -> int:
         """Begin a rollout, drawn from ``rng``: its first state."""
@@ -135,11 +117,7 @@ class CheckedEpisodes(Checked):
     def _narrowed(self, given: Any) -> tuple[float, float]:
         """The range of returns that was given, within what rewards add up to."""
         natural = self.return_range
-        if not checks.is_list(given) or len(given) != 2:
-            raise InputError(f"return_range must be a pair (least, most), not {shown(given)}")
-        least, most = (float(checks.exact_number(x, f"return_range[{i}]")) for i, x in enumerate(given))
-        if least > most:
-            raise InputError(f"return_range {shown(tuple(given))} has its least above its most")
+        least, most = self._pair(given, "return_range")
         if most < natural[0] or least > natural[1]:
             raise InputError(
                 f"return_range {shown(tuple(given))} has nothing in common with what {self.horizon} rewards in "

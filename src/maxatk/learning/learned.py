@@ -108,11 +108,6 @@ class Learned(Displayed):
         return self.evidence.stats
 
     @property
-    def source(self) -> str | None:
-        """The fingerprint of the problem that was sampled, where that is a table."""
-        return self.evidence.source
-
-    @property
     def k(self) -> int:
         """The number of rollouts."""
         return self.policy.k
@@ -145,7 +140,7 @@ class Learned(Displayed):
         if not isinstance(self.model_plan, CertifiedPlan):
             raise InputError("this learned policy cannot be saved: only policies of mk.Certified plans can be")
         numbers, arrays = plan_members(self.model_plan, with_problem=True)
-        evidence = {name: getattr(self, name) for name in ("samples", "basis", "source")}
+        evidence = {name: getattr(self.evidence, name) for name in ("samples", "basis", "source")}
         header = {"plan": numbers, "learned": {**asdict(self.bounds), **evidence, "stats": dict(self.stats)}}
         archive.write(path, KIND, VERSION, header, {**arrays, "counts": self.counts})
 

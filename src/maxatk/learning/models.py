@@ -56,7 +56,32 @@ class Model(Protocol):
         ...
 
 
-class TabularModel:
+class Tabular:
+    """A table that learners can only sample."""
+
+    def __init__(self, mdp: MDP) -> None:
+        if not isinstance(mdp, MDP):
+            raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
+        if mdp.has_costs:
+            raise InputError("learners know of no costs: plan a problem whose rows cost something, or learn it without")
+        self._mdp, self._sampler = mdp, RowSampler(mdp)
+        self._start = np.zeros(mdp.n_states)
+        self._start[mdp.start_state] = mdp.start_prob
+        self._reward_range = (float(mdp.reward.min()), float(mdp.reward.max()))
+        self._can_terminate = bool((mdp.next_state == mdp.n_states).any())
+        self._most_outcomes = int(np.diff(mdp.outcome_start).max())
+
+    @property
+    def fingerprint(self) -> str:
+        """Which table it is: learners look at it no further, but what was learned says where."""
+        return self._mdp.fingerprint
+
+    def actions(self, step: int, state: int) -> list[int]:
+        """The actions that ``state`` offers at ``step``."""
+        return self._mdp.actions(step, state)
+
+
+class TabularModel(Tabular):
     """A generative model that hides a table.
 
     Args:
@@ -73,28 +98,12 @@ class TabularModel:
     """
 
     def __init__(self, mdp: MDP, *, known_rewards: bool = False) -> None:
-        if not isinstance(mdp, MDP):
-            raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
-        if mdp.has_costs:
-            raise InputError("learners know of no costs: plan a problem whose rows cost something, or learn it without")
+        super().__init__(mdp)
         self.n_states, self.n_actions, self.horizon = mdp.n_states, mdp.n_actions, mdp.horizon
-        self.homogeneous = mdp.homogeneous
-        self.start = np.zeros(mdp.n_states)
-        self.start[mdp.start_state] = mdp.start_prob
-        self.reward_range = (float(mdp.reward.min()), float(mdp.reward.max()))
-        self.can_terminate = bool((mdp.next_state == mdp.n_states).any())
-        self.max_outcomes = max(mdp.n_states + self.can_terminate, int(np.diff(mdp.outcome_start).max()))
+        self.homogeneous, self.can_terminate = mdp.homogeneous, self._can_terminate
+        self.start, self.reward_range = self._start, self._reward_range
+        self.max_outcomes = max(mdp.n_states + self.can_terminate, self._most_outcomes)
         self.rewards = _row_rewards(mdp) if known_rewards else None
-        self._mdp, self._sampler = mdp, RowSampler(mdp)
-
-    @property
-    def fingerprint(self) -> str:
-        """Which table it is: learners look at it no further, but what was learned says where."""
-        return self._mdp.fingerprint
-
-    def actions(self, step: int, state: int) -> list[int]:
-        """The actions that ``state`` offers at ``step``."""
-        return self._mdp.actions(step, state)
 
     def sample(self, step: int, state: int, action: int, n: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
         """``n`` independent outcomes of the row of ``step``, ``state`` and ``action``, drawn from ``rng``."""
@@ -203,13 +212,18 @@ class Checked:
         self.start: tuple[Ints, Floats] | None = None  # states and their probabilities, where they are known
         self._number_rows(offered)
 
+    def _pair(self, given: Any, name: str) -> tuple[float, float]:
+        """A range that was given."""
+        if not checks.is_list(given) or len(given) != 2:
+            raise InputError(f"the {self._what} {name} must be a pair (least, most), not {shown(given)}")
+        least, most = (float(checks.exact_number(x, f"{name}[{i}]")) for i, x in enumerate(given))
+        if least > most:
+            raise InputError(f"the {self._what} {name} {shown(tuple(given))} has its least above its most")
+        return least, most
+
     def _reward_range(self) -> tuple[float, float]:
         given: Any = getattr(self._given, "reward_range", (0.0, 1.0))
-        if not checks.is_list(given) or len(given) != 2:
-            raise InputError(f"the {self._what} reward_range must be a pair (least, most), not {shown(given)}")
-        least, most = (float(checks.exact_number(x, f"reward_range[{i}]")) for i, x in enumerate(given))
-        if least > most:
-            raise InputError(f"the {self._what} reward_range {shown(tuple(given))} has its least above its most")
+        least, most = self._pair(given, "reward_range")
         size = max(abs(least), abs(most))
         if size > 1e280 / self.horizon:
             raise InputError(f"reward_range {shown(tuple(given))} over {self.horizon} steps is too large for floats")

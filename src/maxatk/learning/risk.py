@@ -31,13 +31,7 @@ class GridClaim(NamedTuple):
     number: Fraction
 
 
-class Numbered(NamedTuple):
-    """The ``n``-th claim of a series."""
-
-    n: int
-
-
-Key: TypeAlias = Claim | GridClaim | Numbered
+Key: TypeAlias = Claim | GridClaim | int  # the n-th claim of a series is n
 
 
 class Risk:
@@ -90,7 +84,7 @@ class Risk:
             if self.left < self.amount:
                 raise AssertionError(f"a series takes all of a risk of which {self.left / self.amount} is left")
             self._series = Risk(self.amount)
-        return self._series.share(Numbered(n), series(n))
+        return self._series.share(n, series(n))
 
     def log(self, claims: int = 1) -> float:
         """``ln(1/delta')`` if ``delta'`` is what each of so many claims gets of the amount, rounded up."""

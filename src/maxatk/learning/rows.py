@@ -1,21 +1,18 @@
 """Rows of a generative model: each sampled as often as a learner asks for, or along the trials of a policy."""
 
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints, Seed
-from maxatk.learning.data import Data
+from maxatk.learning.data import Data, PlanT
 from maxatk.learning.fields import Column, Counts, Plain, whole
 from maxatk.learning.ledger import Ledger
 from maxatk.learning.models import CheckedModel
 from maxatk.learning.tuning import TUNING
-from maxatk.planning import Plan, Solver, Status
-from maxatk.problem.decision import DecisionProblem
+from maxatk.planning import Solver
 from maxatk.problem.objective import Objective
-
-PlanT = TypeVar("PlanT", bound=Plan)
 
 
 class RowLedger(Ledger):
@@ -70,10 +67,7 @@ class RowLedger(Ledger):
     def plan(self, solver: Solver[PlanT], k: int) -> PlanT:
         """A plan for the empirical problem."""
         assert self.model.start is not None
-        plan = solver.solve(DecisionProblem(self.data.mdp(*self.model.start), Objective(k)))
-        if plan.status is Status.INTERRUPTED:  # it has caught what was meant for the whole run
-            raise KeyboardInterrupt
-        return plan
+        return self.data.plan(solver, self.model.start, Objective(k))
 
     def next_round(self, target: Ints) -> None:
         """Begin another round: the trials of the last policy count as samples of their rows."""

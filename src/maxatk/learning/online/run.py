@@ -15,9 +15,8 @@ from maxatk.learning.online import certificate
 from maxatk.learning.online.explore import posterior
 from maxatk.learning.online.ledger import EXPLORED, EpisodeLedger
 from maxatk.learning.uncertain import ABOVE, MEAN, UncertainPlan, UncertainPolicy
-from maxatk.planning import Certified, CertifiedPlan, Status
+from maxatk.planning import Certified, CertifiedPlan
 from maxatk.policies import CompressedPolicy, Trial
-from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.objective import Objective
 
 Explore: TypeAlias = Literal["optimism", "posterior"]
@@ -187,12 +186,9 @@ class OnlineRun:
 
     def _planned(self, data: Data, starts: Ints) -> CertifiedPlan:
         known = self.ledger.known
-        mdp = data.mdp(*start_of(known, starts)[:2])
+        state, prob, _ = start_of(known, starts)
         solver = Certified(tol=1e-3 * (known.most - known.least))
-        plan = solver.solve(DecisionProblem(mdp, Objective(self.ledger.k, known.best_so_far)))
-        if plan.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt
-        return plan
+        return data.plan(solver, (state, prob), Objective(self.ledger.k, known.best_so_far))
 
     def begin_test(self) -> None:
         """Fix the policy that seems best now, to be tested from now on."""
