@@ -20,11 +20,11 @@ import numpy as np
 
 import maxatk as mk
 from common import RESULTS, report
+from maxatk.learning.belief import counted
 from maxatk.learning.online import certificate
-from maxatk.learning.online.explore import counted
 from maxatk.learning.online.online import play
 from maxatk.learning.online.run import OnlineRun, OnlineTrial
-from maxatk.learning.online.swept import MEAN, Swept
+from maxatk.learning.uncertain import MEAN, UncertainPlan
 
 SEEDS = 10
 RESUME = False  # whether rows of the last run are kept
@@ -58,15 +58,13 @@ class Greedy(OnlineRun):
     def _is_old(self) -> bool:
         """After a twentieth more trials."""
         ledger = self.ledger
-        return ledger.trials - ledger.planned_at >= max(0.05 * ledger.planned_at, 1) or self._off_lattice
+        return ledger.trials - ledger.planned_at >= max(0.05 * ledger.planned_at, 1) or self._off_grid
 
-    def _plan_anew(self) -> Swept:
-        ledger = self.ledger
-        points = ledger.points()
-        swept = Swept(points, ledger.k, counted(ledger, points, np.ones(ledger.setting.n_rows + 1)), MEAN)
-        ledger.belief, ledger.kappa, ledger.seen = swept.belief, points.kappa, ledger.data.counts.copy()
-        ledger.planned_at, ledger.plans = ledger.trials, ledger.plans + 1
-        return swept
+    def _plan_anew(self) -> UncertainPlan:
+        ledger, grid = self.ledger, self.ledger.grid()
+        plan = UncertainPlan(grid, ledger.k, counted(ledger.data, ledger.starts, grid, 1.0), MEAN)
+        ledger.begin_plan(plan)
+        return plan
 
     def trial(self) -> OnlineTrial:
         """A trial some of whose steps are random."""
@@ -75,7 +73,7 @@ class Greedy(OnlineRun):
 
         def choose(state: int) -> int:
             if self.rng.random() < 0.1 / math.sqrt(self.ledger.trials + 1):
-                return int(self.rng.integers(self.ledger.setting.n_actions))
+                return int(self.rng.integers(self.ledger.known.n_actions))
             return usual(state)
 
         trial._choose = choose  # type: ignore[method-assign]
@@ -84,8 +82,7 @@ class Greedy(OnlineRun):
 
 def begun(mdp: mk.MDP, k: int, floor: float, returns: Any, explore: str, seed: int, delta: float = 0.05) -> OnlineRun:
     """A run that plays in a table."""
-    source = mk.TabularEpisodes(mdp, return_range=returns)
-    source.best_so_far = floor  # type: ignore[attr-defined]
+    source = mk.TabularEpisodes(mdp, return_range=returns, best_so_far=floor)
     ledger = mk.Online().ledger(source, k, np.random.default_rng(seed), delta=delta)
     return Greedy(ledger, "posterior") if explore == "greedy" else OnlineRun(ledger, explore)  # type: ignore[arg-type]
 

@@ -1,5 +1,5 @@
 """The lemmas that the guarantees of learning rest on, each as a function of its numbers, so that tests can hold them to
-samples and to random problems. docs/theory/learning.md has the proofs; ``maxatk.learning.betting`` has one more.
+samples and to random problems. docs/theory/learning.md has the proofs; ``maxatk.base.betting`` has one more.
 
 Concentration of a sample around its distribution, and how errors of rows add up over the steps of all rollouts. In the
 latter a *time* ``t = 0, ..., K H - 1`` counts the steps of all rollouts, and ``x = (s, M, G)`` are the compressed

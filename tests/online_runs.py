@@ -5,11 +5,11 @@ import math
 import numpy as np
 
 import maxatk as mk
+from maxatk.learning.belief import Belief
 from maxatk.learning.episodes import CheckedEpisodes
+from maxatk.learning.grid import grid_for_episodes
 from maxatk.learning.online.online import play
-from maxatk.learning.online.points import points_for
 from maxatk.learning.online.run import OnlineRun
-from maxatk.learning.online.swept import Belief
 
 EXPLORE = ["optimism", "posterior"]
 
@@ -29,9 +29,7 @@ def per_step(seed):
 
 
 def begun(mdp, k, explore="optimism", seed=0, delta=0.1, known_start=True, **more):
-    source = mk.TabularEpisodes(mdp, known_start=known_start)
-    for name, value in more.items():
-        setattr(source, name, value)
+    source = mk.TabularEpisodes(mdp, known_start=known_start, **more)
     ledger = mk.Online().ledger(source, k, np.random.default_rng(seed), delta=delta)
     return OnlineRun(ledger, explore)
 
@@ -44,15 +42,15 @@ def played(run, trials):
 
 def truth(mdp, log):
     """The rows of a problem as a belief, as uncertain as ``log`` says."""
-    setting = CheckedEpisodes(mk.TabularEpisodes(mdp))
-    points = points_for(setting, mdp.reward.tolist(), rounds=False)
+    known = CheckedEpisodes.of(mk.TabularEpisodes(mdp))
+    grid = grid_for_episodes(known, mdp.reward.tolist(), rounds=False)
     sizes = np.diff(mdp.outcome_start)
     belief = Belief(
-        np.repeat(np.arange(setting.n_rows), sizes),
+        np.repeat(np.arange(known.n_rows), sizes),
         mdp.next_state.astype(np.int64),
-        np.rint(mdp.reward / points.kappa).astype(np.int64),
+        *grid.in_steps(mdp.reward),
         np.array(mdp.row_prob),
-        *setting.start,
-        np.append(np.full(setting.n_rows, log), 0.0),
+        *known.start,
+        np.append(np.full(known.n_rows, log), 0.0),
     )
-    return points, belief
+    return grid, belief

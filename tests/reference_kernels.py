@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from maxatk.kernels.optimism import SampledRows
+from maxatk.kernels.uncertain import UncertainRows
 from maxatk.kernels.windows import Tables
 
 Cell: TypeAlias = tuple[int, int, int]  # (step, state, g)
@@ -101,13 +101,14 @@ def bound_cells(
 
 
 def optimistic_start(
-    rows: SampledRows, low: list[int], m: int, end: Callable[[int], float], stakes: list[float]
+    rows: UncertainRows, low: list[int], m: int, end: Callable[[int], float], stakes: list[float]
 ) -> tuple[list[float], set[tuple[int, int]]]:
     """Upper bounds at step 0 with return 0, by state: the betting bound of each row, cell by cell.
 
     And the steps and rows that are clearly the best of their cell, where a cell was needed.
 
-    Of ``stakes`` the least is taken that covers all that can happen and, if one does, the best stake in theory.
+    Of ``stakes`` the least is taken that lies above all that can happen by a tenth of what the mean lacks of it and, if
+    one does, covers the best stake in theory.
     """
     H = len(rows.step_layer)
     S = (len(rows.pair_start) - 1) // (int(max(rows.step_layer)) + 1)
@@ -139,15 +140,19 @@ def optimistic_start(
         if risk == math.inf:
             return top
         sample: list[tuple[float, float]] = []
-        for o in range(int(rows.outcome_start[row]), int(rows.outcome_start[row + 1])):
-            t, at, theta = int(rows.next_state[o]), j + int(rows.jump[o]), float(rows.part[o])
+        for o in range(int(rows.sampled.first[row]), int(rows.sampled.first[row + 1])):
+            t, at, theta = (
+                int(rows.sampled.next_state[o]),
+                j + int(rows.sampled.jump[o]),
+                float(rows.sampled.part[o]),
+            )
             value = (1 - theta) * worth(h + 1, t, at) + (theta * worth(h + 1, t, at + 1) if theta else 0.0)
-            sample.append((float(rows.prob[o]), min(value, top)))
+            sample.append((float(rows.sampled.prob[o]), min(value, top)))
         mean = sum(p * v for p, v in sample)
         if h == H - 1 and rows.last_is_certain:
             return mean
         variance = sum(p * (v - mean) ** 2 for p, v in sample)
-        wanted = max(top, mean + math.sqrt(variance / risk / 2))
+        wanted = max(top + (top - mean) / 10, mean + math.sqrt(variance / risk / 2))
         stake = min([x for x in stakes if x >= wanted], default=stakes[-1])
         shortfall = math.prod((stake - v) ** p for p, v in sample)
         return min(stake - math.exp(-risk) * shortfall, top)

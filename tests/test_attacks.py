@@ -13,7 +13,7 @@ from scipy import sparse
 import maxatk as mk
 from maxatk.base import checks, stopping
 from maxatk.cli import main
-from maxatk.learning import optimism
+from maxatk.learning import uncertain
 from maxatk.planning.certified.lattice import common_step
 
 
@@ -93,8 +93,8 @@ def test_learning_writes_over_nothing_that_it_needs(tmp_path, capsys):
 def test_optimism_comes_to_rest(monkeypatch):
     """Rollouts beyond those that change anything are not swept one by one."""
     model = mk.TabularModel(mk.instances.figure1())
-    sweeps, start_value = [], optimism._Sweep.start_value
-    monkeypatch.setattr(optimism._Sweep, "start_value", lambda *given: sweeps.append(1) or start_value(*given))
+    sweeps, curve = [], uncertain.UncertainPlan._curve
+    monkeypatch.setattr(uncertain.UncertainPlan, "_curve", lambda *given: sweeps.append(1) or curve(*given))
     learned = mk.learn(model, 9_000, epsilon=0.5, delta=0.1, budget=300, rng=0)
     assert learned.epsilon <= 1.01
     assert len(sweeps) < 9_000

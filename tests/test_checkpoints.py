@@ -134,7 +134,7 @@ def test_checkpoints_are_also_written_as_time_goes_by(tmp_path, monkeypatch):
             now[0] += 0.3
             return super().sample(*row)
 
-    mk.learn(Slow(mk.instances.figure1()), 1, epsilon=0.5, delta=0.1, checkpoint=tmp_path / "x.ckpt")
+    mk.learn(Slow(mk.instances.figure1()), 1, epsilon=0.2, delta=0.1, checkpoint=tmp_path / "x.ckpt")
     assert len(written) >= 2
     assert all(1.0 <= b - a <= 2.0 for a, b in itertools.pairwise(written[:-1]))
 
@@ -180,7 +180,7 @@ def rewrite(path, **changes):
         ({"kind": "plan"}, "its header is not that of a maxatk checkpoint"),
         ({"version": 99}, "it has format version 99"),
         ({"header": {"settings": None}}, "it has no settings"),
-        ({"header": {"round": -1}}, "round must be at least 0"),
+        ({"header": {"round": -1}}, "round must be between 0 and"),
         ({"header": {"generator": {"bit_generator": "MT19937"}}}, "no such state"),
         ({"header": {"generator": None}}, "no such state"),
         ({"data_row": np.array([0, 9])}, "differ in length"),
@@ -198,7 +198,7 @@ def rewrite(path, **changes):
         ({"data_count": np.array([1, 1, 1, 2**50])}, "its target does not go with what was counted"),
         ({"trials_count": np.array([1, 1, 1, 2**50])}, "its trials took more samples than another round would have"),
         # With these it claimed what it had not seen.
-        ({"target": np.array([-1, 64])}, "its target does not go with what was counted"),
+        ({"target": np.array([-1, 64])}, "its counts make no sense: target"),
         ({"returns": np.array([1.5])}, "its returns are out of range"),
         ({"returns": np.zeros(10**4)}, "it has 10000 trials, and .* samples of them"),
         ({"returns": np.zeros(0)}, "it has 0 trials, and .* samples of them"),

@@ -43,7 +43,7 @@ def test_findings(learned):
     bounds, loss = learned.findings
     assert (bounds.kind, bounds.outcome, bounds.lower, bounds.delta) == ("value", "proved", learned.lower, 0.05)
     assert (loss.kind, loss.outcome, loss.upper) == ("loss", "proved", learned.epsilon)
-    missed = dataclasses.replace(learned, target=0.01)
+    missed = dataclasses.replace(learned, bounds=dataclasses.replace(learned.bounds, target=0.01))
     assert missed.findings[1].outcome == "unknown"
 
 
@@ -53,9 +53,8 @@ def test_a_saved_policy_is_run_where_it_was_learned(learned, tmp_path, capsys):
     for mdp in (None, mk.instances.figure1()):
         loaded = mk.load_plan(path, mdp)
         assert isinstance(loaded, mk.Learned)
-        assert dict(vars(loaded), counts=0, policy=0, model_plan=0) == dict(
-            vars(learned), counts=0, policy=0, model_plan=0
-        )
+        assert loaded.bounds == learned.bounds
+        assert dict(vars(loaded.evidence), counts=0) == dict(vars(learned.evidence), counts=0)
         assert loaded.counts.tolist() == learned.counts.tolist()
     assert mk.evaluate(mk.instances.figure1(), loaded.policy).exact == mk.evaluate(
         mk.instances.figure1(), learned.policy
@@ -83,7 +82,10 @@ def test_what_cannot_be_saved(tmp_path):
 def test_forged_numbers_are_refused(learned, tmp_path):
     path = tmp_path / "x.plan"
     for name, value in (("lower", 0.9), ("delta", 2), ("epsilon", -1), ("samples", "many"), ("basis", None)):
-        forged = dataclasses.replace(learned, **{name: value})
+        part = "bounds" if hasattr(learned.bounds, name) else "evidence"
+        forged = dataclasses.replace(
+            learned, **{part: dataclasses.replace(getattr(learned, part), **{name: value})}
+        )  # fmt: skip
         try:
             forged.save(path)
         except TypeError:

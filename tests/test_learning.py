@@ -13,14 +13,16 @@ from hypothesis import strategies as st
 import maxatk as mk
 import reference_kernels
 from maxatk import kernels
-from maxatk.learning.adaptive import trials_bound
+from maxatk.base.betting import mean_from_below
+from maxatk.learning.adaptive import upper_bound
 from maxatk.learning.data import Data
+from maxatk.learning.grid import STAKES, Kind, ReturnGrid, grid_for_rows
 from maxatk.learning.models import CheckedModel
-from maxatk.learning.optimism import STAKES, bets, choose_lattice, upper_bound
-from maxatk.learning.risk import Risk, series
+from maxatk.learning.risk import Claim, GridClaim, Risk, series
 from maxatk.learning.rows import RowLedger
 from maxatk.learning.sample_size import error_bound
 from maxatk.learning.trials import TryOut
+from maxatk.learning.uncertain import ABOVE
 from oracles import policy_value
 from problems import problem, specs
 
@@ -133,10 +135,10 @@ def test_the_upper_bound_covers_at_small_numbers_of_samples(n):
     for seed in range(40):
         run = sampled(mdp, n, seed)
         plan = run.plan(mk.Certified(), k)
-        below += upper_bound(run.model, run.data, plan, 0.1, Risk(Fraction(1, 2))).value < best
-        lattice, _, share = choose_lattice(run.model, plan, 0.1)
-        unpaid = Risk(Fraction(99, 100) * bets(run.model, k, lattice.kappa) / share)
-        below_unpaid += upper_bound(run.model, run.data, plan, 0.1, unpaid).value < best
+        below += upper_bound(run.data, plan, 0.1, Risk(Fraction(1, 2))).value < best
+        grid = grid_for_rows(run.model, run.data.columns()[2].tolist(), k, 0.1)
+        unpaid = Risk(Fraction(99, 100) * grid.functions(k) * len(STAKES) / grid.share)
+        below_unpaid += upper_bound(run.data, plan, 0.1, unpaid).value < best
     assert below == 0
     assert below_unpaid > 4
 
@@ -151,15 +153,18 @@ def taken(risk):
 
 def test_an_account_of_risk_is_never_overdrawn():
     risk = Risk(Fraction(1, 3))
-    half = risk.share("a", Fraction(1, 2))
-    assert risk.share("a", Fraction(1, 2)) is half  # the same claim is paid for once
+    a, b = Claim.PLAYED, Claim.TESTED
+    half = risk.half(a)
+    assert risk.half(a) is half  # the same claim takes its share once
     assert risk.left == half.amount == Fraction(1, 6)
-    for claim, part in (("b", Fraction(501, 1000)), ("a", Fraction(1, 4))):
+    for claim, part in ((b, Fraction(501, 1000)), (a, Fraction(1, 4))):
         with pytest.raises(AssertionError, match=f"{claim} takes .* of a risk of which 1/2 is left"):
             risk.share(claim, part)
-    risk.share("b", Fraction(1, 2))
+    with pytest.raises(AssertionError, match="a series takes all of a risk of which 1/2 is left"):
+        risk.nth(1)
+    risk.half(b)
     assert risk.left == 0
-    assert taken(risk) == {"a": Fraction(1, 6), "b": Fraction(1, 6)}
+    assert taken(risk) == {a: Fraction(1, 6), b: Fraction(1, 6)}
     assert half.log(7) == pytest.approx(math.log(42), rel=1e-15)
     assert half.log(7) >= math.log(42)
     assert 1 - sum(map(series, range(1, 50))) == Fraction(1, 50)
@@ -196,13 +201,14 @@ def test_all_claims_of_a_run_are_paid_for(continued, monkeypatch, tmp_path):
     assert whole.amount == Fraction(delta)
     above, below = whole._shares.values()
     assert above.amount + below.amount == whole.amount
-    (trials,) = below._shares.values()
+    assert not below._shares
+    trials = below._series
     assert trials.amount == below.amount  # all of it is for the rounds, one by one
-    asked = {f"claim {n}": below.amount * series(n) for n in range(1, rounds + 1)}
+    asked = {n: below.amount * series(n) for n in range(1, rounds + 1)}
     assert taken(trials).items() <= asked.items()
     assert continued or taken(trials) == asked
-    assert f"claim {rounds}" in taken(trials)
-    assert taken(above) == {"lattice of step 1/2": above.amount * Fraction(1, 2) * Fraction(1, 6) / 2}
+    assert rounds in taken(trials)
+    assert taken(above) == {GridClaim("whole", Fraction(1, 2)): above.amount * Fraction(1, 2) * Fraction(1, 6) / 2}
     tried = [(share, claims) for share, claims in logs if share in trials._shares.values()]
     assert len(tried) >= 1
     assert {claims for _, claims in tried} == {97}  # as many as there are stakes
@@ -227,7 +233,8 @@ def test_all_functions_that_are_bet_on_are_counted(make, kappa):
         low, high = math.floor(model.least_reward / kappa) * h, math.ceil(model.most_reward / kappa) * h
         functions += int(last - first) * (high - low + 1)
     needed = functions * best_returns * k * len(STAKES)
-    counted = bets(model, k, kappa)
+    grid = ReturnGrid(model, Kind.WHOLE, Fraction(kappa).limit_denominator(10))
+    counted = grid.functions(k) * len(STAKES)
     assert needed <= counted <= 4 * model.horizon * needed
 
 
@@ -248,12 +255,12 @@ def test_the_trials_bound_covers():
     failed = tight = 0
     for _ in range(150):
         returns = random.choice([-3.0, 0.0, 5.0], p=[0.1, 0.6, 0.3], size=200)
-        bounds = [trials_bound(returns[:n], -4.0, 6.0, math.log(97 / 0.3)) for n in range(5, 201, 15)]
+        bounds = [mean_from_below(returns[:n], -4.0, 6.0, math.log(97 / 0.3)) for n in range(5, 201, 15)]
         failed += max(bounds) > 1.2
         tight += bounds[-1] > 0.2
     assert failed <= 150 * 0.3
     assert tight > 75  # and it is no trifle
-    assert trials_bound(np.zeros(0), -4.0, 6.0, 1.0) == -4.0
+    assert mean_from_below(np.zeros(0), -4.0, 6.0, 1.0) == -4.0
 
 
 def test_trials_are_those_of_a_user():
@@ -331,37 +338,44 @@ def test_optimistic_sweep(spec, kappa, at, seed, certain):
     jump = np.floor(steps).astype(np.int64)
     N = len(mdp.action)
     risk = np.where(random.random(N) < 0.2, np.inf, random.random(N))
-    rows = kernels.SampledRows(
+    h = np.arange(spec.H + 1)
+    rise = np.ceil(np.full(N, mdp.reward.max() + seed % 2) / kappa).astype(np.int64)
+    high, lowest, most_rise = h * int(rise.max()), h * int(jump.min()), int(rise.max())
+    m = int(lowest.min() + at * (high.max() - lowest.min()))
+    left = np.maximum((spec.H - h) * most_rise, np.minimum(spec.H - h, 1) * most_rise)
+    low = np.maximum(lowest, m - left + 1)
+    start = random.dirichlet(np.ones(spec.S))
+    rows = kernels.UncertainRows(
         step_layer=mdp.step_layer.astype(np.int64),
         pair_start=mdp.pair_start,
-        outcome_start=mdp.outcome_start,
-        prob=mdp.prob,
-        next_state=mdp.next_state.astype(np.int64),
-        jump=jump,
-        part=steps - jump,
-        risk=risk,
-        rise=np.ceil(np.full(N, mdp.reward.max() + seed % 2) / kappa).astype(np.int64),
+        sampled=kernels.Sampled(mdp.outcome_start, mdp.prob, mdp.next_state.astype(np.int64), jump, steps - jump),
+        risk=np.append(risk, 0.0),
+        rise=rise,
+        start_state=np.arange(spec.S),
+        start_prob=start,
         can_terminate=bool(spec.terminal) or seed % 3 == 0,
         last_is_certain=certain,
+        cells=kernels.Cells(
+            high, int(high.max()), low, np.ones((spec.H + 1, max(np.ptp(high) + np.ptp(low), 1) + 99), np.bool_)
+        ),
     )
-    h = np.arange(spec.H + 1)
-    high = h * int(rows.rise.max())
-    lowest = h * int(jump.min())
-    m = int(lowest.min() + at * (high.max() - lowest.min()))
-    left = np.maximum((spec.H - h) * int(rows.rise.max()), np.minimum(spec.H - h, 1) * int(rows.rise.max()))
-    low = np.maximum(lowest, m - left + 1)
-    points = np.arange(m, max(m, int(high[1:].max())) + 1)
+    points = np.arange(m, max(m, int(high.max())) + 1)
     end = kappa * points + np.exp(-(points - m) / 5)  # some curve
     span = 4 * (np.ptp(end) + 1)
     stakes = end.max() + span * STAKES
-    used = np.zeros((spec.H, N), np.bool_)
-    bound = kernels.optimistic_slice(rows, low, high, m, end, stakes, used, np.zeros(1, np.int8))
+    used, choice = np.zeros((spec.H, N), np.bool_), np.empty((0, 0, 0), np.int32)
+    given = (ABOVE, False, rows, low, m, end, stakes, used)
+    bound = kernels.uncertain_slice(*given, choice, np.zeros(1, np.int8))
     expected, best = reference_kernels.optimistic_start(
         rows, low.tolist(), m, lambda j: float(end[j - m]), stakes.tolist()
     )
-    assert bound == pytest.approx(expected, abs=1e-9 * span)
+    assert bound == pytest.approx(float(start @ expected), abs=1e-9 * span)
     assert all(used[at] for at in best)
     assert used.any(axis=1).all() == (low <= high)[:-1].all()
+    choice = np.empty((spec.H, spec.S, max(int((high - low).max()), 0) + 1), np.int32)
+    assert kernels.uncertain_slice(*given, choice, np.zeros(1, np.int8)) == bound
+    followed = (ABOVE, True, rows, low, m, end, stakes, used)
+    assert kernels.uncertain_slice(*followed, choice, np.zeros(1, np.int8)) == bound
 
 
 # Models.
@@ -604,7 +618,7 @@ def test_what_was_sampled_is_the_empirical_problem():
     data = Data(model)
     data.add(0, np.array([1, 1, 1, 1]), np.array([0.5, 0.5, 0.0, 0.5]))
     data.add(1, np.array([1, 1]), np.array([1.0, 0.0]))
-    mdp = data.mdp(model.start_state, model.start_prob)
+    mdp = data.mdp(*model.start)
     assert mdp.outcomes(0, 0, 0) == [(0.25, None, 0.0), (0.75, None, 0.5)]
     assert mdp.outcomes(0, 0, 1) == [(0.5, None, 0.0), (0.5, None, 1.0)]
     assert optimum(mdp, 1) == Fraction(1, 2)

@@ -10,7 +10,8 @@ from scipy import stats
 
 import lemmas
 import maxatk as mk
-from maxatk.learning.betting import betting_bound
+from maxatk.base.betting import betting_bound, mean_from_above, mean_from_below
+from maxatk.kernels.uncertain import betting_value
 from maxatk.learning.sample_size import error_bound
 from oracles import policy_value
 
@@ -132,6 +133,53 @@ def test_betting_bound_by_hand():
     assert betting_bound(np.array([1.0, 0.0]), value, 3.0, 0.0) == pytest.approx(0.0)
     assert betting_bound(share, value, 1e6, 0.0) == pytest.approx(1.5, abs=1e-5)  # a far stake: the mean
     assert betting_bound(share, value, 4.0, 0.1) < betting_bound(share, value + 0.5, 4.0, 0.1)
+
+
+DEGENERATE = {
+    "one draw": ([1.0], [0.0]),
+    "one draw of the greatest": ([1.0], [1.0]),
+    "never varied": ([1.0], [0.5]),
+    "zeros and ones": ([0.5, 0.5], [0.0, 1.0]),
+    "a single one in a million": ([1 - 1e-6, 1e-6], [0.0, 1.0]),
+    "a single zero in a million": ([1e-6, 1 - 1e-6], [0.0, 1.0]),
+    "values an ulp apart": ([0.5, 0.5], [0.5, math.nextafter(0.5, 1)]),
+    "close to the stake": ([0.5, 0.5], [0.0, 1 - 2.0**-53]),
+}
+
+
+@pytest.mark.parametrize("name", DEGENERATE)
+@pytest.mark.parametrize("n", [1, 2, 10**6, 10**15])
+@pytest.mark.parametrize("delta", [0.5, 1e-3, 1e-300])
+def test_the_compiled_bet_is_the_one_in_numpy(name, n, delta):
+    """From above and, mirrored, from below; a stake that was drawn bounds by itself."""
+    share, value = map(np.array, DEGENERATE[name])
+    risk = math.log(1 / delta) / n
+    for stake in (1.0, 1 + 2.0**-48, 1 + 2.0**-12, 2.0, 4097.0):
+        rounding = 4 * math.ulp(stake) * (1 + abs(math.log(stake)))
+        expected = float(betting_bound(share, value, stake, risk))
+        assert betting_value(value, share, len(share), stake, risk, 1.0) == pytest.approx(expected, abs=rounding)
+        assert betting_value(-value, share, len(share), -stake, risk, -1.0) == pytest.approx(-expected, abs=rounding)
+        assert expected == stake or (share @ value) - rounding <= expected <= stake
+        drawn = value == stake
+        assert expected == stake or not drawn.any()
+    several = betting_bound(share, value, np.array([1.0, 2.0, 4097.0]), risk)
+    assert several.tolist() == [float(betting_bound(share, value, x, risk)) for x in (1.0, 2.0, 4097.0)]
+
+
+@pytest.mark.parametrize("n", [1, 2, 30, 10**5])
+@pytest.mark.parametrize("delta", [0.5, 1e-3, 1e-300])
+@pytest.mark.parametrize("heads", [0.0, 0.5, 1.0])
+def test_bounds_of_zeros_and_ones(n, delta, heads):
+    """By all stakes, and by gamblers with shares of one wealth: both keep to the range, and contain the mean seen."""
+    values = (np.arange(n) < heads * n).astype(float)
+    lower = mean_from_below(values, 0.0, 1.0, math.log(97 / delta))
+    assert 0 <= lower <= values.mean()
+    upper = mean_from_above(values, delta)
+    assert values.mean() <= upper <= 1
+    if heads == 0.0:  # no bound can be smaller than that of the event itself
+        assert upper >= -math.expm1(math.log(delta) / n) - 1e-9
+    if heads == 1.0:
+        assert lower <= math.exp(math.log(delta) / n) + 1e-9
 
 
 @pytest.mark.parametrize(("c1", "c2", "n", "level"), [(6.0, 6.0, 4, 0.1), (100.0, 6.0, 10, 0.05), (2.0, 1.0, 1, 0.5)])

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 import lemmas
 import maxatk as mk
-from maxatk.kernels.uncertain import judged
-from maxatk.learning.betting import betting_bound
+from maxatk.base.betting import betting_bound
+from maxatk.kernels.uncertain import row_value
+from maxatk.learning.grid import STAKES
 from maxatk.learning.online import certificate
-from maxatk.learning.online.explore import balls
+from maxatk.learning.online.explore import balls, optimistic
 from maxatk.learning.online.online import play
-from maxatk.learning.online.swept import ABOVE, BELOW, MEAN, Swept, SweptPolicy
-from maxatk.learning.optimism import STAKES
+from maxatk.learning.risk import Claim
+from maxatk.learning.uncertain import ABOVE, BELOW, MEAN, UncertainPlan, UncertainPolicy
 from online_runs import EXPLORE, begun, coins, optimum, per_step, played, truth
 from oracles import policy_value
 from problems import specs, table_of
@@ -37,9 +38,9 @@ def test_a_row_is_judged_as_the_ball_around_it(n, seed, risk, room):
     share, worth = np.array(n) / sum(n), random.uniform(0, 1, len(n))
     most, least = float(worth.max()) + room, float(worth.min()) - room
     stakes = np.sort(np.concatenate([most + 2.0 ** (np.arange(-48, 49) / 4), least - 2.0 ** (np.arange(-48, 49) / 4)]))
-    above = judged(ABOVE, worth, share, len(n), risk, least, most, stakes)
-    below = judged(BELOW, worth, share, len(n), risk, least, most, stakes)
-    assert least <= below <= judged(MEAN, worth, share, len(n), risk, least, most, stakes) + 1e-12 <= above + 2e-12
+    above = row_value(ABOVE, worth, share, len(n), risk, least, most, stakes)
+    below = row_value(BELOW, worth, share, len(n), risk, least, most, stakes)
+    assert least <= below <= row_value(MEAN, worth, share, len(n), risk, least, most, stakes) + 1e-12 <= above + 2e-12
     assert above <= most
     best = min([betting_bound(share, worth, x, risk) for x in stakes[stakes > most]] + [most])
     assert (
@@ -56,7 +57,7 @@ def test_a_row_is_judged_as_the_ball_around_it(n, seed, risk, room):
 def test_a_stake_lies_above_what_was_seen():
     """A row whose best outcome was seen is bounded by it: with the stake there, the bound would be void."""
     stakes = 1 + STAKES  # the greatest return is one of them
-    seen = judged(ABOVE, np.array([0.0, 1.0]), np.array([0.9, 0.1]), 2, 1.0, 0.0, 1.0, stakes)
+    seen = row_value(ABOVE, np.array([0.0, 1.0]), np.array([0.9, 0.1]), 2, 1.0, 0.0, 1.0, stakes)
     assert seen < 0.9
 
 
@@ -66,21 +67,21 @@ def test_a_plan_of_the_truth_is_the_optimum(spec, k, log, seed):
     """By means it is the optimum itself, earned by its policy; bounds from above and below are ever closer to it."""
     mdp = mk.MDP.from_table(table_of(spec), horizon=spec.H, start=spec.start)
     assume(mdp.return_range[1] > mdp.return_range[0] and mdp.homogeneous)
-    points, belief = truth(mdp, log)
+    grid, belief = truth(mdp, log)
     best = float(optimum(mdp, k))
-    plain, above, below = (Swept(points, k, belief, way) for way in (MEAN, ABOVE, BELOW))
+    plain, above, below = (UncertainPlan(grid, k, belief, way) for way in (MEAN, ABOVE, BELOW))
     assert plain.value == pytest.approx(best, abs=1e-9)
-    assert float(policy_value(mdp, SweptPolicy(plain), k)) == pytest.approx(best, abs=1e-9)
+    assert float(policy_value(mdp, UncertainPolicy(plain), k)) == pytest.approx(best, abs=1e-9)
     assert below.value <= best + 1e-9
     assert above.value >= best - 1e-9
     assert below.value_of(plain) <= best + 1e-9
     assert plain.value_of(plain) == pytest.approx(best, abs=1e-9)
     assert plain.value_of(below) <= best + 1e-9
     surer = belief._replace(risk=belief.risk / 4)
-    assert Swept(points, k, surer, ABOVE).value <= above.value + 1e-9
-    assert Swept(points, k, surer, BELOW).value >= below.value - 1e-9
+    assert UncertainPlan(grid, k, surer, ABOVE).value <= above.value + 1e-9
+    assert UncertainPlan(grid, k, surer, BELOW).value >= below.value - 1e-9
     certain = belief._replace(risk=belief.risk * 1e-9)
-    assert Swept(points, k, certain, ABOVE).value == pytest.approx(best, abs=2e-3 * (1 + abs(best)))
+    assert UncertainPlan(grid, k, certain, ABOVE).value == pytest.approx(best, abs=2e-3 * (1 + abs(best)))
 
 
 @pytest.mark.parametrize("k", [1, 10, 3000])
@@ -88,8 +89,8 @@ def test_many_rollouts_are_told_apart_until_they_no_longer_differ(k):
     """One coin: the best of k is 1 - (1 - p)^k, which is 1 to the last bit long before the last k."""
     p = 1 / 64
     mdp = mk.MDP.from_table([[[(p, 0, 1.0, True), (1 - p, 0, 0.0, True)]]], horizon=1)
-    points, belief = truth(mdp, 0.0)
-    assert Swept(points, k, belief, MEAN).value == pytest.approx(-math.expm1(k * math.log1p(-p)), abs=1e-12)
+    grid, belief = truth(mdp, 0.0)
+    assert UncertainPlan(grid, k, belief, MEAN).value == pytest.approx(-math.expm1(k * math.log1p(-p)), abs=1e-12)
 
 
 @settings(max_examples=30)
@@ -148,11 +149,9 @@ def test_the_bound_pays_for_what_it_claims():
     best, failed = float(optimum(mdp, k)), 0
     for seed in range(40):
         run = played(begun(mdp, k, "posterior", seed), 30)
-        points = run.ledger.points()
-        belief = certificate.optimistic(
-            run.ledger, points, run.ledger.risk.share("the optimum from above", Fraction(1, 2))
-        )
-        failed += Swept(points, k, belief._replace(risk=belief.risk / 100), ABOVE).value < best
+        grid = run.ledger.grid()
+        belief = optimistic(run.ledger, grid)
+        failed += UncertainPlan(grid, k, belief._replace(risk=belief.risk / 100), ABOVE).value < best
     assert failed >= 5
 
 
@@ -163,13 +162,12 @@ def test_claims_are_paid_from_delta():
         run.begin_test()
         run.test().act(0)
         assert run.tested == 0.0 <= run.bounds[1]
-    delta, half = Fraction(0.1), Fraction(1, 2)
-    below = run.ledger.risk.share("policies from below", half)
-    tested = below.share("policies tested", half)
-    for account in (below.share("trials played", half), tested.share("a series of claims", Fraction(1))):
+    delta, below = Fraction(0.1), run.ledger.risk.half(Claim.POLICIES)
+    for account in (below.half(Claim.PLAYED), below.half(Claim.TESTED)):
         assert account.amount == delta / 4
-        assert 0 < account.left < account.amount / 6
-    assert run.ledger.risk.share("the optimum from above", half).amount == delta / 2
+        assert account.left == 0
+        assert 0 < account._series.left < account.amount / 6
+    assert run.ledger.risk.half(Claim.OPTIMUM).amount == delta / 2
 
 
 def test_nothing_is_put_off_for_ever():
@@ -227,11 +225,11 @@ def test_few_knots_bound_less(tune, way, sign):
     differ = 0
     for seed in range(6):
         mdp = mk.instances.random_sparse(4, 2, 3, successors=2, rewards=[0, 0.1, 0.7, 1], rng=seed)
-        points, belief = truth(mdp, 0.002)
+        grid, belief = truth(mdp, 0.002)
         tune(curve_knots=64)
-        every = Swept(points, 3, belief, way).value
+        every = UncertainPlan(grid, 3, belief, way).value
         tune(curve_knots=3)
-        few = Swept(points, 3, belief, way).value
+        few = UncertainPlan(grid, 3, belief, way).value
         assert sign * few >= sign * every - 1e-12
         differ += few != every
     assert differ
@@ -239,7 +237,6 @@ def test_few_knots_bound_less(tune, way, sign):
 
 def test_the_radius_is_that_of_the_lemma():
     run = played(begun(mk.instances.figure1(), 2), 20)
-    above = run.ledger.risk.share("the optimum from above", Fraction(1, 2))
     counts = [*run.ledger.data.counts.tolist(), 40]
     radii = [n * lemmas.kl_radius(size, n, 0.1 / 4 / 3) for n, size in zip(counts, (2, 2, 1), strict=True)]
-    assert balls(run.ledger, above).tolist() == pytest.approx(radii, rel=1e-12)
+    assert balls(run.ledger).tolist() == pytest.approx(radii, rel=1e-12)

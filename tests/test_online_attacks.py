@@ -89,11 +89,9 @@ def test_rollouts_that_no_longer_differ_share_a_curve(tune):
 
 
 class Lying:
-    n_states, n_actions, horizon, homogeneous = 2, 2, 3, True
-
-    def __init__(self, first=0, outcome=(0, 0.5, False), **more):
+    def __init__(self, first=0, outcome=(0, 0.5, False), **known):
         self._first, self._outcome = first, outcome
-        vars(self).update(more)
+        self.spec = mk.EpisodeSpec(**{"n_states": 2, "n_actions": 2, "horizon": 3, **known})
 
     def reset(self, rng):
         return self._first
@@ -196,9 +194,9 @@ def members(tmp_path_factory):
 
 
 NUMBERS = [
-    ("in_hand", 10**30),
-    ("in_hand", "x"),
-    ("in_hand_of", 2),
+    ("open_best", 10**30),
+    ("open_best", "x"),
+    ("open_purpose", 2),
     ("upper", -5.0),
     ("upper", math.nan),
     ("kappa", 1e308),
@@ -267,7 +265,7 @@ def test_many_tests_are_paid_for_in_no_time(members, tests):
     path, header, arrays = members
     archive.write(path, "checkpoint", ledger_module.VERSION, {**header, "tests": tests}, arrays)
     run = mk.Online("posterior").begin(**SMALL, checkpoint=path)
-    assert run.tested == run.ledger.setting.least
+    assert run.tested == run.ledger.known.least
 
 
 def test_rewards_are_rounded_in_no_time():
@@ -275,7 +273,7 @@ def test_rewards_are_rounded_in_no_time():
     run = mk.Online().begin(k=2, n_states=1, n_actions=1, horizon=2, reward_range=(0, 1), rng=0)
     run.ledger.data.count(0, 1, 0.137, 10**15)
     run.ledger.rewards |= {0.137, 0.9731}
-    points = run.ledger.points()
+    points = run.ledger.grid()
     assert points.rounds
     _, _, reward, n = run.ledger.data.columns()
     assert n.sum() == 10**15

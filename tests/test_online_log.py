@@ -42,11 +42,13 @@ def test_a_log_bounds_the_optimum(behave, bounded):
             "n_states": mdp.n_states,
             "n_actions": 2,
             "horizon": mdp.horizon,
-            "can_terminate": source.can_terminate,
+            "can_terminate": source.spec.can_terminate,
         }
         for seed in range(8):
             log = log_of(mdp, 200, np.random.default_rng(seed), behave)
-            out = mk.learn_from(log, k, 0.2, **sizes, start=0, max_outcomes=source.max_outcomes if bounded else None)
+            out = mk.learn_from(
+                log, k, 0.2, **sizes, start=0, max_outcomes=source.spec.max_outcomes if bounded else None
+            )
             assert out.lower <= mk.evaluate(mdp, out.policy).value + 1e-9
             assert out.lower <= best.upper
             assert best.lower <= out.upper + 1e-12

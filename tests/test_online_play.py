@@ -9,7 +9,7 @@ import pytest
 
 import maxatk as mk
 from maxatk.learning.episodes import CheckedEpisodes
-from maxatk.learning.online.points import points_for
+from maxatk.learning.grid import grid_for_episodes
 from maxatk.planning.certified.policy import SlicePolicy
 from online_runs import EXPLORE, begun, optimum, per_step, played
 
@@ -93,6 +93,14 @@ def test_an_interrupted_run_goes_on(tmp_path, tune, explore, real):
         mk.learn(mk.TabularModel(mdp), 2, epsilon=0.4, delta=0.1, rng=3, checkpoint=path)
 
 
+def test_episodes_are_learned_from_by_playing():
+    """Without a learner that is Online, also for sources that know of no table."""
+    source = mk.TabularEpisodes(mk.instances.figure1())
+    arguments = {"epsilon": 0.3, "delta": 0.1, "rng": 2}
+    usual, online = mk.learn(source, 2, **arguments), mk.learn(source, 2, learner=mk.Online(), **arguments)
+    assert (usual.lower, usual.upper, usual.samples) == (online.lower, online.upper, online.samples)
+
+
 # Ask and tell.
 
 
@@ -103,8 +111,8 @@ def ask_and_tell(run, source, trials):
             i, state = trial.rollout, source.reset(run.rng)
             while trial.rollout == i:
                 state, reward, done = source.step(trial.act(state))
-                last = trial.step + 1 == source.horizon and not done
-                trial.observe(reward, done, next_state=state if last else source.n_states if done else None)
+                last = trial.step + 1 == source.spec.horizon and not done
+                trial.observe(reward, done, next_state=state if last else source.spec.n_states if done else None)
 
 
 @pytest.mark.parametrize("explore", EXPLORE)
@@ -115,12 +123,12 @@ def test_ask_and_tell_is_the_closed_loop(explore, homogeneous):
     source = mk.TabularEpisodes(mdp)
     told = mk.Online(explore).begin(
         *(2, mdp.n_states, mdp.n_actions, mdp.horizon),
-        reward_range=source.reward_range,
-        return_range=source.return_range,
+        reward_range=source.spec.reward_range,
+        return_range=source.spec.return_range,
         homogeneous=homogeneous,
-        start=source.start,
-        can_terminate=source.can_terminate,
-        max_outcomes=source.max_outcomes,
+        start=source.spec.start,
+        can_terminate=source.spec.can_terminate,
+        max_outcomes=source.spec.max_outcomes,
         rng=5,
     )
     ask_and_tell(told, source, 60)
@@ -290,8 +298,6 @@ def test_what_cannot_be_told():
 def test_what_cannot_be_played():
     with pytest.raises(mk.InputError, match="the episodes have no function reset"):
         mk.learn(mk.TabularModel(mk.instances.figure1()), 2, epsilon=0.1, delta=0.1, learner=mk.Online())
-    with pytest.raises(mk.InputError, match=r"the model has no sample.*runs forward only: learn with mk.Online\(\)"):
-        mk.learn(mk.TabularEpisodes(mk.instances.figure1()), 2, epsilon=0.1, delta=0.1)
     source = mk.TabularEpisodes(mk.instances.figure1())
     with pytest.raises(mk.InputError, match="budget 3 is less than two trials of up to 2 steps"):
         mk.learn(source, 2, epsilon=0.1, delta=0.1, learner=mk.Online(), budget=3)
@@ -319,7 +325,7 @@ def test_rewards_that_are_multiples_of_nothing(explore):
         true = sum(o.prob * o.reward for o in mdp.outcomes(0, x // 2, x % 2))
         times = n[row == x].sum()
         if times > 100:
-            spread = run.ledger.points().kappa / math.sqrt(times) + (mdp.reward.max() - mdp.reward.min()) / math.sqrt(
+            spread = run.ledger.grid().kappa / math.sqrt(times) + (mdp.reward.max() - mdp.reward.min()) / math.sqrt(
                 times
             )
             assert abs(reward[row == x] @ n[row == x] / times - true) < 4 * spread
@@ -327,9 +333,9 @@ def test_rewards_that_are_multiples_of_nothing(explore):
 
 @pytest.mark.parametrize("reward", [0.3, 0.7123, 1.0])
 def test_rounding_keeps_the_mean(reward):
-    points = points_for(CheckedEpisodes(mk.TabularEpisodes(mk.instances.figure1())), [], rounds=True)
+    points = grid_for_episodes(CheckedEpisodes.of(mk.TabularEpisodes(mk.instances.figure1())), [], rounds=True)
     rng = np.random.default_rng(0)
-    jumps = np.array([points.jump(reward, rng) for _ in range(4000)])
+    jumps = np.array([points.rounded(reward, 1, rng)[0][0] for _ in range(4000)])
     assert set(jumps) <= {math.floor(reward / points.kappa + 1e-9), math.ceil(reward / points.kappa - 1e-9)}
     assert abs(jumps.mean() - reward / points.kappa) <= 4 * 0.5 / math.sqrt(4000)
 
@@ -339,7 +345,7 @@ def test_a_finer_reward_makes_a_finer_lattice():
     steps = []
     for reward in (1.0, 1.0, 0.5, 0.5, 0.1, 0.1, math.pi / 4, 0.3):
         trial = run.trial()
-        steps.append(trial._points.kappa)
+        steps.append(trial._grid.kappa)
         for _ in range(2):
             trial.act(0)
             trial.observe(reward if trial.step == 0 else 0.0, next_state=0)

@@ -8,12 +8,12 @@ import pytest
 
 import maxatk as mk
 from lemmas import bernoulli_kl
-from maxatk.kernels.uncertain import judged
-from maxatk.learning.adaptive import trials_bound
+from maxatk.base.betting import mean_from_below
+from maxatk.kernels.uncertain import row_value
+from maxatk.learning.grid import STAKES
 from maxatk.learning.online.online import play
 from maxatk.learning.online.run import OnlineRun
-from maxatk.learning.online.swept import ABOVE
-from maxatk.learning.optimism import STAKES
+from maxatk.learning.uncertain import ABOVE
 
 
 def test_the_logarithm_of_lemma_2():
@@ -32,7 +32,7 @@ def test_the_width_of_lemma_2(seed):
         worth = random.uniform(0, 1, b) ** random.choice([0.2, 1, 5])
         top = float(worth.max()) if random.random() < 0.5 else float(random.uniform(worth.max(), 1))
         risk = 10 ** random.uniform(-6, 1)
-        bound = judged(ABOVE, worth, p, b, risk, 0.0, top, 1.0 + span * STAKES)
+        bound = row_value(ABOVE, worth, p, b, risk, 0.0, top, 1.0 + span * STAKES)
         mean = float(p @ worth)
         variance = float(p @ (worth - mean) ** 2)
         assert bound <= mean + 3.5 * math.sqrt(variance * risk) + 1.4 * span * risk + 1e-12
@@ -73,8 +73,8 @@ def test_few_trials_are_cut(k):
         play(ledger, trial)
         uncut = (ledger.data.counts < 2 * np.maximum(ledger.seen, 1)) & (ledger.seen > 0)
         total += float(((ledger.data.counts - before)[uncut] / ledger.seen[uncut]).sum())
-        assert ledger.plans <= ledger.setting.n_rows * math.log2(2 * k * 3 * t) + 1
-        assert total <= 2 * ledger.setting.n_rows * math.log(math.e + k * 3 * t)
+        assert ledger.plans <= ledger.known.n_rows * math.log2(2 * k * 3 * t) + 1
+        assert total <= 2 * ledger.known.n_rows * math.log(math.e + k * 3 * t)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -96,7 +96,7 @@ def test_jensen_bounds_a_mixture_of_changing_policies():
             means.append(mean)
             returns.append(float(random.random() < mean))
             mean = 0.8 if returns[-1] and t % 3 else 0.2  # bold after luck
-            failed += t in (20, 100, 199) and trials_bound(np.array(returns), 0.0, 1.0, log) > np.mean(means)
+            failed += t in (20, 100, 199) and mean_from_below(np.array(returns), 0.0, 1.0, log) > np.mean(means)
     assert failed <= 20
 
 

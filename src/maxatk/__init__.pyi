@@ -19,6 +19,7 @@ from .evaluation import simulate as simulate
 from .gym import BestOfK as BestOfK
 from .learning import Adaptive as Adaptive
 from .learning import EpisodeSource as EpisodeSource
+from .learning import EpisodeSpec as EpisodeSpec
 from .learning import GymnasiumModel as GymnasiumModel
 from .learning import Learned as Learned
 from .learning import LearningProgress as LearningProgress

@@ -89,7 +89,4 @@ def _episodes(title: str, settings: dict[str, Any], known: dict[str, Any]) -> An
     """The source of episodes: a Gymnasium environment, or a table that is only played forward."""
     if problems.is_environment(title):
         return mk.gym.EnvEpisodes(title, **settings, **known)
-    episodes: Any = mk.TabularEpisodes(mk.find_problem(title, **settings))
-    for name, value in known.items():
-        setattr(episodes, name, value)
-    return episodes
+    return mk.TabularEpisodes(mk.find_problem(title, **settings), **known)

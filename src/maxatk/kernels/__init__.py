@@ -6,7 +6,6 @@
 from maxatk.kernels.acting import best_planes, draw_outcomes, rows_of_actions
 from maxatk.kernels.atoms import Followed, bin_outcomes, follow_atoms, spans
 from maxatk.kernels.fixed import carry_forward, choose_by_state, choose_greedily, improve_rows, usual_rows
-from maxatk.kernels.optimism import SampledRows, optimistic_slice
 from maxatk.kernels.passes import (
     best_means,
     least_costs,
@@ -25,12 +24,13 @@ from maxatk.kernels.trials import (
     shown_return,
     step_trials,
 )
-from maxatk.kernels.uncertain import UncertainRows, uncertain_curve, uncertain_slice
+from maxatk.kernels.uncertain import Cells, Sampled, UncertainRows, uncertain_curve, uncertain_slice
 from maxatk.kernels.windows import NEVER, WIDEST, Layout, Moves, Part, Reach, RowTable, Tables, reachable, windows
 
 __all__ = [
     "NEVER",
     "WIDEST",
+    "Cells",
     "CurveTable",
     "Dense",
     "Ends",
@@ -41,7 +41,7 @@ __all__ = [
     "Planes",
     "Reach",
     "RowTable",
-    "SampledRows",
+    "Sampled",
     "Stepped",
     "Tables",
     "TrialRows",
@@ -64,7 +64,6 @@ __all__ = [
     "most_ahead",
     "multiply_decisions",
     "multiply_values",
-    "optimistic_slice",
     "reachable",
     "rows_of_actions",
     "shown_return",

@@ -1,9 +1,11 @@
-"""The sweep of a slice under uncertain rows, for learning from episodes: what a rollout is worth, and what to do in it.
+"""The sweep of a slice under uncertain rows: what a rollout is expected to come to, and what to do in it.
 
-Returns are whole numbers of lattice steps. A state at step ``h`` with return ``j < low[h]`` cannot beat ``m`` any more
-and is *idle*: worth what the next curve gives at ``m``. A row is judged in one of three ways: by its mean; from above,
-by the bet ``x - e^-risk G(x - V)``, where ``G`` is the geometric mean over the sample and ``x`` is *above* all that can
-happen, seen or not; from below, by its mirror image ``y + e^-risk G(V - y)``. docs/theory/online.md, 2 and 6.
+Returns are counted in steps of a grid. A state at step ``h`` with return ``j < low[h]`` cannot beat ``m`` any more and
+is *idle*: its value is what the next curve gives at ``m``. A row has one of three values: its mean; a bound from above,
+the bet ``x - e^-risk G(x - V)``, where ``G`` is the geometric mean over the sample and ``x`` is *above* all that can
+happen, seen or not; or one from below, the mirror image ``y + e^-risk G(V - y)``. A reward between two points of the
+grid has the chord of the values at both, which bounds convex values from above. docs/theory/learning.md, 3, and
+docs/theory/online.md, 2 and 6.
 """
 
 from typing import Any, NamedTuple
@@ -13,131 +15,165 @@ import numpy as np
 from maxatk.kernels.compiled import compiled
 
 
+class Sampled(NamedTuple):
+    """Shares of outcomes by row: those of row ``n`` stand from ``first[n]`` to ``first[n + 1]``."""
+
+    first: Any  # [N + 1]
+    prob: Any  # [T] each row's sum to 1, or there are none
+    next_state: Any  # [T] S where the rollout ends
+    jump: Any  # [T] the reward in steps of the grid, rounded down
+    part: Any  # [T] what is left of it, 0 <= part < 1
+
+
+class Cells(NamedTuple):
+    """The partial returns that a sweep visits: by step, up to ``high``, those that are ``reached``."""
+
+    high: Any  # [H + 1]
+    highest: int  # what no partial return exceeds at any step
+    base: Any  # [H + 1] the return that the first column of ``reached`` stands for
+    reached: Any  # [H + 1, width] which returns rollouts can come to with rewards that were seen, or the greatest
+
+
 class UncertainRows(NamedTuple):
-    """What is believed of every row, on a lattice of returns."""
+    """What is believed of every row, on a grid of returns."""
 
     step_layer: Any  # [H]
     pair_start: Any  # [L * S + 1]
-    outcome_start: Any  # [N + 1]
-    prob: Any  # [T] each row's sum to 1, or there are none
-    next_state: Any  # [T] S where the rollout ends
-    jump: Any  # [T] the reward in lattice steps
+    sampled: Sampled
     risk: Any  # [N + 1] ln(1/delta') / n, of starts at the end; infinite where nothing was seen
+    rise: Any  # [N] the greatest reward that the row can bring, in steps, rounded up
     start_state: Any  # [n]
     start_prob: Any  # [n]
-    rise: int  # the greatest reward, in lattice steps
     can_terminate: bool  # whether a rollout may end before the last step
-    highest: int  # what no return exceeds at any time
-    reached: Any  # [H + 1, width] which returns rollouts can come to with rewards that were seen, or the greatest
-    base: Any  # [H + 1] the return that the first of them stands for
+    last_is_certain: bool  # whether the reward of the last step is known
+    cells: Cells
 
 
 @compiled
-def judged(way: int, worth: Any, prob: Any, n: int, risk: float, least: float, most: float, stakes: Any) -> float:
-    """What a row with ``n`` outcomes of these worths is worth: its mean (0), at most (1) or at least (-1).
+def betting_value(value: Any, prob: Any, n: int, stake: float, risk: float, sign: float) -> float:
+    """The betting bound on a mean from above (``sign`` 1) or from below (-1): as ``base.betting.betting_bound``."""
+    total = -risk
+    for k in range(n):
+        total += prob[k] * np.log(max(sign * (stake - value[k]), 0.0))
+    return stake - sign * np.exp(total)
+
+
+@compiled
+def row_value(side: int, value: Any, prob: Any, n: int, risk: float, least: float, most: float, stakes: Any) -> float:
+    """The value of a row with ``n`` outcomes of these values: its mean (0), at most (1) or at least (-1).
 
     ``least`` and ``most`` bound all that can happen; ``stakes`` rise.
     """
     if risk == np.inf:
-        return most if way == 1 else least
+        return most if side == 1 else least
     mean = 0.0
     for k in range(n):
-        mean += prob[k] * worth[k]
-    if way == 0 or risk == 0.0:
+        mean += prob[k] * value[k]
+    if side == 0 or risk == 0.0:
         return mean
     variance = 0.0
     for k in range(n):
-        variance += prob[k] * (worth[k] - mean) ** 2
+        variance += prob[k] * (value[k] - mean) ** 2
     far = np.sqrt(0.5 * variance / risk)
-    total = -risk
-    if way == 1:
+    if side == 1:
         # Above what can happen by a tenth of what is missing: a stake that a seen outcome reaches would say nothing.
         wanted = max(most + 0.1 * (most - mean), mean + far)
         stake = stakes[min(np.searchsorted(stakes, wanted), stakes.shape[0] - 1)]
-        for k in range(n):
-            total += prob[k] * np.log(stake - worth[k])
-        return min(stake - np.exp(total), most)
+        return min(betting_value(value, prob, n, stake, risk, 1.0), most)
     wanted = min(least - 0.1 * (mean - least), mean - far)
     stake = stakes[max(np.searchsorted(stakes, wanted, side="right") - 1, 0)]
-    for k in range(n):
-        total += prob[k] * np.log(worth[k] - stake)
-    return max(stake + np.exp(total), least)
+    return max(betting_value(value, prob, n, stake, risk, -1.0), least)
 
 
 @compiled
 def uncertain_slice(
-    way: int,
+    side: int,
     follow: bool,
     rows: UncertainRows,
     low: Any,
-    high: Any,
     m: int,
     end: Any,
     stakes: Any,
+    used: Any,
     choice: Any,
     stop: Any,
 ) -> float:
-    """What a rollout is worth that starts with best return ``m``; the rows to take go to ``choice`` [H, S, width].
+    """The value of a rollout that starts with best return ``m``; the rows to take go to ``choice`` [H, S, width].
 
-    With ``follow`` they are taken from there: what a given policy is worth.
+    Where ``choice`` is empty they go nowhere; with ``follow`` they are taken from there: the value of a given policy.
+    The rows taken anywhere are marked in ``used`` [H, N].
 
-    ``end[j - m]`` is what a rollout that ends with return ``j >= m`` is worth, up to the greatest best return. Step
+    ``end[j - m]`` is the value of a rollout that ends with return ``j >= m``, up to the greatest best return. Step
     ``h`` has the cells ``low[h] .. high[h]`` [H + 1], of which those that cannot be reached are left out: -1. Of equal
     rows the one that was seen least is taken.
     """
-    pair_start, outcome_start, next_state, jump = rows.pair_start, rows.outcome_start, rows.next_state, rows.jump
+    pair_start, cells = rows.pair_start, rows.cells
+    first_of, prob, next_state, jump, part = rows.sampled
+    high, highest = cells.high, cells.highest
     H = rows.step_layer.shape[0]
     S = (pair_start.shape[0] - 1) // (np.max(rows.step_layer) + 1)
+    records = choice.shape[0] > 0
     widest, longest, last_end = 1, rows.start_state.shape[0], end.shape[0] - 1
     for h in range(H):
         widest = max(widest, high[h] - low[h] + 1)
-    for row in range(outcome_start.shape[0] - 1):
-        longest = max(longest, outcome_start[row + 1] - outcome_start[row])
+    for row in range(first_of.shape[0] - 1):
+        longest = max(longest, first_of[row + 1] - first_of[row])
     idle = end[0]
     here, after = np.empty((S, widest)), np.empty((S, widest))
-    best_after, worth = np.empty(widest), np.empty(max(longest, 1))
+    best_after, value = np.empty(widest), np.empty(max(longest, 1))
     for h in range(H - 1, -1, -1):
         last = h == H - 1
         node, following = rows.step_layer[h] * S, low[h + 1]
         for j in range(low[h], high[h] + 1):
             if stop[0] != 0:
                 return 0.0
-            if not rows.reached[h, j - rows.base[h]]:
-                for s in range(S):
-                    choice[h, s, j - low[h]] = -1
+            if not cells.reached[h, j - cells.base[h]]:
+                if records:
+                    choice[h, :, j - low[h]] = -1
                 continue
-            peak = min(j + rows.rise, rows.highest)
-            most = idle
-            if last or rows.can_terminate:
-                most = end[min(max(peak - m, 0), last_end)]
-            if not last and peak >= following:
-                most = max(most, best_after[peak - following])
-            most = min(most, end[last_end])
             for s in range(S):
                 best, taken = -np.inf, -1
-                given = choice[h, s, j - low[h]]
                 for row in range(pair_start[node + s], pair_start[node + s + 1]):
-                    if follow and row != given:
+                    if follow and row != choice[h, s, j - low[h]]:
                         continue
-                    first = outcome_start[row]
-                    n = outcome_start[row + 1] - first
+                    # All that can happen at all: the best state, or an end, with the greatest reward.
+                    peak = min(j + rows.rise[row], highest)
+                    most = idle
+                    if last or rows.can_terminate:
+                        most = end[min(max(peak - m, 0), last_end)]
+                    if not last and peak >= following:
+                        most = max(most, best_after[peak - following])
+                    most = min(most, end[last_end])
+                    first = first_of[row]
+                    n = first_of[row + 1] - first
                     for k in range(n):
-                        at = min(j + jump[first + k], rows.highest)
-                        t = next_state[first + k]
+                        t, theta = next_state[first + k], part[first + k]
+                        at = min(j + jump[first + k], highest)
+                        above = min(at + 1, highest)
+                        v, w = idle, idle
                         if last or t == S:
-                            value = end[min(max(at - m, 0), last_end)]
+                            v = end[min(max(at - m, 0), last_end)]
+                            if theta > 0.0:
+                                w = end[min(max(above - m, 0), last_end)]
                         else:
-                            value = after[t, at - following] if at >= following else idle
-                        worth[k] = min(value, most)
+                            if at >= following:
+                                v = after[t, at - following]
+                            if theta > 0.0 and above >= following:
+                                w = after[t, above - following]
+                        value[k] = min(v if theta == 0.0 else (1.0 - theta) * v + theta * w, most)
                     risk = rows.risk[row]
-                    bound = judged(way, worth, rows.prob[first:], n, risk, idle, most, stakes)
+                    known = 0.0 if last and rows.last_is_certain and risk < np.inf else risk
+                    bound = row_value(side, value, prob[first:], n, known, idle, most, stakes)
                     if bound > best or (bound == best and risk > rows.risk[taken]):
                         best, taken = bound, row
                 here[s, j - low[h]] = best
-                choice[h, s, j - low[h]] = taken
+                if taken >= 0:
+                    used[h, taken] = True
+                if records:
+                    choice[h, s, j - low[h]] = taken
         here, after = after, here
         for j in range(low[h], high[h] + 1):
-            if rows.reached[h, j - rows.base[h]]:
+            if cells.reached[h, j - cells.base[h]]:
                 most = idle
                 for s in range(S):
                     most = max(most, after[s, j - low[h]])
@@ -147,21 +183,21 @@ def uncertain_slice(
         if low[0] <= 0:
             most = max(most, after[s, -low[0]])
     for k in range(rows.start_state.shape[0]):
-        worth[k] = after[rows.start_state[k], -low[0]] if low[0] <= 0 else idle
-    return judged(way, worth, rows.start_prob, rows.start_state.shape[0], rows.risk[-1], idle, most, stakes)
+        value[k] = after[rows.start_state[k], -low[0]] if low[0] <= 0 else idle
+    return row_value(side, value, rows.start_prob, rows.start_state.shape[0], rows.risk[-1], idle, most, stakes)
 
 
 @compiled
 def uncertain_curve(
-    way: int, rows: UncertainRows, lows: Any, high: Any, ms: Any, after: Any, stakes: Any, choice: Any, stop: Any
+    side: int, rows: UncertainRows, lows: Any, ms: Any, first: int, after: Any, stakes: Any, used: Any, stop: Any
 ) -> Any:
-    """What rollouts are worth that start with each best return of ``ms`` [n]: [n].
+    """The values of rollouts that start with each best return of ``ms`` [n]: [n].
 
-    ``after`` holds the next curve from the least of all best returns on, which is the first of ``ms``; ``lows`` are the
-    windows [n, H + 1]; ``choice`` is written over.
+    ``after`` holds the next curve from the best return ``first`` on; ``lows`` are the windows [n, H + 1].
     """
-    values = np.empty(ms.shape[0])
+    values, nowhere = np.empty(ms.shape[0]), np.empty((0, 0, 0), np.int32)
     for n in range(ms.shape[0]):
-        end = after[ms[n] - ms[0] :]
-        values[n] = uncertain_slice(way, False, rows, lows[n], high, ms[n], end, stakes, choice, stop)
+        values[n] = uncertain_slice(
+            side, False, rows, lows[n], ms[n], after[ms[n] - first :], stakes, used, nowhere, stop
+        )
     return values

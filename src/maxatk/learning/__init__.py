@@ -9,11 +9,13 @@ from maxatk.learning.ledger import LearningProgress
 from maxatk.learning.models import GymnasiumModel, Model, TabularModel
 from maxatk.learning.online import Online, OnlineRun, OnlineTrial, learn_from
 from maxatk.learning.sample_size import SampleSize, least_samples, sample_size
+from maxatk.learning.spec import EpisodeSpec
 from maxatk.learning.uniform import Uniform
 
 __all__ = [
     "Adaptive",
     "EpisodeSource",
+    "EpisodeSpec",
     "GymnasiumModel",
     "Learned",
     "Learner",

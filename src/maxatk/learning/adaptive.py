@@ -1,34 +1,36 @@
 """Learning that stops as soon as it can prove that it may: upper bound on the optimum, lower bound on the policy.
 
-Round by round: sample rows; plan on the empirical problem; bound the optimum from above (``optimism.py``); and, once
-that is promising, bound what the planned policy earns from below, by trying it out in the model as it would be run. If
-the two bounds are within ``epsilon``, stop. Both hold for all rounds at once with probability ``1 - delta``, so it is
-safe to stop when they say so. docs/theory/learning.md, 2 to 4.
+Round by round: sample rows; plan on the empirical problem; bound the optimum from above; and, once that is promising,
+bound what the planned policy earns from below, by trying it out in the model as it would be run. If the two bounds are
+within ``epsilon``, stop. Both hold for all rounds at once with probability ``1 - delta``, so it is safe to stop when
+they say so. docs/theory/learning.md, 2 to 4.
 """
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from maxatk.base.betting import STAKES, mean_from_below
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.types import Bools, Ints, Seed
-from maxatk.learning.betting import betting_bound
-from maxatk.learning.learned import Learned
+from maxatk.learning.belief import counted
+from maxatk.learning.data import Data
+from maxatk.learning.grid import NEAR, Kind, chord_cost, grid_for_rows
+from maxatk.learning.learned import Bounds, Evidence, Learned
 from maxatk.learning.models import CheckedModel
-from maxatk.learning.optimism import upper_bound
-from maxatk.learning.risk import Risk
+from maxatk.learning.risk import Claim, Risk
 from maxatk.learning.rows import RowLedger
 from maxatk.learning.trials import TryOut
+from maxatk.learning.uncertain import ABOVE, UncertainPlan
 from maxatk.planning import Certified, CertifiedPlan
+from maxatk.planning.certified.plan import evidence_of
 
 FIRST = 64  # samples of each row before the first plan
 GROWTH = 3  # times the samples of a row, at most, from one round to the next
 MODEL_SHARE = 0.8  # of a budget; what is left then is for trying the policy out
 BATCH = 64  # trials before the first look at them
-BETS = 2.0 ** (np.arange(97) / 8)  # shares of the range of returns that trials may be bet on with
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,7 @@ class Adaptive:
     def learn(self, ledger: RowLedger, k: int, epsilon: float, delta: float) -> Learned:
         """Learn by ``ledger``, for ``k``, ``epsilon`` and ``delta`` that :func:`maxatk.learn` has checked."""
         model = ledger.model
-        above, below = (
-            ledger.risk.share(side, Fraction(1, 2)) for side in ("the optimum from above", "the policy from below")
-        )
+        above, below = ledger.risk.half(Claim.OPTIMUM), ledger.risk.half(Claim.POLICIES)
         if ledger.budget is not None and ledger.budget < model.n_rows:
             raise InputError(f"budget {ledger.budget} is less than one sample for each of {model.n_rows} rows")
         self._check(ledger)
@@ -63,7 +63,7 @@ class Adaptive:
         while True:
             ledger.fill()
             plan = ledger.plan(Certified(tol=epsilon / 20), k)
-            upper, matter, blur = upper_bound(model, ledger.data, plan, epsilon, above)
+            upper, matter, blur = upper_bound(ledger.data, plan, epsilon, above)
             if blur > epsilon / 2 and ledger.budget is None:
                 raise TooLargeError(
                     f"epsilon {epsilon:g} may be out of reach of any number of samples: lattice and rounding blur the "
@@ -108,7 +108,7 @@ class Adaptive:
     def _try_out(
         self, ledger: RowLedger, plan: CertifiedPlan, upper: float, epsilon: float, risk: Risk, more: Ints | None
     ) -> float:
-        """A lower bound on what the plan's policy earns, from as many trials as are worth their samples.
+        """A lower bound on what the plan's policy earns, from trials.
 
         They are as long as what is to be proved seems within reach, at no more samples than another round would take;
         if there is none, all that is left is spent on them.
@@ -118,11 +118,11 @@ class Adaptive:
         least, most = model.return_range
         if more is not None and upper - plan.upper > epsilon:
             return least
-        log = risk.log(len(BETS))
+        log = risk.log(len(STAKES))
         limit = math.inf if more is None else int(more.sum())
         policy = TryOut(ledger, plan.policy)
         while True:
-            lower = trials_bound(ledger.returns, least, most, log)
+            lower = mean_from_below(ledger.returns, least, most, log)
             room = limit - ledger.trials.samples
             room = (room if ledger.left is None else min(room, ledger.left)) / longest
             if upper - lower <= epsilon or room < 1:
@@ -135,8 +135,7 @@ class Adaptive:
                 if slack <= 0 or log * (2 * variance / slack / slack + (hope - least) / slack) - n > room:
                     return lower
             more_returns = policy.best_returns(int(min(max(BATCH, n // 2), room)))
-            ledger.returns = np.append(ledger.returns, more_returns)
-            ledger.settle()
+            ledger.finish(more_returns)
 
     def _learned(
         self, ledger: RowLedger, plan: CertifiedPlan, lower: float, upper: float, epsilon: float, delta: float
@@ -144,30 +143,61 @@ class Adaptive:
         trials, n = len(ledger.returns), ledger.model.n_rows
         rows = "1 row" if n == 1 else f"{n} rows"
         return Learned(
-            policy=plan.policy,
-            lower=lower,
-            upper=max(upper, lower),
-            epsilon=max(upper - lower, 0.0),
-            delta=delta,
-            samples=ledger.samples,
-            target=epsilon,
-            counts=ledger.data.counts + ledger.trials.counts,
-            basis=f"{ledger.samples} samples of {rows}, {trials} trials of the policy among them",
-            stats={"rounds": ledger.round, "trials": trials, "seconds": ledger.seconds},
-            model_plan=plan,
+            plan.policy,
+            Bounds.between(lower, upper, delta, epsilon),
+            Evidence(
+                samples=ledger.samples,
+                counts=ledger.data.counts + ledger.trials.counts,
+                basis=f"{ledger.samples} samples of {rows}, {trials} trials of the policy among them",
+                stats={"rounds": ledger.round, "trials": trials, "seconds": ledger.seconds},
+            ),
+            plan,
         )
 
 
-def trials_bound(returns: Any, least: float, most: float, log: float) -> float:
-    """A lower bound on the mean of independent returns in ``[least, most]``, for all their numbers at once.
+class Bound(NamedTuple):
+    """An upper bound on the optimum."""
 
-    Of the betting bounds for ``most - return`` under all stakes the best is taken; ``log`` is ``ln(1/delta)`` with the
-    number of stakes in it.
+    value: float
+    matter: Bools  # [N] the rows that it rests on: more samples of others would not lower it
+    blur: float  # what the grid and rounding may have added to it, which no samples lower
+
+
+def upper_bound(data: Data, plan: CertifiedPlan, epsilon: float, risk: Risk) -> Bound:
+    """At least the optimum of ``plan.k`` rollouts, but for the ``risk``, for all samples, grids and plans at once.
+
+    Backward induction as the certified planner does it, but with each row's mean bounded by bets on the sample. For the
+    *true* optimal values such a bound is right for all rows, steps, rollouts, points of the grid and sample sizes at
+    once with probability ``1 - delta``, and it is monotone: put upper bounds on the true values in, and upper bounds
+    come out. docs/theory/learning.md, 3.
+
+    ``plan`` is one for the empirical problem; only its knots are used, and they may be any. The grid is chosen so that
+    little of ``epsilon`` is lost to it, if it can be.
     """
-    if not len(returns):
-        return least
-    value, count = np.unique(returns, return_counts=True)
-    share, span = count / len(returns), most - least
-    bounds = [betting_bound(share, most - value, span * x, log / len(returns)) for x in BETS]
-    rounding = 2.0**-40 * (span + abs(least) + abs(most))
-    return max(most - min(bounds) - rounding, least)
+    known, k = data.known, plan.k
+    rewards = data.columns()[2]
+    grid = grid_for_rows(known, np.unique(rewards).tolist(), k, epsilon)
+    curves = evidence_of(plan).curves
+
+    def knots(i: int) -> Ints:
+        points = np.floor(np.array(curves[i].point) / grid.kappa + NEAR)
+        return np.unique(np.clip(points, grid.first, grid.top - 1)).astype(np.int64)
+
+    belief = counted(data, np.zeros(0, np.int64), grid, grid.log(risk, k))
+    bounded = UncertainPlan(grid, k, belief, ABOVE, knots=knots)
+    rounding = grid.rounding(k, data.most_outcomes()[1], rewards)
+    chords = chord_cost(k, known.horizon) * grid.kappa if grid.kind is Kind.CHORDS else 0.0
+    return Bound(min(bounded.value + rounding, known.most), _rows_that_matter(data, bounded), rounding + chords)
+
+
+def _rows_that_matter(data: Data, bounded: UncertainPlan) -> Bools:
+    """Rows that some cell's bound is that of, in states that can be reached by such rows, as far as was seen."""
+    known, belief = data.known, bounded.belief
+    states = np.arange(known.n_states + 1)  # the end among them
+    matter = np.zeros(known.n_rows, np.bool_)
+    reached = np.isin(states, belief.start_state)
+    for used in bounded.used:
+        used = used & reached[known.state]
+        matter |= used
+        reached = np.isin(states, belief.next_state[used[belief.row]])
+    return matter

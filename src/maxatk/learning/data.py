@@ -1,6 +1,6 @@
 """What was sampled: how often each outcome of each row came up."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -8,17 +8,22 @@ from maxatk.base.archive import Archive
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints
 from maxatk.learning.models import Checked
+from maxatk.planning import Plan, Solver, Status
+from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.mdp import MDP
+from maxatk.problem.objective import Objective
 from maxatk.problem.rows import Rows, offsets
+
+PlanT = TypeVar("PlanT", bound=Plan)
 
 
 class Data:
     """Counts of outcomes by row."""
 
-    def __init__(self, model: Checked) -> None:
-        self._model = model
-        self._outcomes: list[dict[tuple[int, float], int]] = [{} for _ in range(model.n_rows)]
-        self.counts: Ints = np.zeros(model.n_rows, np.int64)  # [N]
+    def __init__(self, known: Checked) -> None:
+        self.known = known
+        self._outcomes: list[dict[tuple[int, float], int]] = [{} for _ in range(known.n_rows)]
+        self.counts: Ints = np.zeros(known.n_rows, np.int64)  # [N]
 
     @property
     def samples(self) -> int:
@@ -28,42 +33,42 @@ class Data:
     def add(self, row: int, next_states: Ints, rewards: Floats) -> None:
         """Count outcomes of a row."""
         kinds, where = np.unique(rewards, return_inverse=True)
-        code = where * (self._model.n_states + 1) + next_states
+        code = where * (self.known.n_states + 1) + next_states
         different, times = np.unique(code, return_counts=True)
-        known = self._outcomes[row]
+        outcomes = self._outcomes[row]
         for value, n in zip(different.tolist(), times.tolist(), strict=True):
-            kind, next_state = divmod(value, self._model.n_states + 1)
+            kind, next_state = divmod(value, self.known.n_states + 1)
             key = (next_state, float(kinds[kind]))
-            known[key] = known.get(key, 0) + n
+            outcomes[key] = outcomes.get(key, 0) + n
         self.counts[row] += len(rewards)
 
     def count(self, row: int, next_state: int, reward: float, n: int = 1) -> None:
         """Count one outcome of a row, ``n`` times."""
-        known = self._outcomes[row]
-        known[next_state, reward] = known.get((next_state, reward), 0) + n
+        outcomes = self._outcomes[row]
+        outcomes[next_state, reward] = outcomes.get((next_state, reward), 0) + n
         self.counts[row] += n
 
     def different(self, row: int, next_state: int, reward: float) -> int:
         """How many different outcomes a row has with this one."""
-        known = self._outcomes[row]
-        return len(known) + ((next_state, reward) not in known)
+        outcomes = self._outcomes[row]
+        return len(outcomes) + ((next_state, reward) not in outcomes)
 
     def copy(self) -> "Data":
         """Another one with the same counts."""
-        other = Data(self._model)
+        other = Data(self.known)
         other.merge(self)
         return other
 
     def merge(self, other: "Data") -> None:
         """Take in what another one has counted."""
-        for known, more in zip(self._outcomes, other._outcomes, strict=True):
+        for outcomes, more in zip(self._outcomes, other._outcomes, strict=True):
             for key, n in more.items():
-                known[key] = known.get(key, 0) + n
+                outcomes[key] = outcomes.get(key, 0) + n
         self.counts += other.counts
 
     def most_outcomes(self) -> tuple[int, int]:
         """The row with the most different outcomes, and their number."""
-        sizes = [len(known) for known in self._outcomes]
+        sizes = [len(outcomes) for outcomes in self._outcomes]
         row = int(np.argmax(sizes))
         return row, sizes[row]
 
@@ -71,8 +76,8 @@ class Data:
         """Rows [T], next states [T], rewards [T] and counts [T] of all outcomes seen, in order."""
         entries = [
             (row, next_state, reward, n)
-            for row, known in enumerate(self._outcomes)
-            for (next_state, reward), n in sorted(known.items())
+            for row, outcomes in enumerate(self._outcomes)
+            for (next_state, reward), n in sorted(outcomes.items())
         ]
         row, next_state, reward, n = zip(*entries, strict=True) if entries else ((), (), (), ())
         return (
@@ -82,29 +87,29 @@ class Data:
 
     def mdp(self, start_state: Any, start_prob: Floats) -> MDP:
         """The empirical problem; a row that was never sampled ends, or stays, with the least reward."""
-        model = self._model
+        known = self.known
         row, next_state, reward, n = self.columns()
         unseen = np.flatnonzero(self.counts == 0)
         if unseen.size:
             stays = (
-                np.full(len(unseen), model.n_states) if model.can_terminate else model.state[unseen].astype(np.int64)
+                np.full(len(unseen), known.n_states) if known.can_terminate else known.state[unseen].astype(np.int64)
             )
             order = np.argsort(np.concatenate([row, unseen]), kind="stable")
             row, next_state = np.concatenate([row, unseen])[order], np.concatenate([next_state, stays])[order]
-            reward = np.concatenate([reward, np.full(len(unseen), model.least_reward)])[order]
+            reward = np.concatenate([reward, np.full(len(unseen), known.least_reward)])[order]
             n = np.concatenate([n, np.ones(len(unseen), np.int64)])[order]
-        ends = next_state == model.n_states
-        start = np.zeros(model.n_states)
+        ends = next_state == known.n_states
+        start = np.zeros(known.n_states)
         start[start_state] = start_prob
         return MDP(
             Rows(
-                n_states=model.n_states,
-                n_actions=model.n_actions,
-                step_layer=model.step_layer.astype(np.int64),
-                layer=model.layer,
-                state=model.state,
-                action=model.action,
-                start=offsets(np.bincount(row, minlength=model.n_rows)),
+                n_states=known.n_states,
+                n_actions=known.n_actions,
+                step_layer=known.step_layer.astype(np.int64),
+                layer=known.layer,
+                state=known.state,
+                action=known.action,
+                start=offsets(np.bincount(row, minlength=known.n_rows)),
                 prob=n / np.maximum(self.counts, 1)[row],
                 next_state=np.where(ends, 0, next_state),
                 reward=reward,
@@ -112,6 +117,13 @@ class Data:
             ),
             start=start,
         )
+
+    def plan(self, solver: Solver[PlanT], start: tuple[Ints, Floats], objective: Objective) -> PlanT:
+        """A plan for the empirical problem."""
+        plan = solver.solve(DecisionProblem(self.mdp(*start), objective))
+        if plan.status is Status.INTERRUPTED:  # it has caught what was meant for the whole run
+            raise KeyboardInterrupt
+        return plan
 
     # In files: four columns, checked as if a model had sent them.
 
@@ -137,9 +149,9 @@ class Data:
             raise InputError("its rewards or counts make no sense")
         places: list[int] = row.tolist()
         for r, t, x, c in zip(places, next_state.tolist(), reward.tolist(), n.tolist(), strict=True):
-            known = data._outcomes[r]
-            if (t, x) in known:
+            outcomes = data._outcomes[r]
+            if (t, x) in outcomes:
                 raise InputError("it counts an outcome twice")
-            known[t, x] = c
+            outcomes[t, x] = c
             data.counts[r] += c
         return data

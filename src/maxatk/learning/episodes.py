@@ -1,45 +1,31 @@
 """Episodes: environments that only run forward, and the gate through which learners hear of them.
 
-:class:`EpisodeSource` is anything with a few attributes and two methods. :class:`CheckedEpisodes` is what is known of
-it before the first step: past it, sizes and ranges can be relied on.
+:class:`EpisodeSource` is anything with a spec and two methods. :class:`CheckedEpisodes` is the spec, checked: past it,
+sizes and ranges can be relied on.
 """
 
 import math
-from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Unpack, runtime_checkable
 
 import numpy as np
 
 from maxatk.base import checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
-from maxatk.base.types import Floats, Ints, Number
-from maxatk.laws.sampling import RowSampler
-from maxatk.learning.models import Checked
+from maxatk.base.types import Number
+from maxatk.learning.models import Checked, Tabular, normal_start
+from maxatk.learning.spec import EpisodeSpec, Known
 from maxatk.problem.mdp import MDP
-from maxatk.problem.start import Start
 
 
 @runtime_checkable
 class EpisodeSource(Protocol):
     """What an environment must offer to be learned from step by step.
 
-    It may offer more:
-
-    * ``reward_range = (0, 1)``: bounds on a single reward.
-    * ``return_range``: bounds on the return of a rollout; what rewards allow by default. The narrower it is, the fewer
-      steps are needed: a return outside it is refused.
-    * ``start``: the reset state or its distribution, where it is known; it is estimated by default.
-    * ``actions(step, state)``: the actions of a state; all ``n_actions`` by default.
-    * ``can_terminate = True``: whether rollouts may end before the horizon.
-    * ``max_outcomes``: a bound on the number of different outcomes (next state and reward) of a row, if one is
-      known.
+    It may offer ``actions(step, state)``, too, the actions of a state; all ``n_actions`` by default.
     """
 
-    n_states: int  # S
-    n_actions: int  # A
-    horizon: int  # H, the number of steps of a rollout
-    homogeneous: bool  # whether all steps behave alike
+    spec: EpisodeSpec  # what is known of it; a reward or return outside its ranges is refused
 
     def reset(self, rng: np.random.Generator) -> int:
         """Begin a rollout, drawn from ``rng``: its first state."""
@@ -53,13 +39,13 @@ class EpisodeSource(Protocol):
         ...
 
 
-class TabularEpisodes:
+class TabularEpisodes(Tabular):
     """A table that can only be run forward.
 
     Args:
         mdp: the problem to run.
-        return_range: bounds on the return of a rollout; the problem's own by default.
         known_start: whether the learner is told the start distribution.
+        known: what the learner is told in place of what the table says: fields of :class:`maxatk.EpisodeSpec`.
 
     >>> import numpy as np
     >>> import maxatk as mk
@@ -68,34 +54,20 @@ class TabularEpisodes:
     (0, (1, 0.5, True))
     """
 
-    def __init__(self, mdp: MDP, *, return_range: tuple[float, float] | None = None, known_start: bool = True) -> None:
-        if not isinstance(mdp, MDP):
-            raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
-        if mdp.has_costs:
-            raise InputError("learners know of no costs: plan a problem whose rows cost something, or learn it without")
-        self.n_states = mdp.n_states  # S
-        self.n_actions = mdp.n_actions  # A
-        self.horizon = mdp.horizon  # H
-        self.homogeneous = mdp.homogeneous  # whether all steps behave alike
-        self.reward_range = (float(mdp.reward.min()), float(mdp.reward.max()))  # of a single reward
-        self.return_range = mdp.return_range if return_range is None else return_range
-        self.can_terminate = bool((mdp.next_state == mdp.n_states).any())  # before the horizon
-        self.max_outcomes = int(np.diff(mdp.outcome_start).max())  # of a row
-        self.start: Any = None  # where rollouts start, if that is told
-        if known_start:
-            self.start = np.zeros(mdp.n_states)
-            self.start[mdp.start_state] = mdp.start_prob
-        self._mdp, self._sampler = mdp, RowSampler(mdp)
+    def __init__(self, mdp: MDP, *, known_start: bool = True, **known: Unpack[Known]) -> None:
+        super().__init__(mdp)
+        told: Known = {
+            "homogeneous": mdp.homogeneous,
+            "reward_range": self._reward_range,
+            "start": self._start if known_start else None,
+            "can_terminate": self._can_terminate,
+            "max_outcomes": self._most_outcomes,
+        }
+        told.update(known)
+        if told.get("return_range") is None:
+            told["return_range"] = mdp.return_range
+        self.spec = EpisodeSpec(mdp.n_states, mdp.n_actions, mdp.horizon, **told)  # what is known of it
         self._rng, self._step, self._state = np.random.default_rng(0), 0, 0
-
-    @property
-    def fingerprint(self) -> str:
-        """Which table it is: learners look at it no further, but what was learned says where."""
-        return self._mdp.fingerprint
-
-    def actions(self, step: int, state: int) -> list[int]:
-        """The actions that ``state`` offers at ``step``."""
-        return self._mdp.actions(step, state)
 
     def reset(self, rng: np.random.Generator) -> int:
         """Begin a rollout, drawn from ``rng``: its first state."""
@@ -107,70 +79,51 @@ class TabularEpisodes:
         """Take an ``action``: the next state, the reward, and whether the rollout has ended."""
         drawn = self._sampler.outcome(self._sampler.row(self._step, self._state, action), self._rng)
         self._state, self._step = int(self._mdp.next_state[drawn]), self._step + 1
-        return self._state, float(self._mdp.reward[drawn]), self._state == self.n_states
+        return self._state, float(self._mdp.reward[drawn]), self._state == self._mdp.n_states
 
 
 class CheckedEpisodes(Checked):
-    """What is known of episodes before the first: sizes, ranges, what is in hand, and the start, if it is.
+    """What is known of episodes, read and checked.
 
     Args:
-        source: an object with the attributes of :class:`EpisodeSource`; its methods are not called here.
-        best_so_far: a return in hand.
+        spec: what is known.
+        offered: the function that gives the actions of a step and a state; all of them by default.
     """
 
-    def __init__(self, source: Any, best_so_far: Number = -math.inf) -> None:
-        for name in ("n_states", "n_actions", "horizon", "homogeneous"):
-            if not hasattr(source, name):
-                raise InputError(f"the episodes have no {name}: see maxatk.EpisodeSource for what is needed")
-        super().__init__(source, "episodes'")
-        self.best_so_far = checks.incumbent(best_so_far)
-        self._returns = self._given_returns()
-        start = getattr(source, "start", None)
-        self.start: tuple[Ints, Floats] | None = None  # states and their probabilities, where they are known
-        if start is not None:
-            states, probs, _ = Start.of(start, self.n_states)
-            self.start = states.astype(np.int64), probs / probs.sum()
-        given = getattr(source, "max_outcomes", None)
-        self.max_outcomes = None if given is None else checks.integer(given, "the episodes' max_outcomes", least=1)
+    def __init__(self, spec: EpisodeSpec, offered: Any = None) -> None:
+        super().__init__(spec, "episodes'", offered)
+        self.best_so_far = checks.incumbent(spec.best_so_far)
+        if spec.return_range is not None:
+            self.return_range = self._narrowed(spec.return_range)
+        if spec.start is not None:
+            self.start = normal_start(spec.start, self.n_states)
+        self.max_outcomes = spec.max_outcomes
+        if spec.max_outcomes is not None:
+            self.max_outcomes = checks.integer(spec.max_outcomes, "the episodes' max_outcomes", least=1)
         if self.least >= self.most - 1e-12 * max(abs(self.least), abs(self.most)):  # ranges are rounded outward
             hand = "" if self.best_so_far == -math.inf else f"{float(self.best_so_far):g} is in hand, and "
             raise InputError(f"{hand}no return can be better than {self.least:g}: there is nothing to learn")
 
-    def _given_returns(self) -> tuple[float, float]:
-        lengths = (1, self.horizon) if self.can_terminate else (self.horizon,)
-        natural = (
-            _outward(min(Fraction(self.least_reward) * n for n in lengths), -math.inf),
-            _outward(max(Fraction(self.most_reward) * n for n in lengths), math.inf),
-        )
-        given: Any = getattr(self._source, "return_range", None)
-        if given is None:
-            return natural
-        if not checks.is_list(given) or len(given) != 2:
-            raise InputError(f"return_range must be a pair (least, most), not {shown(given)}")
-        least, most = (float(checks.exact_number(x, f"return_range[{i}]")) for i, x in enumerate(given))
-        if least > most:
-            raise InputError(f"return_range {shown(tuple(given))} has its least above its most")
+    @classmethod
+    def of(cls, source: Any) -> "CheckedEpisodes":
+        """What is known of the episodes that a source plays."""
+        for name in ("reset", "step"):
+            if not callable(getattr(source, name, None)):
+                raise InputError(f"the episodes have no function {name}: see maxatk.EpisodeSource for what is needed")
+        if not isinstance(getattr(source, "spec", None), EpisodeSpec):
+            raise InputError("the episodes have no spec: see maxatk.EpisodeSource for what is needed")
+        return cls(source.spec, getattr(source, "actions", None))
+
+    def _narrowed(self, given: Any) -> tuple[float, float]:
+        """The range of returns that was given, within what rewards add up to."""
+        natural = self.return_range
+        least, most = self._pair(given, "return_range")
         if most < natural[0] or least > natural[1]:
             raise InputError(
                 f"return_range {shown(tuple(given))} has nothing in common with what {self.horizon} rewards in "
                 f"({self.least_reward:g}, {self.most_reward:g}) add up to"
             )
         return max(least, natural[0]), min(most, natural[1])
-
-    @property
-    def return_range(self) -> tuple[float, float]:
-        """Bounds on the return of a rollout."""
-        return self._returns
-
-    @property
-    def least(self) -> float:
-        """What no best return is below."""
-        return max(self._returns[0], float(self.best_so_far))
-
-    @property
-    def most(self) -> float:
-        """What no best return exceeds."""
-        return self._returns[1]
 
     @property
     def rounding_of_returns(self) -> float:
@@ -180,8 +133,8 @@ class CheckedEpisodes(Checked):
     def check_return(self, amount: Number, name: str) -> None:
         """Refuse a return that is not in the range, but for the rounding of sums of rewards."""
         slack = self.rounding_of_returns
-        if not self._returns[0] - slack <= amount <= self._returns[1] + slack:
-            low, high = self._returns
+        low, high = self.return_range
+        if not low - slack <= amount <= high + slack:
             raise InputError(f"{name} returned {float(amount):g}, outside the return_range ({low:g}, {high:g})")
 
     def check_start(self, state: int, name: str) -> None:
@@ -196,20 +149,14 @@ class CheckedEpisodes(Checked):
             raise InputError(f"{name}: the rollout ended, but can_terminate is false")
         return number
 
+    def check_reward(self, reward: Number, name: str) -> None:
+        """Refuse a reward that is not in the range."""
+        low, high = self.least_reward, self.most_reward
+        if not low <= reward <= high:
+            raise InputError(f"{name}: reward {float(reward):g} is outside the reward_range ({low:g}, {high:g})")
+
     def signature(self) -> dict[str, Any]:
         """What tells one kind of episodes from another, for checkpoints."""
-        start = None if self.start is None else [self.start[0].tolist(), self.start[1].tolist()]
         best = None if self.best_so_far == -math.inf else str(self.best_so_far)
-        more = {
-            "start": start,
-            "return_range": list(self._returns),
-            "in_hand": best,
-            "max_outcomes": self.max_outcomes,
-        }
+        more = {"return_range": list(self.return_range), "best_so_far": best, "max_outcomes": self.max_outcomes}
         return {**super().signature(), **more}
-
-
-def _outward(amount: Fraction, side: float) -> float:
-    """The float of an amount, or the next one towards ``side`` where it has none."""
-    near = float(amount)
-    return near if amount == near else math.nextafter(near, side)

@@ -9,6 +9,7 @@ from maxatk.base import checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number
+from maxatk.learning.spec import EpisodeSpec
 from maxatk.problem import readers
 
 
@@ -23,7 +24,7 @@ class EnvEpisodes:
         horizon: the number of steps of a rollout; by default the environment's own time limit.
         reward_range: bounds on a single reward.
         return_range: bounds on the return of a rollout, if they are narrower than what rewards add up to.
-        best_so_far: a return in hand.
+        best_so_far: the best return before the first rollout.
         start: the state that rollouts start in, or a distribution over states; estimated if it is not known.
         can_terminate: whether rollouts may end before the horizon.
         max_outcomes: a bound on the number of different outcomes of a state and action, if one is known.
@@ -31,7 +32,7 @@ class EnvEpisodes:
 
     >>> import maxatk as mk
     >>> episodes = mk.gym.EnvEpisodes("FrozenLake-v1", horizon=30, return_range=(0, 1))
-    >>> episodes.n_states, episodes.n_actions
+    >>> episodes.spec.n_states, episodes.spec.n_actions
     (16, 4)
     """
 
@@ -55,13 +56,20 @@ class EnvEpisodes:
                 raise InputError(
                     f"the {what} of {name} are not numbered (a Discrete space), so there are no rows to count"
                 )
-        self.n_states = int(made.observation_space.n)  # S
-        self.n_actions = int(made.action_space.n)  # A
         self._first = tuple(int(getattr(x, "start", 0)) for x in (made.observation_space, made.action_space))
-        self.horizon = readers.gymnasium_horizon(made, name, horizon)
-        self.reward_range, self.return_range, self.best_so_far = reward_range, return_range, best_so_far
-        self.start, self.can_terminate, self.max_outcomes = start, can_terminate, max_outcomes
-        self.homogeneous = homogeneous  # whether all steps behave alike
+        spec = EpisodeSpec(
+            n_states=int(made.observation_space.n),
+            n_actions=int(made.action_space.n),
+            horizon=readers.gymnasium_horizon(made, name, horizon),
+            homogeneous=homogeneous,
+            reward_range=reward_range,
+            return_range=return_range,
+            best_so_far=best_so_far,
+            start=start,
+            can_terminate=can_terminate,
+            max_outcomes=max_outcomes,
+        )
+        self.spec = spec  # what is known of it
         self._env, self._name, self._step = made, name, 0
 
     def reset(self, rng: np.random.Generator) -> int:
@@ -74,16 +82,18 @@ class EnvEpisodes:
         """Take an ``action``: the next state, the reward, and whether the rollout has ended."""
         observation, reward, terminated, truncated, _ = self._ask(self._env.step, 5, action + self._first[1])
         self._step += 1
-        if truncated and not terminated and self._step < self.horizon:
+        if truncated and not terminated and self._step < self.spec.horizon:
             raise InputError(
-                f"{self._name} cuts rollouts off after {self._step} steps, before the horizon of {self.horizon}: "
+                f"{self._name} cuts rollouts off after {self._step} steps, before the horizon of {self.spec.horizon}: "
                 f"horizon={self._step} says so"
             )
         return self._state(observation), _item(reward), _item(terminated)
 
     def _state(self, observation: Any) -> int:
         number, first = _item(observation), self._first[0]
-        return checks.integer(number, f"a state of {self._name}", least=first, most=first + self.n_states - 1) - first
+        return (
+            checks.integer(number, f"a state of {self._name}", least=first, most=first + self.spec.n_states - 1) - first
+        )
 
     def _ask(self, function: Any, size: int, *arguments: Any, **named: Any) -> Any:
         """What the environment answers, which may raise anything."""

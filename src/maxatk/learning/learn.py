@@ -1,10 +1,10 @@
-"""The one entry to learning: generative model + learner -> a policy, with its guarantee."""
+"""The one entry to learning: a generative model or episodes + a learner -> a policy, with its guarantee."""
 
 from dataclasses import replace
 from os import PathLike
 from typing import Any, Protocol
 
-from maxatk.base import archive, checks
+from maxatk.base import checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.progress import reporter
@@ -54,13 +54,13 @@ def learn(
     by their number.
 
     Args:
-        model: what to sample from: a :class:`maxatk.TabularModel`, or anything alike (:class:`maxatk.Model`); with
-            :class:`maxatk.Online`, what to play in: anything alike :class:`maxatk.EpisodeSource`.
+        model: what to sample from: a :class:`maxatk.TabularModel`, or anything alike (:class:`maxatk.Model`); or what
+            to play in: a :class:`maxatk.TabularEpisodes`, or anything alike (:class:`maxatk.EpisodeSource`).
         k: the number of rollouts, at least 1.
         epsilon: the loss allowed, in units of the return.
         delta: the probability of failure allowed.
-        learner: how to learn; :class:`maxatk.Adaptive` by default, or :class:`maxatk.Uniform`; from episodes,
-            :class:`maxatk.Online`.
+        learner: how to learn; from a model, :class:`maxatk.Adaptive` by default, or :class:`maxatk.Uniform`; from
+            episodes, :class:`maxatk.Online`.
         budget: how many samples may be drawn at most: steps, where they are steps.
         rng: a seed, a NumPy Generator, which is passed on to the model, or None for a fresh one.
         checkpoint: a file that the run is saved to as it goes on, about every second; if it exists, the run that it
@@ -75,8 +75,6 @@ def learn(
     >>> out.lower < 0.5625 < out.upper                          # the optimum
     True
     """
-    from maxatk.learning.adaptive import Adaptive
-
     if checks.rollouts(k) > MOST_ROLLOUTS:
         raise TooLargeError(f"learn takes at most {MOST_ROLLOUTS} rollouts, not {k}: each is bounded by itself")
     k = checks.rollouts(k)
@@ -86,14 +84,9 @@ def learn(
     risk = float(probability(delta, "delta"))
     if risk == 0:
         raise InputError(f"delta is too small: {shown(delta)}")
-    if checkpoint is not None:
-        if not isinstance(checkpoint, str | PathLike):
-            raise InputError(f"checkpoint must be a path, not {shown(checkpoint)}")
-        archive.check_target(checkpoint)
     if budget is not None:
         budget = checks.integer(budget, "budget", least=1)
-    if learner is None:
-        learner = Adaptive()
+    learner = _usual_learner(model) if learner is None else learner
     if isinstance(learner, type) or not hasattr(learner, "learn"):
         raise InputError(f"learner must be a learner such as mk.Uniform(), not {shown(learner)}")
     settings = {"k": k, "epsilon": error, "delta": risk, "learner": learner.settings()}
@@ -109,4 +102,15 @@ def learn(
             raise
         ledger.save()
         fingerprint = getattr(model, "fingerprint", None)
-        return replace(learned, source=fingerprint) if isinstance(fingerprint, str) else learned
+        if not isinstance(fingerprint, str):
+            return learned
+        return replace(learned, evidence=replace(learned.evidence, source=fingerprint))
+
+
+def _usual_learner(model: Any) -> Learner:
+    """The learner for a source: by playing, where it runs forward and cannot be asked about any state."""
+    from maxatk.learning.adaptive import Adaptive
+    from maxatk.learning.online import Online
+
+    forward = not hasattr(model, "sample") and hasattr(model, "reset") and hasattr(model, "step")
+    return Online() if forward else Adaptive()

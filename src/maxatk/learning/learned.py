@@ -1,7 +1,7 @@
 """What learning returns: a policy, and what is certain of it in the true problem."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from os import PathLike
 
 import numpy as np
@@ -21,6 +21,33 @@ from maxatk.problem.mdp import MDP
 KIND, VERSION = "learned", 1
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """What is certain of a policy in the true problem, all together with probability at least ``1 - delta``."""
+
+    lower: float  # the policy earns at least this
+    upper: float  # no policy earns more than this
+    epsilon: float  # the policy loses at most this; more than ``target`` where the budget ran out
+    delta: float  # the probability that any of this fails
+    target: float | None  # the loss that was asked for; None where none was
+
+    @classmethod
+    def between(cls, lower: float, upper: float, delta: float, target: float | None) -> "Bounds":
+        """A lower bound on the policy and an upper one on the optimum: the loss is at most their difference."""
+        return cls(lower, max(upper, lower), max(upper - lower, 0.0), delta, target)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What bounds rest on."""
+
+    samples: int  # all that were drawn
+    counts: Ints  # [N] by row: in order of step (where they differ), state and action
+    basis: str  # in words
+    stats: Mapping[str, float]  # plain numbers: rounds, seconds, ...
+    source: str | None = None  # the fingerprint of the problem that was sampled, where that is a table
+
+
 @dataclass(frozen=True, eq=False)
 class Learned(Displayed):
     """What was learned: with probability at least ``1 - delta`` over the samples, all of it is true together.
@@ -31,17 +58,54 @@ class Learned(Displayed):
     """
 
     policy: CompressedPolicy  # the policy
-    lower: float  # it earns at least this
-    upper: float  # no policy earns more than this
-    epsilon: float  # the policy loses at most this; more than ``target`` where the budget ran out
-    delta: float  # the probability that any of this fails
-    samples: int  # all that were drawn
-    target: float | None  # the loss that was asked for; None where none was
-    counts: Ints  # [N] by row: in order of step (where they differ), state and action
-    basis: str  # what the bounds rest on, in words
-    stats: Mapping[str, float]  # plain numbers: rounds, seconds, ...
+    bounds: Bounds  # what is certain of it
+    evidence: Evidence  # what that rests on
     model_plan: Plan | None = None  # of the problem as it was counted; None where the policy was not planned so
-    source: str | None = None  # the fingerprint of the problem that was sampled, where that is a table
+
+    @property
+    def lower(self) -> float:
+        """The policy earns at least this."""
+        return self.bounds.lower
+
+    @property
+    def upper(self) -> float:
+        """No policy earns more than this."""
+        return self.bounds.upper
+
+    @property
+    def epsilon(self) -> float:
+        """The policy loses at most this; more than ``target`` where the budget ran out."""
+        return self.bounds.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The probability that any of this fails."""
+        return self.bounds.delta
+
+    @property
+    def target(self) -> float | None:
+        """The loss that was asked for; None where none was."""
+        return self.bounds.target
+
+    @property
+    def samples(self) -> int:
+        """All samples that were drawn."""
+        return self.evidence.samples
+
+    @property
+    def counts(self) -> Ints:
+        """[N] samples by row: in order of step (where they differ), state and action."""
+        return self.evidence.counts
+
+    @property
+    def basis(self) -> str:
+        """What the bounds rest on, in words."""
+        return self.evidence.basis
+
+    @property
+    def stats(self) -> Mapping[str, float]:
+        """Plain numbers: rounds, seconds, ..."""
+        return self.evidence.stats
 
     @property
     def k(self) -> int:
@@ -76,9 +140,8 @@ class Learned(Displayed):
         if not isinstance(self.model_plan, CertifiedPlan):
             raise InputError("this learned policy cannot be saved: only policies of mk.Certified plans can be")
         numbers, arrays = plan_members(self.model_plan, with_problem=True)
-        kept = ("lower", "upper", "epsilon", "delta", "samples", "target", "basis", "source")
-        learned = {name: getattr(self, name) for name in kept}
-        header = {"plan": numbers, "learned": {**learned, "stats": dict(self.stats)}}
+        evidence = {name: getattr(self.evidence, name) for name in ("samples", "basis", "source")}
+        header = {"plan": numbers, "learned": {**asdict(self.bounds), **evidence, "stats": dict(self.stats)}}
         archive.write(path, KIND, VERSION, header, {**arrays, "counts": self.counts})
 
 
@@ -100,18 +163,16 @@ def read_learned(file: Archive, mdp: MDP | None) -> Learned:
     if lower > upper or epsilon < 0 or not 0 < delta < 1 or not isinstance(basis, str):
         raise InputError("its numbers make no sense")
     return Learned(
-        policy=plan.policy,
-        lower=lower,
-        upper=upper,
-        epsilon=epsilon,
-        delta=delta,
-        samples=checks.integer(numbers.get("samples"), "samples"),
-        target=None if target is None else float(checks.exact_number(target, "target")),
-        counts=file.array("counts", "<i8"),
-        basis=" ".join(basis.split()),
-        stats={str(name): float(value) for name, value in numbers["stats"].items()},
-        model_plan=plan,
-        source=None if source is None else str(source),
+        plan.policy,
+        Bounds(lower, upper, epsilon, delta, None if target is None else float(checks.exact_number(target, "target"))),
+        Evidence(
+            samples=checks.integer(numbers.get("samples"), "samples"),
+            counts=file.array("counts", "<i8"),
+            basis=" ".join(basis.split()),
+            stats={str(name): float(value) for name, value in numbers["stats"].items()},
+            source=None if source is None else str(source),
+        ),
+        plan,
     )
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, ClassVar, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -24,10 +24,12 @@ from maxatk.base.archive import Archive
 from maxatk.base.errors import InputError
 from maxatk.base.text import at_least, at_most, decimals_of
 from maxatk.base.types import Seed
+from maxatk.learning.fields import Field
+from maxatk.learning.models import Checked
 from maxatk.learning.risk import Risk
 from maxatk.learning.tuning import TUNING
 
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -50,10 +52,19 @@ class LearningProgress:
 LearningReporter: TypeAlias = Callable[[LearningProgress], None]
 
 
+def checked_path(checkpoint: str | PathLike[str]) -> str | PathLike[str]:
+    """The path of a checkpoint, which can be written to."""
+    if not isinstance(checkpoint, str | PathLike):
+        raise InputError(f"checkpoint must be a path, not {checks.shown(checkpoint)}")
+    archive.check_target(checkpoint)
+    return checkpoint
+
+
 class Ledger(ABC):
     """The state of one run.
 
     Args:
+        known: what is known of the problem.
         source: what tells the source of the samples from others, for checkpoints.
         rng: what the source draws from; None for a run that nobody can repeat, though it can be continued.
         delta: the probability with which the run's claims may fail, all together.
@@ -65,6 +76,7 @@ class Ledger(ABC):
 
     def __init__(
         self,
+        known: Checked,
         source: dict[str, Any],
         rng: Seed,
         *,
@@ -74,8 +86,9 @@ class Ledger(ABC):
         settings: dict[str, Any] | None = None,
         reporter: LearningReporter | None = None,
     ) -> None:
+        self.known = known
         self.rng, self.budget, self.risk = checks.generator(rng), budget, Risk(Fraction(delta))
-        self._checkpoint = checkpoint
+        self._checkpoint = None if checkpoint is None else checked_path(checkpoint)
         self._reporter = reporter
         state = json.dumps(_plain(self.rng.bit_generator.state))
         begun_with = None if rng is None else hashlib.sha256(state.encode()).hexdigest()
@@ -85,18 +98,35 @@ class Ledger(ABC):
 
     # What subclasses keep.
 
+    FIELDS: ClassVar[tuple[Field, ...]]  # all that a run has to remember
+
+    @property
+    def slack(self) -> float:
+        """How far rewards that were counted may be out of their range."""
+        return 0.0
+
     @property
     @abstractmethod
     def samples(self) -> int:
         """All samples drawn so far."""
 
     @abstractmethod
-    def members(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What is to be remembered, as plain numbers and arrays by name."""
+    def check(self) -> None:
+        """Raise :class:`InputError` where fields, each of which is right by itself, do not go together."""
 
-    @abstractmethod
+    def members(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """All fields, as plain numbers and arrays by name."""
+        numbers: dict[str, Any] = {}
+        arrays: dict[str, Any] = {}
+        for field in self.FIELDS:
+            field.write(self, numbers, arrays)
+        return numbers, arrays
+
     def take_up(self, file: Archive) -> None:
         """Read what :meth:`members` wrote, or raise :class:`InputError`."""
+        for field in self.FIELDS:
+            setattr(self, field.name, field.read(self, file))
+        self.check()
 
     # The budget.
 
@@ -131,10 +161,7 @@ class Ledger(ABC):
 
     def keep_in(self, path: str | PathLike[str]) -> None:
         """Write checkpoints to ``path`` from now on."""
-        if not isinstance(path, str | PathLike):
-            raise InputError(f"checkpoint must be a path, not {checks.shown(path)}")
-        archive.check_target(path)
-        self._checkpoint = path
+        self._checkpoint = checked_path(path)
 
     def save(self, *, open_trial: bool = False) -> None:
         """Write the checkpoint, if there is to be one and the fields belong together, or ``open_trial`` says so."""

@@ -6,6 +6,7 @@ through which learners speak to it: past it, sizes, rewards and samples can be r
 
 import hashlib
 import math
+from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -55,7 +56,32 @@ class Model(Protocol):
         ...
 
 
-class TabularModel:
+class Tabular:
+    """A table that learners can only sample."""
+
+    def __init__(self, mdp: MDP) -> None:
+        if not isinstance(mdp, MDP):
+            raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
+        if mdp.has_costs:
+            raise InputError("learners know of no costs: plan a problem whose rows cost something, or learn it without")
+        self._mdp, self._sampler = mdp, RowSampler(mdp)
+        self._start = np.zeros(mdp.n_states)
+        self._start[mdp.start_state] = mdp.start_prob
+        self._reward_range = (float(mdp.reward.min()), float(mdp.reward.max()))
+        self._can_terminate = bool((mdp.next_state == mdp.n_states).any())
+        self._most_outcomes = int(np.diff(mdp.outcome_start).max())
+
+    @property
+    def fingerprint(self) -> str:
+        """Which table it is: learners look at it no further, but what was learned says where."""
+        return self._mdp.fingerprint
+
+    def actions(self, step: int, state: int) -> list[int]:
+        """The actions that ``state`` offers at ``step``."""
+        return self._mdp.actions(step, state)
+
+
+class TabularModel(Tabular):
     """A generative model that hides a table.
 
     Args:
@@ -72,28 +98,12 @@ class TabularModel:
     """
 
     def __init__(self, mdp: MDP, *, known_rewards: bool = False) -> None:
-        if not isinstance(mdp, MDP):
-            raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
-        if mdp.has_costs:
-            raise InputError("learners know of no costs: plan a problem whose rows cost something, or learn it without")
+        super().__init__(mdp)
         self.n_states, self.n_actions, self.horizon = mdp.n_states, mdp.n_actions, mdp.horizon
-        self.homogeneous = mdp.homogeneous
-        self.start = np.zeros(mdp.n_states)
-        self.start[mdp.start_state] = mdp.start_prob
-        self.reward_range = (float(mdp.reward.min()), float(mdp.reward.max()))
-        self.can_terminate = bool((mdp.next_state == mdp.n_states).any())
-        self.max_outcomes = max(mdp.n_states + self.can_terminate, int(np.diff(mdp.outcome_start).max()))
+        self.homogeneous, self.can_terminate = mdp.homogeneous, self._can_terminate
+        self.start, self.reward_range = self._start, self._reward_range
+        self.max_outcomes = max(mdp.n_states + self.can_terminate, self._most_outcomes)
         self.rewards = _row_rewards(mdp) if known_rewards else None
-        self._mdp, self._sampler = mdp, RowSampler(mdp)
-
-    @property
-    def fingerprint(self) -> str:
-        """Which table it is: learners look at it no further, but what was learned says where."""
-        return self._mdp.fingerprint
-
-    def actions(self, step: int, state: int) -> list[int]:
-        """The actions that ``state`` offers at ``step``."""
-        return self._mdp.actions(step, state)
 
     def sample(self, step: int, state: int, action: int, n: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
         """``n`` independent outcomes of the row of ``step``, ``state`` and ``action``, drawn from ``rng``."""
@@ -173,37 +183,47 @@ class GymnasiumModel:
 
 
 class Checked:
-    """What learners know of a problem before they sample it: sizes, the range of rewards, and its rows in order.
+    """What learners know of a problem before they sample it: sizes, ranges, the start, and its rows in order.
 
     Rows are numbered in order of layer, state and action.
 
     Args:
-        source: an object with attributes that were written by a user.
+        given: an object with attributes that were written by a user.
         what: how messages call it, as an owner: ``"model's"``.
+        offered: the function that gives the actions of a step and a state; all of them by default.
     """
 
-    def __init__(self, source: Any, what: str) -> None:
-        self._source, self._what = source, what
-        self.n_states = checks.integer(source.n_states, f"the {what} n_states", least=1)
-        self.n_actions = checks.integer(source.n_actions, f"the {what} n_actions", least=1)
-        self.horizon = checks.horizon(source.horizon)
-        alike, can_terminate = source.homogeneous, getattr(source, "can_terminate", True)
-        for name, given in (("homogeneous", alike), ("can_terminate", can_terminate)):
-            if not isinstance(given, bool | np.bool_):
-                raise InputError(f"the {what} {name} must be true or false, not {shown(given)}")
+    def __init__(self, given: Any, what: str, offered: Any) -> None:
+        self._given, self._what = given, what
+        self.n_states = checks.integer(given.n_states, f"the {what} n_states", least=1)
+        self.n_actions = checks.integer(given.n_actions, f"the {what} n_actions", least=1)
+        self.horizon = checks.horizon(given.horizon)
+        alike, can_terminate = given.homogeneous, getattr(given, "can_terminate", True)
+        for name, value in (("homogeneous", alike), ("can_terminate", can_terminate)):
+            if not isinstance(value, bool | np.bool_):
+                raise InputError(f"the {what} {name} must be true or false, not {shown(value)}")
         self.n_layers = 1 if alike else self.horizon
         self.step_layer: Ints = np.zeros(self.horizon, np.int64) if alike else np.arange(self.horizon)  # [H]
         self.can_terminate = bool(can_terminate)
         self.least_reward, self.most_reward = self._reward_range()
-        self._number_rows()
+        self.return_range = self._natural_returns()  # bounds on the return of a rollout
+        self.best_so_far: Fraction | float = -math.inf
+        self.rewards: Floats | None = None  # [N] the reward of each row, where it is known
+        self.start: tuple[Ints, Floats] | None = None  # states and their probabilities, where they are known
+        self._number_rows(offered)
+
+    def _pair(self, given: Any, name: str) -> tuple[float, float]:
+        """A range that was given."""
+        if not checks.is_list(given) or len(given) != 2:
+            raise InputError(f"the {self._what} {name} must be a pair (least, most), not {shown(given)}")
+        least, most = (float(checks.exact_number(x, f"{name}[{i}]")) for i, x in enumerate(given))
+        if least > most:
+            raise InputError(f"the {self._what} {name} {shown(tuple(given))} has its least above its most")
+        return least, most
 
     def _reward_range(self) -> tuple[float, float]:
-        given = getattr(self._source, "reward_range", (0.0, 1.0))
-        if not checks.is_list(given) or len(given) != 2:
-            raise InputError(f"the {self._what} reward_range must be a pair (least, most), not {shown(given)}")
-        least, most = (float(checks.exact_number(x, f"reward_range[{i}]")) for i, x in enumerate(given))
-        if least > most:
-            raise InputError(f"the {self._what} reward_range {shown(tuple(given))} has its least above its most")
+        given: Any = getattr(self._given, "reward_range", (0.0, 1.0))
+        least, most = self._pair(given, "reward_range")
         size = max(abs(least), abs(most))
         if size > 1e280 / self.horizon:
             raise InputError(f"reward_range {shown(tuple(given))} over {self.horizon} steps is too large for floats")
@@ -213,9 +233,8 @@ class Checked:
             )
         return least, most
 
-    def _number_rows(self) -> None:
+    def _number_rows(self, offered: Any) -> None:
         """``layer``, ``state`` and ``action`` of every row, and where those of a state start."""
-        offered = getattr(self._source, "actions", None)
         checks.fits_in_memory(24 * self.n_layers * self.n_states * self.n_actions, "the table of all rows")
         nodes = self.n_layers * self.n_states
         if offered is None:  # all of them, everywhere
@@ -266,14 +285,23 @@ class Checked:
 
     # What is known of returns before anything is sampled.
 
-    @property
-    def return_range(self) -> tuple[float, float]:
+    def _natural_returns(self) -> tuple[float, float]:
         """Bounds on the return of a rollout of 1 to ``horizon`` steps, or just ``horizon`` where none may end early."""
         lengths = (1, self.horizon) if self.can_terminate else (self.horizon,)
         return (
-            math.nextafter(min(self.least_reward * n for n in lengths), -math.inf),
-            math.nextafter(max(self.most_reward * n for n in lengths), math.inf),
+            _outward(min(Fraction(self.least_reward) * n for n in lengths), -math.inf),
+            _outward(max(Fraction(self.most_reward) * n for n in lengths), math.inf),
         )
+
+    @property
+    def least(self) -> float:
+        """What no best return is below."""
+        return max(self.return_range[0], float(self.best_so_far))
+
+    @property
+    def most(self) -> float:
+        """What no best return exceeds."""
+        return self.return_range[1]
 
     def signature(self) -> dict[str, Any]:
         """What tells one source from another without sampling it, for checkpoints."""
@@ -284,6 +312,7 @@ class Checked:
             "n_layers": self.n_layers,
             "reward_range": [self.least_reward, self.most_reward],
             "can_terminate": self.can_terminate,
+            "start": None if self.start is None else [part.tolist() for part in self.start],
         }
 
 
@@ -293,13 +322,11 @@ class CheckedModel(Checked):
     def __init__(self, model: Any) -> None:
         for name in ("n_states", "n_actions", "horizon", "start", "homogeneous", "sample"):
             if not hasattr(model, name):
-                forward = hasattr(model, "reset") and hasattr(model, "step")
-                hint = "; it runs forward only: learn with mk.Online()" if forward else ""
-                raise InputError(f"the model has no {name}: see maxatk.Model for what it needs{hint}")
+                raise InputError(f"the model has no {name}: see maxatk.Model for what it needs")
         if not callable(model.sample):
             raise InputError("the model's sample is not a function")
-        super().__init__(model, "model's")
-        self.start_state, self.start_prob, _ = Start.of(model.start, self.n_states)
+        super().__init__(model, "model's", getattr(model, "actions", None))
+        self.start = normal_start(model.start, self.n_states)
         self.rewards = self._known_rewards()
         given = getattr(model, "max_outcomes", None)
         self.max_outcomes = self.n_states + self.can_terminate
@@ -308,7 +335,7 @@ class CheckedModel(Checked):
 
     def _known_rewards(self) -> Floats | None:
         """``[N]`` the reward of each row, where it is known."""
-        given = getattr(self._source, "rewards", None)
+        given = getattr(self._given, "rewards", None)
         if given is None:
             return None
         table = array(given, "rewards")
@@ -328,7 +355,7 @@ class CheckedModel(Checked):
         """``n`` outcomes of a row, asked for at the first step at which it is in force."""
         place = int(self.layer[row]), int(self.state[row]), int(self.action[row])
         try:
-            outcomes: Any = self._source.sample(*place, n, rng)
+            outcomes: Any = self._given.sample(*place, n, rng)
         except TypeError as error:
             raise InputError(f"{self.name(row)}: sample(step, state, action, n, rng) fails: {error}") from error
         if not checks.is_list(outcomes) or len(outcomes) != 2:
@@ -361,9 +388,20 @@ class CheckedModel(Checked):
         """What tells one model from another without sampling it, for checkpoints."""
         return {
             **super().signature(),
-            "start": [self.start_state.tolist(), self.start_prob.tolist()],
             "known_rewards": None if self.rewards is None else _digest(self.rewards),
         }
+
+
+def normal_start(start: Any, n_states: int) -> tuple[Ints, Floats]:
+    """The states that rollouts start in, and their probabilities, which add up to 1."""
+    states, probs, _ = Start.of(start, n_states)
+    return states.astype(np.int64), probs / probs.sum()
+
+
+def _outward(amount: Fraction, side: float) -> float:
+    """The float of an amount, or the next one towards ``side`` where it has none."""
+    near = float(amount)
+    return near if amount == near else math.nextafter(near, side)
 
 
 def _digest(*arrays: Any) -> str:

@@ -1,29 +1,33 @@
 """Rows of a generative model: each sampled as often as a learner asks for, or along the trials of a policy."""
 
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from maxatk.base import checks
-from maxatk.base.archive import Archive
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints, Seed
-from maxatk.learning.data import Data
+from maxatk.learning.data import Data, PlanT
+from maxatk.learning.fields import Column, Counts, Plain, whole
 from maxatk.learning.ledger import Ledger
 from maxatk.learning.models import CheckedModel
 from maxatk.learning.tuning import TUNING
-from maxatk.planning import Plan, Solver, Status
-from maxatk.problem.decision import DecisionProblem
+from maxatk.planning import Solver
 from maxatk.problem.objective import Objective
-
-PlanT = TypeVar("PlanT", bound=Plan)
 
 
 class RowLedger(Ledger):
     """What was drawn from the rows of a model; the arguments are those of :class:`Ledger`."""
 
+    FIELDS = (
+        Plain("round", whole),
+        Counts("data"),
+        Counts("trials"),
+        Column("returns", "<f8"),
+        Column("target", "<i8", "n_rows"),
+    )
+
     def __init__(self, model: CheckedModel, rng: Seed, **arguments: Any) -> None:
-        super().__init__(model.signature(), rng, **arguments)
+        super().__init__(model, model.signature(), rng, **arguments)
         self.model = model
         self.data = Data(model)  # what the model of the problem is built from
         self.trials = Data(model)  # what the trials of the present policy drew
@@ -46,10 +50,15 @@ class RowLedger(Ledger):
             self.settle()
 
     def try_out(self, row: int, n: int) -> tuple[Ints, Floats]:
-        """Samples for a trial of a policy; :meth:`settle` must follow when the trial is over."""
+        """Samples for a trial of a policy; :meth:`finish` must follow when the trial is over."""
         outcomes = self._draw(row, n)
         self.trials.add(row, *outcomes)
         return outcomes
+
+    def finish(self, returns: Floats) -> None:
+        """Trials of the present policy are over, with these best returns."""
+        self.returns = np.append(self.returns, returns)
+        self.settle()
 
     def _draw(self, row: int, n: int) -> tuple[Ints, Floats]:
         self.about_to_draw(n)
@@ -57,10 +66,8 @@ class RowLedger(Ledger):
 
     def plan(self, solver: Solver[PlanT], k: int) -> PlanT:
         """A plan for the empirical problem."""
-        plan = solver.solve(DecisionProblem(self.data.mdp(self.model.start_state, self.model.start_prob), Objective(k)))
-        if plan.status is Status.INTERRUPTED:  # it has caught what was meant for the whole run
-            raise KeyboardInterrupt
-        return plan
+        assert self.model.start is not None
+        return self.data.plan(solver, self.model.start, Objective(k))
 
     def next_round(self, target: Ints) -> None:
         """Begin another round: the trials of the last policy count as samples of their rows."""
@@ -71,18 +78,8 @@ class RowLedger(Ledger):
         self.round += 1
         self.settle()
 
-    def members(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Counts of both kinds, returns, round and target."""
-        arrays = {**self.data.arrays("data"), **self.trials.arrays("trials")}
-        return {"round": self.round}, {**arrays, "returns": self.returns, "target": self.target}
-
-    def take_up(self, file: Archive) -> None:
-        """Read what :meth:`members` wrote, or raise :class:`InputError`."""
-        self.round = checks.integer(file.header.get("round"), "round")
-        self.data, self.trials = Data.read(file, "data", self.model), Data.read(file, "trials", self.model)
-        self.returns, self.target = file.array("returns", "<f8"), file.array("target", "<i8")
-        if len(self.target) != self.model.n_rows or not np.isfinite(self.returns).all():
-            raise InputError("its arrays make no sense")
+    def check(self) -> None:
+        """Refuse returns, rounds and targets that no run can have left."""
         least, most = self.model.return_range
         slack = 2.0**-40 * max(abs(least), abs(most))
         if not ((self.returns >= least - slack) & (self.returns <= most + slack)).all():
@@ -92,7 +89,7 @@ class RowLedger(Ledger):
         if self.round > self.samples + 1:  # every round draws something
             raise InputError(f"it has {self.samples} samples, and is in round {self.round}")
         beyond = np.maximum(self.data.counts - self.target, 0).sum(dtype=np.float64)
-        if self.target.min() < 0 or beyond > self.target.sum(dtype=np.float64):  # but for trials, rows stop there
+        if beyond > self.target.sum(dtype=np.float64):  # but for trials, rows stop there
             raise InputError("its target does not go with what was counted")
 
     def check_target(self, most: int) -> None:

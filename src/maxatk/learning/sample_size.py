@@ -1,4 +1,4 @@
-"""How many samples are enough, and how many are needed: Theorems 4 and 3 with their constants."""
+"""How many samples suffice, and how many are needed: Theorems 4 and 3 with their constants."""
 
 import math
 from dataclasses import dataclass

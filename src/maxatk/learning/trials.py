@@ -22,7 +22,8 @@ class TryOut:
         if not isinstance(policy, CompressedPolicy):
             raise InputError(f"{type(policy).__name__} remembers more than M and G: it cannot be tried out in bulk")
         self._ledger, self._model = ledger, ledger.model
-        self._start_prob = ledger.model.start_prob / ledger.model.start_prob.sum()
+        assert ledger.model.start is not None
+        self._start_state, self._start_prob = ledger.model.start
         self._trials: list[Trial] = [policy.begin()]  # by moment; the first is the beginning of them all
         self._acting: list[Trial] = []  # by decision
         self._row: list[int] = []  # by decision
@@ -56,7 +57,7 @@ class TryOut:
 
     def _reset(self, trials: Ints, moment: Ints, decision: Ints) -> None:
         """Begin a rollout in each of these trials."""
-        states = self._ledger.rng.choice(self._model.start_state, size=len(trials), p=self._start_prob)
+        states = self._ledger.rng.choice(self._start_state, size=len(trials), p=self._start_prob)
         for t, state in zip(trials.tolist(), states.tolist(), strict=True):
             decision[t] = self._decision(int(moment[t]), state)
 

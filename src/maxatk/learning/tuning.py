@@ -10,6 +10,7 @@ class Learning(Tuning):
     sample_chunk: int = 2**18  # samples in one call of the model
     curve_knots: int = 64  # best returns at which a curve is computed, at most; between them chords bound it from above
     most_curves: int = 2**14  # that differ: so many rollouts to come can be told apart
+    large_curve: int = 2**20  # cells of all slices of a curve, from which on they are swept on all cores
 
 
 TUNING = Learning()

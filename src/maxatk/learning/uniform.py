@@ -13,7 +13,7 @@ from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.intervals import up
 from maxatk.base.types import Seed
-from maxatk.learning.learned import Learned
+from maxatk.learning.learned import Bounds, Evidence, Learned
 from maxatk.learning.models import CheckedModel
 from maxatk.learning.rows import RowLedger
 from maxatk.learning.sample_size import CONSTANTS, SampleSize, error_bound, sample_size
@@ -27,7 +27,7 @@ FIRST = 64  # samples of each row before the rest, so that a wrong max_outcomes 
 
 @dataclass(frozen=True)
 class Uniform:
-    """Sample every row as often as Theorem 4 asks for, and plan on what was found.
+    """Sample every row as often as Theorem 4 asks for, and plan on what was counted.
 
     The paper's algorithm is ``Uniform(constants="paper", planner="midpoint")``. The default has the same guarantee with
     fewer samples, and another planner.
@@ -98,17 +98,15 @@ class Uniform:
             f"{total} in all; {self.planner} planner"
         )
         return Learned(
-            policy=plan.policy,
-            lower=lower,
-            upper=upper,
-            epsilon=min(epsilon, up(upper - lower)),
-            delta=delta,
-            samples=ledger.samples,
-            target=epsilon,
-            counts=ledger.data.counts,
-            basis=basis,
-            stats={"per_row": size.per_pair, "seconds": ledger.seconds},
-            model_plan=plan,
+            plan.policy,
+            Bounds(lower, upper, epsilon=min(epsilon, up(upper - lower)), delta=delta, target=epsilon),
+            Evidence(
+                samples=ledger.samples,
+                counts=ledger.data.counts,
+                basis=basis,
+                stats={"per_row": size.per_pair, "seconds": ledger.seconds},
+            ),
+            plan,
         )
 
     def _planned(self, ledger: RowLedger, k: int, epsilon: float, delta: float, size: SampleSize) -> tuple[Plan, float]:

@@ -20,6 +20,7 @@ import numpy as np
 
 from maxatk.attempts.logs.data import skewness
 from maxatk.base import checks
+from maxatk.base.betting import mean_from_above
 from maxatk.base.errors import InputError
 from maxatk.base.findings import Basis, Measured
 from maxatk.base.text import ends
@@ -28,10 +29,6 @@ from maxatk.base.types import Floats, Ints, Range
 FEWEST_FOR_T = 50  # tasks
 MOST_SKEW = 0.2  # times the square root of the number of tasks
 KINDS = ("usual", "proved")  # of intervals that may be asked for
-# Guesses of the deviation of values in [0, 1], one per gambler, and the gamblers' shares of the wealth; see `_above`.
-_GUESSES: Floats = np.array([0.45, 0.2, 0.08, 0.02])
-_SHARES: Floats = np.array([0.45, 0.3, 0.15, 0.1])
-_SLACK = 1e-9  # for the rounding of logarithms
 
 T, BETTING, ON_RANGE_SEEN, OVER_FOLDS = "t, nominal", "betting", "betting, on the range seen", "betting, over folds"
 
@@ -154,35 +151,8 @@ def betting(values: Floats, span: Range, level: float) -> Range:
         return low, low
     share = np.clip((values - low) / (high - low), 0.0, 1.0)
     risk = (1 - level) / 2
-    return low + (high - low) * (1 - _above(1 - share, risk)), low + (high - low) * _above(share, risk)
-
-
-def _above(share: Floats, risk: float) -> float:
-    """An upper bound on the mean of values in [0, 1] that fails with probability at most ``risk``.
-
-    If the mean is ``m``, a gambler who multiplies his wealth by ``1 + b (m - F)`` at every value ``F`` has a constant
-    expected wealth, for every bet ``b`` up to ``1/(1 - m)``, with which the wealth is never negative. The same is true
-    of several gamblers with shares of one wealth. By Markov's inequality their wealth reaches ``1/risk`` times the
-    initial one with probability at most ``risk``. It increases with ``m``: the bound is the ``m`` at which it is
-    ``1/risk``. The bets are optimal for values of a few given deviations; these and the number of values are fixed
-    beforehand. (The lemma of docs/theory/learning.md for a fixed number of values, where ``b = 1/(x - m)``; the order
-    of the values does not matter.)
-    """
-    bets = math.sqrt(2 * math.log(1 / risk) / len(share)) / _GUESSES
-    initial = np.log(_SHARES * risk)
-
-    def rejected(m: float) -> bool:
-        """Whether the wealth under a mean of ``m`` reaches ``1/risk``."""
-        b = np.minimum(bets, 1 / (1 - m))
-        with np.errstate(divide="ignore"):
-            wealth = initial + np.log1p(np.maximum(b[:, None] * (m - share), -1.0)).sum(axis=1)
-        largest = wealth.max()
-        return bool(largest > -math.inf and largest + math.log(np.exp(wealth - largest).sum()) >= _SLACK)
-
-    low, high = float(share.mean()), 1.0
-    while (middle := (low + high) / 2) not in (low, high):
-        low, high = (low, middle) if rejected(middle) else (middle, high)
-    return high
+    below, above = mean_from_above(1 - share, risk), mean_from_above(share, risk)
+    return low + (high - low) * (1 - below), low + (high - low) * above
 
 
 def ratio(top: Floats, bottom: Floats, level: float) -> Range:

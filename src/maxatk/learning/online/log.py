@@ -5,29 +5,25 @@ for logs of any behaviour, as long as every step of a rollout was kept and no ro
 out. docs/theory/online.md, 6.
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from types import SimpleNamespace
-from typing import Any
-
-import numpy as np
+from typing import Any, Unpack
 
 from maxatk.base import checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Ints, Number
+from maxatk.learning.belief import counted
 from maxatk.learning.episodes import CheckedEpisodes
-from maxatk.learning.learned import Learned
+from maxatk.learning.grid import ReturnGrid
+from maxatk.learning.learned import Bounds, Evidence, Learned
 from maxatk.learning.online import certificate
-from maxatk.learning.online.explore import balls, counted
+from maxatk.learning.online.explore import balls
 from maxatk.learning.online.ledger import EpisodeLedger
-from maxatk.learning.online.points import Points
-from maxatk.learning.online.swept import BELOW, MEAN, Swept, SweptPolicy
-from maxatk.learning.optimism import STAKES
+from maxatk.learning.risk import Claim
 from maxatk.learning.sample_size import probability
-
-HALF = Fraction(1, 2)
+from maxatk.learning.spec import EpisodeSpec, Known
+from maxatk.learning.uncertain import BELOW, MEAN, UncertainPlan, UncertainPolicy
 
 
 def learn_from(
@@ -38,13 +34,7 @@ def learn_from(
     n_states: int,
     n_actions: int,
     horizon: int,
-    reward_range: tuple[Number, Number] = (0, 1),
-    return_range: tuple[Number, Number] | None = None,
-    best_so_far: Number = -math.inf,
-    homogeneous: bool = True,
-    start: Any = None,
-    can_terminate: bool = True,
-    max_outcomes: int | None = None,
+    **known: Unpack[Known],
 ) -> Learned:
     """Bounds on the best of ``k`` rollouts from a log of rollouts, and a policy that is sure to earn the lower one.
 
@@ -60,13 +50,8 @@ def learn_from(
         n_states: the number of states.
         n_actions: the number of actions.
         horizon: the number of steps of a rollout.
-        reward_range: bounds on a single reward.
-        return_range: bounds on the return of a rollout, if they are narrower than what rewards add up to.
-        best_so_far: a return in hand.
-        homogeneous: whether all steps behave alike.
-        start: the state that rollouts start in, or a distribution over states; estimated if it is not known.
-        can_terminate: whether rollouts may end before the horizon.
-        max_outcomes: a bound on the number of different outcomes of a row, if one is known.
+        known: what else is known of episodes, as in :class:`maxatk.EpisodeSpec`: ``reward_range``, ``return_range``,
+            ``best_so_far``, ``homogeneous``, ``start``, ``can_terminate``, ``max_outcomes``.
 
     >>> import numpy as np
     >>> import maxatk as mk
@@ -78,106 +63,76 @@ def learn_from(
     >>> out.lower < 0.625 < out.upper, round(out.upper - out.lower, 2)
     (True, 0.06)
     """
-    source = SimpleNamespace(
-        n_states=n_states,
-        n_actions=n_actions,
-        horizon=horizon,
-        homogeneous=homogeneous,
-        reward_range=reward_range,
-        return_range=return_range,
-        start=start,
-        can_terminate=can_terminate,
-        max_outcomes=max_outcomes,
-    )
     risk = float(probability(delta, "delta"))
-    setting, k = CheckedEpisodes(source, best_so_far), checks.rollouts(k)
-    whole, *halves = (_ledger(setting, k, risk) for _ in range(3))
+    episodes, k = CheckedEpisodes(EpisodeSpec(n_states, n_actions, horizon, **known)), checks.rollouts(k)
+    whole, *halves = (EpisodeLedger(episodes, k, 0, delta=risk) for _ in range(3))
     rollouts = 0
     if not isinstance(log, Iterable):
         raise InputError(f"log must be a list of rollouts, not {shown(log)}")
     for rollouts, rollout in enumerate(log, start=1):
-        _enter(rollout, rollouts - 1, (whole, halves[rollouts % 2]))
+        told = _checked(rollout, rollouts - 1, episodes)
+        for ledger in (whole, halves[rollouts % 2]):
+            ledger.tell_rollout(*told)
     if not rollouts:
         raise InputError("the log is empty")
     certificate.from_above(whole)
-    points = whole.points()
-    if setting.max_outcomes is not None and not points.rounds:
-        swept = Swept(points, k, counted(whole, points, balls(whole, _above(whole))), BELOW)
-        lower = swept.value
+    grid = whole.grid()
+    if episodes.max_outcomes is not None and not grid.rounds:
+        plan = UncertainPlan(grid, k, counted(whole.data, whole.starts, grid, balls(whole)), BELOW)
+        lower = plan.value
     else:
-        swept, lower = _by_halves(halves, points, counted(whole, points, np.ones(1)).jump)
-    lower = max(lower - certificate.rounding(whole, swept), setting.least)
+        plan, lower = _by_halves(halves, grid, grid.in_steps(whole.data.columns()[2])[0])
+    lower = max(lower - certificate.rounding(whole, plan), episodes.least)
+    basis = f"{whole.steps} steps in {rollouts} rollouts, if nothing was left out of the log because of how it went"
     return Learned(
-        policy=SweptPolicy(swept),
-        lower=lower,
-        upper=max(whole.upper, lower),
-        epsilon=max(whole.upper - lower, 0.0),
-        delta=risk,
-        samples=whole.steps,
-        target=None,
-        counts=whole.data.counts,
-        basis=f"{whole.steps} steps in {rollouts} rollouts, if nothing was left out of the log because of how it went",
-        stats={"rollouts": rollouts},
+        UncertainPolicy(plan),
+        Bounds.between(lower, whole.upper, risk, None),
+        Evidence(whole.steps, whole.data.counts, basis, {"rollouts": rollouts}),
     )
 
 
-def _ledger(setting: CheckedEpisodes, k: int, delta: float) -> EpisodeLedger:
-    return EpisodeLedger(setting, k, np.random.default_rng(0), delta=delta)
-
-
-def _above(ledger: EpisodeLedger) -> Any:
-    return ledger.risk.share("the optimum from above", HALF)
-
-
-def _by_halves(halves: list[EpisodeLedger], points: Points, jumps: Ints) -> tuple[Swept, float]:
+def _by_halves(halves: list[EpisodeLedger], grid: ReturnGrid, jumps: Ints) -> tuple[UncertainPlan, float]:
     """The policy that is best by one half of the log, and what it earns at least by the other.
 
-    Given the policy, what it is worth from each cell on is a fixed function, and bets on it need no bound
-    on the number of outcomes.
+    Given the policy, its value from each cell on is a fixed function, and bets on it need no bound on the number of
+    outcomes.
     """
     first, second = halves
-    claims = points.functions(first.k) * len(STAKES)
-    log = second.risk.share("policies from below", HALF).share(points.name, points.share).log(claims)
-    planned = Swept(points, first.k, counted(first, points, np.ones(points.setting.n_rows + 1)), MEAN, jumps)
-    below = Swept(points, first.k, counted(second, points, np.full(points.setting.n_rows + 1, log)), BELOW, jumps)
+    log = grid.log(second.risk.half(Claim.POLICIES), second.k)
+    planned, below = (
+        UncertainPlan(grid, half.k, counted(half.data, half.starts, grid, radius), side, jumps=jumps)
+        for half, radius, side in ((first, 1.0, MEAN), (second, log, BELOW))
+    )
     return planned, below.value_of(planned)
 
 
-def _enter(rollout: Any, number: int, ledgers: Sequence[EpisodeLedger]) -> None:
-    """Count one rollout of the log, once it was checked."""
-    setting = ledgers[0].setting
-    if not checks.is_list(rollout) or not 1 <= len(rollout) <= setting.horizon:
-        raise InputError(f"rollout {number} of the log must be a list of 1 to {setting.horizon} steps")
+def _checked(rollout: Any, number: int, known: CheckedEpisodes) -> tuple[int, list[tuple[int, int, float]]]:
+    """One rollout of the log, checked: its first state, and rows, next states and rewards of its steps."""
+    if not checks.is_list(rollout) or not 1 <= len(rollout) <= known.horizon:
+        raise InputError(f"rollout {number} of the log must be a list of 1 to {known.horizon} steps")
     total, expected = Fraction(0), None
     steps: list[tuple[int, int, float]] = []
     for h, step in enumerate(rollout):
         name = f"rollout {number}, step {h} of the log"
         if not checks.is_list(step) or len(step) != 4:
             raise InputError(f"{name} must be (state, action, reward, next_state), not {shown(step)}")
-        state = checks.integer(step[0], f"{name}: the state", most=setting.n_states - 1)
-        action = checks.integer(step[1], f"{name}: the action", most=setting.n_actions - 1)
+        state = checks.integer(step[0], f"{name}: the state", most=known.n_states - 1)
+        action = checks.integer(step[1], f"{name}: the action", most=known.n_actions - 1)
         reward = checks.exact_number(step[2], f"{name}: the reward")
         if expected is not None and state != expected:
             raise InputError(f"{name} starts in state {state}, but the one before led to {expected}: was one left out?")
-        if not setting.least_reward <= reward <= setting.most_reward:
-            low, high = setting.least_reward, setting.most_reward
-            raise InputError(f"{name}: reward {float(reward):g} is outside the reward_range ({low:g}, {high:g})")
+        known.check_reward(reward, name)
         total += reward
         over = step[3] is None
-        expected = setting.next_state(setting.n_states if over else step[3], name)
-        steps.append((setting.row_at(h, state, action), expected, float(reward) + 0.0))
+        expected = known.next_state(known.n_states if over else step[3], name)
+        steps.append((known.row_at(h, state, action), expected, float(reward) + 0.0))
         if over and h + 1 < len(rollout):
             raise InputError(f"{name} ends the rollout, but others follow")
-    if expected != setting.n_states and len(rollout) < setting.horizon:
+    if expected != known.n_states and len(rollout) < known.horizon:
         raise InputError(
-            f"rollout {number} of the log stops after {len(rollout)} of {setting.horizon} steps without an end: where "
+            f"rollout {number} of the log stops after {len(rollout)} of {known.horizon} steps without an end: where "
             "the rest was left out, nothing can be said"
         )
-    setting.check_return(total, f"rollout {number} of the log")
-    setting.check_start(int(rollout[0][0]), f"rollout {number} of the log")
-    for ledger in ledgers:
-        ledger.starts[int(rollout[0][0])] += 1
-        ledger.steps += len(steps)
-        for row, after, reward in steps:
-            ledger.rewards.add(reward)
-            ledger.count(row, after, reward)
+    known.check_return(total, f"rollout {number} of the log")
+    known.check_start(int(rollout[0][0]), f"rollout {number} of the log")
+    return int(rollout[0][0]), steps

@@ -1,4 +1,4 @@
-"""Learning from episodes alone: play, plan on what was seen, and stop when it is proved that that is good enough.
+"""Learning from episodes alone: play, plan on what was seen, and stop when a policy is proved to be within epsilon.
 
 An optimistic plan explores: in every cell the row is taken whose bound from above is the greatest. Its value bounds the
 optimum; what trials return bounds what is played. To have one policy that is proved, and not only the mixture of all
@@ -9,19 +9,19 @@ others. docs/theory/online.md has the theorem.
 import math
 from dataclasses import dataclass
 from os import PathLike
-from types import SimpleNamespace
-from typing import Any, get_args
+from typing import Any, Unpack, get_args
 
-from maxatk.base import archive, checks
+from maxatk.base import checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number, Seed
 from maxatk.learning.episodes import CheckedEpisodes
-from maxatk.learning.learned import Learned
+from maxatk.learning.learned import Bounds, Evidence, Learned
 from maxatk.learning.online import certificate
 from maxatk.learning.online.ledger import EpisodeLedger
 from maxatk.learning.online.run import Explore, OnlineRun, OnlineTrial
 from maxatk.learning.sample_size import probability
+from maxatk.learning.spec import EpisodeSpec, Known
 from maxatk.planning import CertifiedPlan
 
 EARLY = 2.0  # times epsilon: how near the bound must be to what is planned before that is tested
@@ -62,16 +62,10 @@ class Online:
         n_actions: int,
         horizon: int,
         *,
-        reward_range: tuple[Number, Number] = (0, 1),
-        return_range: tuple[Number, Number] | None = None,
-        best_so_far: Number = -math.inf,
-        homogeneous: bool = True,
-        start: Any = None,
-        can_terminate: bool = True,
-        max_outcomes: int | None = None,
         delta: Number = 0.05,
         rng: Seed = None,
         checkpoint: str | PathLike[str] | None = None,
+        **known: Unpack[Known],
     ) -> OnlineRun:
         """Begin a run whose episodes you play: ask it for trials, and tell them what happens.
 
@@ -80,53 +74,27 @@ class Online:
             n_states: the number of states.
             n_actions: the number of actions.
             horizon: the number of steps of a rollout.
-            reward_range: bounds on a single reward.
-            return_range: bounds on the return of a rollout, if they are narrower than what rewards add up to.
-            best_so_far: a return in hand.
-            homogeneous: whether all steps behave alike.
-            start: the state that rollouts start in, or a distribution over states; estimated if it is not known.
-            can_terminate: whether rollouts may end before the horizon.
-            max_outcomes: a bound on the number of different outcomes of a row, if one is known.
             delta: the probability with which bounds may fail.
             rng: a seed, a NumPy Generator, or None for a fresh one.
             checkpoint: a file that the run is saved to as it goes on; if it exists, its run is continued.
+            known: what else is known of episodes, as in :class:`maxatk.EpisodeSpec`: ``reward_range``,
+                ``return_range``, ``best_so_far``, ``homogeneous``, ``start``, ``can_terminate``, ``max_outcomes``.
         """
-        source = SimpleNamespace(
-            n_states=n_states,
-            n_actions=n_actions,
-            horizon=horizon,
-            homogeneous=homogeneous,
-            reward_range=reward_range,
-            return_range=return_range,
-            start=start,
-            can_terminate=can_terminate,
-            max_outcomes=max_outcomes,
-        )
         risk = float(probability(delta, "delta"))
-        if checkpoint is not None:
-            if not isinstance(checkpoint, str | PathLike):
-                raise InputError(f"checkpoint must be a path, not {shown(checkpoint)}")
-            archive.check_target(checkpoint)
-        setting = CheckedEpisodes(source, best_so_far)
+        episodes = CheckedEpisodes(EpisodeSpec(n_states, n_actions, horizon, **known))
         settings = {"delta": risk, "learner": self.settings()}
         arguments: dict[str, Any] = {"delta": risk, "checkpoint": checkpoint, "settings": settings}
-        return OnlineRun(EpisodeLedger(setting, checks.rollouts(k), rng, **arguments), self.explore)
+        return OnlineRun(EpisodeLedger(episodes, checks.rollouts(k), rng, **arguments), self.explore)
 
     # The closed loop of :func:`maxatk.learn`.
 
     def ledger(self, source: Any, k: int, rng: Seed, **arguments: Any) -> EpisodeLedger:
         """The ledger of ``source``'s episodes, for ``k`` rollouts, from ``rng``; ``arguments`` are the ledger's."""
-        for name in ("reset", "step"):
-            if not callable(getattr(source, name, None)):
-                raise InputError(f"the episodes have no function {name}: see maxatk.EpisodeSource for what is needed")
-        setting = CheckedEpisodes(source, getattr(source, "best_so_far", -math.inf))
-        ledger = EpisodeLedger(setting, k, rng, **arguments)
-        ledger.source = source
-        return ledger
+        return EpisodeLedger(CheckedEpisodes.of(source), k, rng, source=source, **arguments)
 
     def learn(self, ledger: EpisodeLedger, k: int, epsilon: float, delta: float) -> Learned:
         """Learn by ``ledger``, for ``k``, ``epsilon`` and ``delta`` that :func:`maxatk.learn` has checked."""
-        longest = k * ledger.setting.horizon
+        longest = k * ledger.known.horizon
         if ledger.budget is not None and ledger.budget < 2 * longest:
             raise InputError(f"budget {ledger.budget} is less than two trials of up to {longest} steps")
         if ledger.next_check > ledger.trials + _until_check(ledger.trials):
@@ -156,14 +124,14 @@ class _Search:
         return self._run.test() if self._ledger.testing else self._run.trial()
 
     def proved(self, last: bool = False) -> bool:
-        """Look at the bounds: whether they are near enough. If not, decide what to do until the next look."""
+        """Whether the bounds are within epsilon. If not, decide what to do until they are looked at again."""
         ledger, run, epsilon = self._ledger, self._run, self._epsilon
         _, upper = run.bounds
         lower = certificate.tested(ledger)
         ledger.report(lower, upper)
         if upper - lower <= epsilon or last:
             return True
-        ledger.next_check = ledger.trials + _until_check(ledger.trials)
+        ledger.decide(next_check=ledger.trials + _until_check(ledger.trials))
         plan = run.plan
         if ledger.tests:
             returns = certificate.test_returns(ledger)
@@ -171,16 +139,16 @@ class _Search:
             hope = float(returns.mean()) + 2 * math.sqrt(float(returns.var()) / n) if n > 1 else run.tested_plan.upper
             if plan.lower > hope + epsilon / 4:  # something better was learned since
                 run.begin_test()
-                hope, lower = plan.upper, ledger.setting.least
-            # What is wider is worked on: tests narrow both sides, if they go where the bound rests.
-            ledger.testing = hope - lower >= (upper - hope) / 2
+                hope, lower = plan.upper, ledger.known.least
+            # The wider side is narrowed first; tests narrow both, if they go where the bound rests.
+            ledger.decide(testing=hope - lower >= (upper - hope) / 2)
         elif upper - plan.upper <= EARLY * epsilon and ledger.trials >= LEAST_TRIALS:
             run.begin_test()
-            ledger.testing = True
+            ledger.decide(testing=True)
         if ledger.left is not None and ledger.budget is not None and ledger.left <= LAST_SHARE * ledger.budget:
             if not ledger.tests:
                 run.begin_test()
-            ledger.testing = True
+            ledger.decide(testing=True)
         return False
 
     def learned(self, delta: float) -> Learned:
@@ -199,17 +167,15 @@ class _Search:
             "seconds": ledger.seconds,
         }
         return Learned(
-            policy=plan.policy,
-            lower=lower,
-            upper=max(upper, lower),
-            epsilon=max(upper - lower, 0.0),
-            delta=delta,
-            samples=ledger.steps,
-            target=self._epsilon,
-            counts=ledger.data.counts.copy(),
-            basis=f"{ledger.steps} steps in {ledger.trials} trials, {tests} of them of the policy",
-            stats=stats,
-            model_plan=plan,
+            plan.policy,
+            Bounds.between(lower, upper, delta, self._epsilon),
+            Evidence(
+                samples=ledger.steps,
+                counts=ledger.data.counts.copy(),
+                basis=f"{ledger.steps} steps in {ledger.trials} trials, {tests} of them of the policy",
+                stats=stats,
+            ),
+            plan,
         )
 
 
@@ -220,7 +186,7 @@ def _until_check(trials: int) -> int:
 
 def play(ledger: EpisodeLedger, trial: OnlineTrial) -> None:
     """Play a trial in the ledger's source."""
-    setting, source = ledger.setting, ledger.source
+    known, source = ledger.known, ledger.source
     while not trial.finished:
         i, state = trial.rollout, source.reset(ledger.rng)
         while trial.rollout == i:
@@ -228,4 +194,4 @@ def play(ledger: EpisodeLedger, trial: OnlineTrial) -> None:
             if not checks.is_list(outcome) or len(outcome) != 3:
                 raise InputError(f"step must return (next state, reward, done), not {shown(outcome)}")
             state, reward, done = outcome
-            trial.observe(reward, done, setting.n_states if done else state)
+            trial.observe(reward, done, known.n_states if done else state)

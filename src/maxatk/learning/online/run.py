@@ -1,7 +1,6 @@
 """A run of learning from episodes: ask for a trial, tell it what happens, and see what is certain by now."""
 
 import math
-from fractions import Fraction
 from os import PathLike
 from typing import Any, Literal, TypeAlias
 
@@ -9,14 +8,15 @@ import numpy as np
 
 from maxatk.base import checks
 from maxatk.base.errors import InputError
+from maxatk.base.types import Ints
+from maxatk.learning.belief import start_of
+from maxatk.learning.data import Data
 from maxatk.learning.online import certificate
 from maxatk.learning.online.explore import posterior
 from maxatk.learning.online.ledger import EXPLORED, EpisodeLedger
-from maxatk.learning.online.points import points_for
-from maxatk.learning.online.swept import ABOVE, MEAN, Swept, SweptPolicy, shares
-from maxatk.planning import Certified, CertifiedPlan, Status
+from maxatk.learning.uncertain import ABOVE, MEAN, UncertainPlan, UncertainPolicy
+from maxatk.planning import Certified, CertifiedPlan
 from maxatk.policies import CompressedPolicy, Trial
-from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.objective import Objective
 
 Explore: TypeAlias = Literal["optimism", "posterior"]
@@ -44,14 +44,14 @@ class OnlineRun:
     def __init__(self, ledger: EpisodeLedger, explore: Explore) -> None:
         self.ledger = ledger  # what was told so far
         self._asked: Explore = explore
-        self._swept: Swept | None = None
+        self._playing: UncertainPlan | None = None
         self._trial: OnlineTrial | None = None
         self._bounded_at = -1
         self._test: CertifiedPlan | None = None
         if ledger.belief is not None:  # a run that is continued
-            points = points_for(ledger.setting, ledger.rewards, ledger.rounds)
-            if math.isclose(points.kappa, ledger.kappa, rel_tol=1e-12):
-                self._swept = Swept(points, ledger.k, ledger.belief, self._way)
+            grid = ledger.present_grid
+            if math.isclose(grid.kappa, ledger.kappa, rel_tol=1e-12):
+                self._playing = UncertainPlan(grid, ledger.k, ledger.belief, self._side)
 
     @property
     def rng(self) -> Any:
@@ -66,16 +66,16 @@ class OnlineRun:
         return self._asked
 
     @property
-    def _way(self) -> int:
+    def _side(self) -> int:
         return MEAN if self._explore == "posterior" else ABOVE
 
     # Playing.
 
     def trial(self) -> "OnlineTrial":
-        """A new trial; where the last one is not over, it is given up, and counts as what it had in hand."""
+        """A new trial; where the last one is not over, it is given up, and counts with its best return by then."""
         self._give_up()
-        if self._swept is None or self._is_old():
-            self._swept = self._plan_anew()
+        if self._playing is None or self._is_old():
+            self._playing = self._plan_anew()
         self._trial = OnlineTrial(self, self.policy, EXPLORED)
         return self._trial
 
@@ -94,42 +94,40 @@ class OnlineRun:
         """Whether the plan is due: a row's visits have doubled, or, by posterior sampling, it has lasted longer."""
         ledger = self.ledger
         age = ledger.trials - ledger.planned_at
-        doubled = bool((ledger.data.counts >= 2 * ledger.seen.clip(1)).any()) or self._off_lattice
+        doubled = bool((ledger.data.counts >= 2 * ledger.seen.clip(1)).any()) or self._off_grid
         if self._explore == "optimism":
             return doubled or bool(((ledger.seen == 0) & (ledger.data.counts > 0)).any())
         return doubled or age > ledger.lasted
 
     @property
-    def _off_lattice(self) -> bool:
-        """Whether a reward was seen that the plan's lattice does not hold."""
-        ledger = self.ledger
-        return points_for(ledger.setting, ledger.rewards, ledger.rounds).kappa != ledger.kappa
+    def _off_grid(self) -> bool:
+        """Whether a reward was seen that the plan's grid does not hold."""
+        return self.ledger.present_grid.kappa != self.ledger.kappa
 
-    def _plan_anew(self) -> Swept:
+    def _plan_anew(self) -> UncertainPlan:
         ledger = self.ledger
-        if self._explore == "optimism":
-            swept = certificate.from_above(ledger)
-        else:
-            points = ledger.points()
-            swept = Swept(points, ledger.k, posterior(ledger, points), self._way)
-        ledger.belief, ledger.kappa, ledger.seen = swept.belief, swept.points.kappa, ledger.data.counts.copy()
-        ledger.lasted = ledger.trials - ledger.planned_at
-        ledger.planned_at, ledger.plans = ledger.trials, ledger.plans + 1
-        return swept
+        plan = certificate.from_above(ledger) if self._explore == "optimism" else self._drawn_plan()
+        ledger.begin_plan(plan)
+        return plan
+
+    def _drawn_plan(self) -> UncertainPlan:
+        """A plan for a problem drawn from the posterior."""
+        ledger, grid = self.ledger, self.ledger.grid()
+        return UncertainPlan(grid, ledger.k, posterior(ledger, grid), MEAN)
 
     # What is known.
 
     @property
-    def swept(self) -> Swept:
+    def playing(self) -> UncertainPlan:
         """What is played now, to learn."""
-        if self._swept is None:
-            self._swept = self._plan_anew()
-        return self._swept
+        if self._playing is None:
+            self._playing = self._plan_anew()
+        return self._playing
 
     @property
     def policy(self) -> CompressedPolicy:
         """The same as a policy."""
-        return SweptPolicy(self.swept)
+        return UncertainPolicy(self.playing)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -152,10 +150,9 @@ class OnlineRun:
     def plan(self) -> CertifiedPlan:
         """A plan for the problem as it was counted; rows that were never seen end with the least reward."""
         ledger = self.ledger
-        _, state, prob = shares(ledger.setting, ledger.data.counts, ledger.starts)
-        if not len(state):
+        if not ledger.starts.any() and ledger.known.start is None:
             raise InputError("there is no plan before the first step")
-        return self._planned(ledger.data.mdp(state, prob))
+        return self._planned(ledger.data, ledger.starts)
 
     @property
     def tested_plan(self) -> CertifiedPlan:
@@ -164,8 +161,7 @@ class OnlineRun:
         if not ledger.tests:
             raise InputError("no policy is tested yet: begin_test() fixes the one that seems best")
         if self._test is None:
-            _, state, prob = shares(ledger.setting, ledger.tested.counts, ledger.tested_starts)
-            self._test = self._planned(ledger.tested.mdp(state, prob))
+            self._test = self._planned(ledger.tested, ledger.tested_starts)
         return self._test
 
     @property
@@ -188,29 +184,27 @@ class OnlineRun:
         """
         return certificate.tested(self.ledger)
 
-    def _planned(self, mdp: Any) -> CertifiedPlan:
-        setting = self.ledger.setting
-        solver = Certified(tol=1e-3 * (setting.most - setting.least))
-        plan = solver.solve(DecisionProblem(mdp, Objective(self.ledger.k, setting.best_so_far)))
-        if plan.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt
-        return plan
+    def _planned(self, data: Data, starts: Ints) -> CertifiedPlan:
+        known = self.ledger.known
+        state, prob, _ = start_of(known, starts)
+        solver = Certified(tol=1e-3 * (known.most - known.least))
+        return data.plan(solver, (state, prob), Objective(self.ledger.k, known.best_so_far))
 
     def begin_test(self) -> None:
         """Fix the policy that seems best now, to be tested from now on."""
         ledger = self.ledger
         if not ledger.steps:
             raise InputError("there is no plan before the first step")
-        ledger.tests += 1
-        ledger.tested, ledger.tested_starts = ledger.data.copy(), ledger.starts.copy()
+        ledger.begin_test()
         self._test = None
         if self._asked != "optimism" and ledger.tests == 1:
-            self._swept = ledger.belief = None
+            self._playing = None
+            ledger.drop_plan()
 
     def save(self, path: str | PathLike[str] | None = None) -> None:
         """Write the run to ``path``, or to its checkpoint, for :meth:`maxatk.Online.begin` to continue it.
 
-        A trial that is not over counts as what it has in hand by then, if it is not finished before the end of the
+        A trial that is not over counts with its best return by then, if it is not finished before the end of the
         program: it would have come to no less.
         """
         if path is not None:
@@ -232,18 +226,23 @@ class OnlineTrial(Trial):
 
     def __init__(self, run: OnlineRun, policy: CompressedPolicy, purpose: int) -> None:
         super().__init__(policy)
-        self._ledger, self._policy, self._swept = run.ledger, policy, run.swept
-        self._setting, self._purpose, self._points = run.ledger.setting, purpose, run.swept.points
-        self._m, self._g = self._points.first, 0  # M and G in lattice steps, as they are remembered
+        self._ledger, self._policy, self._plan = run.ledger, policy, run.playing
+        self._known, self._purpose, self._grid = run.ledger.known, purpose, run.playing.grid
+        self._m, self._g = self._grid.first, 0  # M and G in steps of the grid, as they are remembered
         self._row, self._pending = -1, False  # the last row, and whether its next state is not known yet
-        self._paid, self._given_up = 0.0, False
-        self._ledger.in_hand, self._ledger.in_hand_of = float(self._setting.least), purpose
+        self._counted, self._given_up = 0.0, False  # the last reward as it is counted
+        self._ledger.begin(purpose)
+
+    @property
+    def _reached(self) -> float:
+        """The best return by now, or the least that there can be."""
+        return float(max(self.exact_best, self._known.least))
 
     def give_up(self) -> None:
-        """Count the trial as what it has in hand, if it is not over. It would have come to no less."""
+        """Count the trial with its best return by now, if it is not over. It would have come to no less."""
         if not self.finished and not self._given_up:
             self._given_up = True
-            self._ledger.finish(float(max(self.exact_best, self._setting.least)), self._purpose)
+            self._ledger.finish(self._reached, self._purpose)
 
     def _check_open(self, name: str) -> None:
         if self._given_up:
@@ -252,15 +251,15 @@ class OnlineTrial(Trial):
     def act(self, state: Any) -> int:
         """The action to take in ``state``, which is also the next state of the last action."""
         self._check_open("act")
-        s = checks.integer(state, "state", most=self._setting.n_states - 1)
+        s = checks.integer(state, "state", most=self._known.n_states - 1)
         if self.step == 0:
-            self._setting.check_start(s, f"rollout {self.rollout} of trial {self._ledger.trials}")
+            self._known.check_start(s, f"rollout {self.rollout} of trial {self._ledger.trials}")
         action = super().act(s)
         if self._pending:
             self._count(s)
         elif self.step == 0:
-            self._ledger.starts[s] += 1
-        self._row = self._setting.row_at(self.step, s, action)
+            self._ledger.tell_start(s)
+        self._row = self._known.row_at(self.step, s, action)
         return action
 
     def observe(self, reward: Any, done: bool = False, next_state: int | None = None) -> None:
@@ -273,66 +272,53 @@ class OnlineTrial(Trial):
                 nobody acts in it; ``n_states`` for an end. Where it is not, that step is not counted as a sample.
         """
         self._check_open("observe")
-        setting, name = self._setting, f"{self._setting.name(self._row)} in trial {self._ledger.trials}"
+        known, name = self._known, f"{self._known.name(self._row)} in trial {self._ledger.trials}"
         if self._taken is None or not isinstance(done, bool | np.bool_):
             super().observe(reward, done)  # which says what is wrong
         amount = float(checks.exact_number(reward, "reward"))
-        if not setting.least_reward <= amount <= setting.most_reward:
-            low, high = setting.least_reward, setting.most_reward
-            raise InputError(f"{name}: reward {amount:g} is outside the reward_range ({low:g}, {high:g})")
-        given = None if next_state is None else setting.next_state(next_state, name)
+        known.check_reward(amount, name)
+        given = None if next_state is None else known.next_state(next_state, name)
         last, total = self.step + 1 == self._horizon, self.exact_so_far + checks.exact_number(reward, "reward")
         if last or done:
-            setting.check_return(total, f"rollout {self.rollout} of trial {self._ledger.trials}")
-            if done and not last and not setting.can_terminate:
+            known.check_return(total, f"rollout {self.rollout} of trial {self._ledger.trials}")
+            if done and not last and not known.can_terminate:
                 raise InputError(f"{name}: the rollout ended, but can_terminate is false")
-        self._ledger.about_to_draw(1)
-        self._ledger.steps += 1
-        self._enter(amount, total)
+        self._counted, self._pending = self._ledger.tell_reward(amount), True
+        self._g = self._g + round(self._counted / self._grid.kappa) if self._grid.rounds else self._grid.index(total)
         super().observe(reward, done)
         if not last and not done:
             if given is not None:
                 self._count(given)
         elif done and not last:
-            self._count(setting.n_states)
-        elif setting.n_layers == setting.horizon:  # what comes after the last step does not matter to its rows
-            self._count(setting.n_states if setting.can_terminate or given is None else given)
+            self._count(known.n_states)
+        elif known.n_layers == known.horizon:  # what comes after the last step does not matter to its rows
+            self._count(known.n_states if known.can_terminate or given is None else given)
         elif given is not None:
             self._count(given)
         self._pending = self._pending and not (last or done)
         if last or done:
-            self._m, self._g = max(self._m, min(self._g, self._points.top)), 0
-            self._ledger.in_hand = float(max(self.exact_best, setting.least))
+            self._m, self._g = max(self._m, min(self._g, self._grid.top)), 0
+            self._ledger.tell_best(self._reached)
             if self.finished:
-                self._ledger.finish(float(max(self.exact_best, setting.least)), self._purpose)
-
-    def _enter(self, reward: float, total: Fraction) -> None:
-        """Remember a reward, rounded where rewards are."""
-        ledger, points = self._ledger, self._points
-        jump = points.jump(reward, ledger.rng) if points.rounds else points.index(total) - self._g
-        self._g += jump
-        self._paid = points.kappa * jump if points.rounds else reward + 0.0
-        if not points.rounds:
-            ledger.rewards.add(self._paid)
-        self._pending = True
+                self._ledger.finish(self._reached, self._purpose)
 
     def _count(self, next_state: int) -> None:
-        self._ledger.count(self._row, next_state, self._paid)
+        self._ledger.tell(self._row, next_state, self._counted)
         self._pending = False
 
     def _choose(self, state: int) -> int:
-        setting, h = self._setting, self.step
+        known, h = self._known, self.step
         ahead = self._horizon - h
-        most = max(ahead * setting.most_reward, setting.most_reward if setting.can_terminate else -math.inf)
+        most = max(ahead * known.most_reward, known.most_reward if known.can_terminate else -math.inf)
         best, so_far = self.exact_best, self.exact_so_far
-        if best >= setting.most or (best > -math.inf and so_far + most <= best):
+        if best >= known.most or (best > -math.inf and so_far + most <= best):
             # Nothing can be improved in this rollout: what is done costs nothing, and the least known is tried.
-            node = int(setting.step_layer[h]) * setting.n_states + state
-            first, end = int(setting.pair_start[node]), int(setting.pair_start[node + 1])
-            return int(setting.action[first + int(self._ledger.data.counts[first:end].argmin())])
+            node = int(known.step_layer[h]) * known.n_states + state
+            first, end = int(known.pair_start[node]), int(known.pair_start[node + 1])
+            return int(known.action[first + int(self._ledger.data.counts[first:end].argmin())])
         if self._purpose == EXPLORED:
-            row = self._swept.row(self.rollout, h, state, self._m, self._g)
-            return int(setting.action[setting.row_at(h, state, -1) if row < 0 else row])
+            row = self._plan.row(self.rollout, h, state, self._m, self._g)
+            return int(known.action[known.row_at(h, state, -1) if row < 0 else row])
         return self._policy.action(rollout=self.rollout, step=h, state=state, best=best, so_far=so_far)
 
     def _remember(self, state: Any, action: int, reward: Any, over: bool) -> None:
