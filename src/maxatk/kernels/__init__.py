@@ -13,7 +13,7 @@ from maxatk.kernels.passes import (
     most_ahead,
 )
 from maxatk.kernels.products import Dense, multiply_decisions, multiply_values
-from maxatk.kernels.sweeps import CurveTable, Ends, Planes, sweep_decisions, sweep_planes, sweep_values
+from maxatk.kernels.sweeps import Choices, CurveTable, Ends, Planes, Values, sweep_decisions, sweep_planes, sweep_values
 from maxatk.kernels.trials import (
     Stepped,
     Trials,
@@ -30,6 +30,7 @@ from maxatk.kernels.windows import NEVER, WIDEST, Layout, Moves, Part, Reach, Ro
 __all__ = [
     "NEVER",
     "WIDEST",
+    "Choices",
     "CurveTable",
     "Dense",
     "Ends",
@@ -46,6 +47,7 @@ __all__ = [
     "TrialTable",
     "Trials",
     "UncertainRows",
+    "Values",
     "View",
     "begin_trials",
     "best_means",
