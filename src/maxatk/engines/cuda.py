@@ -4,7 +4,7 @@ The problem, windows and layers stay on the device; only the start cells come ba
 what the cores compute, in the same order, so that bits are equal. The kernels are in ``kernels/sweep.cu``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import resources
 from typing import Any, Protocol, TypeVar
 
@@ -144,43 +144,27 @@ class Gpu:
         getattr(self, f"_{kernel}")(*arguments)
 
     def _sweep_values(
-        self,
-        where: kernels.Part,
-        tables: kernels.Tables,
-        layout: kernels.Layout,
-        idle_value: Any,
-        idle_slope: Any,
-        value: Any,
-        slope: Any,
+        self, where: kernels.Part, tables: kernels.Tables, layout: kernels.Layout, values: kernels.Values
     ) -> None:
         """:func:`maxatk.kernels.sweep_values` on the device."""
         rows, S = tables.rows, layout.pad.shape[1]
-        for h in range(where.end_step - 1, where.first_step - 1, -1):
-            stopping.check()
+        for h in _layers(where):
             self._device.launch(
-                *("whole_layer", S, BLOCKS, np.int32(len(idle_value)), _of_step(rows, h, S), rows.outcome_start),
+                *("whole_layer", S, BLOCKS, np.int32(len(values.idle_value)), _of_step(rows, h, S), rows.outcome_start),
                 *(rows.next_state, rows.prob, rows.action_cost, *_finishing(tables, h), tables.moves.jump),
-                *(*_layer(layout, h), idle_value, idle_slope, value, slope),
+                *(*_layer(layout, h), *values),
             )
 
     def _sweep_decisions(
-        self,
-        where: kernels.Part,
-        tables: kernels.Tables,
-        layout: kernels.Layout,
-        choice_place: Any,
-        idle_value: float,
-        value: Any,
-        choice: Any,
+        self, where: kernels.Part, tables: kernels.Tables, layout: kernels.Layout, choices: kernels.Choices
     ) -> None:
         """:func:`maxatk.kernels.sweep_decisions` on the device."""
-        rows, S = tables.rows, layout.pad.shape[1]
-        for h in range(where.end_step - 1, where.first_step - 1, -1):
-            stopping.check()
+        rows, S, choice = tables.rows, layout.pad.shape[1], choices.choice
+        for h in _layers(where):
             self._device.launch(
                 *(f"decide_layer_{choice.itemsize}", S, BLOCKS, _of_step(rows, h, S), rows.outcome_start),
                 *(rows.next_state, rows.prob, rows.action_cost, *_finishing(tables, h), tables.moves.jump),
-                *(*_layer(layout, h), choice_place[h], np.float64(idle_value), value, choice),
+                *(*_layer(layout, h), choices.place[h], np.float64(choices.idle_value), choices.value, choice),
             )
 
     def _sweep_planes(
@@ -195,8 +179,7 @@ class Gpu:
         rows, moves, (H, S) = tables.rows, tables.moves, layout.pad.shape
         keep = planes.choice.size == planes.lower.size
         lines, points = ends.curve[:3], ends.curve[3:]
-        for h in range(where.end_step - 1, where.first_step - 1, -1):
-            stopping.check()
+        for h in _layers(where):
             self._device.launch(
                 *(f"bound_layer_{planes.choice.itemsize}", S, BLOCKS, np.int32(S), np.int32(h == H - 1)),
                 *(_of_step(rows, h, S), rows.outcome_start, rows.next_state, rows.prob, rows.reward),
@@ -208,30 +191,21 @@ class Gpu:
             )
 
     def _multiply_values(
-        self,
-        where: kernels.Part,
-        dense: kernels.Dense,
-        layout: kernels.Layout,
-        idle_value: Any,
-        idle_slope: Any,
-        value: Any,
-        slope: Any,
+        self, where: kernels.Part, dense: kernels.Dense, layout: kernels.Layout, values: kernels.Values
     ) -> None:
         """:func:`maxatk.kernels.multiply_values` on the device."""
-        for h in range(where.end_step - 1, where.first_step - 1, -1):
-            for column in (value, slope):
-                self._multiply(dense, h, layout.pad.shape[1], len(idle_value), column)
-            here = where._replace(first_step=h, end_step=h + 1)
-            self._sweep_values(here, dense.tables, layout, idle_value, idle_slope, value, slope)
+        for h in _layers(where):
+            for column in (values.value, values.slope):
+                self._multiply(dense, h, layout.pad.shape[1], len(values.idle_value), column)
+            self._sweep_values(where._replace(first_step=h, end_step=h + 1), dense.tables, layout, values)
 
     def _multiply_decisions(
-        self, where: kernels.Part, dense: kernels.Dense, layout: kernels.Layout, *buffers: Any
+        self, where: kernels.Part, dense: kernels.Dense, layout: kernels.Layout, choices: kernels.Choices
     ) -> None:
         """:func:`maxatk.kernels.multiply_decisions` on the device."""
-        _, _, value, _ = buffers
-        for h in range(where.end_step - 1, where.first_step - 1, -1):
-            self._multiply(dense, h, layout.pad.shape[1], 1, value)
-            self._sweep_decisions(where._replace(first_step=h, end_step=h + 1), dense.tables, layout, *buffers)
+        for h in _layers(where):
+            self._multiply(dense, h, layout.pad.shape[1], 1, choices.value)
+            self._sweep_decisions(where._replace(first_step=h, end_step=h + 1), dense.tables, layout, choices)
 
     def _multiply(self, dense: kernels.Dense, h: int, S: int, slices: int, column: Any) -> None:
         """The products of all rows at step ``h``, for so many slices side by side in a column of cells."""
@@ -242,6 +216,13 @@ class Gpu:
         there = column[start : start + S * across].reshape(S, -1)
         here = column[dense.products * slices : dense.products * slices + (end - first) * across]
         self.xp.matmul(dense.matrix[first:end], there, out=here.reshape(end - first, -1))
+
+
+def _layers(where: kernels.Part) -> Iterator[int]:
+    """The layers to sweep, from the last to the first, while the scope allows it."""
+    for h in range(where.end_step - 1, where.first_step - 1, -1):
+        stopping.check()
+        yield h
 
 
 def _of_step(rows: kernels.RowTable, h: int, S: int) -> Any:

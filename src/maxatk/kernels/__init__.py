@@ -12,7 +12,7 @@ from maxatk.kernels.passes import (
     most_ahead,
 )
 from maxatk.kernels.products import Dense, multiply_decisions, multiply_values
-from maxatk.kernels.sweeps import CurveTable, Ends, Planes, sweep_decisions, sweep_planes, sweep_values
+from maxatk.kernels.sweeps import Choices, CurveTable, Ends, Planes, Values, sweep_decisions, sweep_planes, sweep_values
 from maxatk.kernels.trials import (
     Stepped,
     TrialRows,
@@ -31,6 +31,7 @@ __all__ = [
     "NEVER",
     "WIDEST",
     "Cells",
+    "Choices",
     "CurveTable",
     "Dense",
     "Ends",
@@ -48,6 +49,7 @@ __all__ = [
     "TrialTable",
     "Trials",
     "UncertainRows",
+    "Values",
     "View",
     "begin_trials",
     "best_means",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxatk.kernels.compiled import compiled
-from maxatk.kernels.sweeps import sweep_decisions, sweep_values
+from maxatk.kernels.sweeps import Choices, Values, sweep_decisions, sweep_values
 from maxatk.kernels.windows import Layout, Part, Tables
 
 
@@ -44,43 +44,23 @@ def multiply(dense: Dense, h: int, first_state: int, end_state: int, S: int, B: 
 
 
 @compiled
-def multiply_values(
-    where: Part,
-    dense: Dense,
-    layout: Layout,
-    idle_value: Any,
-    idle_slope: Any,
-    value: Any,
-    slope: Any,
-    stop: Any,
-) -> None:
+def multiply_values(where: Part, dense: Dense, layout: Layout, values: Values, stop: Any) -> None:
     """:func:`maxatk.kernels.sweep_values` of dense rows."""
-    S, B = layout.pad.shape[1], idle_value.shape[0]
+    S, B = layout.pad.shape[1], values.idle_value.shape[0]
     for h in range(where.end_step - 1, where.first_step - 1, -1):
         for s in range(where.first_state, where.end_state, dense.together):
             end = min(s + dense.together, where.end_state)
-            multiply(dense, h, s, end, S, B, value)
-            multiply(dense, h, s, end, S, B, slope)
-            here = Part(h, h + 1, s, end)
-            sweep_values(here, dense.tables, layout, idle_value, idle_slope, value, slope, stop)
+            multiply(dense, h, s, end, S, B, values.value)
+            multiply(dense, h, s, end, S, B, values.slope)
+            sweep_values(Part(h, h + 1, s, end), dense.tables, layout, values, stop)
 
 
 @compiled
-def multiply_decisions(
-    where: Part,
-    dense: Dense,
-    layout: Layout,
-    choice_place: Any,
-    idle_value: float,
-    value: Any,
-    choice: Any,
-    stop: Any,
-) -> None:
+def multiply_decisions(where: Part, dense: Dense, layout: Layout, choices: Choices, stop: Any) -> None:
     """:func:`maxatk.kernels.sweep_decisions` of dense rows."""
     S = layout.pad.shape[1]
     for h in range(where.end_step - 1, where.first_step - 1, -1):
         for s in range(where.first_state, where.end_state, dense.together):
             end = min(s + dense.together, where.end_state)
-            multiply(dense, h, s, end, S, 1, value)
-            here = Part(h, h + 1, s, end)
-            sweep_decisions(here, dense.tables, layout, choice_place, idle_value, value, choice, stop)
+            multiply(dense, h, s, end, S, 1, choices.value)
+            sweep_decisions(Part(h, h + 1, s, end), dense.tables, layout, choices, stop)

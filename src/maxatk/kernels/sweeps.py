@@ -25,40 +25,39 @@ def nothing_of(choice: Any) -> int:
     return 255 if choice.itemsize == 1 else (65_535 if choice.itemsize == 2 else 2**31 - 1)
 
 
+class Values(NamedTuple):
+    """The buffers of slices on the lattice: cell ``x`` of slice ``b`` is entry ``x * B + b``."""
+
+    idle_value: Any  # [B] of idle states, by ``m``
+    idle_slope: Any  # [B]
+    value: Any  # [cells * B]
+    slope: Any  # [cells * B] in ``m``
+
+
+class Choices(NamedTuple):
+    """The buffers of a slice on the lattice that keeps what is done, and not what that earns."""
+
+    place: Any  # [H + 1, S + 1] where the choice at return 0 lies
+    idle_value: float
+    value: Any  # [cells] of two layers
+    choice: Any  # [all cells but idle ones] the row taken, counted from the state's first
+
+
 @compiled
-def sweep_values(
-    where: Part,
-    tables: Tables,
-    layout: Layout,
-    idle_value: Any,
-    idle_slope: Any,
-    value: Any,
-    slope: Any,
-    stop: Any,
-) -> None:
+def sweep_values(where: Part, tables: Tables, layout: Layout, values: Values, stop: Any) -> None:
     """Sweep slices whose rewards all lie on the lattice, filling ``value`` and ``slope`` (in ``m``) layer by layer.
 
     ``V_h(s, g) = max_a sum p V_{h+1}(s', g + jump) - cost``. The value of an idle state is the idle value less the
-    cost of finishing; where rollouts may be given up, no state has less. The idle values are arrays [B], one entry for
-    each ``m``, and cell ``x`` of slice ``b`` is entry ``x * B + b`` of the buffers.
+    cost of finishing; where rollouts may be given up, no state has less.
     """
     for h in range(where.end_step - 1, where.first_step - 1, -1):
-        value_layer(h, where, tables, layout, idle_value, idle_slope, value, slope, stop)
+        value_layer(h, where, tables, layout, values, stop)
 
 
 @compiled
-def value_layer(
-    h: int,
-    where: Part,
-    tables: Tables,
-    layout: Layout,
-    idle_value: Any,
-    idle_slope: Any,
-    value: Any,
-    slope: Any,
-    stop: Any,
-) -> None:
+def value_layer(h: int, where: Part, tables: Tables, layout: Layout, values: Values, stop: Any) -> None:
     """One layer of :func:`sweep_values`: a function of its own, which compiles to faster loops."""
+    idle_value, idle_slope, value, slope = values
     pair_start, outcome_start, next_state = tables.rows.pair_start, tables.rows.outcome_start, tables.rows.next_state
     prob, jump, place = tables.rows.prob, tables.moves.jump, layout.place
     S = layout.pad.shape[1]
@@ -134,22 +133,12 @@ def value_layer(
 
 
 @compiled
-def sweep_decisions(
-    where: Part,
-    tables: Tables,
-    layout: Layout,
-    choice_place: Any,
-    idle_value: float,
-    value: Any,
-    choice: Any,
-    stop: Any,
-) -> None:
-    """:func:`sweep_values` for one ``m``, keeping what is done in each cell and not what that is worth.
+def sweep_decisions(where: Part, tables: Tables, layout: Layout, choices: Choices, stop: Any) -> None:
+    """:func:`sweep_values` for one ``m``, keeping what is done in each cell.
 
-    ``value`` holds two layers at a time. ``choice`` holds all windows: the cell of ``g`` at step ``h`` in state ``s``
-    is ``choice_place[h, s] + g``, and its entry the row taken, counted from the state's first; of equals, the first.
-    Where the rollout is to be given up it is that of "nothing".
+    Of equal rows the first is taken. Where the rollout is to be given up the choice is that of "nothing".
     """
+    choice_place, idle_value, value, choice = choices
     pair_start, outcome_start, next_state = tables.rows.pair_start, tables.rows.outcome_start, tables.rows.next_state
     prob, jump, place = tables.rows.prob, tables.moves.jump, layout.place
     S = layout.pad.shape[1]

@@ -97,8 +97,7 @@ class UncertainPlan:
         if len(knots) * math.prod(self._shape) < TUNING.large_curve:
             bounds = values(slice(None))
         else:
-            with Workers() as workers:
-                bounds = np.concatenate(workers.map(values, [slice(n, n + 1) for n in range(len(knots))]))
+            bounds = np.concatenate(Workers().map(values, [slice(n, n + 1) for n in range(len(knots))]))
         ends = np.append(knots, grid.top), np.append(bounds, grid.kappa * grid.top)
         every = np.arange(grid.first, grid.top + 1)
         curve = self._curves[0].copy()  # beyond the top a best return is its own value

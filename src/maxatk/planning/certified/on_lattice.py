@@ -164,12 +164,12 @@ class ValueJob(_OnLatticeJob):
         payoffs = self.method.payoff(task, self.cells.final, self.idle_value, self.idle_slope)
         for column, payoff in zip((self.value, self.slope), payoffs, strict=True):
             column[:ends] = engine.upload(payoff) if ends else 0.0
-        self._idle = engine.upload(self.idle_value), engine.upload(self.idle_slope)
+        idle = engine.upload(self.idle_value), engine.upload(self.idle_slope)
+        self._values = kernels.Values(*idle, self.value.ravel(), self.slope.ravel())
 
     def sweep(self, where: kernels.Part) -> None:
         """Fill some layers."""
-        engine, buffers = self.method.engine(), (*self._idle, self.value.ravel(), self.slope.ravel())
-        engine.sweep(self.shape.values, where, self.shape.rows, self.layout, *buffers)
+        self.method.engine().sweep(self.shape.values, where, self.shape.rows, self.layout, self._values)
 
     def result(self) -> Floats:
         """Upper bound, lower bound and slope in ``m``, [3, n], by ``m`` or by return at the start."""
@@ -191,24 +191,23 @@ class DecisionJob(_OnLatticeJob):
         self.cells = self.method.cells(self.task)
         self.shape = self.method.shape(self.cells)
         self._layout, n = self.shape.two_layers()
-        self._place, kept = self.cells.without_idle()
+        place, kept = self.cells.without_idle()
         check_memory(8 * n + kind.itemsize * kept + 2 * self.cells.size, memory)
-        value, self._choice = engine.xp.zeros(n), engine.xp.empty(kept, kind)
+        value = engine.xp.zeros(n)
         idle = idle_payoff(self.task)
         payoff, _ = self.method.payoff(self.task, self.cells.final, *idle)
         if len(payoff):
             value[: len(payoff)] = engine.upload(payoff[:, 0].copy())
-        self._buffers = self._place, float(idle[0][0]), value, self._choice
+        self._choices = kernels.Choices(place, float(idle[0][0]), value, engine.xp.empty(kept, kind))
 
     def sweep(self, where: kernels.Part) -> None:
         """Fill some layers."""
-        engine = self.method.engine()
-        engine.sweep(self.shape.decisions, where, self.shape.rows, self._layout, *self._buffers)
+        self.method.engine().sweep(self.shape.decisions, where, self.shape.rows, self._layout, self._choices)
 
     def result(self) -> Acting:
         """The choices, on the host."""
         host, windows = self.method.engine().to_host, self.cells.windows
-        return Decisions(self.method.problem, host(windows.low), host(self._place), host(self._choice))
+        return Decisions(self.method.problem, host(windows.low), host(self._choices.place), host(self._choices.choice))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ the slice is held and where in it each of them lies.
 """
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import NamedTuple
@@ -67,8 +66,13 @@ class Served:
 
 
 @dataclass
-class SliceTable(ABC):
-    """Which slice serves each best return of one rollout."""
+class SliceTable:
+    """Which slice serves each best return of one rollout: its own, whose value is at least that of every tangent.
+
+    The last rollout on a whole lattice has no other: where rows are equally good, rounding decides which of them a
+    slice takes, and the table that its tangents are taken from need not take the same. Nor need a matrix product on
+    another machine.
+    """
 
     place: int  # of the next rollout's curve in the tail
     flat_to: float  # up to here a best return is as good as none: below every return, or where the next curve is flat
@@ -94,9 +98,9 @@ class SliceTable(ABC):
         )
         return self._shared(served)
 
-    @abstractmethod
     def _knots(self, best: Floats) -> Floats:
         """The best return of the slice that serves each of ``best`` [n]: a new array."""
+        return best.copy()
 
     def _shared(self, served: Served) -> Served:
         """The same, with those put together that one slice serves."""
@@ -114,18 +118,6 @@ class MeanTable(SliceTable):
         return np.full(len(best), -math.inf)
 
 
-class TrueTable(SliceTable):
-    """Every best return has its own slice, whose value is at least that of every tangent; but there are more of them.
-
-    The last rollout on a whole lattice has no other: where rows are equally good, rounding decides which of them a
-    slice takes, and the table that its tangents are taken from need not take the same. Nor need a matrix product on
-    another machine.
-    """
-
-    def _knots(self, best: Floats) -> Floats:
-        return best.copy()
-
-
 @dataclass
 class DifferenceTable(SliceTable):
     """The last rollout where only ``G - M`` matters: one slice serves all best returns on the lattice (planner.md, 4).
@@ -135,9 +127,6 @@ class DifferenceTable(SliceTable):
 
     method: OnLattice = field(kw_only=True)
     lowest: float = math.inf
-
-    def _knots(self, best: Floats) -> Floats:
-        return best.copy()
 
     def _shared(self, served: Served) -> Served:
         lattice, on = self.method.lattice, self.method.lattice.are_points(served.best)
@@ -192,84 +181,78 @@ class SweptTable(TangentTable):
         return served
 
 
+@dataclass
 class SliceTables:
-    """The tables of all rollouts, each made when it is first asked for.
+    """The tables of all rollouts, each made when it is first asked for."""
 
-    Args:
-        method: the problem on its lattice.
-        curves: ``U_0`` to ``U_K``.
-        start: the best return that stands for the incumbent in the first rollout.
-        incumbent: the knot of every curve that stands for the best return before the first rollout.
-        stop_at: the best return at which the policy stops.
-        repeats_mean: whether the mean is maximised in every rollout.
-    """
+    method: SliceMethod  # the problem on its lattice
+    curves: Curves  # U_0 to U_K
+    start: float  # the best return that stands for the incumbent in the first rollout
+    incumbent: float  # the knot of every curve that stands for the best return before the first rollout
+    stop_at: float  # the best return at which the policy stops
+    repeats_mean: bool  # whether the mean is maximised in every rollout
+    tables: dict[int, SliceTable] = field(default_factory=dict[int, SliceTable])  # that were made
 
-    def __init__(
-        self,
-        method: SliceMethod,
-        curves: Curves,
-        start: float,
-        incumbent: float,
-        stop_at: float,
-        *,
-        repeats_mean: bool,
-    ) -> None:
-        self._method, self._curves, self._start, self._repeats = method, curves, start, repeats_mean
-        self._incumbent = incumbent
-        self._stops = stop_at < math.inf
-        # The first rollout after which the largest return is not as good as certain. Before it nothing that is done
-        # makes a difference to what the next curve says, and rollouts are acted in as this one is, so that nothing is
-        # put off for ever.
-        most, first = min(method.problem.most, stop_at), max(curves.k - len(curves.tail), 0)  # no curve differs before
-        matters = (i for i in range(first, curves.k) if curves[i + 1].flat_to < most)
-        self._first = next(matters, curves.k - 1)
-        self._tables: dict[int, SliceTable] = {}
+    @cached_property
+    def first(self) -> int:
+        """The first rollout after which the largest return is not as good as certain.
+
+        Before it nothing that is done makes a difference to what the next curve says. Those rollouts are acted in as
+        this one is, so that nothing is put off for ever.
+        """
+        curves, most = self.curves, min(self.method.problem.most, self.stop_at)
+        start = max(curves.k - len(curves.tail), 0)  # no curve differs before
+        return next((i for i in range(start, curves.k) if curves[i + 1].flat_to < most), curves.k - 1)
 
     @cached_property
     def cells(self) -> int:
         """The cells of the slice of no return at all, which has the most."""
-        return self._method.cells(Task(self._curves[1], (self._flat_to(0),))).without_idle()[1]
+        return self.method.cells(Task(self.curves[1], (self._flat_to(0),))).without_idle()[1]
 
     def serve(self, rollout: int, M: Floats) -> Served:
         """What serves the best returns [n] of a rollout."""
-        table = self._table(max(rollout, self._first))
+        table = self._table(max(rollout, self.first))
         served, last = table.serve(M), table.left_to_last(M)
         if last.any():
-            served.replace(last, self._table(self._curves.k - 1).serve(M[last]))
+            served.replace(last, self._table(self.curves.k - 1).serve(M[last]))
         return served
 
     def _table(self, i: int) -> SliceTable:
-        if i not in self._tables:
-            self._tables[i] = self._made(i)
-        return self._tables[i]
+        if i not in self.tables:
+            self.tables[i] = self._made(i)
+        return self.tables[i]
+
+    @property
+    def _may_stop(self) -> bool:
+        return self.stop_at < math.inf
 
     def _flat_to(self, i: int) -> float:
-        flat = self._curves[i + 1].flat_to
-        if self._stops:
-            return flat if math.isfinite(flat) else self._method.lattice.floor
-        return max(self._method.problem.least, flat if flat < math.inf else -math.inf)
+        flat = self.curves[i + 1].flat_to
+        if self._may_stop:
+            return flat if math.isfinite(flat) else self.method.lattice.floor
+        return max(self.method.problem.least, flat if flat < math.inf else -math.inf)
 
     def _made(self, i: int) -> SliceTable:
-        method, problem, curve = self._method, self._method.problem, self._curves[i]
-        first, last = i == 0, i == self._curves.k - 1
+        method, problem, curve = self.method, self.method.problem, self.curves[i]
+        first, last = i == 0, i == self.curves.k - 1
         mean_to = problem.flat_below if last and problem.may_abandon else None  # no rollout is given up for nothing
-        base = self._curves.place(i + 1), self._flat_to(i), problem.most, mean_to
-        if self._repeats:
+        base = self.curves.place(i + 1), self._flat_to(i), problem.most, mean_to
+        if self.repeats_mean:
             return MeanTable(*base)
         if isinstance(method, OnLattice):
             if last and self._only_difference_matters:
                 return DifferenceTable(*base, method=method)
             if last or 8 * self.cells <= TUNING.small_slice or method.multiplies:
-                return TrueTable(*base)
-        start = self._start if first else None
-        if last and not method.exact and self._was_swept_at_once(curve):
-            return SweptTable(*base, curve=curve, start=start, method=method, incumbent=self._incumbent)
-        return TangentTable(*base, curve=curve, start=start, stops=self._stops and not first and not last)
+                return SliceTable(*base)
+        start = self.start if first else None
+        if last and self._was_swept_at_once(curve):
+            return SweptTable(*base, curve=curve, start=start, method=method, incumbent=self.incumbent)
+        return TangentTable(*base, curve=curve, start=start, stops=self._may_stop and not first and not last)
 
     @property
     def _ends_with_best(self) -> bool:
         """Whether the best return itself is the payoff of the last rollout, as plans have it."""
-        last = self._curves[self._curves.k]
+        last = self.curves[self.curves.k]
         return last.line_slope.tolist() == [1.0] and last.line_height.tolist() == [0.0]
 
     @cached_property
@@ -278,18 +261,18 @@ class SliceTables:
 
         Not where returns are so far apart that most lattice points are empty.
         """
-        method, problem = self._method, self._method.problem
-        if problem.may_abandon or self._stops or not self._ends_with_best:
+        method, problem = self.method, self.method.problem
+        if problem.may_abandon or self._may_stop or not self._ends_with_best:
             return False
         ends = (problem.least, problem.most)
         return all(abs(m / method.lattice.kappa - method.middle) <= TUNING.table_points for m in ends)
 
     def _was_swept_at_once(self, curve: Curve) -> bool:
         """Whether one sweep may have bounded the last curve at all lattice points."""
-        lattice, most = self._method.lattice, self._method.problem.most
+        lattice, most = self.method.lattice, self.method.problem.most
         if not self._ends_with_best or not _multiples(np.array([curve.floor]), lattice.kappa)[0]:
             return False
-        return self._method.table_fits(lattice.index(curve.floor), lattice.last_index(most))
+        return self.method.table_fits(lattice.index(curve.floor), lattice.last_index(most))
 
 
 def _multiples(amounts: Floats, step: float) -> Bools:

@@ -10,22 +10,22 @@ from maxatk.attempts.study.study import Study
 from maxatk.base.text import finite
 
 
-def study(found: Study) -> dict[str, Any]:
+def study(result: Study) -> dict[str, Any]:
     """The whole study."""
-    log, plan, pairs = found.log, found.plan, ("first", "second", "k", "verdict", "tasks_needed")
-    curves = ({"what": curve.name, "arm": p.arm, "k": p.k, **estimate(p)} for curve in found.curves for p in curve)
+    log, plan, pairs = result.log, result.plan, ("first", "second", "k", "verdict", "tasks_needed")
+    curves = ({"what": curve.name, "arm": p.arm, "k": p.k, **estimate(p)} for curve in result.curves for p in curve)
     return {
         "log": {"tasks": len(log.tasks), "arms": list(log.arms), "attempts": len(log.score)},
-        "advice": list(found.advice),
-        "notes": list(found.notes),
+        "advice": list(result.advice),
+        "notes": list(result.notes),
         "curves": list(curves),
-        "ranges": [{"what": "pass@k", "arm": arm, **vars(known)} for arm, known in found.ranges],
-        "difficulty": [vars(one) for one in found.difficulty],
-        "differences": [{**_named(d, *pairs), **estimate(d)} for d in found.differences or ()],
-        "frontier": None if found.frontier is None else frontier(found.frontier),
+        "ranges": [{"what": "pass@k", "arm": arm, **vars(known)} for arm, known in result.ranges],
+        "difficulty": [vars(one) for one in result.difficulty],
+        "differences": [{**_named(d, *pairs), **estimate(d)} for d in result.differences or ()],
+        "frontier": None if result.frontier is None else frontier(result.frontier),
         "plan": None if plan is None else {"arms": plan.arms, **plan_data(plan)},
-        "advised": [advised(one) for one in found.advised],
-        "findings": [one.data() for one in found.findings],
+        "advised": [advised(one) for one in result.advised],
+        "findings": [one.data() for one in result.findings],
     }
 
 
@@ -61,10 +61,10 @@ def advised(one: Advised) -> dict[str, Any]:
     }
 
 
-def estimate(found: Estimate) -> dict[str, Any]:
+def estimate(result: Estimate) -> dict[str, Any]:
     """A mean over tasks with its interval."""
-    ends = {"lower": finite(found.lower), "upper": finite(found.upper)}
-    return {**_named(found, "value", "tasks", "level", "method"), **ends}
+    ends = {"lower": finite(result.lower), "upper": finite(result.upper)}
+    return {**_named(result, "value", "tasks", "level", "method"), **ends}
 
 
 def _named(thing: object, *names: str) -> dict[str, Any]:

@@ -19,77 +19,77 @@ IN = {"cost": " in cost", "seconds": " in time"}
 ELSEWHERE = "other tasks may differ"
 
 
-def difference(found: Difference) -> str:
+def difference(result: Difference) -> str:
     """Which of two is better, and by how much."""
-    more = found.outcome is Outcome.PROVED or (found.outcome is Outcome.UNKNOWN and found.value > 0)
-    up, down = BETTER[found.of]
-    of = "" if found.of != "score" else " in one attempt" if found.k == 1 else f" in the best of {found.k}"
-    is_so = f"{found.first} {up if more else down} than {found.second}{of}"
-    times = "" if found.ratio is None else f" ({span(*found.ratio)} times as much)"
-    per = PER.get(found.of, "")
-    low, value, high = ends(found.lower, found.value, found.upper)
-    if found.outcome is Outcome.PROVED:
+    more = result.outcome is Outcome.PROVED or (result.outcome is Outcome.UNKNOWN and result.value > 0)
+    up, down = BETTER[result.of]
+    of = "" if result.of != "score" else " in one attempt" if result.k == 1 else f" in the best of {result.k}"
+    is_so = f"{result.first} {up if more else down} than {result.second}{of}"
+    times = "" if result.ratio is None else f" ({span(*result.ratio)} times as much)"
+    per = PER.get(result.of, "")
+    low, value, high = ends(result.lower, result.value, result.upper)
+    if result.outcome is Outcome.PROVED:
         return f"{is_so}: by {low} to {high}{per}{times}"
-    if found.outcome is Outcome.DISPROVED:
-        low, _, high = ends(-found.upper, -found.value, -found.lower)
+    if result.outcome is Outcome.DISPROVED:
+        low, _, high = ends(-result.upper, -result.value, -result.lower)
         return f"{is_so}: by {low} to {high}{per}{times}"
-    if always := _always(found):
-        if found.value == 0:
-            return f"{found.first} and {found.second} are equal{IN.get(found.of, '')}{of} {always}; {ELSEWHERE}"
-        return f"{is_so} {always}: by {short(abs(found.value))}{per}; {ELSEWHERE}"
-    neither = f"no difference{IN.get(found.of, '')} between {found.first} and {found.second}{of} can be established"
-    if found.basis.level is None:
-        return f"{neither}: {_unsure(found)}"
-    needed = found.tasks_needed
+    if always := _always(result):
+        if result.value == 0:
+            return f"{result.first} and {result.second} are equal{IN.get(result.of, '')}{of} {always}; {ELSEWHERE}"
+        return f"{is_so} {always}: by {short(abs(result.value))}{per}; {ELSEWHERE}"
+    neither = f"no difference{IN.get(result.of, '')} between {result.first} and {result.second}{of} can be established"
+    if result.basis.level is None:
+        return f"{neither}: {_unsure(result)}"
+    needed = result.tasks_needed
     power = "" if needed is None else f"; a difference of {value} would take about {count_of(needed, 'task')}"
     return f"{neither}: {low} to {high}{per}{times}{power}"
 
 
-def told(found: Difference) -> str:
+def told(result: Difference) -> str:
     """The same in a word or two, beside its numbers."""
-    if always := _always(found):
-        return f"{'equal' if found.value == 0 else 'by the same amount'} {always}"
-    if found.basis.level is None:
+    if always := _always(result):
+        return f"{'equal' if result.value == 0 else 'by the same amount'} {always}"
+    if result.basis.level is None:
         return "not established: too few or too skewed tasks"
-    return {Outcome.PROVED: "better", Outcome.DISPROVED: "worse"}.get(found.outcome, "not established")
+    return {Outcome.PROVED: "better", Outcome.DISPROVED: "worse"}.get(result.outcome, "not established")
 
 
-def _always(found: Compared) -> str:
+def _always(result: Compared) -> str:
     """Where a difference was the same at every task, which is no evidence on other tasks if no range is known."""
-    tasks = found.basis.tasks
-    if found.basis.level is not None or found.lower != found.upper:
+    tasks = result.basis.tasks
+    if result.basis.level is not None or result.lower != result.upper:
         return ""
     return f"at all {tasks} tasks of the log" if tasks > 1 else "at the one task of the log"
 
 
-def _unsure(found: Compared) -> str:
+def _unsure(result: Compared) -> str:
     """The reason why an interval has no level, and what would give it one."""
-    tasks, needs = found.basis.tasks, found.basis.needs
+    tasks, needs = result.basis.tasks, result.basis.needs
     without = f" without {' and '.join(f'a {name}' for name in needs)}" if needs else ""
     is_few = "is too few" if tasks == 1 else "are too few or too skewed"
     return f"{count_of(tasks, 'task')} {is_few} for an interval{without}"
 
 
-def pass_range(found: PassRange) -> str:
+def pass_range(result: PassRange) -> str:
     """Bounds on pass@k for more attempts than were made."""
     return (
-        f"pass@{found.k} lies between {at_least(found.lower, 3)} and {at_most(found.upper, 3)} "
-        f"({percent(found.level)}, {count_of(found.tasks, 'task')} with {count_of(found.attempts, 'attempt')} each)"
+        f"pass@{result.k} lies between {at_least(result.lower, 3)} and {at_most(result.upper, 3)} "
+        f"({percent(result.level)}, {count_of(result.tasks, 'task')} with {count_of(result.attempts, 'attempt')} each)"
     )
 
 
-def difficulty(found: Difficulty) -> str:
+def difficulty(result: Difficulty) -> str:
     """How much the attempts of an arm at one task have in common."""
     return (
-        f"{found.arm}: {100 * found.between:.0f} % of the variance of scores lies between tasks; the best of "
-        f"{found.k} is worth {short(found.measured)}, and a table counted from the log would promise "
-        f"{short(found.pooled)}"
+        f"{result.arm}: {100 * result.between:.0f} % of the variance of scores lies between tasks; the best of "
+        f"{result.k} is worth {short(result.measured)}, and a table counted from the log would promise "
+        f"{short(result.pooled)}"
     )
 
 
-def capped(found: Capped) -> str:
+def capped(result: Capped) -> str:
     """One arm with a cap, and a warning if the log cuts it short."""
-    return f"{found} (all that were logged; more might pay)" if found.cut else str(found)
+    return f"{result} (all that were logged; more might pay)" if result.cut else str(result)
 
 
 def sequence(plan: SequencePlan) -> str:
@@ -104,118 +104,118 @@ def sequence(plan: SequencePlan) -> str:
     return f"{plan.spelled}; stop as soon as one scores at least {threshold(plan.stop_at)}."
 
 
-def replay(found: Replay) -> str:
+def replay(result: Replay) -> str:
     """Whether a sequence is better than the best single arm on held-out tasks."""
-    if found.single.same:
-        return f"the sequence is {found.single} itself"
-    cut = "; note that the log has no more attempts of that arm, and more might pay" if found.single.cut else ""
-    return difference(found.finding) + cut
+    if result.single.same:
+        return f"the sequence is {result.single} itself"
+    cut = "; note that the log has no more attempts of that arm, and more might pay" if result.single.cut else ""
+    return difference(result.result) + cut
 
 
-def frontier(found: Frontier) -> str:
+def frontier(result: Frontier) -> str:
     """Whether sequences are better than one arm with a cap."""
-    if found.finding is None:
+    if result.result is None:
         return "The log has too few attempts of each arm to say whether one arm alone would do as well."
-    prices = "At one price" if found.fair == 1 else f"On average over {found.fair} prices"
-    return f"{prices}, {difference(found.finding)}."
+    prices = "At one price" if result.fair == 1 else f"On average over {result.fair} prices"
+    return f"{prices}, {difference(result.result)}."
 
 
-def measured(found: Measured) -> tuple[str, str]:
+def measured(result: Measured) -> tuple[str, str]:
     """A mean over tasks, and its interval, as every such number is shown."""
-    low, value, high = ends(found.lower, found.value, found.upper)
-    return value, f"{low} to {high}" + ("" if found.level is not None else ", no level")
+    low, value, high = ends(result.lower, result.value, result.upper)
+    return value, f"{low} to {high}" + ("" if result.level is not None else ", no level")
 
 
 FEW_TASKS = 30  # held out: with fewer the advice says that they are few
 
 
-def advice(found: Advice | NoAdvice) -> tuple[str, str]:
+def advice(result: Advice | NoAdvice) -> tuple[str, str]:
     """What to try, with its score and cost on tasks that it was not chosen on; or why there is no advice."""
-    if isinstance(found, NoAdvice):
-        return _no_advice(found)
-    plan, tasks = found.chosen, found.basis.tasks
+    if isinstance(result, NoAdvice):
+        return _no_advice(result)
+    plan, tasks = result.chosen, result.basis.tasks
     are = "is" if tasks == 1 else "are"
     few = "" if tasks >= FEW_TASKS else f"; {count_of(tasks, 'task')} {are} too few to be sure of much"
     if plan.attempts == 0:
-        return _try_nothing(found, few)
-    if found.same is not None:
-        first, second = f"Try {plan.plan} once: all attempts of the log score {short(found.same)}", "costs "
-        first += "." if found.alternative is None else ", and it costs least."
+        return _try_nothing(result, few)
+    if result.same is not None:
+        first, second = f"Try {plan.plan} once: all attempts of the log score {short(result.same)}", "costs "
+        first += "." if result.alternative is None else ", and it costs least."
     else:
         stop = f", and stop as soon as one scores at least {threshold(plan.stop_at)}"
-        first = f"Try {plan.plan}{' once' if plan.attempts == 1 else stop} ({aim(found)})."
-        second = f"scores {_with_level(found.score)} for "
-    second += f"{_with_level(found.cost)} a task on the other {tasks}{_missed(found)}"
+        first = f"Try {plan.plan}{' once' if plan.attempts == 1 else stop} ({aim(result)})."
+        second = f"scores {_with_level(result.score)} for "
+    second += f"{_with_level(result.cost)} a task on the other {tasks}{_missed(result)}"
     second = f"Chosen on {count_of(plan.built, 'task')}, it {second}"
-    if found.alternative is None:
+    if result.alternative is None:
         return first, f"{second}{few}."
-    return first, f"{second}; {_beside(found, found.alternative)}{few if found.basis.level is not None else ''}."
+    return first, f"{second}; {_beside(result, result.alternative)}{few if result.basis.level is not None else ''}."
 
 
-def aim(found: Advice) -> str:
+def aim(result: Advice) -> str:
     """The goal of a plan."""
-    if found.aim.budget is not None:
-        return f"for a budget of {found.aim.budget:g} a task"
-    if found.aim.target_score is not None:
-        return f"to reach a score of {found.aim.target_score:g}"
-    return f"at {short(found.aim.price)} per unit of cost"
+    if result.aim.budget is not None:
+        return f"for a budget of {result.aim.budget:g} a task"
+    if result.aim.target_score is not None:
+        return f"to reach a score of {result.aim.target_score:g}"
+    return f"at {short(result.aim.price)} per unit of cost"
 
 
-def _missed(found: Advice) -> str:
+def _missed(result: Advice) -> str:
     """Whether a goal that was met on some tasks was missed on the others."""
-    if found.same is not None:
+    if result.same is not None:
         return ""
-    if found.aim.budget is not None and found.cost.value > found.aim.budget:
+    if result.aim.budget is not None and result.cost.value > result.aim.budget:
         return ", more than the budget"
-    if found.aim.target_score is not None and found.score.value < found.aim.target_score:
+    if result.aim.target_score is not None and result.score.value < result.aim.target_score:
         return ", less than the target"
     return ""
 
 
-def _try_nothing(found: Advice, few: str) -> tuple[str, str]:
-    counts = f"a task without an attempt scores {short(found.chosen.default_score)}"
-    if found.alternative is None:
-        return f"Try nothing ({aim(found)}).", f"{counts[0].upper()}{counts[1:]}, which reaches the target."
-    built, tasks = count_of(found.chosen.built, "task"), count_of(found.basis.tasks, "task")
-    first = f"Try nothing ({aim(found)}): on the {built} that plans are chosen on, no attempt earns its cost."
-    low, _, high = ends(-found.upper, -(found.lower + found.upper) / 2, -found.lower)
-    level = "no level" if found.basis.level is None else percent(found.basis.level)
+def _try_nothing(result: Advice, few: str) -> tuple[str, str]:
+    counts = f"a task without an attempt scores {short(result.chosen.default_score)}"
+    if result.alternative is None:
+        return f"Try nothing ({aim(result)}).", f"{counts[0].upper()}{counts[1:]}, which reaches the target."
+    built, tasks = count_of(result.chosen.built, "task"), count_of(result.basis.tasks, "task")
+    first = f"Try nothing ({aim(result)}): on the {built} that plans are chosen on, no attempt earns its cost."
+    low, _, high = ends(-result.upper, -(result.lower + result.upper) / 2, -result.lower)
+    level = "no level" if result.basis.level is None else percent(result.basis.level)
     adds = f"adds {low} to {high} ({level}) to the score, less its cost,"
-    return first, f"The best single attempt there, {found.alternative}, {adds} on the other {tasks}; {counts}{few}."
+    return first, f"The best single attempt there, {result.alternative}, {adds} on the other {tasks}; {counts}{few}."
 
 
-def _beside(found: Advice, other: str) -> str:
+def _beside(result: Advice, other: str) -> str:
     """Whether what is advised is better than the alternative."""
-    low, _, high = ends(found.lower, (found.lower + found.upper) / 2, found.upper)
+    low, _, high = ends(result.lower, (result.lower + result.upper) / 2, result.upper)
     net = "score less cost"
-    if found.same is not None:
+    if result.same is not None:
         net = "in cost"
-    elif found.aim.budget is not None or found.aim.target_score is not None:
-        net = f"score less cost at {short(found.aim.price)} per unit" if found.aim.price > 0 else "in score"
-    if found.outcome is Outcome.PROVED:
+    elif result.aim.budget is not None or result.aim.target_score is not None:
+        net = f"score less cost at {short(result.aim.price)} per unit" if result.aim.price > 0 else "in score"
+    if result.outcome is Outcome.PROVED:
         return f"that is better than {other}, by {low} to {high}, {net}"
-    if found.outcome is Outcome.DISPROVED:
-        low, _, high = ends(-found.upper, -(found.lower + found.upper) / 2, -found.lower)
+    if result.outcome is Outcome.DISPROVED:
+        low, _, high = ends(-result.upper, -(result.lower + result.upper) / 2, -result.lower)
         return f"there {other} was better, by {low} to {high}, {net}"
-    if always := _always(found).removesuffix(" of the log"):
-        if found.lower == 0:
+    if always := _always(result).removesuffix(" of the log"):
+        if result.lower == 0:
             return f"{other} was equal {always}, {net}; {ELSEWHERE}"
-        which = f"that was better than {other}" if found.lower > 0 else f"there {other} was better"
-        return f"{which}, by {short(abs(found.lower))}, {net}, {always}; {ELSEWHERE}"
-    if found.basis.level is None:
-        return f"whether it is better than {other} is not known: {_unsure(found)}"
+        which = f"that was better than {other}" if result.lower > 0 else f"there {other} was better"
+        return f"{which}, by {short(abs(result.lower))}, {net}, {always}; {ELSEWHERE}"
+    if result.basis.level is None:
+        return f"whether it is better than {other} is not known: {_unsure(result)}"
     return f"whether it is better than {other} is not known: by {low} to {high}, {net}"
 
 
-def _with_level(found: Measured) -> str:
-    value, interval = measured(found)
-    sure = "" if found.level is None else f", {percent(found.level)}{'' if found.proved else ' nominal'}"
+def _with_level(result: Measured) -> str:
+    value, interval = measured(result)
+    sure = "" if result.level is None else f", {percent(result.level)}{'' if result.proved else ' nominal'}"
     return f"{value} ({interval}{sure})"
 
 
-def _no_advice(found: NoAdvice) -> tuple[str, str]:
+def _no_advice(result: NoAdvice) -> tuple[str, str]:
     """Why a log does not say what to try, and what would help."""
-    tasks, (asked, best) = count_of(found.tasks, "task"), _told_apart(found.asked or 0.0, found.best or 0.0)
+    tasks, (asked, best) = count_of(result.tasks, "task"), _told_apart(result.asked or 0.0, result.best or 0.0)
     goal = f"On the {tasks} that plans are chosen on,"
     return {
         Reason.COSTS_UNKNOWN: (
@@ -235,7 +235,7 @@ def _no_advice(found: NoAdvice) -> tuple[str, str]:
             "Log tasks at which they differ.",
         ),
         Reason.FEW_TASKS: (
-            f"{tasks} {'is' if found.tasks == 1 else 'are'} too few to choose a plan on some and test it on others.",
+            f"{tasks} {'is' if result.tasks == 1 else 'are'} too few to choose a plan on some and test it on others.",
             "Log at least four tasks; thirty in each half give useful intervals.",
         ),
         Reason.TOO_DEAR: (
@@ -243,10 +243,10 @@ def _no_advice(found: NoAdvice) -> tuple[str, str]:
             "Allow a larger budget.",
         ),
         Reason.OUT_OF_REACH: (
-            f"{goal} no sequence was found that scores {asked}: the best has {best}.",
+            f"{goal} no sequence was result that scores {asked}: the best has {best}.",
             "Ask for a lower score, or log more attempts.",
         ),
-    }[found.reason]
+    }[result.reason]
 
 
 def _told_apart(asked: float, best: float) -> tuple[str, str]:
