@@ -32,7 +32,7 @@ NAN, INF = math.nan, math.inf
         (3.0, 1, {}, r"rewards must have a group of samples along the last axis, not the shape \(\)"),
         ([[], []], 1, {}, r"along the last axis, not the shape \(2, 0\)"),
         (np.ma.array([1.0, 2.0], mask=[0, 1]), 1, {}, "rewards must not be masked"),
-        ([1.7e308, -1.7e308], 1, {}, "rewards of a group are too far apart: their difference is no float64"),
+        ([1.7e308, -1.7e308], 1, {}, "rewards of a group are too far apart: their difference is not a finite float64"),
         ([1, 2, 3], 2, {"index": [0, 0]}, r"index must have a label for each of 3 rewards, not the shape \(2,\)"),
         ([1, 2, 3], 2, {"index": [0, [1], [1, 2]]}, "index must have a label for each of 3 rewards"),
         ([1, 2, 3], 2, {"index": [0.0, 1.0, 0.0]}, "index must hold labels of groups, .* not float64"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,9 +49,6 @@ class Curve(Displayed, Sequence[Point]):
     def __getitem__(self, index: Any) -> Any:
         points: Any = self.points
         return points[index]
-
-    def __iter__(self) -> Iterator[Point]:
-        return iter(self.points)
 
     def _field(self, name: str) -> Any:
         values = [getattr(point, name) for point in self.points]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -67,9 +67,6 @@ class Differences(Displayed, Sequence[Difference]):
     def __getitem__(self, index: Any) -> Any:
         rows: Any = self.rows
         return rows[index]
-
-    def __iter__(self) -> Iterator[Difference]:
-        return iter(self.rows)
 
     @property
     def k(self) -> int:
@@ -203,9 +200,7 @@ def _pair(
 
 
 def _needed(apart: Any, estimate: Estimate, power: float = 0.8) -> int | None:
-    if len(apart) < 2 or estimate.value == 0:
-        return None
-    if estimate.level is None:
+    if len(apart) < 2 or estimate.value == 0 or estimate.level is None:
         return None
     from scipy.special import ndtri  # SciPy takes a while to load
 

@@ -13,12 +13,8 @@ from maxatk.attempts.logs.gate import decimal
 from maxatk.base import checks
 from maxatk.base.errors import InputError, MissingExtraError
 
-GRADES = {
-    "C": 1.0,
-    "I": 0.0,
-    "P": 0.5,
-    "N": 0.0,
-}  # correct, incorrect, partial, no answer: Inspect's own numbers for them
+# Correct, incorrect, partial, no answer: Inspect's own numbers for them.
+GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 OWN = ("task", "arm", "attempt", "cost", "seconds", "input_tokens", "output_tokens")
 
 
@@ -41,9 +37,8 @@ def packed(path: str | Path) -> Any:
         samples: Any = reader.read_eval_log_sample_summaries(str(path))
         return {"eval": head.eval.model_dump(), "samples": [sample.model_dump() for sample in samples]}
     except Exception as error:  # whatever it raises for a file that is not one
-        raise InputError(
-            f"not a readable log of Inspect: {' '.join(str(error).split()) or type(error).__name__}"
-        ) from None
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"not a readable log of Inspect: {reason}") from None
 
 
 def rows(data: Any) -> Iterator[dict[str, Any]]:
@@ -87,16 +82,13 @@ def _scores(given: Any, place: int) -> dict[str, Any]:
 
 
 def _value(value: Any, scorer: Any, place: int) -> Any:
-    if isinstance(value, str):
-        if value in GRADES:
-            return GRADES[value]
-        number = decimal(value.strip())
-        if number is None:
-            raise InputError(
-                f"sample {place + 1}: scorer {checks.shown(scorer)} gave {checks.shown(value)}, not a number"
-            )
-        return number
-    return value
+    if not isinstance(value, str):
+        return value
+    number = GRADES.get(value, decimal(value.strip()))
+    if number is None:
+        gave = f"scorer {checks.shown(scorer)} gave {checks.shown(value)}"
+        raise InputError(f"sample {place + 1}: {gave}, not a number")
+    return number
 
 
 def _tokens(usage: list[Any], which: str) -> float:

@@ -1,4 +1,8 @@
-"""The journal of a scheduler: a file that grows line by line, and can be read after the process was killed."""
+"""The file of a scheduler is a journal: its first line is the initial scheduler, every further line one event.
+
+Each line is written at once, so that a killed process loses nothing. A power failure may leave an incomplete last line,
+which is ignored.
+"""
 
 import os
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""Which arm next, and when to stop: sequences of arms, their replay on other tasks, and the scheduler."""
+"""Which arm next, and when to stop: sequences of arms, and their replay on other tasks."""

@@ -1,8 +1,6 @@
-"""Files of plans and schedulers: JSON, written completely or not at all, and checked in every part when read.
+"""Files of plans: JSON lines, written completely or not at all, and checked in every part when read.
 
-The file of a plan is one object. The file of a scheduler is a journal: its first line is the initial scheduler, every
-further line one event. Each line is written at once, so that a killed process loses nothing. A power failure may leave
-an incomplete last line, which is ignored.
+The file of a plan is one line. That of a scheduler has more: see ``scheduler/journal.py``.
 """
 
 import json

@@ -26,7 +26,7 @@ from maxatk.attempts.warnings import AttemptsWarning
 from maxatk.base import display
 from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
-from maxatk.base.findings import Advice, Finding, NoAdvice, Reason
+from maxatk.base.findings import Finding, NoAdvice, Reason
 from maxatk.base.progress import reporter
 from maxatk.base.text import short, threshold
 
@@ -77,15 +77,8 @@ class Study(Displayed):
     @property
     def advice(self) -> tuple[str, str]:
         """The advice, in two sentences."""
-        first, second = display.sentences(self._advice)
+        first, second = display.sentences(self.silence if self.main is None else self.main.finding)
         return first, second
-
-    @property
-    def _advice(self) -> Advice | NoAdvice:
-        if self.main is not None:
-            return self.main.finding
-        assert self.silence is not None
-        return self.silence
 
     def show(self, every: bool = False) -> display.RenderableType:
         """The study for the terminal.

@@ -103,7 +103,7 @@ def in_order(xp: Library, name: str, rewards: Array) -> Sorted:
     half = 0.5 * rising[:, -1] - 0.5 * rising[:, 0]
 
     def message(where: str, _: float) -> str:
-        return f"rewards of {name} are too far apart: their difference is no {rewards.dtype}"
+        return f"rewards of {name} are too far apart: their difference is not a finite {rewards.dtype}"
 
     refuse(xp, half > 0.5 * xp.finfo(rewards.dtype).max, half, message)
     return Sorted(rising, rising[:, 1:] - rising[:, :-1], order, xp.argsort(order, axis=-1))

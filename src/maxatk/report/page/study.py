@@ -1,5 +1,6 @@
 """A study of a log as a web page, in the style of the pages of plans."""
 
+from collections.abc import Callable
 from os import PathLike
 from typing import Any
 
@@ -29,24 +30,18 @@ def render(study: Study, title: str | None) -> str:
     if study.frontier is not None:
         drawn["frontier"] = charts.frontier(study.frontier)
 
-    def interval(estimate: Any) -> str:
-        return template.minus(shown(estimate)[1])
-
-    def value(estimate: Any) -> str:
-        return template.minus(shown(estimate)[0])
-
     return template.render(
         template.part(HERE, "study.html"),
         study=study,
         main=study.main,
         runs=[] if study.plan is None else spelled(study.plan.arms, "\n").split("\n"),
         title=title or "Attempts",
-        interval=interval,
-        value=value,
-        short=_short,
-        amount=_amount,
+        interval=_minus(lambda estimate: shown(estimate)[1]),
+        value=_minus(lambda estimate: shown(estimate)[0]),
+        short=_minus(short),
+        amount=_minus(amount),
         share=share,
-        threshold=_threshold,
+        threshold=_minus(threshold),
         told=words.told,
         tasks=_tasks,
         minus=template.minus,
@@ -56,16 +51,9 @@ def render(study: Study, title: str | None) -> str:
     )
 
 
-def _short(x: float) -> str:
-    return template.minus(short(x))
-
-
-def _amount(x: float) -> str:
-    return template.minus(amount(x))
-
-
-def _threshold(x: float) -> str:
-    return template.minus(threshold(x))
+def _minus(written: Callable[[Any], str]) -> Callable[[Any], str]:
+    """A way to write numbers, with true minus signs."""
+    return lambda x: template.minus(written(x))
 
 
 def _tasks(n: int) -> str:
