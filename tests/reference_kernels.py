@@ -107,8 +107,8 @@ def optimistic_start(
 
     And the steps and rows that are clearly the best of their cell, where a cell was needed.
 
-    Of ``stakes`` the least is taken that lies above all that can happen by a tenth of what the mean lacks of it and, if
-    one does, covers the best stake in theory.
+    Of ``stakes`` the least is taken that covers all that can happen, lies above what was seen by a tenth of what the
+    mean lacks of that and, if one does, covers the best stake in theory.
     """
     H = len(rows.step_layer)
     S = (len(rows.pair_start) - 1) // (int(max(rows.step_layer)) + 1)
@@ -152,7 +152,8 @@ def optimistic_start(
         if h == H - 1 and rows.last_is_certain:
             return mean
         variance = sum(p * (v - mean) ** 2 for p, v in sample)
-        wanted = max(top + (top - mean) / 10, mean + math.sqrt(variance / risk / 2))
+        seen = max(v for _, v in sample)
+        wanted = max(top, seen + (top - mean) / 10, mean + math.sqrt(variance / risk / 2))
         stake = min([x for x in stakes if x >= wanted], default=stakes[-1])
         shortfall = math.prod((stake - v) ** p for p, v in sample)
         return min(stake - math.exp(-risk) * shortfall, top)

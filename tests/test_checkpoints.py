@@ -13,7 +13,7 @@ import pytest
 
 import maxatk as mk
 from maxatk.base import archive
-from maxatk.learning import ledger, rows
+from maxatk.learning import ledger
 
 ARGUMENTS = {"k": 2, "epsilon": 0.3, "delta": 0.1, "rng": 5}
 LEARNERS = {"adaptive": mk.Adaptive(), "uniform": mk.Uniform()}
@@ -89,14 +89,11 @@ def test_a_run_interrupted_at_every_turn(tmp_path, eager):
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_goes_on(tmp_path):
+def test_a_run_that_is_killed_goes_on(tmp_path, tune):
     code = f"""
 import os, signal
 import maxatk as mk
-from maxatk.learning import ledger, rows
-
-ledger.SAVE_EVERY = 0.0
-rows.CHUNK = 50
+from maxatk.base.tuning import tuned
 
 class Killed(mk.TabularModel):
     calls = 0
@@ -106,21 +103,19 @@ class Killed(mk.TabularModel):
             os.kill(os.getpid(), signal.SIGKILL)
         return super().sample(*row)
 
-mk.learn(Killed(mk.instances.figure1()), **{ARGUMENTS!r}, checkpoint={os.fspath(tmp_path / "x.ckpt")!r})
+model = Killed(mk.instances.figure1())
+with tuned(save_every=0.0, sample_chunk=50):
+    mk.learn(model, **{ARGUMENTS!r}, checkpoint={os.fspath(tmp_path / "x.ckpt")!r})
 """
     ended = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
     assert ended.returncode == -signal.SIGKILL
     assert [file.name for file in tmp_path.iterdir()] == ["x.ckpt"]
-    before = rows.CHUNK
-    rows.CHUNK = 50
-    try:
-        model = Stopping(0)
-        again = mk.learn(model, **ARGUMENTS, checkpoint=tmp_path / "x.ckpt")
-        full = Stopping(0)
-        assert same(again, mk.learn(full, **ARGUMENTS))
-        assert 0 < model.calls < full.calls
-    finally:
-        rows.CHUNK = before
+    tune(sample_chunk=50)
+    model = Stopping(0)
+    again = mk.learn(model, **ARGUMENTS, checkpoint=tmp_path / "x.ckpt")
+    full = Stopping(0)
+    assert same(again, mk.learn(full, **ARGUMENTS))
+    assert 0 < model.calls < full.calls
 
 
 def test_checkpoints_are_also_written_as_time_goes_by(tmp_path, monkeypatch):

@@ -2,8 +2,8 @@
 
 Returns are counted in steps of a grid. A state at step ``h`` with return ``j < low[h]`` cannot beat ``m`` any more and
 is *idle*: its value is what the next curve gives at ``m``. A row has one of three values: its mean; a bound from above,
-the bet ``x - e^-risk G(x - V)``, where ``G`` is the geometric mean over the sample and ``x`` is *above* all that can
-happen, seen or not; or one from below, the mirror image ``y + e^-risk G(V - y)``. A reward between two points of the
+the bet ``x - e^-risk G(x - V)``, where ``G`` is the geometric mean over the sample and no value exceeds ``x``, seen or
+not; or one from below, the mirror image ``y + e^-risk G(V - y)``. A reward between two points of the
 grid has the chord of the values at both, which bounds convex values from above. docs/theory/learning.md, 3, and
 docs/theory/online.md, 2 and 6.
 """
@@ -71,16 +71,17 @@ def row_value(side: int, value: Any, prob: Any, n: int, risk: float, least: floa
         mean += prob[k] * value[k]
     if side == 0 or risk == 0.0:
         return mean
-    variance = 0.0
+    variance, highest, lowest = 0.0, mean, mean  # of what was seen
     for k in range(n):
         variance += prob[k] * (value[k] - mean) ** 2
+        highest, lowest = max(highest, value[k]), min(lowest, value[k])
     far = np.sqrt(0.5 * variance / risk)
     if side == 1:
-        # Above what can happen by a tenth of what is missing: a stake that a seen outcome reaches would say nothing.
-        wanted = max(most + 0.1 * (most - mean), mean + far)
+        # Above what was seen by a tenth of what the mean lacks: a stake that a seen outcome reaches would say nothing.
+        wanted = max(most, highest + 0.1 * (most - mean), mean + far)
         stake = stakes[min(np.searchsorted(stakes, wanted), stakes.shape[0] - 1)]
         return min(betting_value(value, prob, n, stake, risk, 1.0), most)
-    wanted = min(least - 0.1 * (mean - least), mean - far)
+    wanted = min(least, lowest - 0.1 * (mean - least), mean - far)
     stake = stakes[max(np.searchsorted(stakes, wanted, side="right") - 1, 0)]
     return max(betting_value(value, prob, n, stake, risk, -1.0), least)
 
