@@ -59,7 +59,7 @@ def differences(result: Differences, every: bool = True) -> Table:
     """All pairs of arms, or only those with the best arm."""
     table = plain_table(("arm", "left"), ("less", "left"), ("difference", "right"), ("interval", "left"), ("", "left"))
     for d in result.rows if every else result.of_the_best:
-        table.add_row(d.first, d.second, *shown(d), words.told(d.result))
+        table.add_row(d.first, d.second, *shown(d), words.told(d.finding))
     return table
 
 

@@ -109,15 +109,15 @@ def replay(result: Replay) -> str:
     if result.single.same:
         return f"the sequence is {result.single} itself"
     cut = "; note that the log has no more attempts of that arm, and more might pay" if result.single.cut else ""
-    return difference(result.result) + cut
+    return difference(result.finding) + cut
 
 
 def frontier(result: Frontier) -> str:
     """Whether sequences are better than one arm with a cap."""
-    if result.result is None:
+    if result.finding is None:
         return "The log has too few attempts of each arm to say whether one arm alone would do as well."
     prices = "At one price" if result.fair == 1 else f"On average over {result.fair} prices"
-    return f"{prices}, {difference(result.result)}."
+    return f"{prices}, {difference(result.finding)}."
 
 
 def measured(result: Measured) -> tuple[str, str]:
