@@ -283,7 +283,7 @@ def compared(case: Case) -> None:
         lower = _exact(row.lower) if row.exact is None else row.exact
         if row.lower > row.upper or lower > high:
             raise BrokenError(f"compare: {row.name} [{row.lower!r}, {row.upper!r}], optimum {float(high)!r}")
-        if hasattr(row.policy, "action"):
+        if isinstance(row.policy, mk.CompressedPolicy):
             earned = case.truth.earned(row.policy.action, 0, case.incumbent)
             exact = row.exact is not None
             if (exact and row.exact != earned) or (not exact and earned < _exact(row.lower)):
@@ -316,7 +316,7 @@ def _holds_shares(case: Case, found: Any) -> None:
         share = found.share(row)
         if share is not None and not row.searched:
             raise BrokenError(f"compare: {row.name} was not searched, and has a share of {share!r}")
-        if share and hasattr(row.policy, "action") and row.name != "adaptive":
+        if share and isinstance(row.policy, mk.CompressedPolicy) and row.name != "adaptive":
             mine, rival = (case.truth.earned(one.policy.action, 0, case.incumbent) for one in (row, found.rows[0]))
             if high > rival and Fraction(share) * (1 - Fraction(1, 10**9)) > (mine - rival) / (high - rival):
                 raise BrokenError(f"compare: {row.name} has not {share!r} of the gain")

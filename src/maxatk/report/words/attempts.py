@@ -243,7 +243,7 @@ def _no_advice(result: NoAdvice) -> tuple[str, str]:
             "Allow a larger budget.",
         ),
         Reason.OUT_OF_REACH: (
-            f"{goal} no sequence was result that scores {asked}: the best has {best}.",
+            f"{goal} no sequence was found that scores {asked}: the best has {best}.",
             "Ask for a lower score, or log more attempts.",
         ),
     }[result.reason]
