@@ -359,7 +359,7 @@ def test_a_finer_reward_makes_a_finer_lattice():
 def test_frozen_lake_without_a_table():
     gym = pytest.importorskip("gymnasium")
     episodes = mk.gym.EnvEpisodes("FrozenLake-v1", horizon=8, return_range=(0, 1), is_slippery=False)
-    arguments = {"k": 2, "epsilon": 0.1, "delta": 0.1, "learner": mk.Online("posterior"), "budget": 3000, "rng": 0}
+    arguments = {"k": 2, "epsilon": 0.1, "delta": 0.1, "budget": 3000, "rng": 0}
     out = mk.learn(episodes, **arguments)
     table = mk.MDP.from_gymnasium("FrozenLake-v1", horizon=8, is_slippery=False)
     assert mk.evaluate(table, out.policy).value == 1.0
