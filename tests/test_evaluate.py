@@ -416,3 +416,16 @@ def test_junk_answers_of_a_policy(answer):
     for ask in (mk.evaluate, lambda *args: mk.simulate(*args, trials=10)):
         with pytest.raises(mk.InputError, match="the policy's action must be"):
             ask(mdp, policy)
+
+
+def test_values_that_are_rounded_are_told_from_their_neighbours(tune):
+    """A sum of two rewards lies between two floats: the distribution function there counts it on either side."""
+    tune(few_outcomes=0, most_outcomes=0)
+    up, down = 4.698739739376232, -39044.41397542067
+    table = {0: {1: [(1.0, 0, up, False)], 3: [(1.0, 0, down, True)]}}
+    mdp = mk.MDP.from_table(table, horizon=2)
+    earned = mk.evaluate(mdp, mk.MarkovPolicy([[1], [3]], k=2))
+    at = up + down
+    low, high = earned.cdf(at)
+    assert earned.exact is None
+    assert low <= float(Fraction(up) + Fraction(down) <= Fraction(at)) <= high

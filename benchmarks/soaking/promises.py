@@ -538,7 +538,7 @@ class _World:
         if which == 1 and one is not None and one.alternative is not None and one.gain.proved:
             plans = one.plan, one.alternative
             net = [self.value(plan.arms, plan.stop_at, plan.default_score) for plan in plans]
-            true = net[0][0] - net[1][0] - one.finding.price * (net[0][1] - net[1][1])
+            true = net[0][0] - net[1][0] - one.finding.aim.price * (net[0][1] - net[1][1])
             return _right(one.finding, true)
         proved = self.log.max_at_k(1, arm="arm 0", interval="proved")
         return bool(proved.lower <= float(means[0]) <= proved.upper)
@@ -563,8 +563,8 @@ def _said(study: Any, log: at.Log) -> None:
         raise BrokenError(f"attempts: {first!r}, but the plan stops at {plan.stop_at!r}")
     claims = "that is better than" in second, f"there {found.alternative} was better, by" in second
     may_differ = "other tasks may differ" in second
-    if claims[0] != (found.outcome == "proved" and found.attempts > 0) or (
-        claims[1] != (found.outcome == "disproved" and found.attempts > 0) and not may_differ
+    if claims[0] != (found.outcome == "proved" and found.chosen.attempts > 0) or (
+        claims[1] != (found.outcome == "disproved" and found.chosen.attempts > 0) and not may_differ
     ):
         raise BrokenError(f"attempts: {second!r} of {found}")
     for one, goal in ((one, one.goal) for one in study.advised):

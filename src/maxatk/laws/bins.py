@@ -53,6 +53,7 @@ class InBins(Walk):
     def first(self, best: Number) -> Atoms:
         """A best return that is known, or ``-inf``."""
         in_units = super().first(best)
+        self.shift += 0.0 if best == -math.inf else 2 * ROUNDING * abs(float(best))
         return replace(in_units, value=self.units.true.floats(in_units.value))
 
     def around(self, values: Floats) -> tuple[Floats, Floats]:
@@ -95,7 +96,9 @@ class InBins(Walk):
         """Atoms that agree in memory, in place and in the bin of their value, put together as this side allows."""
         value, mass = atoms.value, atoms.prob
         if len(mass) <= TUNING.few_atoms:
-            self.drift += 2 * ROUNDING * self._largest  # of adding a reward
+            rounding = 2 * ROUNDING * self._largest  # of adding a reward
+            self.drift += rounding
+            self.shift += rounding
             return super().merged(atoms)
         low, high = float(value.min()), float(value.max())
         while True:
@@ -134,7 +137,7 @@ class InBins(Walk):
         error = (merged + 8) * ROUNDING
         self.error += error
         self.drift += error * self._largest
-        self.shift += width
+        self.shift += width + 2 * ROUNDING * self._largest
 
 
 def merged_returns(mdp: MDP, rows: Ints | Ints32, bins: int) -> tuple[Floats, Floats, float, float]:
