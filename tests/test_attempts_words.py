@@ -230,12 +230,12 @@ def test_scores_of_many_digits_reach_a_threshold_that_can_be_said():
     assert plan.stop_at == 0.9925
     assert "at least 0.9925" in plan.words
     scheduler = plan.scheduler()
-    scheduler.tell("x", arm="a", score=0.99249, cost=1)
+    scheduler.add("x", arm="a", score=0.99249, cost=1)
     assert "so far is 0.992, below 0.9925" in scheduler.ask("x").why
-    scheduler.tell("x", arm="a", score=0.9925, cost=1)
+    scheduler.add("x", arm="a", score=0.9925, cost=1)
     assert "is 0.993, which reaches 0.9925" in scheduler.ask("x").why
     other = replace(plan, stop_at=0.9999).scheduler()
-    other.tell("x", arm="a", score=0.99955, cost=1)
+    other.add("x", arm="a", score=0.99955, cost=1)
     assert "so far is 0.99955, below 0.9999" in other.ask("x").why
 
 
