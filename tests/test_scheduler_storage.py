@@ -1,6 +1,7 @@
 """The scheduler's database: nothing lost, nothing counted twice, whatever happens to processes, disks and clocks."""
 
 import asyncio
+import json
 import multiprocessing
 import os
 import pickle
@@ -22,6 +23,7 @@ from maxatk.attempts.scheduler import databases
 from maxatk.attempts.scheduler.databases import Sqlite
 from maxatk.attempts.scheduler.records import Records, Settings
 from maxatk.attempts.scheduler.scheduler import Scheduler
+from maxatk.cli import main
 from scheduler_worlds import THREE, plan_of
 
 WORKER = Path(__file__).with_name("scheduler_worker.py")
@@ -295,8 +297,8 @@ def test_settings_and_plans_are_checked(tmp_path, forged):
         at.load_scheduler(path).ask("t")
 
 
-def test_a_locked_file_is_an_error_after_which_work_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(databases, "BUSY", 0.1)
+def test_a_locked_file_is_an_error_after_which_work_goes_on(tmp_path, tune):
+    tune(busy_seconds=0.1)
     path = tmp_path / "x.db"
     scheduler = plan_of(*THREE).scheduler(path)
     attempt = scheduler.ask("t")
@@ -432,3 +434,20 @@ def test_a_full_disk_is_an_error_after_which_work_goes_on(tmp_path):
         assert len(at.load_scheduler(small / "x.db").records()) == before + 50
     finally:
         subprocess.run(["umount", "-l", small], check=False)
+
+
+# Watching.
+
+
+def test_a_scheduler_is_watched(tmp_path, capsys):
+    path = tmp_path / "runs.db"
+    scheduler = plan_of(*THREE).scheduler(path, total_budget=90.0, tasks=3)
+    for task in ("a", "b", "c"):
+        scheduler.ask(task)
+    scheduler.tell(1, score=1.0, cost=2.5)
+    assert main(["attempts", "--watch", str(path)]) == 0
+    assert "1 of 3 tasks are over, 1 of them solved; 2.50 of 90.0 spent." in capsys.readouterr().out
+    assert main(["attempts", "--watch", str(path), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["arms"] == [{"arm": "small", "told": 1, "in_flight": 2, "failed": 0, "mean_score": 1.0, "spent": 2.5}]
+    assert main(["attempts", "--watch", str(tmp_path / "none.db")]) == 2

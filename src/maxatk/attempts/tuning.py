@@ -4,13 +4,14 @@ from maxatk.base.tuning import Tuning
 
 
 class Attempts(Tuning):
-    """Sequences and weights."""
+    """Sequences, schedulers and weights."""
 
     fewest_reaching: float = 2.0  # tasks that must be expected to get to an attempt: estimates from fewer are noise
     default_combinations: int = 2_000  # of numbers of attempts by arm, up to which the optimum is computed by default
     most_combinations: int = 50_000  # likewise on request
     prepared_bytes: int = 2**31  # for the chances of a log's tasks at a threshold
     weight_cells: int = 2**22  # numbers of a table of weights that are stored at once, except for a single large group
+    busy_seconds: float = 60.0  # that a transaction of a scheduler waits for others
 
 
 TUNING = Attempts()

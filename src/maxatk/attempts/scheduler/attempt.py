@@ -41,12 +41,12 @@ class Attempt:
 class Handed:
     """An attempt as it is stored."""
 
-    id: int
-    arm: str
-    status: Status
-    lease_end: float
-    score: float | None = None
-    cost: float | None = None
+    id: int  # by which its result is told
+    arm: str  # the arm
+    status: Status  # what became of it
+    lease_end: float  # when its lease ends, in seconds since 1970
+    score: float | None = None  # its score, once it was told
+    cost: float | None = None  # its cost, if that was told
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class TaskState:
     in_flight: tuple[Handed, ...] = ()  # attempts without a result yet
     failed: tuple[Handed, ...] = ()  # attempts that kept dying
     over: bool = False  # whether the scheduler has stopped it
-    paused: bool = False
-    cancelled: bool = False
+    paused: bool = False  # whether it starts no attempts for now
+    cancelled: bool = False  # whether it was ended by hand
     priority: float = 0.0  # tasks of higher priority come first where no task is named
 
 
@@ -70,12 +70,12 @@ class TaskState:
 class ArmProgress:
     """The attempts of one arm."""
 
-    arm: str
-    told: int
-    in_flight: int
-    failed: int
-    mean_score: float | None
-    spent: float
+    arm: str  # the arm
+    told: int  # attempts with a result
+    in_flight: int  # attempts without one yet
+    failed: int  # attempts that kept dying
+    mean_score: float | None  # of those with a result
+    spent: float  # their cost
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,6 @@ class SchedulerProgress:
     tasks: int  # that were opened
     over: int  # of them
     solved: int  # of them, those that reached the score at which to stop
-    spent: float
-    total_budget: float | None
-    arms: tuple[ArmProgress, ...]
+    spent: float  # the cost of all results
+    total_budget: float | None  # of all tasks, if they share one
+    arms: tuple[ArmProgress, ...]  # the attempts of each arm

@@ -4,6 +4,7 @@ A database runs a function in one transaction that excludes all others, and turn
 written once, with ``?`` for arguments.
 """
 
+import math
 import os
 import sqlite3
 import threading
@@ -14,12 +15,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from maxatk.attempts.tuning import TUNING
 from maxatk.attempts.warnings import AttemptsWarning
 from maxatk.base.errors import InputError, MissingExtraError, StorageError
 
 T = TypeVar("T")
 
-BUSY = 60.0  # seconds that a transaction waits for others
 LOCK = 0x6D61786B  # the number of the lock in PostgreSQL that transactions of schedulers take
 NETWORKS = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "lustre", "beegfs", "ceph", "glusterfs", "afs")
 _inherited: list[Any] = []  # connections of the parent process: a child must neither use nor close them
@@ -30,6 +31,10 @@ class Transaction(Protocol):
 
     def run(self, sql: str, *arguments: Any) -> int:
         """Run a statement; the number of rows that it changed."""
+        ...
+
+    def run_many(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Run a statement once for each row of arguments."""
         ...
 
     def rows(self, sql: str, *arguments: Any) -> list[tuple[Any, ...]]:
@@ -75,6 +80,9 @@ class _Cursor:
     def run(self, sql: str, *arguments: Any) -> int:
         self._cursor.execute(sql.replace("?", self._mark), arguments)
         return int(self._cursor.rowcount)
+
+    def run_many(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        self._cursor.executemany(sql.replace("?", self._mark), rows)
 
     def rows(self, sql: str, *arguments: Any) -> list[tuple[Any, ...]]:
         self._cursor.execute(sql.replace("?", self._mark), arguments)
@@ -149,7 +157,7 @@ class Sqlite(_Connected):
         try:
             connection = sqlite3.connect(
                 ":memory:" if self._path is None else self._path,
-                timeout=BUSY,
+                timeout=TUNING.busy_seconds,
                 isolation_level=None,
                 check_same_thread=False,
             )
@@ -171,7 +179,7 @@ class Sqlite(_Connected):
 
     def _use_wal(self, connection: sqlite3.Connection) -> None:
         """A write-ahead log: readers and a writer at once, and a killed process loses nothing."""
-        deadline = time.monotonic() + BUSY
+        deadline = time.monotonic() + TUNING.busy_seconds
         while True:
             try:
                 connection.execute("PRAGMA journal_mode = WAL")
@@ -236,7 +244,7 @@ class Postgres(_Connected):
         import psycopg
 
         try:
-            return psycopg.connect(self._address, autocommit=True, connect_timeout=int(BUSY))
+            return psycopg.connect(self._address, autocommit=True, connect_timeout=math.ceil(TUNING.busy_seconds))
         except psycopg.Error as error:
             raise StorageError(f"{self.name}: cannot be reached: {_one_line(error)}") from None
 
@@ -248,7 +256,7 @@ class Postgres(_Connected):
             connection = self._connected()
             try:
                 with connection.transaction(), connection.cursor() as cursor:
-                    cursor.execute(f"SET LOCAL lock_timeout = '{int(BUSY)}s'")
+                    cursor.execute(f"SET LOCAL lock_timeout = {math.ceil(1000 * TUNING.busy_seconds)}")
                     cursor.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
                     return work(_Cursor(cursor, "%s", None))
             except psycopg.errors.UndefinedTable:

@@ -159,9 +159,24 @@ class Records:
     def open(self, task: str) -> None:
         """Open a task, unless it is open already."""
         if not self.has(task):
-            opened = self._next("opened")
-            self._tx.run("INSERT INTO maxatk_tasks VALUES (?, ?, NULL, 0, 0, NULL, 0, 0, 1, 0.0)", task, opened)
-            self._place_at(task, None, 0)
+            self._open([task], 0.0)
+
+    def enqueue(self, tasks: list[str], priority: float) -> None:
+        """Open those tasks that are new; all of them get the priority."""
+        known, given = set(self.names()), list(dict.fromkeys(tasks))
+        self._open([task for task in given if task not in known], priority)
+        old = [(priority, task) for task in given if task in known]
+        self._tx.run_many("UPDATE maxatk_tasks SET priority = ? WHERE name = ?", old)
+
+    def _open(self, tasks: list[str], priority: float) -> None:
+        """Open new tasks, before their first attempt."""
+        opened = int(self._meta("opened"))
+        self._tx.run_many(
+            "INSERT INTO maxatk_tasks VALUES (?, ?, 0, 0, 0, NULL, 0, 0, 1, ?)",
+            [(task, opened + n, priority) for n, task in enumerate(tasks)],
+        )
+        self._tx.run("UPDATE maxatk_meta SET opened = ?", opened + len(tasks))
+        self._count("maxatk_waiting", "place", 0, len(tasks))
 
     def mark(self, task: str, **columns: Any) -> None:
         """Set columns of a task."""

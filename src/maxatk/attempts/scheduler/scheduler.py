@@ -33,6 +33,10 @@ class Scheduler:
     :class:`maxatk.StorageError`, after which the same call can be made again. All methods may be called from several
     threads, and the object may be handed to other processes.
 
+    Args:
+        database: where it is kept, with its plan.
+        lease: seconds for which an attempt is handed out.
+
     >>> from maxatk import attempts as at
     >>> rows = [{"task": t, "arm": arm, "score": float((t + i) % n == 0), "cost": cost}
     ...         for t in range(60) for arm, n, cost in (("small", 3, 1.0), ("big", 2, 4.0)) for i in range(3)]
@@ -195,13 +199,7 @@ class Scheduler:
             priority: tasks of higher priority come first, and among equals the one that was opened first.
         """
         names, rank = [_task(task) for task in tasks], float(checks.exact_number(priority, "priority"))
-
-        def opened(records: Records) -> None:
-            for name in names:
-                records.open(name)
-                records.mark(name, priority=rank)
-
-        self._do(opened)
+        self._do(lambda records: records.enqueue(names, rank))
 
     def pause(self, task: Any) -> None:
         """Start no attempts at a ``task`` until :meth:`resume`; results of those in flight count."""
