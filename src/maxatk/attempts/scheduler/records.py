@@ -214,19 +214,17 @@ class Records:
 
     def settle(self, task: str, rules: Rules, ready: bool = True) -> None:
         """Bring what is kept of a task in line with its attempts."""
-        state, before = self.state(task), self._tx.rows("SELECT place FROM maxatk_tasks WHERE name = ?", task)[0][0]
+        state = self.state(task)
+        before = self._tx.rows("SELECT place, solved, ready FROM maxatk_tasks WHERE name = ?", task)[0]
         solved = rules.solved(state.best)
         closed = state.over or solved or state.cancelled
-        place = None if closed else rules.place(state)
-        self._place_at(task, before, place)
-        self.mark(task, solved=int(solved), ready=int(ready and not closed and not state.paused))
-
-    def _place_at(self, task: str, before: int | None, place: int | None) -> None:
-        if before != place:
-            for at, change in ((before, -1), (place, 1)):
-                if at is not None:
-                    self._count("maxatk_waiting", "place", at, change)
-            self.mark(task, place=place)
+        after = None if closed else rules.place(state), int(solved), int(ready and not closed and not state.paused)
+        if before[0] != after[0]:
+            for place, change in ((before[0], -1), (after[0], 1)):
+                if place is not None:
+                    self._count("maxatk_waiting", "place", place, change)
+        if before != after:  # a question that changes nothing writes nothing
+            self.mark(task, **dict(zip(("place", "solved", "ready"), after, strict=True)))
 
     def _count(self, table: str, key: str, value: Any, change: int) -> None:
         self._tx.run(
