@@ -6,19 +6,17 @@ import multiprocessing
 import os
 import pickle
 import random
-import signal
 import sqlite3
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 import maxatk as mk
+import scheduler_worker
 from maxatk import attempts as at
 from maxatk.attempts.scheduler import databases
 from maxatk.attempts.scheduler.databases import Sqlite
@@ -26,8 +24,6 @@ from maxatk.attempts.scheduler.records import Records, Settings
 from maxatk.attempts.scheduler.scheduler import Scheduler
 from maxatk.cli import main
 from scheduler_worlds import THREE, plan_of
-
-WORKER = Path(__file__).with_name("scheduler_worker.py")
 
 
 def at_times(path, settings=None, lease=10.0):
@@ -377,24 +373,24 @@ def killed_workers(where, folder, kills, at_once=8):
     """Workers that are killed at random moments, until so many have died at work."""
     tasks = [f"t{n}" for n in range(10 * kills)]  # more than they finish
     rng, logs, workers = random.Random(0), [], []
-    start = lambda log: subprocess.Popen(  # noqa: E731
-        [sys.executable, WORKER, where, ",".join(tasks), log], stderr=subprocess.DEVNULL
-    )
-    for n in range(at_once):
-        logs.append(folder / f"{n}.log")
-        workers.append(start(logs[-1]))
-    dead = 0
-    while dead < kills:
-        time.sleep(rng.random() * 0.3)
-        n = rng.randrange(len(workers))
-        workers[n].send_signal(signal.SIGKILL)
-        workers[n].wait()
-        dead += 1
+    context = multiprocessing.get_context("fork")  # so that they are at work at once
+
+    def start():
         logs.append(folder / f"{len(logs)}.log")
-        workers[n] = start(logs[-1])
+        worker = context.Process(target=scheduler_worker.work, args=(where, tasks, logs[-1]))
+        worker.start()
+        return worker
+
+    workers = [start() for _ in range(at_once)]
+    for _ in range(kills):
+        time.sleep(rng.random() * 0.1)
+        n = rng.randrange(len(workers))
+        workers[n].kill()
+        workers[n].join()
+        workers[n] = start()
     for worker in workers:
         worker.kill()
-        worker.wait()
+        worker.join()
     return check_nothing_lost(where, logs, tasks)
 
 
