@@ -16,7 +16,7 @@ from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number, Seed
 from maxatk.learning.episodes import CheckedEpisodes
-from maxatk.learning.learned import Bounds, Evidence, Learned
+from maxatk.learning.learned import Bounds, Evidence, Learned, loss_between
 from maxatk.learning.online import certificate
 from maxatk.learning.online.ledger import EpisodeLedger
 from maxatk.learning.online.run import Explore, OnlineRun, OnlineTrial
@@ -129,7 +129,7 @@ class _Search:
         _, upper = run.bounds
         lower = certificate.tested(ledger)
         ledger.report(lower, upper)
-        if upper - lower <= epsilon or last:
+        if loss_between(lower, upper) <= epsilon or last:
             return True
         ledger.decide(next_check=ledger.trials + _until_check(ledger.trials))
         plan = run.plan
@@ -168,7 +168,7 @@ class _Search:
         }
         return Learned(
             plan.policy,
-            Bounds.between(lower, upper, delta, self._epsilon),
+            Bounds.between(lower, upper, ledger.known, delta, self._epsilon),
             Evidence(
                 samples=ledger.steps,
                 counts=ledger.data.counts.copy(),
