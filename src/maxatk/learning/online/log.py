@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from maxatk.base import checks
+from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number
@@ -69,12 +69,19 @@ def learn_from(
     """
     risk = float(probability(delta, "delta"))
     episodes, k = CheckedEpisodes(EpisodeSpec(n_states, n_actions, horizon, **known)), checks.rollouts(k)
+    if not isinstance(log, Iterable):
+        raise InputError(f"log must be a list of rollouts, not {shown(log)}")
+    with stopping.scope():
+        return _learned(log, episodes, k, risk)
+
+
+def _learned(log: Iterable[Any], episodes: CheckedEpisodes, k: int, risk: float) -> Learned:
+    """The same, of what was checked."""
     streams = np.random.default_rng(0).spawn(3)  # what is rounded in one half must not depend on the other
     whole, *halves = (EpisodeLedger(episodes, k, stream, delta=risk) for stream in streams)
     rollouts = 0
-    if not isinstance(log, Iterable):
-        raise InputError(f"log must be a list of rollouts, not {shown(log)}")
     for rollouts, rollout in enumerate(log, start=1):
+        stopping.check()
         told = _checked(rollout, rollouts - 1, episodes)
         for ledger in (whole, halves[rollouts % 2]):
             ledger.tell_rollout(*told)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Unpack, get_args
 
-from maxatk.base import checks
+from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number, Seed
@@ -101,6 +101,7 @@ class Online:
             ledger.refuse(f"it has {ledger.trials} trials, and looks at its bounds after {ledger.next_check} of them")
         search = _Search(ledger, OnlineRun(ledger, self.explore), epsilon)
         while True:
+            stopping.check()
             ledger.about_to_draw(0)  # from here to the end of the trial nothing is saved
             if ledger.trials >= ledger.next_check and search.proved():
                 break
@@ -190,6 +191,7 @@ def play(ledger: EpisodeLedger, trial: OnlineTrial) -> None:
     while not trial.finished:
         i, state = trial.rollout, source.reset(ledger.rng)
         while trial.rollout == i:
+            stopping.check()
             outcome: Any = source.step(trial.act(state))
             if not checks.is_list(outcome) or len(outcome) != 3:
                 raise InputError(f"step must return (next state, reward, done), not {shown(outcome)}")
