@@ -163,7 +163,10 @@ class Plan(ABC):
         """
         if numbers is None and self.k > MOST_TRIES:
             raise TooLargeError(f"values_by_tries lists at most {MOST_TRIES} numbers of tries, not {self.k}")
-        values = [self.value_of_tries(n) for n in numbers or range(1, self.k + 1)]
+        asked = range(1, self.k + 1) if numbers is None else [checks.integer(n, "numbers", least=1) for n in numbers]
+        if any(n > after for n, after in itertools.pairwise(asked)):
+            raise InputError(f"numbers must rise, but are {checks.shown(numbers)}")
+        values = [self.value_of_tries(n) for n in asked]
         # One more rollout never lowers the optimum.
         lower = itertools.accumulate((low for low, _ in values), max)
         upper = list(itertools.accumulate((high for _, high in reversed(values)), min))[::-1]

@@ -19,7 +19,7 @@ from maxatk.learning.ledger import LearningProgress
 from maxatk.planning.plan import Plan
 from maxatk.problem.grid import find_grid
 from maxatk.report import views
-from maxatk.report.palette import COLOURS, action_colours
+from maxatk.report.palette import COLOURS, action_colours, class_colours
 
 
 def _figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
@@ -175,7 +175,7 @@ def best_returns(comparison: Comparison) -> Any:
     figure, axes = _figure(6, 4)
     ax = axes[0, 0]
     low, high = math.inf, -math.inf
-    for colour, row in zip(COLOURS, comparison.rows, strict=False):
+    for colour, row in zip(class_colours(len(comparison.rows)), comparison.rows, strict=True):
         if row.evaluation is None:
             continue
         law = row.evaluation.law

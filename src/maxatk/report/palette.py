@@ -12,3 +12,8 @@ def palette(count: int) -> list[str]:
 def action_colours(count: int) -> list[str]:
     """A colour for each action, the same in figures and on pages; seven are different."""
     return [COLOURS[1 + a % 7] for a in range(count)]
+
+
+def class_colours(count: int) -> list[str]:
+    """A colour for each row of a comparison; eight are different."""
+    return [COLOURS[place % len(COLOURS)] for place in range(count)]

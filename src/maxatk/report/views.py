@@ -17,7 +17,7 @@ from maxatk.comparison.contrast import SELDOM, Contrast
 from maxatk.laws.units import Units
 from maxatk.planning.plan import Plan
 from maxatk.policies import ABANDON
-from maxatk.report.palette import COLOURS, action_colours, palette
+from maxatk.report.palette import action_colours, class_colours, palette
 from maxatk.report.reach import Reach
 
 BEST, SO_FAR = "best return so far, M", "return so far, G"  # axes of more than one view
@@ -111,7 +111,7 @@ def classes(comparison: Comparison) -> Classes:
     return Classes(
         [
             Earnings(row.name, row.lower, row.upper, row.method, comparison.share(row), colour)
-            for colour, row in zip(COLOURS, comparison.rows, strict=False)
+            for colour, row in zip(class_colours(len(comparison.rows)), comparison.rows, strict=True)
             if math.isfinite(row.lower)
         ],
         x="expected best return" + (", less costs" if comparison.plan.stop_at < math.inf else ""),

@@ -2,6 +2,7 @@
 
 import math
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from maxatk.base import archive, checks
+from maxatk.base import archive, checks, stopping
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
 from maxatk.planning.certified.curve_maker import Effort
@@ -83,7 +84,8 @@ class CertifiedPlan(Plan):
         best = checks.incumbent(m, "m")
         if i == self.k or best >= self.mdp.return_range[1]:  # nothing can be improved
             return floats_around(best) if isinstance(best, Fraction) else (best, best)
-        lower, upper = self._of_rollout(i, best)
+        with nullcontext() if i else stopping.ensured():  # the curves of later rollouts are at hand
+            lower, upper = self._of_rollout(i, best)
         if self.stop_at < math.inf and best > -math.inf:  # or else stop
             at_least, at_most = floats_around(best)
             # Below the threshold the policy goes on, if only for what rounding leaves open: m is not what it promises.
