@@ -8,6 +8,7 @@ class Planning(Tuning):
 
     small_slice: int = 2**23  # bytes of values up to which a policy acts at the true best return, not at knots
     held_slices: float = 2**29  # bytes of decisions that a policy keeps
+    lately_served: int = 2**12  # best returns asked about one by one, of which a policy remembers what serves them
     table_points: int = 2**22  # of a table that holds the last curve at all lattice points
     coarse_points: int = 128  # of the first lattice for rewards without a common step
     exact_points: int = 50_000  # a lattice of at most so many points is swept exactly, whatever the tolerance

@@ -40,6 +40,10 @@ class Acting(Protocol):
         """The row to take at each state, M and G [n], where ``g`` is the lattice point of G."""
         ...
 
+    def row(self, step: int, state: int, g: int, best: float, so_far: float) -> int:
+        """:meth:`rows` of one state."""
+        ...
+
 
 class SliceMethod(ABC):
     """A problem on a lattice of returns, ready to be swept: what a plan's bounds are made by, and its policy acts on.
@@ -218,6 +222,10 @@ class SliceMethod(ABC):
     @abstractmethod
     def comes_to(self, step: int, state: Ints, g: Ints, so_far: Floats) -> Bools:
         """Whether a rollout comes to each state with such a return, of lattice point ``g``, or drifts there: [n]."""
+
+    def comes_to_one(self, step: int, state: int, g: int, so_far: float) -> bool:
+        """:meth:`comes_to` of one state."""
+        return bool(self.comes_to(step, np.array([state]), np.array([g]), np.array([so_far]))[0])
 
 
 class SliceJob(Job[Any]):
