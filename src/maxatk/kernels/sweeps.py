@@ -111,9 +111,10 @@ def value_layer(h: int, where: Part, tables: Tables, layout: Layout, values: Val
                     begun = True
                     if o >= end:
                         for k in range(n):
-                            better = new or sum_value[k] > best_value[k]
-                            best_value[k] = sum_value[k] if better else best_value[k]
-                            best_slope[k] = sum_slope[k] if better else best_slope[k]
+                            v, w, old_value, old_slope = sum_value[k], sum_slope[k], best_value[k], best_slope[k]
+                            better = new or v > old_value
+                            best_value[k] = v if better else old_value
+                            best_slope[k] = w if better else old_slope
                 elif new:
                     for k in range(n):
                         best_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - cost
@@ -122,9 +123,10 @@ def value_layer(h: int, where: Part, tables: Tables, layout: Layout, values: Val
                     for k in range(n):
                         v = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - cost
                         w = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
-                        better = v > best_value[k]
-                        best_value[k] = v if better else best_value[k]
-                        best_slope[k] = w if better else best_slope[k]
+                        old_value, old_slope = best_value[k], best_slope[k]
+                        better = v > old_value
+                        best_value[k] = v if better else old_value
+                        best_slope[k] = w if better else old_slope
         if tables.abandon:
             for k in range(n):
                 better = idle_value[k % B] > best_value[k]
@@ -272,6 +274,9 @@ def sweep_planes(where: Part, tables: Tables, layout: Layout, ends: Ends, planes
                 choice[x] = nothing
             if n <= 0:
                 continue
+            best_upper, best_lower = upper[cell + g : cell + g + n], lower[cell + g : cell + g + n]
+            best_g, best_m = slope_g[cell + g : cell + g + n], slope_m[cell + g : cell + g + n]
+            best_choice = choice[cell + g : cell + g + n]
             for row in range(pair_start[node + s], pair_start[node + s + 1]):
                 for k in range(n):
                     sum_upper[k] = 0.0 - tables.rows.action_cost[row]
@@ -308,28 +313,37 @@ def sweep_planes(where: Part, tables: Tables, layout: Layout, ends: Ends, planes
                         continue
                     source = place[h + 1, next_state[o]] + g + jump[o]
                     theta = part[o]
+                    upper0, lower0 = upper[source : source + n], lower[source : source + n]
+                    slope_g0, slope_m0 = slope_g[source : source + n], slope_m[source : source + n]
                     if theta == 0.0:
                         for k in range(n):
-                            sum_upper[k] += p * upper[source + k]
-                            sum_lower[k] += p * lower[source + k]
-                            sum_g[k] += p * slope_g[source + k]
-                            sum_m[k] += p * slope_m[source + k]
+                            sum_upper[k] += p * upper0[k]
+                            sum_lower[k] += p * lower0[k]
+                            sum_g[k] += p * slope_g0[k]
+                            sum_m[k] += p * slope_m0[k]
                         continue
+                    upper1, lower1 = upper[source + 1 : source + 1 + n], lower[source + 1 : source + 1 + n]
+                    slope_g1, slope_m1 = slope_g[source + 1 : source + 1 + n], slope_m[source + 1 : source + 1 + n]
                     up, down = kappa * theta, kappa * (1.0 - theta)
                     for k in range(n):
-                        x = source + k
-                        sum_upper[k] += p * ((1.0 - theta) * upper[x] + theta * upper[x + 1])
-                        from_below = lower[x] + slope_g[x] * up
-                        from_above = lower[x + 1] - slope_g[x + 1] * down
+                        sum_upper[k] += p * ((1.0 - theta) * upper0[k] + theta * upper1[k])
+                    for k in range(n):
+                        g0, g1, m0, m1 = slope_g0[k], slope_g1[k], slope_m0[k], slope_m1[k]
+                        from_below = lower0[k] + g0 * up
+                        from_above = lower1[k] - g1 * down
                         below = from_below >= from_above
                         sum_lower[k] += p * (from_below if below else from_above)
-                        sum_g[k] += p * (slope_g[x] if below else slope_g[x + 1])
-                        sum_m[k] += p * (slope_m[x] if below else slope_m[x + 1])
+                        sum_g[k] += p * (g0 if below else g1)
+                        sum_m[k] += p * (m0 if below else m1)
+                number = choice.dtype.type(row - pair_start[node + s])
                 for k in range(n):
-                    x = cell + g + k
-                    upper[x] = max(upper[x], sum_upper[k])
-                    if sum_lower[k] > lower[x]:
-                        lower[x] = sum_lower[k]
-                        slope_g[x] = sum_g[k]
-                        slope_m[x] = sum_m[k]
-                        choice[x] = row - pair_start[node + s]
+                    best_upper[k] = max(best_upper[k], sum_upper[k])
+                for k in range(n):
+                    v, old = sum_lower[k], best_lower[k]
+                    old_g, old_m, old_choice = best_g[k], best_m[k], best_choice[k]
+                    new_g, new_m = sum_g[k], sum_m[k]
+                    better = v > old
+                    best_lower[k] = v if better else old
+                    best_g[k] = new_g if better else old_g
+                    best_m[k] = new_m if better else old_m
+                    best_choice[k] = number if better else old_choice
