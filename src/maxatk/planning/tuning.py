@@ -17,6 +17,8 @@ class Planning(Tuning):
     product_work: float = 2**17  # multiplications of a layer from which on a matrix product is worth its call
     dense_share: float = 0.5  # of all states that follow a row, on average, from which on rows are dense
     product_tile: int = 2**22  # multiplications of one product, at least
+    brief_states: int = 2**16  # steps times states up to which the cells of a sweep are counted before it is begun
+    brief_work: float = 2**22  # products of a sweep that takes less than handing it to a thread: half a millisecond
     part_work: int = 2**16  # products of a layer that are worth a thread of their own
     large_layer: int = 2**22  # products from which on a layer is split over threads: a millisecond or so
     large_real_layer: int = 2**20  # the same where bounds are swept on both sides

@@ -29,10 +29,16 @@ def simplest(x: Number) -> Fraction:
 
 
 def common_step(mdp: MDP) -> Fraction | None:
+    """:func:`largest_common_step`, which is kept with the problem."""
+    points = TUNING.common_points
+    return mdp.analysis.once(("common step", points), lambda: largest_common_step(mdp, points))
+
+
+def largest_common_step(mdp: MDP, points: int) -> Fraction | None:
     """The largest number that all rewards are multiples of, if they are multiples of anything sensible.
 
     Floats count as the simplest fraction that they round (0.1 as 1/10), also beside fractions; what that leaves out is
-    :attr:`WholeLattice.error`.
+    :attr:`WholeLattice.error`. None if a lattice of that step had more than ``points`` points.
     """
     if mdp.exact_reward is not None:
         rewards = [simplest(r) if _is_float(r) else r for r in dict.fromkeys(mdp.exact_reward)]
@@ -52,7 +58,7 @@ def common_step(mdp: MDP) -> Fraction | None:
     if step == 0:
         return Fraction(1)
     spread = (max(rewards) - min(rewards)) * mdp.horizon  # states that no rollout reaches count, too
-    if returns_apart(mdp) > TUNING.common_points * step or spread > kernels.WIDEST // 2 * step:
+    if returns_apart(mdp) > points * step or spread > kernels.WIDEST // 2 * step:
         return None
     return step
 

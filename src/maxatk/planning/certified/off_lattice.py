@@ -79,7 +79,6 @@ class PlaneJob(SliceJob):
     def begin(self, memory: float) -> None:
         """Lay out the cells."""
         engine, kind = self.method.engine(), choice_type(self.method.mdp)
-        self.cells = self.method.cells(self.task)
         self.layout, n = self.cells.all_layers() if self.keep else self.cells.two_layers()
         check_memory((32 + kind.itemsize) * n + self.cells.size, memory)
         # On the host choices are always written; a device does without them where nobody asks.

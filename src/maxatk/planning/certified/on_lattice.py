@@ -159,7 +159,6 @@ class ValueJob(_OnLatticeJob):
     def begin(self, memory: float) -> None:
         """Lay out the cells, with the payoff of finished rollouts."""
         engine, task = self.method.engine(), self.task
-        self.cells = self.method.cells(task)
         self.shape = Summed(self.cells) if self._keep else self.method.shape(self.cells)
         self.layout, n = self.cells.all_layers() if self._keep else self.shape.two_layers()
         check_memory(16 * len(task.ms) * n + self.cells.size, memory)
@@ -193,7 +192,6 @@ class DecisionJob(_OnLatticeJob):
     def begin(self, memory: float) -> None:
         """Lay out two layers of values, and all choices."""
         engine, kind = self.method.engine(), choice_type(self.method.mdp)
-        self.cells = self.method.cells(self.task)
         self.shape = self.method.shape(self.cells)
         self._layout, n = self.shape.two_layers()
         place, kept = self.cells.without_idle()

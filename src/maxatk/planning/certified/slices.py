@@ -90,7 +90,8 @@ class SliceMethod(ABC):
     def tables(self) -> kernels.Tables:
         """The problem on the lattice, on the host."""
         mdp, rows, moves = self.mdp, self.mdp.analysis.rows, self.lattice.moves
-        reach = stopping.run(kernels.reachable, rows, moves, 0, mdp.start_state)
+        with stopping.brief(mdp.analysis.brief):
+            reach = stopping.run(kernels.reachable, rows, moves, 0, mdp.start_state)
         finishing = self.problem.finish_cost
         nothing = np.zeros((mdp.horizon + 1, mdp.n_states)) if finishing is None else finishing
         return kernels.Tables(rows, moves, reach, nothing, self.problem.may_abandon)
@@ -236,13 +237,26 @@ class SliceJob(Job[Any]):
         task: what is to be swept.
     """
 
-    cells: Cells  # of the task, once the job has begun
     travels = False  # whether workers elsewhere may do it: those that keep much are not sent
 
     def __init__(self, method: SliceMethod, task: Task) -> None:
         self.method, self.task = method, task
         self.steps, self.states = method.mdp.horizon, method.mdp.n_states
         self.large, self.multiplies = method.large, method.multiplies
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The cells of the task."""
+        return self.method.cells(self.task)
+
+    @property
+    def brief(self) -> bool:
+        """Whether there are few states and few cells."""
+        mdp = self.method.mdp
+        if self.large or self.multiplies or self.steps * self.states > TUNING.brief_states:
+            return False
+        outcomes = len(mdp.prob) / (len(mdp.pair_start) - 1)
+        return float(self.cells.windows.sizes.sum()) * outcomes * len(self.task.ms) <= TUNING.brief_work
 
     def cuts(self, step: int, parts: int) -> list[int]:
         """Where to cut the states of a layer."""
