@@ -138,6 +138,22 @@ def test_sweeps_hear_of_the_end():
         stopping.run(lambda stop: 1 / 0)
 
 
+def test_brief_kernels_stay_on_the_present_thread():
+    def thread(stop):
+        return threading.current_thread()
+
+    main = threading.main_thread()
+    with stopping.scope() as scope:
+        assert stopping.run(thread) is not main
+        with stopping.brief():
+            assert stopping.run(thread) is main
+            with stopping.brief(False):
+                assert stopping.run(thread) is not main
+            scope.end(Reason.INTERRUPTED)
+            with pytest.raises(StoppedError):
+                stopping.run(thread)
+
+
 def test_workers_keep_order_and_pass_errors_on():
     workers = Workers(3)
     assert workers.map(divmod, [7, 8, 9], [2, 3, 4]) == [(3, 1), (2, 2), (2, 1)]

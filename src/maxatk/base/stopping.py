@@ -98,6 +98,7 @@ class Scope:
 
 
 _current: ContextVar[Scope | None] = ContextVar("maxatk_scope", default=None)
+_brief: ContextVar[bool] = ContextVar("maxatk_brief", default=False)
 
 
 def current() -> Scope:
@@ -116,11 +117,11 @@ def run(kernel: Callable[..., T], *arguments: Any) -> T:
     """The result of a compiled kernel, whose last argument is the flag of the current scope.
 
     A call from the main thread runs the kernel on another thread: only the main thread receives Ctrl-C, and only
-    between two bytecodes.
+    between two bytecodes. Inside :func:`brief` it does not.
     """
     with ensured() as scope:
         scope.check()
-        if threading.current_thread() is not threading.main_thread():
+        if _brief.get() or threading.current_thread() is not threading.main_thread():
             result = kernel(*arguments, scope.flag)
         else:
             result = _aside(scope, kernel, *arguments)
@@ -149,6 +150,16 @@ def _aside(scope: Scope, kernel: Callable[..., T], *arguments: Any) -> T:
         thread.join()
         raise
     return future.result()
+
+
+@contextmanager
+def brief(is_brief: bool = True) -> Generator[None]:
+    """Kernels that are run inside take some milliseconds at most, if ``is_brief``: they stay on the present thread."""
+    token = _brief.set(is_brief)
+    try:
+        yield
+    finally:
+        _brief.reset(token)
 
 
 @contextmanager

@@ -93,6 +93,18 @@ class DecisionProblem:
             return np.full(len(rows), -1)
         return rows + self.mdp.analysis.least_costs[1][step, state] if self.mdp.has_costs else rows
 
+    def first_row(self, step: int, state: int) -> int:
+        """The first row of a state."""
+        mdp = self.mdp
+        return int(mdp.pair_start[int(mdp.step_layer[step]) * mdp.n_states + state])
+
+    def idle_row(self, step: int, state: int) -> int:
+        """:meth:`idle_rows` of one state."""
+        if self.may_abandon:
+            return -1
+        cheapest = int(self.mdp.analysis.least_costs[1][step, state]) if self.mdp.has_costs else 0
+        return self.first_row(step, state) + cheapest
+
     # Returns.
 
     @cached_property

@@ -43,6 +43,16 @@ class Slice(NamedTuple):
         return Task(after, (lattice.kappa * middle,), shifts=(middle - ends[0], middle - ends[1]))
 
 
+class ServedOne(NamedTuple):
+    """What serves one best return: its entry in each column of :class:`Served`."""
+
+    slice: Slice
+    best: float
+    beyond: float
+    steps: int
+    shift: float
+
+
 @dataclass(frozen=True)
 class Served:
     """What serves best returns, [n] each."""
@@ -66,6 +76,11 @@ class Served:
         pairs: Floats = np.stack([self.place.astype(np.float64), self.knot, self.shared.astype(np.float64)])
         different, places = np.unique(pairs, axis=1, return_inverse=True)
         return [Slice(int(place), m, bool(shared)) for place, m, shared in different.T.tolist()], places.ravel()
+
+    def one(self) -> ServedOne:
+        """What serves the first best return."""
+        place, knot, shared, *rest = (getattr(self, column.name)[0].item() for column in fields(self))
+        return ServedOne(Slice(place, knot, shared), *rest)
 
 
 @dataclass
