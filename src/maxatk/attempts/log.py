@@ -16,6 +16,8 @@ from maxatk.attempts.estimates import curves, difficulty
 from maxatk.attempts.estimates.curves import Curve
 from maxatk.attempts.estimates.extrapolation import PassRange
 from maxatk.attempts.judges import curves as judged_curves
+from maxatk.attempts.judges import report as judge_reports
+from maxatk.attempts.judges.report import JudgeReport
 from maxatk.attempts.logs import gate, notes, readers
 from maxatk.attempts.logs.data import LogData
 from maxatk.base.types import Range
@@ -218,6 +220,31 @@ class Log(LogData):
         """
         by = judged_curves.by_vote(self, weight, default_score, rng)
         return judged_curves.curve(self, by, k, arm, level, interval)
+
+    def judge_report(
+        self, judge: str | None = None, k: int | Sequence[int] | None = None, arm: str | None = None,
+        level: float = 0.95,
+    ) -> JudgeReport:  # fmt: skip
+        """What a judge is good for.
+
+        What it catches of the gain of a perfect judge; how it orders attempts at one task; where the curve of its pick
+        turns; the truth by level; at how many tasks picking hurts; whether its pick can be told from one attempt, from
+        a vote and from those of other judges, and how many tasks that takes.
+
+        Args:
+            judge: the judge, if there are several.
+            k: numbers of attempts; by default 1, 2, 4, ... up to what every task has.
+            arm: the arm, if there are several.
+            level: of the intervals.
+
+        >>> from maxatk import attempts as at
+        >>> report = at.example_judged_log().judge_report("judge", k=[1, 16, 64])
+        >>> print(report.verdict.split(" (")[0])
+        Among 64 attempts, judge catches 12 % of what a perfect judge would gain over one of them
+        >>> round(report.ranking.within.value, 3), round(report.ranking.pooled, 3)
+        (0.567, 0.669)
+        """
+        return judge_reports.judge_report(self, judge, k, arm, level)
 
     def pooled_scores(self) -> dict[str, list[tuple[Fraction, float]]]:
         """The distribution of the scores of each arm, attempts at all tasks pooled: probabilities and scores.

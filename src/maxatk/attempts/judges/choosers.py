@@ -88,7 +88,7 @@ class ByJudge:
 
     def scores(self, log: LogData, rows: Ints, ks: Sequence[int]) -> Floats:
         """selected@k [T, len(ks)]."""
-        return selected_of(log.score[rows], log.judged.of_judge(self.judge)[rows], ks)
+        return selected_of(log.score[rows], log.judged.scores_of(self.judge)[rows], ks)
 
     def span(self, log: LogData) -> Range | None:
         """That of the scores."""
@@ -126,7 +126,7 @@ class ByWeightedVote(ByVote):
     def scores(self, log: LogData, rows: Ints, ks: Sequence[int]) -> Floats:
         """Weighted majority@k [T, len(ks)]."""
         truth, answer = log.score[rows], log.judged.require_answers()[rows]
-        weight = log.judged.of_judge(self.judge)[rows]
+        weight = log.judged.scores_of(self.judge)[rows]
         if (weight < 0).any():
             raise InputError(
                 f"judge {checks.shown(self.judge)} is negative somewhere ({weight.min():g}): votes need weights of at "
@@ -142,6 +142,7 @@ def chooser(log: LogData, word: Any) -> Chooser:
     if isinstance(word, Oracle | AnyAttempt | ByJudge | ByVote):
         return word
     if word in log.judges:
+        log.judged.of_judge(word)
         return ByJudge(word)
     known = {ORACLE: Oracle(), MAJORITY: ByVote(), ANY: AnyAttempt()}
     if word in known:

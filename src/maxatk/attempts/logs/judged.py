@@ -37,6 +37,14 @@ class Judged:
 
     def of_judge(self, judge: Any) -> Floats:
         """The scores [N] of a judge, by name; None stands for the only one. A judge that is constant is refused."""
+        scores = self.scores_of(judge)
+        if len(scores) > 1 and scores.min() == scores.max():
+            name = next(iter(self.judges)) if judge is None else judge
+            raise InputError(f"judge {checks.shown(name)} gives every attempt {scores[0]:g}: it cannot pick one")
+        return scores
+
+    def scores_of(self, judge: Any) -> Floats:
+        """The same without a look at the scores: parts of a log may well have one level of its judge."""
         if not self.judges:
             raise InputError("the log has no judge: name its column when the log is read, judge=...")
         if judge is None and len(self.judges) > 1:
@@ -46,10 +54,7 @@ class Judged:
             close = checks.nearest(str(name), self.judges)
             known = f"did you mean {checks.shown(close)}?" if close else f"the judges are {', '.join(self.judges[:8])}"
             raise InputError(f"there is no judge {checks.shown(name)}: {known}")
-        scores = self.scores[self.judges.index(name)]
-        if len(scores) > 1 and scores.min() == scores.max():
-            raise InputError(f"judge {checks.shown(name)} gives every attempt {scores[0]:g}: it cannot pick one")
-        return scores
+        return self.scores[self.judges.index(name)]
 
     def require_answers(self) -> Ints:
         """The number of each attempt's answer [N]; refused if none were logged, or all are blank."""
