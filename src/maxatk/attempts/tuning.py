@@ -12,6 +12,9 @@ class Attempts(Tuning):
     prepared_bytes: int = 2**31  # for the chances of a log's tasks at a threshold
     weight_cells: int = 2**22  # numbers of a table of weights that are stored at once, except for a single large group
     busy_seconds: float = 60.0  # that a transaction of a scheduler waits for others
+    all_votes: int = 512  # sets of attempts that all vote; of more, some are drawn
+    least_votes: int = 2**10  # sets that are drawn for a task, at least
+    most_votes: int = 2**14  # likewise, at most
 
 
 TUNING = Attempts()

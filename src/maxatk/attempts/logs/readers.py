@@ -18,11 +18,13 @@ from typing import Any, NamedTuple
 
 from maxatk.attempts.logs import inspect_logs, lm_eval_logs
 from maxatk.attempts.logs.gate import Columns, checked, decimal
+from maxatk.attempts.logs.judged import judge_columns
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.types import Range
 
 JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}:]')  # strings, and where objects and the values of names begin
+JUDGE = "judge "  # and the name of its column: the part that a judge is
 LARGEST_FILE = 2**31  # bytes; a hundred million attempts would not fit in memory as Python's values anyway
 
 
@@ -31,16 +33,23 @@ class Names(NamedTuple):
 
     task: str = "task"
     arm: str | None = None
-    score: str = "score"
+    score: str | None = "score"  # None for a log without the truth
     cost: str | None = None
     seconds: str | None = None
     attempt: str | None = None
+    answer: str | None = None
+    judge: str | Sequence[str] | None = None  # one or several
 
     def columns(self, there: Iterable[str]) -> dict[str, str]:
         """The column of each part, of those that exist; a column that was named and does not exist is an error."""
         there = list(there)
         taken: dict[str, str] = {}
         for part, given in zip(self._fields, self, strict=True):
+            if part == "judge":
+                taken |= {f"{JUDGE}{name}": name for name in judge_columns(given, there)}
+                continue
+            if part == "score" and given is None:
+                continue
             name = given if given is not None else part
             if not isinstance(name, str):
                 raise InputError(f"{part} must be the name of a column, not {checks.shown(name)}")
@@ -125,7 +134,7 @@ def _read(path: Path, names: Names) -> Columns:
 
 def _joined(parts: Sequence[Columns], files: Sequence[Path]) -> Columns:
     """The columns of several files, one after the other."""
-    ends = list(itertools.accumulate(len(part.score) for part in parts))
+    ends = list(itertools.accumulate(len(part.task) for part in parts))
 
     def where(place: int) -> str:
         number = bisect.bisect_right(ends, place)
@@ -139,8 +148,16 @@ def _joined(parts: Sequence[Columns], files: Sequence[Path]) -> Columns:
             raise InputError(f"{missing}: it has no column for the {name}, and others have")
         return [value for values in columns for value in values or ()]
 
-    task, score = column("task") or [], column("score") or []
-    return Columns(task, column("arm"), score, column("cost"), column("seconds"), column("attempt"), where)
+    def judge(name: str) -> list[Any]:
+        if missing := next((file for file, part in zip(files, parts, strict=True) if name not in part.judges), None):
+            raise InputError(f"{missing}: it has no column for the judge {checks.shown(name)}, and others have")
+        return [value for part in parts for value in part.judges[name]]
+
+    judges = {name: judge(name) for name in dict.fromkeys(name for part in parts for name in part.judges)}
+    return Columns(
+        *(column("task") or [], column("arm"), column("score"), column("cost"), column("seconds"), column("attempt")),
+        *(where, judges, column("answer"), parts[0].named),
+    )
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -197,7 +214,7 @@ def comma_separated(text: str, names: Names) -> Columns:
         texts = cells(part)
         return None if texts is None else [_cell(cell) for cell in texts]
 
-    return _columns(cells, numbers, where)
+    return _columns(cells, numbers, where, taken, names)
 
 
 def _cell(cell: str) -> Any:
@@ -267,12 +284,12 @@ def records(given: Iterable[Any], names: Names, lines: Sequence[int] | None = No
         if not checks.is_dict(row):
             raise InputError(f"{where(place)}: it is not a dictionary of columns, but {checks.shown(row)}")
         there.update(dict.fromkeys(row))
-    taken = names.columns(there) if rows else {"task": names.task, "score": names.score}
+    taken = names.columns(there) if rows else {"task": names.task, "score": names.score or ""}
 
     def column(part: str) -> list[Any] | None:
         return [row.get(taken[part]) for row in rows] if part in taken else None
 
-    return _columns(column, column, where)
+    return _columns(column, column, where, taken, names)
 
 
 def frame(given: Any, names: Names) -> Columns:
@@ -291,7 +308,7 @@ def frame(given: Any, names: Names) -> Columns:
         values = table.get_column(taken[part]).to_list()
         return [None if _is_gap(value) else value for value in values]
 
-    return _columns(column, column, lambda place: f"row {place}")
+    return _columns(column, column, lambda place: f"row {place}", taken, names)
 
 
 def _is_gap(value: Any) -> bool:
@@ -304,14 +321,18 @@ def _is_gap(value: Any) -> bool:
 
 
 def _columns(
-    words: Callable[[str], list[Any] | None], numbers: Callable[[str], list[Any] | None], where: Callable[[int], str]
-) -> Columns:
+    words: Callable[[str], list[Any] | None], numbers: Callable[[str], list[Any] | None], where: Callable[[int], str],
+    taken: dict[str, str], names: Names,
+) -> Columns:  # fmt: skip
     return Columns(
         words("task") or [],
         words("arm"),
-        numbers("score") or [],
+        None if names.score is None else numbers("score") or [],
         numbers("cost"),
         numbers("seconds"),
         words("attempt"),
         where,
+        {name: numbers(part) or [] for part, name in taken.items() if part.startswith(JUDGE)},
+        words("answer"),
+        names.judge is not None,
     )
