@@ -14,7 +14,7 @@ import pytest
 
 import maxatk as mk
 from maxatk import attempts as at
-from maxatk.attempts.logs import formats, readers, table
+from maxatk.attempts.logs import formats, table
 
 DATA = Path(__file__).parent / "data"
 ROWS = [
@@ -175,13 +175,34 @@ def test_lists_that_do_not_fit(tmp_path, row, message):
     refused(message, tmp_path / "x.jsonl")
 
 
-def test_any_column_can_be_asked_for_beside_those_of_a_log():
-    """Judges and answers are columns like others: a name that is wanted is taken out of lists, too."""
-    rows = [{"task": 1, "score": [1, 0], "rm": [0.2, 0.4]}, {"task": 2, "score": [1], "rm": [0.5]}]
-    made = table.of_records(rows, ["task", "score", "rm"])
-    parts, where = readers._one_per_attempt({part: made.columns[part] for part in ("task", "score", "rm")}, made.where)
-    assert parts == {"task": [1, 1, 2], "score": [1, 0, 1], "rm": [0.2, 0.4, 0.5]}
-    assert where(1) == "record 1, entry 2"
+def test_lists_of_judges_and_answers(tmp_path):
+    """The layout of data sets of best-of-n: one row per task."""
+    rows = [
+        {"task": 1, "score": [1, 0], "rm": [0.2, 0.4], "vote": ["a", "b"], "answer": "a"},
+        {"task": 2, "score": [1], "rm": [0.5], "vote": [None], "answer": "c"},
+    ]
+    (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    flat = [
+        {"task": row["task"], "score": s, "rm": j, "vote": v}
+        for row in rows
+        for s, j, v in zip(row["score"], row["rm"], row["vote"], strict=True)
+    ]
+    log = at.read_log(tmp_path / "x.jsonl", judge="rm", answer="vote")
+    other = at.Log.from_records(flat, judge="rm", answer="vote")
+    assert log.selected_at_k(1, judge="rm").value == other.selected_at_k(1, judge="rm").value
+    assert log.select(tasks=["1"]).selected_at_k(2, judge="rm").value == 0
+    assert log.majority_at_k(1).value == other.majority_at_k(1).value
+    # A column of the usual name with one value for a list is the reference, and not a vote; if named, it is refused.
+    with pytest.raises(mk.InputError, match="answer"):
+        at.read_log(tmp_path / "x.jsonl", judge="rm").majority_at_k(1)
+    refused("line 1: score is a list, and answer is one value, 'a': give a list", tmp_path / "x.jsonl", answer="answer")
+    refused("line 1: score has 2 entries, and judge rm has 1", _lines(tmp_path, {**rows[0], "rm": [1]}), judge="rm")
+    refused("line 1, entry 2: .*rm.* must be a number", _lines(tmp_path, {**rows[0], "rm": [1, "x"]}), judge="rm")
+
+
+def _lines(folder, *rows):
+    (folder / "y.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return folder / "y.jsonl"
 
 
 # Folders, patterns, standard input.

@@ -22,7 +22,7 @@ ORDER = (
 # remove it.
 LEFT: set[tuple[str, str]] = set()
 # The same within ``attempts``: its folders and the files beside them. ``training`` needs none of the others.
-ATTEMPTS = ("tuning", "warnings", "training", "logs", "estimates", "log", "sequences", "scheduler", "study")
+ATTEMPTS = ("tuning", "warnings", "training", "logs", "estimates", "judges", "log", "sequences", "scheduler", "study")
 FACTORY = ("attempts.sequences.plan", "scheduler")  # the one edge upwards: ``SequencePlan.scheduler`` makes one
 # The one file that may import ``report`` from below it.
 DOOR = "base.display"

@@ -13,7 +13,17 @@ from .estimates.pairing import Difference as Difference
 from .estimates.pairing import Differences as Differences
 from .estimates.pairing import difference as difference
 from .estimates.pairing import differences as differences
+from .judges.curves import pick_difference as pick_difference
+from .judges.power import Power as Power
+from .judges.power import pick_power as pick_power
+from .judges.ranking import Ranking as Ranking
+from .judges.report import CaughtShare as CaughtShare
+from .judges.report import Hurt as Hurt
+from .judges.report import JudgedLevel as JudgedLevel
+from .judges.report import JudgeReport as JudgeReport
+from .judges.report import Turn as Turn
 from .log import Log as Log
+from .log import example_judged_log as example_judged_log
 from .log import example_log as example_log
 from .log import read_log as read_log
 from .logs.data import CostLimits as CostLimits

@@ -15,11 +15,15 @@ from typing import Any
 from maxatk.attempts.estimates import curves, difficulty
 from maxatk.attempts.estimates.curves import Curve
 from maxatk.attempts.estimates.extrapolation import PassRange
+from maxatk.attempts.judges import curves as judged_curves
+from maxatk.attempts.judges import report as judge_reports
+from maxatk.attempts.judges.report import JudgeReport
 from maxatk.attempts.logs import gate, notes, readers
 from maxatk.attempts.logs.data import LogData
 from maxatk.base.types import Range
 
 EXAMPLE = "solver_restarts.csv"  # written by examples/solver_restarts.py
+JUDGED_EXAMPLE = "gpqa_genrm.csv"  # from nishadsinghi/sc-genrm-scaling, commit a0435eda, Apache-2.0
 
 
 class Log(LogData):
@@ -40,10 +44,10 @@ class Log(LogData):
 
     @classmethod
     def from_records(
-        cls, records: Iterable[Any], *, task: str = "task", arm: str | None = None, score: str = "score",
+        cls, records: Iterable[Any], *, task: str = "task", arm: str | None = None, score: str | None = "score",
         cost: str | None = None, seconds: str | None = None, attempt: str | None = None,
         score_range: Range | None = None, cost_limit: float | Mapping[str, float] | None = None,
-        missing_score: float | None = None,
+        missing_score: float | None = None, judge: str | Sequence[str] | None = None, answer: str | None = None,
     ) -> Log:  # fmt: skip
         """A log from dictionaries, one per attempt.
 
@@ -51,7 +55,7 @@ class Log(LogData):
             records: the dictionaries.
             task: the key of the task.
             arm: the key of the arm; by default "arm", if there is one. Without one all attempts are of one arm.
-            score: the key of the score.
+            score: the key of the score, which is the truth; None for a log that has only a judge.
             cost: the key of the cost; by default "cost", if there is one. Without one every attempt costs 1.
             seconds: the key of the duration; by default "seconds", if there is one.
             attempt: the key of the number of an attempt, so that duplicates are refused; by default "attempt", if there
@@ -59,20 +63,24 @@ class Log(LogData):
             score_range: the range of all possible scores, which proofs need; 0 and 1 for scores that are true or false.
             cost_limit: the highest possible cost of an attempt, for all arms or by arm, if there is such a limit.
             missing_score: the score of attempts without one; by default such attempts are refused.
+            judge: the key of what a judge gave the attempt, larger is better, or several such keys; by default "judge",
+                if there is one and it is a number for every attempt.
+            answer: the key of the answer, which votes; by default "answer", if there is one. None, NaN and white space
+                are blank, and cast no vote.
 
         >>> from maxatk import attempts as at
         >>> at.Log.from_records([{"id": 1, "passed": True}, {"id": 1, "passed": False}], task="id", score="passed")
         Log(1 task, 1 arm, 2 attempts)
         """
-        names = readers.Names(task, arm, score, cost, seconds, attempt)
+        names = readers.Names(task, arm, score, cost, seconds, attempt, answer, judge)
         return cls(**gate.checked(readers.records(records, names), score_range, cost_limit, missing_score))
 
     @classmethod
     def from_frame(
-        cls, frame: Any, *, task: str = "task", arm: str | None = None, score: str = "score",
+        cls, frame: Any, *, task: str = "task", arm: str | None = None, score: str | None = "score",
         cost: str | None = None, seconds: str | None = None, attempt: str | None = None,
         score_range: Range | None = None, cost_limit: float | Mapping[str, float] | None = None,
-        missing_score: float | None = None,
+        missing_score: float | None = None, judge: str | Sequence[str] | None = None, answer: str | None = None,
     ) -> Log:  # fmt: skip
         """A log from a data frame with one row per attempt: pandas, Polars, or any other that narwhals knows.
 
@@ -87,8 +95,10 @@ class Log(LogData):
             score_range: the range of all possible scores.
             cost_limit: the highest possible cost of an attempt.
             missing_score: the score of attempts without one.
+            judge: the column of a judge, or several.
+            answer: the column of answers.
         """
-        names = readers.Names(task, arm, score, cost, seconds, attempt)
+        names = readers.Names(task, arm, score, cost, seconds, attempt, answer, judge)
         return cls(**gate.checked(readers.frame(frame, names), score_range, cost_limit, missing_score))
 
     @cached_property
@@ -163,6 +173,79 @@ class Log(LogData):
         """
         return curves.pass_range(self, k, pass_threshold, arm, level)
 
+    def selected_at_k(
+        self, k: int | Sequence[int], judge: str | None = None, arm: str | None = None, level: float = 0.95, *,
+        interval: str = "usual",
+    ) -> Curve:  # fmt: skip
+        """The expected true score of the attempt that a judge likes best among ``k``: unbiased, ties at random.
+
+        Args:
+            k: the number of attempts, or several such numbers; at most as many as each task has.
+            judge: the judge, if there are several.
+            arm: the arm, if there are several.
+            level: of the intervals, each by itself.
+            interval: "usual", or "proved" for intervals that are proved for every number of tasks.
+
+        >>> from maxatk import attempts as at
+        >>> print(at.example_judged_log().selected_at_k([1, 4], judge="judge"))
+        k  selected@k  interval      tasks  by
+        1        0.46  0.36 to 0.56     64  t, nominal
+        4        0.48  0.38 to 0.58     64  t, nominal
+        """
+        return judged_curves.curve(self, judged_curves.by_judge(self, judge), k, arm, level, interval)
+
+    def majority_at_k(
+        self, k: int | Sequence[int], arm: str | None = None, level: float = 0.95, *, weight: str | None = None,
+        default_score: float = 0.0, interval: str = "usual", rng: Any = 0,
+    ) -> Curve:  # fmt: skip
+        """The expected true score of the answer that most of ``k`` attempts give, ties at random.
+
+        Blank answers cast no vote. The estimate is exact and unbiased; with weights it is a mean over random sets of
+        attempts, whose error is part of the interval.
+
+        Args:
+            k: the number of attempts, or several such numbers; at most as many as each task has.
+            arm: the arm, if there are several.
+            level: of the intervals, each by itself.
+            weight: the judge whose scores weigh the votes; by default all count alike.
+            default_score: what is scored if nobody votes.
+            interval: "usual", or "proved" for intervals that are proved for every number of tasks.
+            rng: a seed or a ``Generator`` for the random sets.
+
+        >>> from maxatk import attempts as at
+        >>> print(at.example_judged_log().majority_at_k([1, 4]))
+        k  majority@k  interval      tasks  by
+        1        0.46  0.36 to 0.56     64  t, nominal
+        4        0.48  0.37 to 0.59     64  t, nominal
+        """
+        by = judged_curves.by_vote(self, weight, default_score, rng)
+        return judged_curves.curve(self, by, k, arm, level, interval)
+
+    def judge_report(
+        self, judge: str | None = None, k: int | Sequence[int] | None = None, arm: str | None = None,
+        level: float = 0.95,
+    ) -> JudgeReport:  # fmt: skip
+        """What a judge is good for.
+
+        What it catches of the gain of a perfect judge; how it orders attempts at one task; where the curve of its pick
+        turns; the truth by level; at how many tasks picking hurts; whether its pick can be told from one attempt, from
+        a vote and from those of other judges, and how many tasks that takes.
+
+        Args:
+            judge: the judge, if there are several.
+            k: numbers of attempts; by default 1, 2, 4, ... up to what every task has.
+            arm: the arm, if there are several.
+            level: of the intervals.
+
+        >>> from maxatk import attempts as at
+        >>> report = at.example_judged_log().judge_report("judge", k=[1, 16, 64])
+        >>> print(report.verdict.split(" (")[0])
+        Among 64 attempts, judge catches 12 % of what a perfect judge would gain over one of them
+        >>> round(report.ranking.within.value, 3), round(report.ranking.pooled, 3)
+        (0.567, 0.669)
+        """
+        return judge_reports.judge_report(self, judge, k, arm, level)
+
     def pooled_scores(self) -> dict[str, list[tuple[Fraction, float]]]:
         """The distribution of the scores of each arm, attempts at all tasks pooled: probabilities and scores.
 
@@ -179,9 +262,10 @@ class Log(LogData):
 
 def read_log(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], *, task: str = "task",
-    arm: str | None = None, score: str = "score", cost: str | None = None, seconds: str | None = None,
+    arm: str | None = None, score: str | None = "score", cost: str | None = None, seconds: str | None = None,
     attempt: str | None = None, score_range: Range | None = None,
     cost_limit: float | Mapping[str, float] | None = None, missing_score: float | None = None,
+    judge: str | Sequence[str] | None = None, answer: str | None = None,
 ) -> Log:  # fmt: skip
     """Read a log of attempts from a file, or from several that are concatenated.
 
@@ -198,7 +282,7 @@ def read_log(
             for standard input. Failed evaluations of Inspect are left out, with a warning, unless their file is named.
         task: the column of tasks.
         arm: the column of arms; by default "arm", if there is one. Without one all attempts are of one arm.
-        score: the column of scores.
+        score: the column of scores, which are the truth; None for a log that has only a judge.
         cost: the column of costs; by default "cost", if there is one (tokens, in a log of Inspect). Without one every
             attempt costs 1.
         seconds: the column of durations; by default "seconds", if there is one.
@@ -207,6 +291,9 @@ def read_log(
         score_range: the range of all possible scores, which proofs need; 0 and 1 for scores that are true or false.
         cost_limit: the highest possible cost of an attempt, for all arms or by arm, if there is such a limit.
         missing_score: the score of attempts without one; by default such attempts are refused.
+        judge: the column of what a judge gave each attempt, larger is better, or several such columns; by default
+            "judge", if there is one and it has a number for every attempt.
+        answer: the column of answers, which vote; by default "answer", if there is one. Blank ones cast no vote.
 
     >>> from pathlib import Path
     >>> from maxatk import attempts as at
@@ -220,7 +307,7 @@ def read_log(
     Log(1 task, 1 arm, 3 attempts)
     >>> Path("best_of_3.jsonl").unlink()
     """
-    names = readers.Names(task, arm, score, cost, seconds, attempt)
+    names = readers.Names(task, arm, score, cost, seconds, attempt, answer, judge)
     return Log(**readers.read(path, names, score_range, cost_limit, missing_score))
 
 
@@ -236,3 +323,19 @@ def example_log() -> Log:
     """
     with as_file(files("maxatk.attempts.logs") / EXAMPLE) as path:
         return read_log(path, score_range=(0, 1))
+
+
+def example_judged_log() -> Log:
+    """A log with a judge and answers that comes with the library: 64 solutions each of 64 questions of GPQA Diamond.
+
+    Llama-3.3-70B-Instruct solved and verified: ``judge`` is the mean of up to 32 verifications of a solution, and
+    ``judge1`` and ``judge4`` are those of the first one and the first four; the score is 1 for the right letter. From
+    the raw data of nishadsinghi/sc-genrm-scaling (commit a0435eda), Apache-2.0.
+
+    >>> from maxatk import attempts as at
+    >>> log = at.example_judged_log()
+    >>> log, log.judges
+    (Log(64 tasks, 1 arm, 4096 attempts), ('judge', 'judge4', 'judge1'))
+    """
+    with as_file(files("maxatk.attempts.logs") / JUDGED_EXAMPLE) as path:
+        return read_log(path, score_range=(0, 1), judge=["judge", "judge4", "judge1"], answer="answer")

@@ -13,6 +13,9 @@ class Attempts(Tuning):
     log_bytes: int = 2**33  # for reading a log
     log_file_bytes: int = 2**31  # of one file, decompressed
     weight_cells: int = 2**22  # numbers of a table of weights that are stored at once, except for a single large group
+    all_votes: int = 512  # sets of attempts that all vote; of more, some are drawn
+    least_votes: int = 2**10  # sets that are drawn for a task, at least
+    most_votes: int = 2**14  # likewise, at most
 
 
 TUNING = Attempts()

@@ -115,6 +115,7 @@ def curve(
 
 def pass_range(log: LogData, k: int, pass_threshold: float | None, arm: str | None, level: float) -> PassRange:
     """See :meth:`Log.pass_range`."""
+    log.require_truth()
     number, lowest = log.arm_number(arm), threshold(log, pass_threshold)
     k = checks.integer(k, "k", least=1)
     tried = np.flatnonzero(log.counts[:, number] > 0)

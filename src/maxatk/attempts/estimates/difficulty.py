@@ -44,6 +44,7 @@ def difficulty(log: LogData, arm: str | None = None) -> list[Difficulty]:
     >>> share.between, share.measured, round(share.pooled, 3)
     (1.0, 0.5, 0.938)
     """
+    log.require_truth()
     arms = range(len(log.arms)) if arm is None else [log.arm_number(arm)]
     shares: list[Difficulty] = []
     for number in arms:

@@ -28,7 +28,7 @@ class Difference(Displayed, Estimate):
     first: str  # the arm
     second: str  # the other one, which is subtracted
     k: int  # the number of attempts of each
-    of: str  # "score", "cost" or "seconds"
+    of: str  # "score", "cost" or "seconds"; "pick" for two ways to choose one of k attempts
     ratio: Range | None  # an interval for the ratio of the two means (Fieller's); for costs and seconds
     tasks_needed: int | None  # to detect a difference of this size with power 0.8; None for a difference of 0
 
@@ -36,7 +36,8 @@ class Difference(Displayed, Estimate):
     def finding(self) -> findings.Difference:
         """The finding that it proves."""
         names = ("lower", "upper", "value", "first", "second", "of", "k", "tasks_needed")
-        needs = {"score": ("score_range",), "cost": ("cost_limit",)}.get(self.of, ())  # seconds have no such argument
+        bounded = ("score_range",)
+        needs = {"score": bounded, "pick": bounded, "cost": ("cost_limit",)}.get(self.of, ())  # seconds have none
         return findings.Difference(
             basis=self.basis(() if self.proved else needs),
             ratio=self.ratio if self.method == intervals.T else None,  # Fieller's is no better than t
@@ -195,11 +196,12 @@ def _pair(
         k=k,
         of=of,
         ratio=None if of == "score" else intervals.ratio(x, y, level),
-        tasks_needed=_needed(x - y, estimate),
+        tasks_needed=tasks_needed(x - y, estimate),
     )
 
 
-def _needed(apart: Any, estimate: Estimate, power: float = 0.8) -> int | None:
+def tasks_needed(apart: Any, estimate: Estimate, power: float = 0.8) -> int | None:
+    """How many tasks would show a difference like that of these values [T] with this power; None if it is 0."""
     if len(apart) < 2 or estimate.value == 0 or estimate.level is None:
         return None
     from scipy.special import ndtri  # SciPy takes a while to load

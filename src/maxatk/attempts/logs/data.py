@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 
+from maxatk.attempts.logs.judged import NO_TRUTH, Judged
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints, Range
@@ -40,9 +41,10 @@ class LogData:
     seconds: Floats | None  # [N] its duration, if that was logged
     score_range: Range | None  # the range of all possible scores, if that was given
     cost_limits: CostLimits  # the highest possible cost of an attempt, by arm
+    judged: Judged = field(default_factory=Judged)  # what is seen at run time: judges and answers
 
     def __repr__(self) -> str:
-        parts = (len(self.tasks), "task"), (len(self.arms), "arm"), (len(self.score), "attempt")
+        parts = (len(self.tasks), "task"), (len(self.arms), "arm"), (len(self.task), "attempt")
         return f"Log({', '.join(f'{n} {noun}' if n == 1 else f'{n} {noun}s' for n, noun in parts)})"
 
     @cached_property
@@ -60,11 +62,13 @@ class LogData:
     @property
     def top(self) -> float:
         """The highest score."""
+        self.require_truth()
         return float(self.score.max())
 
     @property
     def usual_range(self) -> Range:
         """The range of scores assumed where no proof is asked for: the one given, else 0 to 1, else that seen."""
+        self.require_truth()
         low, high = float(self.score.min()), float(self.score.max())
         return self.score_range or ((0.0, 1.0) if low >= 0 and high <= 1 else (low, high))
 
@@ -87,10 +91,26 @@ class LogData:
 
     def by_count(self, arm: int) -> Iterator[tuple[Ints, Floats]]:
         """Groups of tasks with equally many attempts of an ``arm`` (a number), and their scores [tasks, n]."""
+        for tasks, rows in self.rows_by_count(arm):
+            yield tasks, self.score[rows]
+
+    def rows_by_count(self, arm: int) -> Iterator[tuple[Ints, Ints]]:
+        """Groups of tasks with equally many attempts of an ``arm`` (a number), and their attempts [tasks, n]."""
+        self.require_truth()
         counts = self.counts[:, arm]
         for n in np.unique(counts[counts > 0]).tolist():
             tasks = np.flatnonzero(counts == n)
-            yield tasks, self.score[self.starts[tasks, arm][:, None] + np.arange(n)]
+            yield tasks, self.starts[tasks, arm][:, None] + np.arange(n)
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The names of the judges: columns of scores that are seen at run time."""
+        return self.judged.judges
+
+    def require_truth(self) -> None:
+        """Refuse a log without scores: it may drive a scheduler, and nothing can be estimated from it."""
+        if not self.judged.has_truth:
+            raise InputError(f"the log has no score: {NO_TRUTH}")
 
     @cached_property
     def heavy_costs(self) -> bool:
@@ -164,6 +184,7 @@ class LogData:
             score=self.score[rows],
             cost=self.cost[rows],
             seconds=None if self.seconds is None else self.seconds[rows],
+            judged=self.judged.part(rows),
         )
 
     def split(self, share: float = 0.5, rng: Any = 0) -> tuple[Self, Self]:

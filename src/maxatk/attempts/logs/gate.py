@@ -7,7 +7,7 @@ that a :class:`maxatk.attempts.Log` is frozen, and no other code checks them aga
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from maxatk.attempts.logs.data import CostLimits
+from maxatk.attempts.logs.judged import NO_TRUTH, judged
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints, Range
@@ -30,24 +31,32 @@ class Columns:
 
     task: list[Any]
     arm: list[Any] | None
-    score: list[Any]
+    score: list[Any] | None  # None for a log without the truth, which has a judge
     cost: list[Any] | None
     seconds: list[Any] | None
     attempt: list[Any] | None
     where: Callable[[int], str]  # the location of an entry, such as "line 7"
+    judges: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])  # the scores of each judge
+    answer: list[Any] | None = None
+    named: bool = False  # whether the judges were asked for by name
 
 
 def checked(
     columns: Columns, score_range: Range | None, cost_limit: Any, missing_score: float | None
 ) -> dict[str, Any]:
     """The fields of a log."""
-    n = len(columns.score)
+    n = len(columns.task)
     if not n:
         raise InputError("the log is empty: it has no attempts")
     where = columns.where
     tasks, task = _names(columns.task, "task", where)
     arms, arm = ([ONLY_ARM], np.zeros(n, np.int64)) if columns.arm is None else _names(columns.arm, "arm", where)
-    score = _scores(columns.score, where, missing_score)
+    seen = judged(
+        columns.judges, columns.answer, _number, where, named=columns.named, has_truth=columns.score is not None
+    )
+    if columns.score is None and not seen.judges:
+        raise InputError(f"a log without a score needs a judge, by which attempts are picked; {NO_TRUTH}")
+    score = np.full(n, math.nan) if columns.score is None else _scores(columns.score, where, missing_score)
     cost = np.ones(n) if columns.cost is None else _amounts(columns.cost, "cost", where)
     seconds = None if columns.seconds is None else _amounts(columns.seconds, "seconds", where)
     if columns.attempt is not None:
@@ -61,12 +70,13 @@ def checked(
         "score": _frozen(score[order]),
         "cost": _frozen(cost[order]),
         "seconds": None if seconds is None else _frozen(seconds[order]),
-        "score_range": _score_range(score_range, columns.score, score, where),
+        "score_range": None if columns.score is None else _score_range(score_range, columns.score, score, where),
         "cost_limits": (
             CostLimits((1.0,) * len(arms), known=True, in_units=True)
             if columns.cost is None
             else _cost_limits(cost_limit, cost, arm, arms, where)
         ),
+        "judged": seen.part(order),
     }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from maxatk.attempts.logs.data import LogData
+from maxatk.attempts.logs.judged import NO_TRUTH
 from maxatk.base import checks
 
 FEWEST_STOPPED = 5  # tasks with fewer attempts than others that end with a success: a smaller number may be chance
@@ -31,13 +32,15 @@ def notes(log: LogData) -> Iterator[str]:
         yield f"attempts without a cost: {', '.join(some)}"
     if log.cost_limits.in_units:
         yield "no costs are logged: every attempt counts as 1"
+    if not log.judged.has_truth:
+        yield f"no scores are logged: {NO_TRUTH}"
 
 
 def _stopped_at_success(log: LogData, arm: int) -> bool:
     """Whether tasks with fewer attempts than others have one top score, the last."""
     counts, top = log.counts[:, arm], log.score[log.arm == arm].max()
     short = np.flatnonzero((counts > 0) & (counts < counts.max())).tolist()
-    if len(short) < FEWEST_STOPPED:
+    if len(short) < FEWEST_STOPPED or not log.judged.has_truth:
         return False
     reached = [log.score[log.starts[t, arm] :][: counts[t]] == top for t in short]
     return bool(np.mean([one[-1] and one.sum() == 1 for one in reached]) >= 0.9)

@@ -15,6 +15,7 @@ import numpy as np
 
 from maxatk.attempts.logs import formats
 from maxatk.attempts.logs.gate import Columns, checked
+from maxatk.attempts.logs.judged import judge_columns
 from maxatk.attempts.logs.sources import Source
 from maxatk.attempts.logs.table import Table, of_records, require_room
 from maxatk.attempts.warnings import warn
@@ -23,6 +24,7 @@ from maxatk.base.errors import InputError, MissingExtraError, TooLargeError
 from maxatk.base.types import Range
 
 OF_THE_TASK = ("task", "arm")  # parts of which one value may stand for all attempts of a row
+JUDGE = "judge "  # and the name of its column: the part that a judge is
 
 
 class Names(NamedTuple):
@@ -30,22 +32,32 @@ class Names(NamedTuple):
 
     task: str = "task"
     arm: str | None = None
-    score: str = "score"
+    score: str | None = "score"  # None for a log without the truth
     cost: str | None = None
     seconds: str | None = None
     attempt: str | None = None
+    answer: str | None = None
+    judge: str | Sequence[str] | None = None  # one or several
 
     @property
     def wanted(self) -> list[str]:
         """The names of all columns that may be taken."""
-        pairs = zip(self._fields, self, strict=True)
-        return list(dict.fromkeys(str(part if given is None else given) for part, given in pairs))
+        named = self._asdict()
+        judges = named.pop("judge")
+        one_each = [part if given is None else given for part, given in named.items()]
+        several = ["judge"] if judges is None else list(judges) if checks.is_list(judges) else [judges]
+        return list(dict.fromkeys(map(str, [*one_each, *several])))
 
     def columns(self, there: Iterable[str]) -> dict[str, str]:
         """The column of each part, of those that exist; a column that was named and does not exist is an error."""
         there = list(there)
         taken: dict[str, str] = {}
         for part, given in zip(self._fields, self, strict=True):
+            if part == "judge":
+                taken |= {f"{JUDGE}{name}": name for name in judge_columns(given, there)}
+                continue
+            if part == "score" and given is None:
+                continue
             name = given if given is not None else part
             if not isinstance(name, str):
                 raise InputError(f"{part} must be the name of a column, not {checks.shown(name)}")
@@ -93,7 +105,7 @@ def read(
                 return checked(parts[0][1], score_range, cost_limit, missing_score)
         except InputError as error:
             raise InputError(f"{source}: {error}") from None
-    require_room(sum(len(part.score) for _, part in parts))
+    require_room(sum(len(part.task) for _, part in parts))
     return checked(_joined(parts), score_range, cost_limit, missing_score)
 
 
@@ -129,7 +141,7 @@ def _refuse_pooled(read: Sequence[tuple[Source, Table]]) -> None:
 
 def _joined(parts: Sequence[tuple[Source, Columns]]) -> Columns:
     """The columns of several files, one after the other."""
-    ends = list(itertools.accumulate(len(part.score) for _, part in parts))
+    ends = list(itertools.accumulate(len(part.task) for _, part in parts))
 
     def where(place: int) -> str:
         number = bisect.bisect_right(ends, place)
@@ -144,7 +156,16 @@ def _joined(parts: Sequence[tuple[Source, Columns]]) -> Columns:
             raise InputError(f"{missing}: it has no column for the {name}, and others have")
         return [value for _, values in columns for value in values or ()]
 
-    return _columns(column, column, where)
+    def judge(name: str) -> list[Any]:
+        if missing := next((source for source, part in parts if name not in part.judges), None):
+            raise InputError(f"{missing}: it has no column for the judge {checks.shown(name)}, and others have")
+        return [value for _, part in parts for value in part.judges[name]]
+
+    judges = {name: judge(name) for name in dict.fromkeys(name for _, part in parts for name in part.judges)}
+    return Columns(
+        *(column("task") or [], column("arm"), column("score"), column("cost"), column("seconds"), column("attempt")),
+        *(where, judges, column("answer"), parts[0][1].named),
+    )
 
 
 def chosen(table: Table, names: Names) -> Columns:
@@ -152,13 +173,26 @@ def chosen(table: Table, names: Names) -> Columns:
     if not table.names:
         raise InputError("the log is empty: it has no attempts")
     taken = names.columns(table.names)
-    parts, where = _one_per_attempt({part: table.columns[name] for part, name in taken.items()}, table.where)
+    given = {part: table.columns[name] for part, name in taken.items()}
+    if names.answer is None and _is_of_the_task(given, "answer"):
+        del given["answer"]  # the reference, and nobody's vote
+    if names.judge is None and _is_of_the_task(given, f"{JUDGE}judge"):
+        del given[f"{JUDGE}judge"], taken[f"{JUDGE}judge"]  # who the judge is, and not what it says
+    parts, where = _one_per_attempt(given, table.where)
 
     def numbers(part: str) -> list[Any] | None:
         values = parts.get(part)
         return None if values is None else [table.number(value) for value in values]
 
-    return _columns(parts.get, numbers, where)
+    return _columns(parts.get, numbers, where, taken, names)
+
+
+def _is_of_the_task(parts: Mapping[str, list[Any]], part: str) -> bool:
+    """Whether a column has one value in some row with lists of scores."""
+    if part not in parts or "score" not in parts:
+        return False
+    pairs = zip(parts["score"], parts[part], strict=True)
+    return any(_is_several(score) and not _is_several(value) for score, value in pairs)
 
 
 def _one_per_attempt(
@@ -244,14 +278,18 @@ def _is_gap(value: Any) -> bool:
 
 
 def _columns(
-    words: Callable[[str], list[Any] | None], numbers: Callable[[str], list[Any] | None], where: Callable[[int], str]
-) -> Columns:
+    words: Callable[[str], list[Any] | None], numbers: Callable[[str], list[Any] | None], where: Callable[[int], str],
+    taken: dict[str, str], names: Names,
+) -> Columns:  # fmt: skip
     return Columns(
         words("task") or [],
         words("arm"),
-        numbers("score") or [],
+        None if names.score is None else numbers("score") or [],
         numbers("cost"),
         numbers("seconds"),
         words("attempt"),
         where,
+        {name: numbers(part) or [] for part, name in taken.items() if part.startswith(JUDGE)},
+        words("answer"),
+        names.judge is not None,
     )

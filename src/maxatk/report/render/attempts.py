@@ -12,6 +12,7 @@ from maxatk.attempts.sequences.strategies import Frontier
 from maxatk.attempts.study.study import Study
 from maxatk.report.data import attempts as data
 from maxatk.report.page import study as study_page
+from maxatk.report.render import judges as judges  # registers its own
 from maxatk.report.render import ways
 from maxatk.report.tables import attempts as tables
 from maxatk.report.words import attempts as words

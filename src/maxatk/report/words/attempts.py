@@ -10,6 +10,7 @@ from maxatk.base.text import at_least, at_most, count_of, ends, percent, short, 
 
 BETTER = {  # how much one thing is above another, and below
     "score": ("is better", "is worse"),
+    "pick": ("is better", "is worse"),
     "net": ("is better", "is worse"),
     "cost": ("costs more", "costs less"),
     "seconds": ("takes longer", "takes less time"),
@@ -24,6 +25,7 @@ def difference(result: Difference) -> str:
     more = result.outcome is Outcome.PROVED or (result.outcome is Outcome.UNKNOWN and result.value > 0)
     up, down = BETTER[result.of]
     of = "" if result.of != "score" else " in one attempt" if result.k == 1 else f" in the best of {result.k}"
+    of = f" in the pick among {result.k}" if result.of == "pick" else of
     is_so = f"{result.first} {up if more else down} than {result.second}{of}"
     times = "" if result.ratio is None else f" ({span(*result.ratio)} times as much)"
     per = PER.get(result.of, "")

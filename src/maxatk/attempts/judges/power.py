@@ -1,0 +1,85 @@
+"""How many tasks it takes to tell two ways to choose apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from maxatk.attempts.estimates.intervals import checked_level
+from maxatk.attempts.judges.choosers import chooser, per_task
+from maxatk.attempts.logs.data import LogData
+from maxatk.base import checks
+from maxatk.base.display import Displayed
+from maxatk.base.errors import InputError
+from maxatk.base.types import Floats
+
+SIZES = (0.01, 0.02, 0.05, 0.1)  # of the range of scores: differences for which tasks are counted
+
+
+@dataclass(frozen=True)
+class Power(Displayed):
+    """How many tasks show a difference of two ways to choose, from how much it varies over the tasks of a log."""
+
+    first: str  # the one
+    second: str  # the other
+    k: int  # the number of attempts
+    tasks: int  # of the log
+    deviation: float  # the standard deviation over tasks of the difference
+    detectable: float  # the smallest difference that the tasks of the log would show
+    needed: tuple[tuple[float, int], ...]  # differences, and the number of tasks that would show each
+    level: float  # of the two-sided interval that shows it
+    power: float  # the chance that it does
+
+
+def pick_power(
+    log: LogData, first: str, second: str, k: int, *, differences: Sequence[float] | None = None,
+    arm: str | None = None, level: float = 0.95, power: float = 0.8,
+) -> Power:  # fmt: skip
+    """How many tasks it takes to tell two judges, or a judge and a vote, apart.
+
+    By the normal approximation, with the standard deviation over the tasks of the log: it plans an experiment, and
+    proves nothing.
+
+    Args:
+        log: a log with scores, which are the truth.
+        first: a judge by name, "majority", "oracle" or "one attempt".
+        second: another.
+        k: the number of attempts.
+        differences: in true score; by default 1, 2, 5 and 10 % of the range of scores.
+        arm: the arm, if there are several.
+        level: of the interval that shows a difference.
+        power: the chance with which it does.
+
+    >>> from maxatk import attempts as at
+    >>> told = at.pick_power(at.example_judged_log(), "judge", "majority", k=64)
+    >>> told.needed
+    ((0.01, 8727), (0.02, 2182), (0.05, 350), (0.1, 88))
+    """
+    log.require_truth()
+    k, ways, number = checks.integer(k, "k", least=1), (chooser(log, first), chooser(log, second)), log.arm_number(arm)
+    x, y = (per_task(log, number, [k], way)[log.counts[:, number] > 0, 0] for way in ways)
+    if ways[0] == ways[1]:
+        raise InputError(f"{checks.shown(first)} cannot be compared with itself")
+    low, high = log.usual_range
+    sizes = [size * (high - low) for size in SIZES] if differences is None else list(differences)
+    for place, size in enumerate(sizes):
+        if checks.exact_number(size, f"differences[{place}]") <= 0:
+            raise InputError(f"differences[{place}] must be positive, but is {size:g}")
+    return of_values(x - y, (ways[0].name, ways[1].name), k, [float(x) for x in sizes], (level, power))
+
+
+def of_values(
+    apart: Floats, names: tuple[str, str], k: int, sizes: Sequence[float], odds: tuple[float, float]
+) -> Power:
+    """The power from differences by task [T]; ``odds`` are the level and the power."""
+    from scipy.special import ndtri  # SciPy takes a while to load
+
+    level, power = checked_level(odds[0]), checked_level(odds[1])
+    n = len(apart)
+    if n < 2:
+        raise InputError("one task does not show how much a difference varies over tasks")
+    deviation = float(apart.std(ddof=1))
+    times = float(ndtri((1 + level) / 2) + ndtri(power)) * deviation
+    needed = tuple((size, max(math.ceil((times / size) ** 2), 2)) for size in sizes)
+    return Power(*names, k, n, deviation, times / math.sqrt(n), needed, level, power)

@@ -1,0 +1,12 @@
+"""How what judges are good for is shown."""
+
+from maxatk.attempts.judges.power import Power
+from maxatk.attempts.judges.report import JudgeReport
+from maxatk.report.render import ways
+from maxatk.report.tables import judges as tables
+from maxatk.report.words import judges as words
+
+ways.words.register(JudgeReport, words.report)
+ways.words.register(Power, words.power)
+ways.table.register(JudgeReport, tables.report)
+ways.text.register(JudgeReport, tables.text)

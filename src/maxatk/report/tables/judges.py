@@ -1,0 +1,43 @@
+"""What judges of attempts are good for, for the terminal."""
+
+import math
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+from maxatk.attempts.judges.report import JudgeReport
+from maxatk.base.text import short
+from maxatk.report.tables.fitting import Side, as_text, plain_table
+from maxatk.report.words import judges as words
+
+
+def curves(result: JudgeReport) -> Table:
+    """The curves of a perfect judge, of this one and of the vote side by side, with the gap between the first two."""
+    names = {"max@k": "perfect judge", "selected@k": f"picked by {result.judge}", "majority@k": "majority"}
+    columns: list[tuple[str, Side]] = [(names.get(curve.name, curve.name), "left") for curve in result.curves]
+    table = plain_table(("k", "right"), *columns, ("gap", "right"))
+    for rows in zip(*result.curves, strict=True):
+        table.add_row(str(rows[0].k), *map(str, rows), short(rows[0].value - rows[1].value))
+    return table
+
+
+def calibration(result: JudgeReport) -> Table:
+    """The truth by level of the judge."""
+    gives = f"{result.judge} gives"
+    table = plain_table((gives, "left"), ("attempts", "right"), ("truth", "right"), ("interval", "left"))
+    for level in result.calibration:
+        gives = short(level.low) if level.low == level.high else f"{short(level.low)} to {short(level.high)}"
+        known = math.isfinite(level.lower) and math.isfinite(level.upper)
+        interval = f"{short(level.lower)} to {short(level.upper)}" if known else ""
+        table.add_row(gives, str(level.attempts), short(level.truth), interval)
+    return table
+
+
+def report(result: JudgeReport) -> RenderableType:
+    """All of a report."""
+    return Group(curves(result), "", calibration(result), "", *words.sentences(result))
+
+
+def text(result: JudgeReport) -> str:
+    """The same as plain text."""
+    return as_text(report(result))

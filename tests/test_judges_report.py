@@ -1,0 +1,139 @@
+"""What a judge is good for: ranking, share, turn, calibration, power; and the sentences, which claim no more."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from maxatk import attempts as at
+from maxatk.attempts.judges.ranking import concordant
+from maxatk.base.errors import InputError
+
+
+def a_log(tasks, n, judge, seed=0, **columns):
+    """A log whose judge is a function of truths [n] and a generator."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for t in range(tasks):
+        truth = (rng.random(n) < rng.random()).astype(float)
+        rows += [{"task": t, "score": s, "rm": j} for s, j in zip(truth, judge(truth, rng), strict=True)]
+    return at.Log.from_records(rows, judge="rm", score_range=(0, 1), **columns)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_pairs_are_counted_as_one_by_one(seed):
+    rng = np.random.default_rng(seed)
+    n, tasks = int(rng.integers(1, 60)), int(rng.integers(1, 5))
+    task, truth, judge = rng.integers(0, tasks, n), rng.integers(0, rng.integers(1, 9), n) / 3, rng.integers(0, 5, n)
+    right, pairs = concordant(task, truth, judge.astype(float))
+    for t in range(int(task.max()) + 1):
+        mine = [(r, j) for r, j, u in zip(truth, judge, task, strict=True) if u == t]
+        better = [(j, i) for r, j in mine for s, i in mine if r > s]
+        assert pairs[t] == len(better)
+        assert right[t] == sum((j > i) + (j == i) / 2 for j, i in better)
+
+
+def test_the_figures_of_the_real_log():
+    report = at.example_judged_log().judge_report("judge")
+    ranking = report.ranking
+    assert ranking.within.value == pytest.approx(0.567, abs=5e-4)
+    assert (ranking.mixed, ranking.below_half) == (49, 15)  # 31 %
+    assert ranking.pooled == pytest.approx(0.669, abs=5e-4)
+    assert report.share.value == pytest.approx((0.50631 - 0.46191) / (0.84375 - 0.46191), abs=1e-4)
+    assert report.gap == pytest.approx(0.337, abs=5e-4)
+    assert report.turn.peak == 64
+    assert report.turn.fall is None
+    said = str(report)
+    assert "At 64 tasks its pick cannot be told from a majority vote" in said.replace("\n", " ")
+    assert "no fall with more attempts is shown" in said.replace("\n", " ")
+
+
+def test_a_perfect_judge_catches_all():
+    report = a_log(80, 8, lambda truth, rng: truth + 0.1 * rng.random(len(truth))).judge_report()
+    assert (report.share.value, report.share.lower) == pytest.approx((1, 1), abs=1e-9)
+    assert report.gap == pytest.approx(0, abs=1e-12)
+    assert report.ranking.within.value == 1
+    assert report.hurt.tasks == 0
+    assert report.against[0].lower > 0
+    assert report.verdict.startswith("Among 8 attempts, rm catches 100 % of what a perfect judge would gain")
+
+
+def test_a_misleading_judge_falls_and_is_said_to():
+    report = a_log(150, 8, lambda truth, rng: -truth + 0.1 * rng.random(len(truth))).judge_report()
+    assert report.turn.peak == report.turn.smallest == 1
+    assert report.turn.fall is not None
+    assert report.turn.fall.lower > 0
+    assert report.share.upper < 0
+    assert "rm loses " in report.verdict
+    assert re.search(r"from 1 attempts to 8 attempts it falls by 0\.\d+ to 0\.\d+", report.verdict)
+    assert report.hurt.tasks > 75
+    assert report.ranking.below_half == report.ranking.mixed
+
+
+def test_noise_is_not_called_a_fall():
+    """Intervals of all pairs hold together: in 95 % of logs at least, a judge that knows nothing shows no fall."""
+    shown = sum(
+        a_log(60, 4, lambda truth, rng: rng.random(len(truth)), seed).judge_report().turn.fall is not None
+        for seed in range(40)
+    )
+    assert shown <= 5
+
+
+def test_calibration_by_level():
+    rows = [{"task": t, "score": float(i < 3 and t % 2), "rm": float(i < 3)} for t in range(60) for i in range(6)]
+    low, high = at.Log.from_records(rows, judge="rm").judge_report("rm").calibration
+    assert (low.low, low.high, low.attempts, low.truth) == (0, 0, 180, 0)
+    assert (high.low, high.high, high.attempts, high.truth) == (1, 1, 180, 0.5)
+    assert high.lower < 0.5 < high.upper
+
+
+def test_levels_of_negative_truths_have_intervals():
+    rng = np.random.default_rng(1)
+    rows = [{"task": t, "score": -10 - rng.random(), "rm": rng.random()} for t in range(60) for _ in range(5)]
+    for level in at.Log.from_records(rows, judge="rm").judge_report("rm").calibration:
+        assert -11 < level.lower < level.truth < level.upper < -10
+
+
+def test_few_tasks_get_no_claims():
+    report = a_log(8, 4, lambda truth, rng: truth + rng.random(len(truth))).judge_report()
+    assert report.share.level is None
+    assert "too few for an interval" in report.verdict
+    alike = at.Log.from_records([{"task": t, "score": 1, "rm": i} for t in range(3) for i in range(3)], judge="rm")
+    told = alike.judge_report("rm")
+    assert told.share is None
+    assert told.ranking.within is None
+    assert "no order to judge" in told.verdict
+
+
+def test_power_is_that_of_the_normal_formula():
+    log = at.example_judged_log()
+    power = at.pick_power(log, "judge", "judge1", 16, differences=[0.03])
+    x, y = (log.selected_at_k(16, name) for name in ("judge", "judge1"))
+    assert x.value != y.value
+    assert power.needed[0][1] == math.ceil(((1.959964 + 0.841621) * power.deviation / 0.03) ** 2)
+    assert power.detectable == pytest.approx((1.959964 + 0.841621) * power.deviation / 8, rel=1e-6)
+    for bad, message in (
+        ({"differences": [0]}, "differences[0] must be positive, but is 0"), ({"power": 2}, "level must lie between"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=re.escape(message)):
+            at.pick_power(log, "judge", "judge1", 16, **bad)
+    with pytest.raises(InputError, match="one task does not show"):
+        at.pick_power(log.select(tasks=[log.tasks[7]]), "judge", "judge1", 16)
+
+
+@pytest.mark.slow
+def test_the_power_is_what_happens():
+    """Logs of as many tasks as are needed show the difference in about four of five."""
+
+    def judged(truth, rng):
+        return truth + 2.0 * rng.normal(size=len(truth))
+
+    planned = at.pick_power(a_log(400, 4, judged, 7), "rm", "one attempt", 4, differences=[0.14]).needed[0][1]
+    logs = [a_log(planned, 4, judged, 100 + seed) for seed in range(200)]
+    apart = [at.pick_difference(log, "rm", "one attempt", 4) for log in logs]
+    true = np.mean([one.value for one in apart])
+    again = at.pick_power(a_log(400, 4, judged, 7), "rm", "one attempt", 4, differences=[true]).needed[0][1]
+    shown = np.mean([at.pick_difference(a_log(again, 4, judged, 900 + s), "rm", "one attempt", 4).lower > 0
+                     for s in range(150)])  # fmt: skip
+    assert 0.68 < shown < 0.92
