@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 
 from maxatk import attempts as at
 from maxatk.base import archive
-from maxatk.cli.console import Console
+from maxatk.cli.console import Console, complain
 from maxatk.report.page.file import require
 
 
@@ -52,7 +53,8 @@ def _column(name: str, what: str) -> Any:
             "  maxatk attempts",
             "  maxatk attempts runs.csv -k 1 2 4 8 --price 0.5 --page runs.html",
             "  maxatk attempts runs.jsonl --task question --arm model --score points --budget 0.25",
-            "  maxatk attempts logs/ --score includes        # a folder of Inspect or of lm_eval",
+            "  maxatk attempts logs/ --score includes --arm solver    # a folder of Inspect or of lm_eval",
+            "  zcat runs.jsonl.gz | maxatk attempts -",
             "  maxatk attempts --watch runs.db               # a scheduler at work",
         ]
     ),
@@ -73,7 +75,9 @@ def _column(name: str, what: str) -> Any:
 @_column("score", "The column of scores, a scorer of Inspect, a metric of lm_eval [score].")
 @_column("cost", "The column of costs [cost].")
 @_column("seconds", "The column of durations [seconds].")
+@_column("attempt", "The column of the numbers of attempts, so that duplicates are refused [attempt].")
 @click.option("--score-range", type=float, nargs=2, metavar="LOW HIGH", help="Range of all scores, for proofs.")
+@click.option("--cost-limit", type=float, metavar="C", help="Highest possible cost of an attempt, for proofs.")
 @click.option("--missing-score", type=float, metavar="S", help="The score of attempts without one.")
 @click.option("--level", type=float, default=0.95, show_default=True, metavar="L", help="Of the intervals.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of the folds of cross-validation.")
@@ -84,15 +88,16 @@ def _column(name: str, what: str) -> Any:
 def attempts(
     log: tuple[Path, ...], ks: list[int] | None, price: float | None, budget: float | None, target_score: float | None,
     pass_threshold: float | None, stop_at: float | None, min_attempts: int, arms: str | None, task: str | None,
-    arm: str | None, score: str | None, cost: str | None, seconds: str | None, score_range: tuple[float, float] | None,
-    missing_score: float | None, level: float, seed: int,
-    every: bool, page: Path | None, as_json: bool, watch: str | None,
+    arm: str | None, score: str | None, cost: str | None, seconds: str | None, attempt: str | None,
+    score_range: tuple[float, float] | None, cost_limit: float | None, missing_score: float | None, level: float,
+    seed: int, every: bool, page: Path | None, as_json: bool, watch: str | None,
 ) -> int:  # fmt: skip
     """Estimates from a log of attempts, and what to try next.
 
-    LOG is CSV, JSON lines, a log of Inspect or samples of lm_eval, with a task, an arm, a score and a cost for every
-    attempt. Prints curves of the best of k with intervals over tasks, differences between arms, the frontier of score
-    and cost, and which arm to try next until when, with score and cost on held-out tasks.
+    LOG is CSV, JSON lines, Parquet or Arrow, a log of Inspect or samples of lm_eval, with a task, an arm, a score and a
+    cost for every attempt; also compressed, a folder or pattern of such files, or - for standard input. Prints curves
+    of the best of k with intervals over tasks, differences between arms, the frontier of score and cost, and which arm
+    to try next until when, with score and cost on held-out tasks.
 
     Without a LOG it reads the example log: restarts of five solvers on 120 functions, cost in seconds.
     """
@@ -105,10 +110,15 @@ def attempts(
         archive.check_target(page)
         if page.resolve() in {path.resolve() for path in log}:
             raise click.UsageError(f"--page {page} would overwrite the log")
-    columns: dict[str, Any] = {"task": task, "arm": arm, "score": score, "cost": cost, "seconds": seconds}
+    columns = {"task": task, "arm": arm, "score": score, "cost": cost, "seconds": seconds, "attempt": attempt}
     given = {name: column for name, column in columns.items() if column is not None}
     if log:
-        chosen = at.read_log(list(log), missing_score=missing_score, score_range=score_range, **given)
+        options: dict[str, Any] = {"score_range": score_range, "cost_limit": cost_limit, "missing_score": missing_score}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", at.AttemptsWarning)
+            chosen = at.read_log(list(log), **given, **options)
+        for warning in caught:
+            complain(str(warning.message), 0)
     else:
         chosen = at.example_log()
     if arms is not None or min_attempts:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from maxatk.attempts.logs.readers import as_path, read_text
+from maxatk.attempts.logs.sources import as_path, read_text
 from maxatk.attempts.sequences.goal import Goal
 from maxatk.attempts.sequences.plan import BuiltFrom, Capped, SequencePlan, Step
 from maxatk.base import archive, checks

@@ -79,8 +79,8 @@ def order(result: JudgeReport) -> str:
     low, value, high = ends(ranking.within.lower, ranking.within.value, ranking.within.upper)
     return (
         f"It prefers the better one of two attempts at one task with a chance of {value} ({low} to {high}), and is "
-        f"below one half at {ranking.below_half} of the {count_of(ranking.mixed, 'task')} where attempts differ; pooled "
-        f"over tasks the chance is {short(ranking.pooled)}, which is of no use to a pick."
+        f"below one half at {ranking.below_half} of the {count_of(ranking.mixed, 'task')} where attempts differ; "
+        f"pooled over tasks the chance is {short(ranking.pooled)}, which is of no use to a pick."
     )
 
 
