@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from maxatk.base import checks
+from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints, Range
 
@@ -28,7 +29,7 @@ class CostLimits:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LogData:
+class LogData(Displayed):
     """The attempts of a :class:`maxatk.attempts.Log`, which adds readers and estimates: checked, sorted and frozen."""
 
     tasks: tuple[str, ...]  # in order of appearance
