@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -32,7 +32,7 @@ MOST_ROLLOUTS = 10_000
 NARROW = 0.1  # of the gain: shares are told where the optimum is known to within that
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Displayed):
     """Classes of policies side by side, from the smallest to the largest; ``str()`` of it is a table.
 
@@ -40,9 +40,14 @@ class Comparison(Displayed):
     """
 
     mdp: MDP  # the problem
-    plan: CertifiedPlan = field(repr=False)  # the adaptive optimum
+    plan: CertifiedPlan  # the adaptive optimum
     rows: tuple[Row, ...]  # one per class
     stopped: Reason | None = None  # what ended the search early, if anything did; the rows are true all the same
+
+    def __repr__(self) -> str:
+        first, last = self.rows[0], self.rows[-1]
+        ends = f"{first.name} {first.lower:.6g}, {last.name} {last.lower:.6g}"
+        return f"Comparison(best of {self.plan.k}, {len(self.rows)} classes: {ends})"
 
     def __getitem__(self, name: str) -> Row:
         for row in self.rows:

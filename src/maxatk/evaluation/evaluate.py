@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
+from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.intervals import Interval, down, up
 from maxatk.base.returns import floats_around
@@ -54,7 +55,7 @@ class BestLaw:
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Displayed):
     """What a policy earns: ``lower <= expected best return less costs <= upper``, and the law of the best return.
 
     Where the value is known exactly, ``exact`` is a fraction and both bounds are the float nearest to it.

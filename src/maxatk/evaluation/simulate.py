@@ -12,6 +12,7 @@ import numpy as np
 
 from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
+from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
 from maxatk.base.findings import Agreement
 from maxatk.base.progress import reporter
@@ -32,8 +33,8 @@ from maxatk.problem.objective import try_cost
 BLOCKS_AT_ONCE = 256  # that an executor is given
 
 
-@dataclass(frozen=True, eq=False)
-class Simulation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Simulation(Displayed):
     """Trials of a policy."""
 
     returns: Floats = field(repr=False)  # [trials, k] of every rollout; -inf for those given up, or not made
@@ -42,6 +43,10 @@ class Simulation:
     seconds: float  # that it took
     cost: Floats = field(kw_only=True, repr=False)  # [trials] what each trial cost
     tries: Ints = field(kw_only=True, repr=False)  # [trials] how many rollouts each made
+
+    def __repr__(self) -> str:
+        trials, k = self.returns.shape
+        return f"Simulation({trials} trial{'' if trials == 1 else 's'} of best of {k}: mean {self.mean:.6g})"
 
     @property
     def net(self) -> Floats:

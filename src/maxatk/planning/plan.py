@@ -37,7 +37,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(ABC):
+class Plan(Displayed, ABC):
     """A plan for ``k`` rollouts: ``lower <= optimum <= upper``, and a policy that earns at least ``lower``.
 
     Where rollouts cost something, all of that is about the best return less the costs. Both bounds are true of the

@@ -38,6 +38,10 @@ class Policy(ABC):
         never = isinstance(stop_at, Real) and stop_at == math.inf
         self.stop_at: Number = math.inf if never else checks.exact_number(stop_at, "stop_at")
 
+    def __repr__(self) -> str:
+        known = vars(self).get("k"), vars(self).get("horizon")
+        return f"{type(self).__name__}({f'best of {known[0]}, horizon {known[1]}' if None not in known else ''})"
+
     def stops(self, *, rollout: int, best: Number) -> bool:
         """Whether the trial is over before ``rollout``, where ``best`` is the best return so far."""
         return best != -math.inf and best >= self.stop_at

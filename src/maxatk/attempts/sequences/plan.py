@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from maxatk.attempts.log import Log
@@ -12,7 +12,7 @@ from maxatk.attempts.sequences.goal import Goal
 from maxatk.attempts.sequences.walk import ratio
 from maxatk.base import display
 from maxatk.base.display import Displayed
-from maxatk.base.text import spelled
+from maxatk.base.text import clipped, spelled, threshold
 
 if TYPE_CHECKING:
     from maxatk.attempts.scheduler.scheduler import Scheduler
@@ -62,11 +62,11 @@ class BuiltFrom:
     """The tasks that a sequence was built from."""
 
     tasks: int  # how many
-    names: frozenset[str]  # their names
-    highest_costs: dict[str, float]  # the highest cost of an attempt at them, by arm
+    names: frozenset[str] = field(repr=False)  # their names
+    highest_costs: dict[str, float] = field(repr=False)  # the highest cost of an attempt at them, by arm
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SequencePlan(Displayed):
     """A sequence of arms, followed until a score is reached or it ends. Made by :func:`maxatk.attempts.sequence`."""
 
@@ -80,6 +80,9 @@ class SequencePlan(Displayed):
     single: Capped  # the best single arm for the same goal on the same tasks
     default_score: float  # the score of a task without an attempt
     built_from: BuiltFrom  # the tasks that the sequence was built from
+
+    def __repr__(self) -> str:
+        return clipped(f"SequencePlan({self.spelled}, stop at {threshold(self.stop_at)})")
 
     @property
     def arms(self) -> list[str]:
