@@ -52,6 +52,7 @@ class Plan(Displayed, ABC):
 
     def __repr__(self) -> str:
         what = f"best of up to {self.k}, less costs" if self.costly else f"best of {self.k}"
+        what = what if self.objective.utility is None else f"utility of the {what}"
         return f"{type(self).__name__}({what}: {self.lower!r} to {self.upper!r}, {self.status})"
 
     @property
@@ -237,7 +238,10 @@ PlanT = TypeVar("PlanT", bound=Plan, covariant=True)
 
 
 class Solver(Protocol[PlanT]):
-    """A way of planning: frozen configuration with one method."""
+    """A way of planning: frozen configuration with one method.
+
+    What an objective asks beside costs, such as a utility, is refused unless the solver has its name in ``honours``.
+    """
 
     def solve(self, problem: DecisionProblem, progress: Reporter | None = None) -> PlanT:
         """Plan for arguments that :func:`maxatk.solve` has checked.

@@ -17,6 +17,7 @@ from maxatk.base.types import Floats, Ints, Number
 from maxatk.policies.arguments import returns_of, states_of
 from maxatk.policies.hooks import Component, Rule, Traits
 from maxatk.policies.trial import ABANDON, CompressedTrial, Trial
+from maxatk.problem.utility import Utility
 
 
 class Policy(ABC):
@@ -30,6 +31,7 @@ class Policy(ABC):
     """
 
     cost: Fraction = Fraction(0)  # what a rollout costs beside its rows, where the policy was planned for that
+    utility: Utility | None = None  # of the final best return, where the policy was planned for one
 
     def __init__(self, k: int, horizon: int, best_so_far: Number = -math.inf, *, stop_at: Number = math.inf) -> None:
         self.k = checks.rollouts(k)

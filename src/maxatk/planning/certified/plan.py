@@ -26,7 +26,7 @@ from maxatk.policies import KnownValue
 from maxatk.problem import files
 from maxatk.problem.rows import exact_text
 
-VERSIONS = VERSION, WITH_COSTS = 2, 4
+VERSIONS = VERSION, WITH_COSTS, WITH_UTILITY = 2, 4, 5
 CERTIFICATE = ("tol", "rounding", "gap_after_first", "repeats_mean", "stop_at")  # what a file keeps of the evidence
 PROBLEM = "problem_"  # what the members of a problem within a plan are named with
 
@@ -154,7 +154,8 @@ class CertifiedPlan(Plan):
         """
         checks.boolean(with_problem, "with_problem")
         header, arrays = plan_members(self, with_problem)
-        archive.write(path, "plan", WITH_COSTS if self.costly else VERSION, header, arrays)
+        version = WITH_UTILITY if self.objective.utility is not None else WITH_COSTS if self.costly else VERSION
+        archive.write(path, "plan", version, header, arrays)
 
     def numbers(self) -> dict[str, Any]:
         """All but arrays, for a file."""
@@ -202,7 +203,7 @@ class CertifiedPolicy(SlicePolicy):
             stop_at=evidence.stop_at,
         )
         self._traits = replace(self._traits, known_value=KnownValue(plan.mdp, plan.lower, plan.upper))
-        self.cost = plan.objective.cost
+        self.cost, self.utility = plan.objective.cost, plan.objective.utility
 
 
 def evidence_of(plan: "CertifiedPlan") -> Evidence:

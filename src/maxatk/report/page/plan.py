@@ -60,6 +60,8 @@ def write(
     progress: bool | Callable[[str], None] = False,
 ) -> None:
     """Write the page of a plan to ``path`` atomically."""
+    if plan.objective.utility is not None:
+        raise InputError("page: a plan for a utility has no page: those of plans are about the best return itself")
     file.require()
     archive.check_target(path)
     plan = renamed(plan, names)
