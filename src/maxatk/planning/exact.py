@@ -29,6 +29,7 @@ from maxatk.base import checks, stopping
 from maxatk.base.errors import TooLargeError
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
+from maxatk.planning.histories import CompressedHistory
 from maxatk.planning.plan import Plan, Reporter, Status
 from maxatk.planning.stops import Threshold
 from maxatk.policies import ABANDON, CompressedPolicy
@@ -135,6 +136,10 @@ class ExactPlan(Plan):
     def _threshold(self, tol: float) -> Threshold:
         z, q, first = self.table.threshold()
         return Threshold(z, float(q), 0.0, first)
+
+    def _action_values(self, at: CompressedHistory) -> dict[int, tuple[float, float]]:
+        values = self.table.action_values(at.rollout, at.step, at.state, at.best, at.so_far)
+        return {action: floats_around(value) for action, value in values.items()}
 
     def decisions(self) -> Iterator[Decision]:
         """All decisions that the policy may come to face, in order of time."""

@@ -16,6 +16,7 @@ from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.findings import Finding, Gain, Stop, Value
 from maxatk.base.types import Number
 from maxatk.planning import gains, stops
+from maxatk.planning.histories import CompressedHistory
 from maxatk.policies import CompressedPolicy
 from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.mdp import MDP
@@ -172,6 +173,55 @@ class Plan(Displayed, ABC):
         lower = itertools.accumulate((low for low, _ in values), max)
         upper = list(itertools.accumulate((high for _, high in reversed(values)), min))[::-1]
         return list(zip(lower, upper, strict=True))
+
+    def value(
+        self, *, rollout: int, step: int, state: int, best: Number = -math.inf, so_far: Number = 0
+    ) -> tuple[float, float]:
+        """Bounds on the optimum from a moment of a trial on: the best return, less the costs to come.
+
+        It takes what :meth:`action_values` takes, ``rollout``, ``step``, ``state``, ``best`` and ``so_far``, and is the
+        greatest of these values.
+
+        >>> import maxatk as mk
+        >>> plan = mk.solve(mk.instances.windy_cliff(), k=5)
+        >>> lower, upper = plan.value(rollout=4, step=0, state=36, best=-15)
+        >>> print(f"{lower:.3f} to {upper:.3f}")
+        -14.879 to -14.879
+        """
+        values = self.action_values(rollout=rollout, step=step, state=state, best=best, so_far=so_far).values()
+        return max(lower for lower, _ in values), max(upper for _, upper in values)
+
+    def action_values(
+        self, *, rollout: int, step: int, state: int, best: Number = -math.inf, so_far: Number = 0
+    ) -> dict[int, tuple[float, float]]:
+        """Bounds on what is expected in the end after each action, if all later actions are optimal.
+
+        That is the best return, less the costs to come. Plans of :class:`maxatk.Certified` and :class:`maxatk.Exact`
+        have such values. One slice is solved; the bounds are as narrow as the plan's where ``best`` and ``so_far`` are
+        returns of its problem, and true for all others. Where a rollout may be given up, -1 is an action, too.
+
+        Args:
+            rollout: from 0.
+            step: from 0.
+            state: the present state.
+            best: the best return of earlier rollouts; ``-inf`` for no result yet.
+            so_far: the return of this rollout so far.
+
+        >>> import maxatk as mk
+        >>> plan = mk.solve(mk.instances.proposition3(), k=2)
+        >>> for action, (lower, upper) in plan.action_values(rollout=1, step=2, state=3, best=1.5, so_far=1).items():
+        ...     print(f"action {action}: {lower:.6f} to {upper:.6f}")
+        action 0: 1.500000 to 1.500000
+        action 1: 1.625000 to 1.625000
+        """
+        at = CompressedHistory.of(
+            self.problem, rollout=rollout, step=step, state=state, best=best, so_far=so_far
+        )  # fmt: skip
+        return self._action_values(at)
+
+    def _action_values(self, at: CompressedHistory) -> dict[int, tuple[float, float]]:
+        """:meth:`action_values` at a history that was checked."""
+        raise InputError(f"{type(self).__name__} has no values of actions: plans of mk.Certified and mk.Exact have")
 
     @property
     @abstractmethod

@@ -14,12 +14,14 @@ import numpy as np
 from maxatk.base import archive, checks, stopping
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
+from maxatk.planning.certified import histories
 from maxatk.planning.certified.curve_maker import Effort
 from maxatk.planning.certified.curves import Curve, Curves
 from maxatk.planning.certified.passes import LatticePass
 from maxatk.planning.certified.policy import SlicePolicy
 from maxatk.planning.certified.slices import SliceMethod
 from maxatk.planning.certified.threshold import threshold_near
+from maxatk.planning.histories import CompressedHistory
 from maxatk.planning.plan import Plan
 from maxatk.planning.stops import Threshold
 from maxatk.policies import KnownValue
@@ -91,6 +93,11 @@ class CertifiedPlan(Plan):
             # Below the threshold the policy goes on, if only for what rounding leaves open: m is not what it promises.
             return max(lower, at_least) if best >= self.stop_at else lower, max(upper, at_most)
         return lower, upper
+
+    def _action_values(self, at: CompressedHistory) -> dict[int, tuple[float, float]]:
+        evidence, last = self._evidence, at.rollout == self.k - 1
+        after = evidence.curves[at.rollout + 1]
+        return histories.action_values(evidence.method, after, at, evidence.rounding, last=last)
 
     def value_of_tries(self, n: int) -> tuple[float, float]:
         """Bounds on the optimum of ``n`` rollouts; one of them may always maximise the mean."""
