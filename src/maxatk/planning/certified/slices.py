@@ -130,7 +130,9 @@ class SliceMethod(ABC):
             reach = engine.reachable(tables.rows, tables.moves, step, np.array([state], np.int32))
             tables = tables._replace(reach=reach)
         m = self.lattice.index(min(task.ms), task.phase)
-        return Cells(engine.xp, tables, engine.windows(tables, task.shifts, m), task.shifts, m)
+        with stopping.brief(self.mdp.analysis.brief):
+            windows = engine.windows(tables, task.shifts, m)
+        return Cells(engine.xp, tables, windows, task.shifts, m)
 
     @cached_property
     def work(self) -> float:
