@@ -12,7 +12,20 @@ from mkdocs.structure.files import File, Files
 
 import gallery
 import pictures
-from tools import benchmarks, commands, deep_rl, drawn, hosts, maths, paper, playground, public, sources, training
+from tools import (
+    benchmarks,
+    commands,
+    deep_rl,
+    drawn,
+    hosts,
+    maths,
+    notebooks,
+    paper,
+    playground,
+    public,
+    sources,
+    training,
+)  # fmt: skip
 
 ROOT = Path(__file__).parents[1]
 INSERT = re.compile(r"^<!-- insert: (.*) -->$", re.MULTILINE)
@@ -28,6 +41,7 @@ INSERTS = {
     "paper": paper.markdown,
     "paper summary": paper.summary,
     **{f"benchmark {name}": (lambda name=name: benchmarks.table(name)) for name in benchmarks.names()},
+    **{f"notebook {name}": (lambda name=name: notebooks.markdown(name)) for name in notebooks.names()},
     **{f"training {name}": (lambda name=name: training.table(name)) for name in training.names()},
 }
 

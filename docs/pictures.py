@@ -155,6 +155,19 @@ def first_and_last(plan: mk.Plan) -> str:
     ])  # fmt: skip
 
 
+def darkened(svg: str) -> str:
+    """The same picture for dark pages: paper, ground and ink change, the colours of the walk stay."""
+    paper = f'height="{HEIGHT}" rx="10" fill="#ffffff"'
+    for light, dark in (
+        (paper, paper.replace("#ffffff", "#0d1117")),
+        (GROUND, "#2b2f36"),
+        (INK, "#e6edf3"),
+        (SOFT, "#9da7b3"),
+    ):
+        svg = svg.replace(light, dark)
+    return svg
+
+
 def walk(plan: mk.Plan, rollout: int, best: float) -> tuple[list[int], list[str]]:
     """The cells of a walk in which the wind never blows where waiting is not meant, and the moves made in them."""
     mdp, names = plan.mdp, plan.mdp.action_names
@@ -253,3 +266,4 @@ def _head(px: float, py: float, down: int, across: int) -> str:
 if __name__ == "__main__":
     draw(HERE / "pictures")
     shutil.copy(HERE / "pictures" / "first_and_last.svg", HERE)
+    (HERE / "first_and_last_dark.svg").write_text(darkened((HERE / "first_and_last.svg").read_text()))

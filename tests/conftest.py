@@ -16,6 +16,12 @@ settings.load_profile("maxatk")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 
 
+@pytest.fixture(autouse=True)
+def _no_columns(monkeypatch):
+    """Commands in a pipe wrap no line, unless a test asks for it."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture
 def tune():
     """Sets thresholds until the test is over: ``tune(small_slice=-1)``."""

@@ -64,23 +64,25 @@ def test_actions_count_only_while_they_matter():
 def test_one_try_has_nothing_to_differ_from():
     contrast = mk.contrast(mk.solve(mk.instances.figure1(gamma=0.25), 1))
     assert contrast.last == ()
-    assert str(contrast).startswith("On try 1 of 1 with no result yet, the policy returns 0.375 on average")
+    assert str(contrast).startswith(
+        "Try 1 of 1, no result yet: the mean return is 0.375; at least 80 % of tries return between 0 and 0.5."
+    )
 
 
 def test_an_incumbent_is_what_is_in_hand_at_first():
     contrast = mk.contrast(mk.solve(mk.instances.figure1(gamma=0.25), 2, best_so_far=0.5))
     assert [one.best for one in (contrast.first, *contrast.last)] == [0.5, 0.5]
-    assert "with a best so far of 0.5" in str(contrast)
+    assert "best so far 0.5: it beats that in 25 % of all cases" in str(contrast)
 
 
 def test_cells_are_named_by_rows(cliff):
     words = contrasts.sentences(cliff)
     assert words[-1].endswith(
-        "in 12 states: up in place of right in row 2, columns 0 to 10; left in place of up in row 3, column 0."
+        'in 12 states: "up" instead of "right" (row 2, columns 0 to 10); "left" instead of "up" (row 3, column 0).'
     )
-    assert contrasts.sentences(cliff, most=1)[-1].endswith("row 2, columns 0 to 10; and 1 more.")
+    assert contrasts.sentences(cliff, most=1)[-1].endswith("(row 2, columns 0 to 10); and 1 more.")
     mdp = mk.MDP.from_gymnasium("FrozenLake-v1", horizon=4)
-    assert "in place of" not in str(mk.contrast(mk.solve(mdp, 2)))  # it acts the same
+    assert "instead of" not in str(mk.contrast(mk.solve(mdp, 2)))  # it acts the same
 
 
 def test_places_in_words():
@@ -104,4 +106,4 @@ def test_what_cannot_win_does_not_count(cliff):
 def test_states_without_names():
     table = [[[(0.75, 0, 0.5, True), (0.25, 0, 0, True)], [(0.25, 0, 1, True), (0.75, 0, 0, True)]]]
     words = str(mk.contrast(mk.solve(mk.MDP.from_table(table, horizon=1), 2)))
-    assert "in 1 state: 1 in place of 0 in state 0." in words
+    assert 'in 1 state: "1" instead of "0" (state 0).' in words

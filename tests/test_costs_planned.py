@@ -410,7 +410,7 @@ def test_words_and_numbers():
         "Stop as soon as your best is -17 or more; 3.5 tries on average; all tries beyond 24 together add at most 0.01."
     )
     told = str(mk.contrast(plan))
-    assert "Before try 9 of 9 with a best so far of -15, the policy stops." in told
+    assert "Try 9 of 9, best so far -15: the policy stops before it." in told
     assert not plan.problem.changed(cost=F(0)).costly
 
 

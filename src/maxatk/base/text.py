@@ -148,6 +148,17 @@ def share(x: float) -> str:
     return f"{100 * x:.{1 - math.floor(math.log10(100 * rest))}f} %"
 
 
+def portion(lower: float, upper: float) -> str:
+    """A share between two bounds in per cent, to three digits; 0 % means none of it, and 100 % all of it."""
+    low, high = (_three_digits(x) for x in (lower, upper))
+    return low if low == high else f"{low.removesuffix(' %')} to {high}"
+
+
+def _three_digits(x: float) -> str:
+    said = f"{100 * x:.3g}"
+    return share(x) if said in ("0", "100") or "e" in said else f"{said} %"
+
+
 def count_of(n: int, noun: str) -> str:
     """A number of things: "1 task", "2 tasks"."""
     return f"{n} {noun}{'' if n == 1 else 's'}"

@@ -11,6 +11,7 @@ import click
 from maxatk import attempts as at
 from maxatk.base import archive
 from maxatk.cli.console import Console, complain
+from maxatk.cli.options import quiet_option
 from maxatk.report.page.file import require
 
 
@@ -81,7 +82,8 @@ def _column(name: str, what: str) -> Any:
 @click.option("--missing-score", type=float, metavar="S", help="The score of attempts without one.")
 @click.option("--level", type=float, default=0.95, show_default=True, metavar="L", help="Of the intervals.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of the folds of cross-validation.")
-@click.option("--all", "every", is_flag=True, help="Show all strategies and pairs.")
+@click.option("--all", "every", is_flag=True, help="Show all estimates, differences, strategies and the plan.")
+@quiet_option
 @click.option("--page", type=Path, metavar="HTML", help="Write a web page of one file (extra page).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--watch", metavar="RUNS", help="Show the progress of a scheduler, by its file or postgresql://...")
@@ -90,7 +92,7 @@ def attempts(
     pass_threshold: float | None, stop_at: float | None, min_attempts: int, arms: str | None, task: str | None,
     arm: str | None, score: str | None, cost: str | None, seconds: str | None, attempt: str | None,
     score_range: tuple[float, float] | None, cost_limit: float | None, missing_score: float | None, level: float,
-    seed: int, every: bool, page: Path | None, as_json: bool, watch: str | None,
+    seed: int, every: bool, quiet: bool, page: Path | None, as_json: bool, watch: str | None,
 ) -> int:  # fmt: skip
     """Estimates from a log of attempts, and what to try next.
 
@@ -134,12 +136,12 @@ def attempts(
         stop_at=stop_at,
         level=level,
         rng=seed,
-        progress=True,
+        progress=not quiet,
     )
     if as_json:
         print(json.dumps(study.data(), allow_nan=False))
     else:
-        Console().print(study.show(every))
+        Console().print(" ".join(study.advice) if quiet else study.show(every))
     if page is not None:
         title = "Restarts of five solvers" if not log else ", ".join(path.name for path in log)
         study.page(page, title=title)

@@ -6,8 +6,9 @@ from typing import Any
 import click
 
 import maxatk as mk
-from maxatk.cli.console import complain, show
-from maxatk.cli.options import DEFAULT, check_outputs, examples, json_option, problem_options
+from maxatk.cli.console import show
+from maxatk.cli.options import DEFAULT, check_outputs, examples, json_option, problem_options, quiet_option
+from maxatk.cli.streams import complain
 from maxatk.problem import find as problems
 from maxatk.report.data.plans import learned_data
 from maxatk.report.tables import plans
@@ -40,12 +41,13 @@ from maxatk.report.tables import plans
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="The seed of the random numbers.")
 @click.option("--checkpoint", type=Path, metavar="FILE", help="Save the run here, and resume it from here.")
 @click.option("--save", type=Path, metavar="PLAN", help="Write the policy, with its bounds, to a file.")
+@quiet_option
 @json_option
 def learn(
     problem: str | None, settings: dict[str, Any], k: int, epsilon: float,
     delta: float, uniform: bool, online: bool, explore: Any, rewards: tuple[float, float] | None,
     returns: tuple[float, float] | None, best_so_far: float | None, budget: int | None, seed: int,
-    checkpoint: Path | None, save: Path | None, as_json: bool,
+    checkpoint: Path | None, save: Path | None, quiet: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Learn a policy from samples, with a guarantee.
 
@@ -71,7 +73,7 @@ def learn(
     try:
         learned = mk.learn(
             model, k, epsilon=epsilon, delta=delta, learner=learner, budget=budget, rng=seed, checkpoint=kept,
-            progress=not as_json,
+            progress=not (as_json or quiet),
         )  # fmt: skip
     except KeyboardInterrupt:
         if kept is None or not kept.exists():

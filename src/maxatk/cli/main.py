@@ -5,16 +5,15 @@ Click does the parsing, the help and the completion: unlike others, it has no de
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
 import click
 from click.shell_completion import shell_complete
 
-from maxatk.base import checks
 from maxatk.base.errors import MaxAtKError
-from maxatk.cli.console import complain, write_plainly
+from maxatk.cli.streams import complain, write_plainly
 
 # Commands in the order of the help, each in a module of its name, with the first sentence of its own help.
 COMMANDS = {
@@ -25,6 +24,7 @@ COMMANDS = {
     "learn": "Learn a policy from samples, with a guarantee.",
     "paper": "Recompute the claims of the paper, one by one.",
     "instances": "List the named problems and their arguments, for --set.",
+    "doctor": "Show versions, extras, the cache, cores and GPU, for bug reports.",
 }
 
 
@@ -77,6 +77,27 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+class _Help(click.HelpFormatter):
+    """Help with headings and names of options in colour, on a terminal that has colours."""
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        super().write_usage(_coloured(prog, bold=True), args, _coloured("Usage: ", fg="yellow"))
+
+    def write_heading(self, heading: str) -> None:
+        super().write_heading(_coloured(heading, fg="yellow"))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        super().write_dl([(_coloured(name, fg="cyan"), told) for name, told in rows], col_max, col_spacing)
+
+
+def _coloured(text: str, **style: Any) -> str:
+    """Text with codes for colours, which Click leaves out where standard output is not a terminal."""
+    return text if "NO_COLOR" in os.environ else click.style(text, **style)
+
+
+click.Context.formatter_class = _Help
+
+
 class _Commands(click.Group):
     """Commands that are loaded when they run; an unknown name is answered with a similar one."""
 
@@ -93,6 +114,8 @@ class _Commands(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         name = args[0]
         if not name.startswith("-") and name not in COMMANDS:
+            from maxatk.base import checks  # loads NumPy, which the help does not need
+
             close = checks.nearest(name, COMMANDS)
             known = f"did you mean {close}?" if close else f"the commands are {', '.join(COMMANDS)}"
             raise click.UsageError(f"there is no command {checks.shown(name)}: {known}")

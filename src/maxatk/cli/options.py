@@ -101,6 +101,7 @@ class PlanRequest:
     cost: float
     abandon: bool
     save: Path | None  # the file to write the plan to
+    quiet: bool  # whether the result alone is printed, without progress
 
     def objective(self) -> dict[str, Any]:
         """The keywords of :func:`maxatk.solve` that describe the objective, apart from ``k``."""
@@ -122,6 +123,7 @@ _PLAN_OPTIONS = _options(
     click.option("--cost", type=float, default=0.0, metavar="C", help="The cost of each rollout; the plan may stop."),
     click.option("--abandon", is_flag=True, help="A rollout may be abandoned at any step; for use with costs."),
     click.option("--save", type=Path, metavar="PLAN", help="Write the plan and its problem to a file."),
+    click.option("-q", "--quiet", is_flag=True, help="Print the result alone, without progress."),
 )
 
 
@@ -137,6 +139,7 @@ def plan_options(function: Callable[..., int]) -> Callable[..., int]:
     return _PLAN_OPTIONS(command)
 
 
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print the result alone, without progress.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 

@@ -8,8 +8,9 @@ from typing import TypeVar
 import maxatk as mk
 from maxatk.base import stopping
 from maxatk.base.stopping import Reason, StoppedError
-from maxatk.cli.console import Console, complain
+from maxatk.cli.console import Console
 from maxatk.cli.options import PlanRequest, check_outputs
+from maxatk.cli.streams import complain
 from maxatk.comparison.rows import Row
 from maxatk.planning import CertifiedPlan
 from maxatk.report.tables.comparisons import comparison_note, comparison_rows
@@ -18,12 +19,12 @@ from maxatk.report.words import verdict
 T = TypeVar("T")
 
 
-def planned(request: PlanRequest, quiet: bool) -> CertifiedPlan:
+def planned(request: PlanRequest, silent: bool) -> CertifiedPlan:
     """The plan that was requested, saved if that was requested, too."""
     check_outputs(request.title, save=request.save)
     mdp = mk.find_problem(request.title, **request.settings)
     solver = mk.Certified(tol=request.tol)
-    plan = mk.solve(mdp, request.k, solver=solver, progress=not quiet, **request.objective())
+    plan = mk.solve(mdp, request.k, solver=solver, progress=not (silent or request.quiet), **request.objective())
     if request.save is not None:
         plan.save(request.save, with_problem=True)
     return plan

@@ -7,7 +7,7 @@ import click
 
 import maxatk as mk
 from maxatk.cli.console import show
-from maxatk.cli.options import examples, json_option, problem_options
+from maxatk.cli.options import examples, json_option, problem_options, quiet_option
 from maxatk.planning import CertifiedPlan
 from maxatk.problem import find as problems
 from maxatk.report.data.plans import simulation_data
@@ -24,10 +24,11 @@ TRIALS_IN_ENVIRONMENT = 1_000  # which are run step by step
 @problem_options
 @click.option("--trials", type=int, metavar="N", help=f"Default: {TRIALS}, or {TRIALS_IN_ENVIRONMENT} with a GYM_ID.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="The seed of the random numbers.")
+@quiet_option
 @json_option
 def run(
     plan_file: Path, problem: str | None, settings: dict[str, Any],
-    trials: int | None, seed: int, as_json: bool,
+    trials: int | None, seed: int, quiet: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Run a saved plan or a learned policy, and check its certificate.
 
@@ -49,6 +50,6 @@ def run(
         raise mk.InputError(f"{plan_file} holds a learned policy: name the problem to run it in")
     n = trials if trials is not None else TRIALS if arena is None else TRIALS_IN_ENVIRONMENT
     where = arena if arena is not None else plan.mdp if isinstance(plan, CertifiedPlan) else mdp
-    trials_made = mk.simulate(where, plan.policy, trials=n, rng=seed, progress=not as_json)
+    trials_made = mk.simulate(where, plan.policy, trials=n, rng=seed, progress=not (as_json or quiet))
     show(as_json, lambda: simulation_data(plan, trials_made), lambda: simulation(plan, trials_made))
     return 0

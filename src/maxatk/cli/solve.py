@@ -20,6 +20,7 @@ from maxatk.planning import CertifiedPlan
 from maxatk.report.data.plans import comparison_data, contrast_data, plan_data
 from maxatk.report.page.file import prepare
 from maxatk.report.tables import comparisons, plans
+from maxatk.report.tuning import TUNING
 
 
 @click.command(
@@ -42,23 +43,25 @@ from maxatk.report.tables import comparisons, plans
 @click.option("--exact", is_flag=True, help="Solve in fractions and show the policy; for small problems.")
 @click.option("--compare/--no-compare", default=None, help="Show the values of smaller classes of policies.")
 @click.option("--explain/--no-explain", default=None, help="Explain what the policy does differently on the last try.")
+@click.option("-v", "--verbose", is_flag=True, help="Show bounds by number of tries, and the work of the search.")
 @json_option
 def solve(
     request: PlanRequest, *, given_problem: bool, page: Path | None, open_page: bool, exact: bool,
-    compare: bool | None, explain: bool | None, as_json: bool,
+    compare: bool | None, explain: bool | None, verbose: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Plan for the best of K rollouts, to a certified interval.
 
     The problem is a named instance (`maxatk instances`), a file of `MDP.save`, or the id of a Gymnasium environment
-    with a table. Without one, a walk along a windy cliff is planned, compared with simpler policies, and explained.
+    with a table; without one, a walk along a windy cliff. The first screen shows what the plan gains, its first try and
+    its last, and the value of every number of tries.
     """
-    tour = not given_problem and not exact and not as_json
     if open_page and page is None:
         raise click.UsageError("--open shows the page that --page writes: give --page, too")
     check_outputs(request.title, save=request.save, page=page)
     shown = _Shown(
-        compare=tour if compare is None else compare,
-        explain=tour if explain is None else explain,
+        compare=bool(compare),
+        explain=explain,
+        verbose=verbose,
         page=page,
         compare_on_page=compare is not False,
         open_page=open_page,
@@ -77,7 +80,8 @@ class _Shown:
     """What is to be shown of a plan."""
 
     compare: bool
-    explain: bool
+    explain: bool | None  # None: maps or a table of states, if they can be made quickly
+    verbose: bool
     page: Path | None
     compare_on_page: bool
     open_page: bool
@@ -112,10 +116,16 @@ def _exactly(request: PlanRequest, shown: _Shown) -> int:
 
 def _certified(request: PlanRequest, shown: _Shown) -> int:
     """Plan, then show what was requested, as far as the time allows."""
-    with stopping.half() if shown.compare or shown.explain or shown.page else nullcontext():
+    more = shown.explain is not False and not shown.as_json and not request.quiet
+    with stopping.half() if shown.compare or shown.explain or shown.page or more else nullcontext():
         plan = planned(request, shown.as_json)
-    contrast = in_time("no explanation", lambda: mk.contrast(plan)) if shown.explain else None
-    compare = partial(in_time, "no comparison", lambda: compared(plan, shown.as_json))
+    silent = shown.as_json or request.quiet
+    compare = partial(in_time, "no comparison", lambda: compared(plan, silent))
+    contrast = None
+    if shown.explain:
+        contrast = in_time("no explanation", lambda: mk.contrast(plan))
+    elif more:
+        contrast = in_time("no maps", lambda: mk.contrast(plan) if _quickly_contrasted(plan) else None)
     if shown.as_json:
         comparison = compare() if shown.compare else None
         data = plan_data(plan, comparison)
@@ -125,23 +135,37 @@ def _certified(request: PlanRequest, shown: _Shown) -> int:
             data["comparison"] = comparison_data(comparison) if comparison else None
         print(json.dumps(data))
     else:
-        comparison = _printed(plan, request.title, contrast, compare if shown.compare else None)
+        comparison = _printed(plan, request, shown, contrast, compare if shown.compare else None)
     if shown.page is not None:
         in_time("no page", lambda: shown.write_page(plan, request.title, comparison))
     return exit_code(plan, request.save)
 
 
+def _quickly_contrasted(plan: CertifiedPlan) -> bool:
+    """Whether the first screen shows the first try and the last: of small problems in which adapting gains."""
+    small = len(plan.mdp.prob) / plan.mdp.n_layers * plan.mdp.horizon <= TUNING.first_screen_work
+    return small and plan.k > 1 and plan.gain.outcome is not Outcome.DISPROVED
+
+
 def _printed(
-    plan: CertifiedPlan, title: str, contrast: mk.Contrast | None, compare: Callable[[], mk.Comparison | None] | None
-) -> mk.Comparison | None:
+    plan: CertifiedPlan, request: PlanRequest, shown: _Shown, contrast: mk.Contrast | None,
+    compare: Callable[[], mk.Comparison | None] | None,
+) -> mk.Comparison | None:  # fmt: skip
     """Print the plan, its verdict and its comparison, and return the comparison for the page."""
+    console = Console()
     sentences = verdict_in_time(plan, contrast)
+    if request.quiet:
+        console.print(" ".join(sentences) or repr(plan))
+        return compare() if compare else None
     # A comparison may prove more than the plan alone: then the verdict follows it.
     later = compare is not None and sentences and plan.gain.outcome is Outcome.UNKNOWN
-    Console().print(plans.certified_plan(plan, title, [] if later else sentences))
-    if contrast:
-        Console().print("", comparisons.contrast(contrast), sep="\n")
+    drawn = None if contrast is None else comparisons.contrast(contrast, in_full=bool(shown.explain))
+    console.print(plans.first_screen(plan, request.title, [] if later else sentences, drawn))
+    if shown.verbose:
+        console.print("", plans.details(plan), sep="\n")
     comparison = compare() if compare else None
     if later:
-        Console().print("", " ".join(verdict_in_time(plan, contrast, comparison)), sep="\n", style="bold")
+        console.print("", " ".join(verdict_in_time(plan, contrast, comparison)), sep="\n", style="bold")
+    if not (shown.compare or shown.explain or shown.verbose or shown.page):
+        console.print("", plans.hints(request.title), sep="\n", style="dim")
     return comparison

@@ -127,12 +127,12 @@ def contrast(plan: Plan) -> Contrast:
 
     >>> import maxatk as mk
     >>> print(mk.contrast(mk.solve(mk.instances.figure1(gamma=0.25), k=2)))
-    On try 1 of 2 with no result yet, the policy returns 0.375 on average (10 % quantile 0, 90 % quantile 0.5).
-    On try 2 of 2 with a best so far of 0.5, the policy beats that in 25 % of all cases; it returns 0.25 on average \
-(10 % quantile 0, 90 % quantile 1).
-      It acts differently from the first try in 1 state: risky in place of safe in s.
-    On try 2 of 2 with no result yet, the policy returns 0.375 on average (10 % quantile 0, 90 % quantile 0.5).
-      In states in which both often have something left to win, it acts mostly as the first try does.
+    Try 1 of 2, no result yet: the mean return is 0.375; at least 80 % of tries return between 0 and 0.5.
+    Try 2 of 2, best so far 0.5: it beats that in 25 % of all cases; the mean return is 0.25; at least 80 % of tries \
+return between 0 and 1.
+      It acts differently from the first try in 1 state: "risky" instead of "safe" (s).
+    Try 2 of 2, no result yet: the mean return is 0.375; at least 80 % of tries return between 0 and 0.5.
+      It mostly acts like the first try.
     """
     if not isinstance(plan, Plan):
         raise InputError(f"contrast takes a plan such as mk.solve gives, not {shown(plan)}")

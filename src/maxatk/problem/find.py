@@ -48,9 +48,12 @@ def find_problem(name: str | PathLike[str], /, *, horizon: int | None = None, **
         return load_mdp(word)
     known = [*instances.names(), *_environments()]
     close = nearest(word, known) or nearest(word, [id.split("-v")[0] for id in known])
+    if close:
+        listed = f"`maxatk instances` lists all {len(instances.names())}"
+        raise InputError(f"there is no instance {shown(word)}: did you mean {close}? ({listed})")
     raise InputError(
         f"there is no instance {shown(word)}: the instances are {', '.join(instances.names())}"
-        f" (or give a file or a Gymnasium id){f'; did you mean {close}?' if close else ''}"
+        " (or give a file or a Gymnasium id)"
     )
 
 

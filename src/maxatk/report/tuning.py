@@ -7,6 +7,7 @@ class Report(Tuning):
     """Pages and cards."""
 
     longest_trial: int = 60_000  # steps of a single trial that a page plays
+    first_screen_work: float = 2_000_000  # outcomes of one try up to which a command shows it unasked
     card_rows: int = 12  # of a table on a card
     card_cells: int = 200  # of the grid of a map on a card
     card_work: float = 600_000  # outcomes that may be followed to show a card

@@ -1,11 +1,15 @@
 """Installed versions and compiled loops, for ``maxatk --version`` and bug reports."""
 
+import os
 import platform
 import re
 from importlib.metadata import PackageNotFoundError, metadata, version
+from pathlib import Path
 
 import maxatk as mk
 from maxatk import kernels as kernels  # loads all loops, so that their cache is known
+from maxatk.base.errors import MaxAtKError
+from maxatk.engines.cuda import Cuda
 from maxatk.kernels.compiled import kept
 
 REQUIREMENT = re.compile(r"([\w.-]+)(?:.*extra == ['\"]([\w-]+)['\"])?")  # a package, and the extra that needs it
@@ -31,6 +35,32 @@ def installed() -> str:
             _compiled(),
         ]
     )
+
+
+def examined() -> tuple[list[str], list[str]]:
+    """What a bug report needs: versions, cores, GPU and the cache of compiled loops; and what is out of order."""
+    folder, _ = kept()
+    trouble: list[str] = []
+    if not os.access(_existing(Path(folder)), os.W_OK):
+        trouble.append(f"loops are compiled anew on every run: {folder} cannot be written; set NUMBA_CACHE_DIR")
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return [installed(), f"cores: {usable} of {os.cpu_count()}", f"GPU: {_gpu()}"], trouble
+
+
+def _existing(folder: Path) -> Path:
+    """The folder, or the nearest one above it that exists."""
+    return next(path for path in (folder, *folder.parents) if path.exists())
+
+
+def _gpu() -> str:
+    """The first CUDA device, or why none can be used."""
+    if _version("cupy") is None and not any(_version(f"cupy-cuda{n}x") for n in (11, 12, 13)):
+        return "not used: CuPy is not installed (extra gpu)"
+    try:
+        device = Cuda()
+    except MaxAtKError as error:
+        return str(error)
+    return f"one CUDA device, {device.memory / 2**30:.1f} GiB free"
 
 
 def _requirements() -> list[str]:

@@ -88,7 +88,7 @@ class Study(Displayed):
         """The study for the terminal.
 
         Args:
-            every: show all strategies and pairs, not only the efficient ones and those with the best arm.
+            every: show all of it, not only the advice and the main estimates, which take at most 40 lines.
         """
         return display.table(self, every)
 

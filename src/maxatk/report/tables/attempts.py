@@ -3,6 +3,8 @@
 Numbers have intervals, which are rounded outward, with as many decimals as their width needs.
 """
 
+import math
+
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -14,9 +16,9 @@ from maxatk.attempts.sequences.plan import SequencePlan
 from maxatk.attempts.sequences.replay import Replay
 from maxatk.attempts.sequences.strategies import Frontier
 from maxatk.attempts.study.study import Study
-from maxatk.base.text import amount, count_of, percent, share, short
+from maxatk.base.text import amount, at_most, count_of, percent, share, short
 from maxatk.report.render import ways
-from maxatk.report.tables.fitting import Side, as_text, plain_table
+from maxatk.report.tables.fitting import FittingTable, Side, as_text, plain_table
 from maxatk.report.words import attempts as words
 
 TIMED: list[tuple[str, Side]] = [("seconds", "right")]
@@ -138,10 +140,82 @@ def replay_text(result: Replay) -> str:
     return as_text(replay(result), "", *notes)
 
 
-def study(result: Study, every: bool = False) -> RenderableType:
-    """All of a study; with ``every``, all strategies and pairs, not only the efficient ones and the best arm's."""
+MOST_ARMS, MOST_RANGES, MOST_KS, LONGEST_ARM = 10, 4, 5, 22  # of a summary: rows, columns, characters of a name
+
+
+def summary(result: Study) -> RenderableType:
+    """What a study says at first: the advice, the estimates of the best arms, and the advice for other goals.
+
+    At most 40 lines of 80 columns.
+    """
+    first, second = result.advice
+    parts: list[RenderableType] = [
+        Text.assemble((repr(result.log), "bold")),
+        "",
+        Text(first, style="bold"),
+        second,
+    ]
+    for one in result.curves:
+        arms = MOST_ARMS // len(result.curves)
+        parts += ["", Text(f"{one.name}, ± an interval over tasks", "bold"), *_best_arms(one, arms)]
+    if result.ranges:
+        parts += ["", "Beyond the attempts that were made, only a range is known:"]
+        parts += [f"{_cut(arm)}: {known}" for arm, known in result.ranges[:MOST_RANGES]]
+    if result.others:
+        parts += ["", Text(f"{result.elsewhere}, on tasks that plans were not chosen on", "bold"), _in_short(result)]
+    hidden = ["estimates with intervals", "differences", "score against cost", "the plan attempt by attempt"]
+    many = count_of(len(result.notes), "note")
+    parts += ["", Text(f"{many} and more with --all: {', '.join(hidden)}.", style="dim")]
+    return Group(*parts)
+
+
+def _best_arms(result: Curve, most: int) -> list[RenderableType]:
+    """Estimates with the half widths of their intervals, rounded up: a line for each of the best arms."""
+    ks = sorted({p.k for p in result})
+    ks = ks if len(ks) <= MOST_KS else [*ks[: MOST_KS - 1], ks[-1]]
+    by_arm = {arm: {p.k: p for p in result if p.arm == arm} for arm in dict.fromkeys(p.arm for p in result)}
+    best = sorted(by_arm, key=lambda arm: -max((by_arm[arm][k].value for k in ks if k in by_arm[arm]), default=0.0))
+    table = FittingTable(box=None, padding=(0, 2, 0, 0))
+    table.add_column("arm", no_wrap=True)
+    for k in ks:
+        table.add_column(f"{result.name.rstrip('k')}{k}", justify="right", no_wrap=True)
+    for arm in best[:most]:
+        table.add_row(_cut(arm), *(_give_or_take(by_arm[arm][k]) if k in by_arm[arm] else "-" for k in ks))
+    more = len(best) - most
+    return [table, *([f"{count_of(more, 'more arm')} (--all)."] if more > 0 else [])]
+
+
+def _give_or_take(estimate: Estimate) -> str:
+    """An estimate and the half width of an interval around it that holds its own, rounded up."""
+    half = max(estimate.upper - estimate.value, estimate.value - estimate.lower)
+    decimals = min(max(1 - math.floor(math.log10(half)), 0), 3) if 0 < half < math.inf else 3
+    return f"{estimate.value:.{decimals}f} ±{at_most(half, decimals)}"
+
+
+def _cut(name: str, length: int = LONGEST_ARM) -> str:
+    return name if len(name) <= length else f"{name[: length - 1]}…"
+
+
+def _in_short(result: Study) -> Table:
+    """The advice for several goals, a line each."""
+    table = FittingTable(box=None, padding=(0, 2, 0, 0))
+    table.add_column(result.goal_noun, justify="right", no_wrap=True)
+    table.add_column("try", no_wrap=True)
+    for heading in ("score", "cost"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in result.others:
+        cells = _give_or_take(one.score), _give_or_take(one.cost)
+        table.add_row(short(one.goal.number), _cut(one.plan.spelled, 36), *cells)
+    return table
+
+
+def study(result: Study, every: bool = True) -> RenderableType:
+    """All of a study; without ``every``, its summary."""
+    if not every:
+        return summary(result)
     parts: list[RenderableType] = [Text.assemble((repr(result.log), "bold"))]
-    parts += [f"Note: {note}." for note in result.notes]
+    parts += ["", Text("What to do", "bold"), *result.advice]
+    parts += ["", *(f"Note: {note}." for note in result.notes)] if result.notes else []
 
     def section(title: str, *what: RenderableType) -> None:
         parts.extend(["", Text(title, "bold"), *what])
@@ -156,20 +230,16 @@ def study(result: Study, every: bool = False) -> RenderableType:
     if result.differences is not None:
         k = result.differences.k
         of = f"the best of {k}" if k > 1 else "one attempt"
-        hidden = 0 if every else len(result.differences) - len(result.differences.of_the_best)
         sure = result.differences.sureness
         section(
             f"Differences in {of}, task by task{f' ({sure})' if sure else ''}",
-            differences(result.differences, every),
-            *([f"{count_of(hidden, 'more pair')}, of the other arms (--all)."] if hidden else []),
+            differences(result.differences),
         )
     shared = sorted((d for d in result.difficulty if d.k > 1), key=lambda d: d.measured - d.pooled)
     if shared:
-        section("How much attempts at one task have in common", *(f"{d}." for d in (shared if every else shared[:3])))
+        section("How much attempts at one task have in common", *(f"{d}." for d in shared))
     if result.frontier is not None:
-        hidden = len(result.frontier.strategies) - len(result.frontier.efficient)
-        note = [f"Dominated strategies left out: {hidden} (--all)."] if hidden and not every else []
-        section("Score against cost", frontier(result.frontier, every), *note)
+        section("Score against cost", frontier(result.frontier, every=True))
     if result.plan is not None and result.plan.steps:
         plan = result.plan
         why = [f"{plan.why[0].upper()}{plan.why[1:]}."] if plan.method == "portfolio" else []
@@ -177,7 +247,6 @@ def study(result: Study, every: bool = False) -> RenderableType:
         section(f"The plan ({plan.method}), on the {tasks} that it was chosen on", sequence(plan), *why)
     if result.others:
         section(f"{result.elsewhere}, on tasks that plans were not chosen on", _at_goals(result))
-    section("What to do", *result.advice)
     return Group(*parts)
 
 

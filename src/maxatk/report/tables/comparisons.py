@@ -21,6 +21,7 @@ from maxatk.report.tables.fitting import FittingTable, as_text
 from maxatk.report.views import Panel, listed, panels
 from maxatk.report.words import verdict as verdicts
 
+LONGEST_NAME = 30  # of a class that is not wrapped
 MOST_COLUMNS = 24  # of a grid that is drawn
 
 
@@ -40,18 +41,19 @@ def text(compared: Comparison) -> str:
 
 def comparison_rows(compared: Comparison, rows: Sequence[Row]) -> Table:
     """Some rows of a comparison as a table."""
-    table = FittingTable(box=None, padding=(0, 2, 0, 0))
+    table = FittingTable(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     spread = max(compared.plan.upper - compared.rows[0].lower, 1e-9 * abs(compared.plan.upper), 1e-300)
     digits = min(max(4 - math.floor(math.log10(spread)), 0), 12)
     priced = compared.plan.stop_at < math.inf
-    table.add_column("policy", overflow="fold")
+    table.add_column("policy", overflow="fold", no_wrap=all(len(row.name) <= LONGEST_NAME for row in rows))
     for name in ("earns", "at most", "of the gain", *(["tries"] if priced else [])):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("obtained by", overflow="fold")
     for row in rows:
         lower, upper = (row.lower, row.upper) if row.exact is None else (row.exact, row.exact)
         lower = max([lower, *(other.exact for other in compared.inside(row) if other.exact is not None)])
-        how = row.method if row.exact is None else f"{row.method}: {_short_fraction(row.exact)}"
+        method = row.method.removeprefix("best found by ")
+        how = method if row.exact is None else f"{method}: {_short_fraction(row.exact)}"
         table.add_row(
             row.name,
             at_least(lower, digits),
@@ -71,11 +73,11 @@ def _short_fraction(value: Fraction) -> str:
 def comparison_note(compared: Comparison) -> str:
     """The meaning of the numbers of a comparison."""
     note = "A policy of the class earns the first number; no policy of the class earns more than the second."
-    return (
-        f"{note} Several policies have the best mean; the first row is about one of them."
-        if compared.gain.tied
-        else note
-    )
+    if any(row.method.startswith("best found by ") for row in compared.rows):
+        note += " Coordinate ascent may miss the best policy of a class."
+    if compared.gain.tied:
+        note += " Several policies have the best mean; the first row is about one of them."
+    return note
 
 
 def share_of(compared: Comparison, row: Row) -> str:
@@ -96,19 +98,25 @@ def tries_of(row: Row) -> str:
     return "" if row.evaluation is None else agreed(*row.evaluation.tries.ends, digits=3)
 
 
-def contrast(shown: Contrast) -> RenderableType:
-    """The first try and the last: as small maps if states are the cells of a grid, and in words."""
+def contrast(shown: Contrast, in_full: bool = True) -> RenderableType:
+    """The first try and the last: as small maps or a table of states, and in words or in one sentence."""
+    drawn, said = maps(shown), str(shown) if in_full else verdicts.on_last_try(shown)
+    return Group(*([drawn] if drawn is not None else []), *(["", said] if drawn is not None and said else [said]))
+
+
+def maps(shown: Contrast) -> RenderableType | None:
+    """The first try and the last: as small maps if states are the cells of a grid, else as a table of states."""
     try:
         grid = find_grid(shown.mdp)
     except InputError:
-        return _in_words(shown)
+        return _listed(shown)
     signs = [*(_arrow(*grid.towards[a].tolist()) for a in range(shown.mdp.n_actions)), "×"]
     if grid.columns > MOST_COLUMNS or len(set(signs)) < len(signs):
-        return _in_words(shown)
-    maps = [Text(f"{panel.title}\n{_map(shown, grid, panel, signs)}") for panel in panels(shown)]
-    quits = " × gives up;" if any("×" in str(one) for one in maps) else ""
-    return Group(Columns(maps, padding=(0, 3)), f"\n→ ↓ ← ↑ what is done while there is something left to win;{quits} "
-                 "S start, G goal, ▒ hazard\n", str(shown))  # fmt: skip
+        return _listed(shown)
+    drawn = [Text(f"{panel.title}\n{_map(shown, grid, panel, signs)}") for panel in panels(shown)]
+    quits = " × gives up," if any("×" in str(one) for one in drawn) else ""
+    legend = f"Most common action while something is left to win;{quits} S start, G goal, ▒ hazard"
+    return Group(Columns(drawn, padding=(0, 3)), Text(legend, style="dim"))
 
 
 def _arrow(down: float, right: float) -> str:
@@ -124,9 +132,9 @@ def _map(shown: Contrast, grid: CellGrid, panel: Panel, signs: Sequence[str]) ->
     return "\n".join(" ".join(cells[r * grid.columns : (r + 1) * grid.columns]) for r in range(grid.rows))
 
 
-def _in_words(shown: Contrast) -> RenderableType:
+def _listed(shown: Contrast) -> RenderableType | None:
     table = by_state(shown)
-    return Group(table, "", str(shown)) if table.rows else str(shown)
+    return table if table.rows else None
 
 
 def by_state(shown: Contrast) -> Table:

@@ -10,13 +10,14 @@ from rich.table import Table
 from rich.text import Text
 
 from maxatk.base.checks import name_of
-from maxatk.base.findings import Loss
-from maxatk.base.text import agreed, at_least, at_most, count_of, decimals_of, small, span
+from maxatk.base.findings import Loss, Outcome
+from maxatk.base.text import agreed, at_least, at_most, count_of, decimals_of, known, small, span
 from maxatk.base.types import Number
 from maxatk.evaluation.simulate import Simulation
 from maxatk.learning.learned import Learned
 from maxatk.planning import CertifiedPlan, ExactPlan, Plan
 from maxatk.planning.exact import Decision
+from maxatk.planning.plan import Status
 from maxatk.policies import ABANDON
 from maxatk.report.data.plans import agreement
 from maxatk.report.tables.fitting import FittingTable
@@ -60,26 +61,82 @@ def by_tries(plan: Plan) -> Table:
     return table
 
 
-def certified_plan(plan: CertifiedPlan, title: str, verdict: Sequence[str] = ()) -> RenderableType:
-    """The verdict on a certified plan, its interval, and what each further rollout adds."""
-    table = by_tries(plan)
-    stats = plan.stats
+def first_screen(plan: Plan, title: str, verdict: Sequence[str], shown: RenderableType | None) -> RenderableType:
+    """What a command shows of a plan at first: two numbers and the gain, maps of its tries, values by tries."""
     lowest, highest = interval(plan)
+    sizes = f"{count_of(plan.mdp.n_states, 'state')}, {count_of(plan.mdp.n_actions, 'action')}"
+    steps = count_of(plan.mdp.horizon, "step")
     return Group(
-        Text.assemble((title, "bold"), f": {plan.mdp!r}"),
-        *([Text(" ".join(verdict), style="bold")] if verdict else []),
+        Text.assemble((title, "bold"), f"   {verdicts.goal(plan)}   {sizes}, {steps}\n"),
+        *_gained(plan, verdict),
         Text.assemble(
-            f"{verdicts.goal(plan)}: between ",
-            (lowest, "bold green"),
-            " and ",
-            (highest, "bold green"),
-            f" ({plan.status}: width {plan.gap:.2g}, asked for {stats['tol']:.2g})\n",
-            *([(verdicts.stopping(plan), "bold"), "\n"] if plan.stop_at < math.inf else []),
+            f"{verdicts.goal(plan)}: between ", (lowest, "bold green"), " and ", (highest, "bold green"),
+            f" ({plan.status}{_asked(plan)})",
         ),
-        table,
+        *([Text(f"\n{verdicts.stopping(plan)}", style="bold")] if plan.stop_at < math.inf else []),
+        *(["", shown] if shown is not None else []),
+        *(["", _across(plan)] if plan.k > 1 else []),
+    )  # fmt: skip
+
+
+def _asked(plan: Plan) -> str:
+    """How far the interval is from what was asked for, where the search ended before."""
+    if plan.status in (Status.WITHIN_TOL, Status.EXACT) or "tol" not in plan.stats:
+        return ""
+    return f": width {plan.gap:.2g}, asked for {plan.stats['tol']:.2g}"
+
+
+def _gained(plan: Plan, verdict: Sequence[str]) -> Iterator[RenderableType]:
+    """The two numbers and the gain if it is proved, and the sentences of the verdict if not."""
+    gain = plan.gain if verdict else None
+    if gain is None or gain.outcome is not Outcome.PROVED or plan.k == 1:
+        yield from ([Text(f"{' '.join(verdict)}\n", style="bold")] if verdict else [])
+        return
+    decimals = max(decimals_of(gain.rival_lower, plan.lower, digits=4), decimals_of(gain.lower, digits=2))
+    unit = f" {gain.unit}" if gain.unit else ""
+    rival = "the best mean, its best number of tries" if plan.costly else "repeat the best mean"
+    width = max(len(rival), len("this plan"))
+    numbers = known(gain.rival_lower, gain.rival_upper, decimals), at_least(plan.lower, decimals)
+    wide = max(map(len, numbers))
+    more = at_least(gain.lower, decimals_of(gain.lower, digits=2))
+    yield Text.assemble(f"  {rival:<{width}}   ", (f"{numbers[0]:>{wide}}", "blue"))
+    yield Text.assemble(
+        f"  {'this plan':<{width}}   ", (f"{numbers[1]:>{wide}}", "bold green"),
+        (f"   +{more}{unit}", "bold"), f"   proved: nothing beats {at_most(plan.upper, decimals)}\n",
+    )  # fmt: skip
+
+
+def _across(plan: Plan) -> Table:
+    """The values of 1, 2, ... tries in a row of at most nine: the first ones, and the last."""
+    told = list(tries(plan))
+    told = told if len(told) <= MOST_ACROSS else [*told[: MOST_ACROSS - 1], told[-1]]
+    decimals = decimals_of(*(lower for _, lower, _ in told), digits=4)
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    for _ in range(len(told) + 1):
+        table.add_column(justify="right", no_wrap=True)
+    table.add_row("tries", *(str(n) for n, _, _ in told))
+    table.add_row("value at least", *(at_least(lower, decimals) for _, lower, _ in told))
+    return table
+
+
+MOST_ACROSS = 7  # numbers of tries side by side: they fit 80 columns
+
+
+def hints(title: str, page: bool = True) -> str:
+    """What else the command can show."""
+    name = title.replace("\\", "/").split("/")[-1]
+    on_page = f", --page {name}.html --open" if page and name.isprintable() else ""
+    return f"More: --compare, --explain, --verbose{on_page}"
+
+
+def details(plan: CertifiedPlan) -> RenderableType:
+    """Bounds by number of tries, and the work that the search took."""
+    stats = plan.stats
+    return Group(
+        by_tries(plan),
         f"\n{count_of(int(stats['slices']), 'slice')}, {count_of(int(stats['knots']), 'knot')}, "
         f"lattice step {stats['lattice_step']:g}{' (exact)' if stats['exact_lattice'] else ''}, "
-        f"{stats['seconds']:.2f} s. "
+        f"{stats['seconds']:.2f} s; width {plan.gap:.2g}, asked for {stats['tol']:.2g}. "
         "The plan's policy earns at least the lower number; no policy earns more than the upper.",
     )
 

@@ -2,7 +2,7 @@
 
 import math
 
-from maxatk.base.text import about
+from maxatk.base.text import about, portion
 from maxatk.comparison.contrast import Contrast, Difference, Try
 from maxatk.problem.grid import action_name, places
 from maxatk.problem.mdp import MDP
@@ -16,7 +16,7 @@ def sentences(contrast: Contrast, most: int = 3) -> list[str]:
     told = [_returns(contrast, contrast.first)]
     for other in contrast.last:
         told.append(_returns(contrast, other))
-        if not other.stops:
+        if not other.stops and not _decided(other):
             told.append(f"  {_acts(contrast, other, most)}")
     return told
 
@@ -43,8 +43,8 @@ def changes(contrast: Contrast, other: Try, most: int = 3, main: bool = False) -
     groups = sorted(by_action.items(), key=lambda item: -sum(one.visits for one in item[1]))
     groups = groups[:1] if main else groups
     told = [
-        f"{_action(contrast.mdp, then)} in place of {_action(contrast.mdp, first)} in "
-        f"{places(contrast.mdp, [one.state for one in alike], most)}"
+        f"{_action(contrast.mdp, then)} instead of {_action(contrast.mdp, first)} "
+        f"({places(contrast.mdp, [one.state for one in alike], most)})"
         for (first, then), alike in groups[:most]
     ]
     return "; ".join([*told, *([f"and {len(groups) - most} more"] if len(groups) > most else [])])
@@ -56,15 +56,14 @@ def _acts(contrast: Contrast, other: Try, most: int) -> str:
     if number:
         where = "1 state" if number == 1 else f"{number} states"
         return f"It acts differently from the first try in {where}: {changes(contrast, other, most)}."
-    states = "states in which both often have something left to win"
     told = (
-        f"In {states}, it acts mostly as the first try does."
+        "It mostly acts like the first try."
         if contrast.shares_states(other)
-        else f"There are no {states}."
+        else "It shares no state with the first try in which both often have something left to win."
     )
     if not contrast.returns_differ(other):
         return told
-    return f"{told} Its returns differ: it acts differently at some steps, at some returns so far, or elsewhere."
+    return f"{told} It differs in states that one of them rarely visits, or at some steps and scores so far."
 
 
 def _returns(contrast: Contrast, one: Try) -> str:
@@ -76,20 +75,40 @@ def _returns(contrast: Contrast, one: Try) -> str:
         lower, upper = (x if abs(x) > NOTHING * (most - least) else 0.0 for x in ends)
         return about(lower, upper, 4)
 
-    which = f"try {one.rollout + 1} of {contrast.k} {with_best(one.best)}"
+    which = f"Try {one.rollout + 1} of {contrast.k}, {known_best(one.best)}:"
     if one.stops:
-        return f"Before {which}, the policy stops."
+        return f"{which} the policy stops before it."
     if one.given_up == 1:
-        return f"On {which}, the policy gives up in all cases."
-    parts = [f"On {which}, the policy "]
+        return f"{which} the policy always gives it up."
+    if _decided(one):
+        return f"{which} this try never beats it."
+    parts: list[str] = []
     if one.best > -math.inf:
-        parts.append(f"beats that in {about(100 * one.least.beats, 100 * one.most.beats, 3)} % of all cases; it ")
+        parts.append(f"it beats that in {portion(one.least.beats, one.most.beats)} of all cases")
     if one.given_up > 0:
-        parts.append(f"gives up in {100 * one.given_up:.3g} % of all cases; else it ")
-    parts.append(f"returns {told('mean')} on average (10 % quantile {told('low')}, 90 % quantile {told('high')}).")
+        parts.append(f"it is given up in {portion(one.given_up, one.given_up)} of all cases")
+    unit = f" {contrast.mdp.unit}" if contrast.mdp.unit else ""
+    finished = "if not, " if one.given_up > 0 else ""
+    parts.append(f"{finished}the mean return is {told('mean')}{unit}")
+    parts.append(f"at least 80 % of tries return {_between(told('low'), told('high'))}")
     if one.left_out > MUCH:
-        parts.append(f" {100 * one.left_out:.2g} % of all cases were not followed.")
-    return "".join(parts)
+        parts.append(f"{portion(one.left_out, one.left_out)} of all cases were not followed")
+    return f"{which} {'; '.join(parts)}."
+
+
+def _decided(one: Try) -> bool:
+    """Whether a try has nothing left to win: none of its returns is above the best so far."""
+    return one.best > -math.inf and one.most.beats == 0 and not one.stops and one.given_up < 1
+
+
+def _between(low: str, high: str) -> str:
+    """Two numbers, each of which may be a range itself."""
+    return low if low == high else f"between {low} and {high}"
+
+
+def known_best(best: float) -> str:
+    """The best return before a try, as the heading of a sentence."""
+    return "no result yet" if best == -math.inf else f"best so far {best:.6g}"
 
 
 def with_best(best: float) -> str:
@@ -98,4 +117,4 @@ def with_best(best: float) -> str:
 
 
 def _action(mdp: MDP, action: int) -> str:
-    return "giving up" if action == mdp.n_actions else action_name(mdp, action)
+    return "giving up" if action == mdp.n_actions else f'"{action_name(mdp, action)}"'

@@ -6,6 +6,7 @@ from fractions import Fraction
 from maxatk.base.findings import Agreement, Gain, Loss, Outcome, Share, Stop
 from maxatk.base.text import as_given, at_least, at_most, decimals_of, known, probability, small, span
 
+TINY, ORDINARY = 0.0001, 0.1  # a gain that is not told in digits, of returns at least so large
 MEAN, ONE_MEAN = "a policy with the best mean", "one of the policies with the best mean"
 
 
@@ -25,7 +26,7 @@ def gain(finding: Gain, value: float, best: float, why: str = "", remedy: str = 
         return [
             f"Adapting gains nothing here{because}."
             if finding.upper == 0
-            else f"Adapting gains next to nothing here{because}: at most {small(finding.upper)}{_of_added(finding)}.",
+            else f"Adapting gains next to nothing here{because}: {_tiny(finding)}{_of_added(finding)}.",
             f"{_rival(finding, 'Repeat ', 'Take ', 'Make ')}: at least {rival}.",
         ]
     rival = known(finding.rival_lower, finding.rival_upper, _decimals(finding.rival_lower, finding.upper))
@@ -43,6 +44,13 @@ def gain(finding: Gain, value: float, best: float, why: str = "", remedy: str = 
         f"{_rival(finding, 'Repeating ', '', 'Making ')}: {rival}.",
         f"{_planning(finding)}: at least {at_least(best, _decimals(best, finding.upper))}.",
     ]
+
+
+def _tiny(finding: Gain) -> str:
+    """A small gain in words; without an exponent where returns have an ordinary size."""
+    unit = f" {finding.unit}" if finding.unit else ""
+    ordinary = max(abs(finding.rival_lower), abs(finding.rival_upper)) >= ORDINARY
+    return f"less than {TINY}{unit}" if ordinary and finding.upper < TINY else f"at most {small(finding.upper)}{unit}"
 
 
 def _of_added(finding: Gain) -> str:

@@ -94,6 +94,11 @@ def _last(contrast: Contrast | None) -> list[str]:
     return told[:1]
 
 
+def on_last_try(contrast: Contrast) -> str:
+    """A sentence on the main difference of the last try; empty if there is none."""
+    return " ".join(_last(contrast))
+
+
 def _why(mdp: MDP) -> str:
     """The reason why nothing is gained, if it follows from the form of the problem; otherwise empty."""
     least, most = mdp.return_range
