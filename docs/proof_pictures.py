@@ -45,7 +45,7 @@ def slices(plan: mk.Plan) -> Any:
         ax.plot([m, m], [-40, value(m)], color=GREY, linestyle=":", linewidth=1.4)
         ax.plot(m, value(m), "o", color=ORANGE, markersize=7)
         ax.annotate(
-            f"the slice at {m:g}".replace("-", "−"), (m, value(m)), (0, 9), textcoords="offset points", ha="center"
+            f"the slice at {m:g}".replace("-", "−"), (m, value(m)), (-6, 6), textcoords="offset points", ha="right"
         )
     ax.set(xlabel="best return so far, m", ylabel="value with two tries left", ylim=(-21, -11.5))
     return figure

@@ -48,6 +48,14 @@ def test_formulas_become_mathml(maths, latex: str, part: str):
     assert "arithmatex" not in made
 
 
+def test_what_is_maximised_over_stands_under_the_sign(maths):
+    latex = r"\begin{aligned} V &= \max_a \sum_s p_s x \end{aligned}"
+    made = maths.mathml(latex, block=True)
+    assert "<munder><mo>max</mo><mi>a</mi></munder>" in made
+    assert "<msub><mi>p</mi><mi>s</mi></msub>" in made
+    assert "<msub><mo>max</mo>" in maths.mathml(latex)
+
+
 @pytest.mark.parametrize("latex", WRONG)
 def test_a_formula_that_cannot_be_read_is_an_error(maths, latex: str):
     with pytest.raises(maths.FormulaError):
