@@ -3,20 +3,24 @@
 What a line says is held to numbers by ``tests/test_gallery_pages.py``. A new problem is a new entry.
 """
 
+import math
+import re
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import maxatk as mk
+import pictograms
 from maxatk import attempts as at
 
 HERE = Path(__file__).parent
 FOLDER = HERE / "pictures" / "gallery"
 
-MEAN, SINGLE, ADAPT = "#0072B2", "#999999", "#D55E00"
+MEAN, SINGLE, ADAPT = "var(--repeat)", "var(--alone)", "var(--adapt)"  # of the card that holds a picture
 PAYS, TUNING, NOTHING = "adapting pays", "it is all in the tuning", "adapting gains nothing"
 FROM_LOG = "a log of attempts"
 KINDS = {PAYS: "pays", TUNING: "tuning", NOTHING: "nothing", FROM_LOG: "log"}  # in the site's style
@@ -40,6 +44,18 @@ class Entry:
         return mk.find_problem(self.problem, **self.arguments)
 
     @property
+    def code(self) -> str:
+        """What makes the plan and the page in Python."""
+        given = "".join(f", {name}={value!r}" for name, value in self.arguments.items())
+        known = (
+            f"mk.find_problem({self.problem!r}{given})"
+            if given or "-" in self.problem
+            else f"mk.instances.{self.problem}()"
+        )
+        abandon = ", abandon=True" if self.abandon else ""
+        return f'plan = mk.solve({known}, k={self.k}{abandon})\nplan.page("{self.name}.html")'
+
+    @property
     def command(self) -> str:
         """What makes the page at the command line."""
         horizon = f" --horizon {self.arguments['horizon']}" if "horizon" in self.arguments else ""
@@ -48,12 +64,12 @@ class Entry:
 
 
 ENTRIES = (
-    Entry("windy_cliff", "Five walks along a windy cliff",
-          "The short way runs along the edge. Gamble on it, except on the last try with no result yet.",
-          PAYS, 5, "windy_cliff"),
     Entry("qualifying_laps", "Six qualifying laps",
           "Push hard while there are laps to come; flat out after a good one; bring the last home if there is none.",
           PAYS, 6, "qualifying_laps"),
+    Entry("windy_cliff", "Five walks along a windy cliff",
+          "The short way runs along the edge. Gamble on it, except on the last try with no result yet.",
+          PAYS, 5, "windy_cliff"),
     Entry("blackjack", "Three hands of blackjack",
           "With nothing to lose, double. On the last hand without a win, play it as the book says.",
           PAYS, 3, "blackjack"),
@@ -81,6 +97,7 @@ LOG = Entry(
     "From a log: 6,000 restarts of solvers on test functions. Which to start next, until when, and does switching pay?",
     FROM_LOG, 10, "",
 )  # fmt: skip
+LOG_CODE = 'study = at.study(at.example_log())\nstudy.page("restarts.html")\n$ maxatk attempts --page restarts.html'
 
 
 def draw(folder: Path = FOLDER, say: Callable[[str], object] = print) -> None:
@@ -91,20 +108,33 @@ def draw(folder: Path = FOLDER, say: Callable[[str], object] = print) -> None:
         plan = mk.solve(entry.mdp(), k=entry.k, abandon=entry.abandon)
         compared = mk.compare(plan.mdp, k=entry.k, plan=plan)
         plan.page(folder / f"{entry.name}.html", title=entry.title, comparison=compared)
+        lead_home(folder / f"{entry.name}.html", entry.command)
         (folder / f"{entry.name}.svg").write_text(picture(entry, compared))
         say(f"{entry.name}: {time.perf_counter() - began:.1f} s")
     study = at.study(at.example_log())
     study.page(folder / f"{LOG.name}.html", title=LOG.title)
+    lead_home(folder / f"{LOG.name}.html", "maxatk attempts --page restarts.html")
     (folder / f"{LOG.name}.svg").write_text(restarts(study.main))
 
 
+def lead_home(page: Path, command: str) -> None:
+    """Let the footer of a page link to the gallery, and say the command that makes it."""
+    made = f'Made with <a href="../../gallery.html">maxatk</a>: <code>{escape(command)}</code></footer>'
+    page.write_text(re.sub(r"Made with .*</footer>", lambda _: made, page.read_text(), count=1))
+
+
 def picture(entry: Entry, compared: mk.Comparison) -> str:
-    """Three bars: repeating the best mean, the best single policy repeated, adapting."""
+    """Dots on an axis that begins at one try: repeating the best mean, the best single policy repeated, adapting."""
+    plan = compared.plan
     alone = compared.rows[-2 if entry.abandon else 1]  # with costs, until its threshold is reached
-    return bars(
-        ("repeat the mean", compared.rows[0].lower, MEAN),
-        ("one policy" if entry.abandon else f"one policy × {entry.k}", alone.lower, SINGLE),
-        ("adapt", compared.plan.lower, ADAPT),
+    once = sum(plan.curve(plan.k - 1, -math.inf)) / 2
+    return dots(
+        [
+            ("repeat the mean", compared.rows[0].lower, MEAN),
+            ("one policy" if entry.abandon else f"one policy × {entry.k}", alone.lower, SINGLE),
+            ("adapt", plan.lower, ADAPT),
+        ],
+        once,
     )
 
 
@@ -116,40 +146,71 @@ def restarts(advised: Any) -> str:
         for score, cost in ((advised.score, advised.cost), (advised.other_score, advised.other_cost))
     )
     names = ("one arm, capped", "a sequence") if advised.plan.method == "single" else ("a sequence", "one arm, capped")
-    return bars((f"{names[0]}: advised", mine, ADAPT), (names[1], other, SINGLE))
+    return dots([(names[1], other, SINGLE), (f"{names[0]}: advised", mine, ADAPT)])
 
 
-def bars(*rows: tuple[str, float, str]) -> str:
-    """A name, a number and a colour for each bar; they begin below the least, at no particular number."""
+def dots(rows: list[tuple[str, float, str]], once: float = math.nan) -> str:
+    """A name, a number and a colour for each dot, on one labelled axis that begins at ``once``, if that is a number."""
     values = [value for _, value, _ in rows]
-    low = min(values) - 0.5 * max(max(values) - min(values), 0.25 * abs(max(values)))
-    parts = [
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 96" font-family="system-ui, sans-serif" '
-        'font-size="13">',
-        '<rect width="300" height="96" rx="6" fill="#ffffff"/>',
+    low, high = min([*values, *([once] if once == once else [])]), max(values)
+    wide = max(high - low, 0.02 * abs(high), 1e-9)
+    low, high = low - 0.06 * wide, low + 1.06 * wide
+
+    def at(x: float) -> float:
+        return 112 + 178 * (x - low) / (high - low)
+
+    bottom = 18 * len(rows) + 6
+    parts = [f'<svg viewBox="0 0 300 {bottom + 30}" font-size="11.5" role="img" aria-label="{_told(rows)}">',
+             f'<path d="M112 {bottom}H290" stroke="var(--draw)"/>']  # fmt: skip
+    parts += [
+        f'<path d="M{at(x):.1f} {bottom}v4" stroke="var(--draw)"/><text x="{at(x):.1f}" y="{bottom + 15}" '
+        f'text-anchor="middle" font-size="10">{_number(x)}</text>'
+        for x in ticks(low, high)
     ]
+    if once == once:
+        parts.append(f'<path d="M{at(once):.1f} 4V{bottom}" stroke="var(--draw)" stroke-dasharray="2 3"/>'
+                     f'<text x="{at(once):.1f}" y="{bottom + 27}" font-size="10">one try</text>')  # fmt: skip
     for n, (name, value, colour) in enumerate(rows):
-        width = 110 * (value - low) / (max(values) - low)
-        parts += [
-            f'<text x="8" y="{27 + 26 * n}" fill="#1f2328">{name}</text>',
-            f'<rect x="122" y="{15 + 26 * n}" width="{width:.1f}" height="16" rx="3" fill="{colour}"/>',
-            f'<text x="{128 + width:.1f}" y="{27 + 26 * n}" fill="#1f2328">{f"{value:.4g}".replace("-", "−")}</text>',
-        ]
+        y, left = 14 + 18 * n, at(value) > 235
+        parts.append(
+            f'<text x="0" y="{y + 4}">{name}</text><circle cx="{at(value):.1f}" cy="{y}" r="5" fill="{colour}"/>'
+            f'<text x="{at(value) + (-9 if left else 9):.1f}" y="{y + 4}" text-anchor="{"end" if left else "start"}" '
+            f'font-weight="600">{_number(value)}</text>'
+        )
     return "\n".join([*parts, "</svg>\n"])
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Two to five round numbers between two."""
+    unit = 10.0 ** math.floor(math.log10((high - low) / 3))
+    step = next(n * unit for n in (1, 2, 5, 10) if (high - low) / (n * unit) <= 4)
+    return [float(f"{n * step:.12g}") for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def _number(x: float) -> str:
+    return f"{x:.4g}".replace("-", "−")
+
+
+def _told(rows: list[tuple[str, float, str]]) -> str:
+    return "; ".join(f"{name}: {_number(value)}" for name, value, _ in rows)
 
 
 def markdown() -> str:
     """The entries as cards, for the page of the site."""
     cards = ['<div class="gallery" markdown="0">']
     for entry in (*ENTRIES, LOG):
-        shown = f'<img src="pictures/gallery/{entry.name}.svg" alt="{entry.title}" loading="lazy">'
-        how = entry.command if entry.problem else f"maxatk attempts --page {entry.name}.html"
+        sketch: str = getattr(pictograms, entry.name)()
+        size = f"0 0 {pictograms.WIDTH} {pictograms.HEIGHT}"
+        drawn = FOLDER / f"{entry.name}.svg"
+        numbers = drawn.read_text() if drawn.exists() else ""
+        code = f"{entry.code}\n$ {entry.command}" if entry.problem else LOG_CODE
         cards.append(
-            f'<a class="gallery-card" href="pictures/gallery/{entry.name}.html">{shown}<b>{entry.title}</b>'
+            f'<a class="gallery-card" href="pictures/gallery/{entry.name}.html">'
+            f'<svg viewBox="{size}" role="img" aria-label="{entry.title}">{sketch}</svg><b>{entry.title}</b>'
             f'<i class="{KINDS[entry.kind]}">{entry.kind}</i>'
-            f"<span>{entry.line}</span><code>{how}</code></a>"
+            f"<span>{entry.line}</span>{numbers}<code>{escape(code, quote=False)}</code></a>"
         )
-    return "\n".join([*cards, "</div>"])
+    return re.sub(r"\n+(?=<)", "", "\n".join([*cards, "</div>"]))  # one block of HTML: a blank line would end it
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from tools import (
     commands,
     deep_rl,
     drawn,
+    home,
     hosts,
     maths,
     notebooks,
@@ -25,7 +26,7 @@ from tools import (
     public,
     sources,
     training,
-)  # fmt: skip
+)
 
 ROOT = Path(__file__).parents[1]
 INSERT = re.compile(r"^<!-- insert: (.*) -->$", re.MULTILINE)
@@ -38,12 +39,27 @@ INSERTS = {
     "deep RL headwind": deep_rl.headwind,
     "deep RL long cliff": deep_rl.long_cliff,
     "machine": benchmarks.machine,
+    "benchmark summary": benchmarks.summary,
     "paper": paper.markdown,
     "paper summary": paper.summary,
     **{f"benchmark {name}": (lambda name=name: benchmarks.table(name)) for name in benchmarks.names()},
     **{f"notebook {name}": (lambda name=name: notebooks.markdown(name)) for name in notebooks.names()},
     **{f"training {name}": (lambda name=name: training.table(name)) for name in training.names()},
 }
+
+
+def on_config(config: Any) -> Any:
+    """Take the addresses of the repository and of the site from where the package has them."""
+    known = home.urls()
+    config["repo_url"] = known.get("Repository")
+    config["site_url"] = known.get("Documentation", "")
+    return config
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Let a page say what a link to it should show."""
+    said = home.card(config["site_url"] or "", page.title or config["site_name"], config["site_description"])
+    return output.replace("</head>", f"{said}</head>", 1)
 
 
 def on_pre_build(config: Any) -> None:

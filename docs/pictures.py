@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 import gallery
 import guide_pictures
 import maxatk as mk
+import proof_pictures
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -43,6 +44,7 @@ def draw(folder: Path) -> None:
         "figure1.svg": figure1,
         "proposition3.svg": proposition3,
         **guide_pictures.drawings(),
+        **proof_pictures.drawings(plan),
     }
     for name, drawing in drawings.items():
         began = time.perf_counter()
@@ -54,12 +56,32 @@ def draw(folder: Path) -> None:
     began = time.perf_counter()
     plan.page(folder / "windy_cliff.html", title="Five walks along a windy cliff", comparison=compared)
     _say(folder / "windy_cliff.html", began)
+    card(plan, compared).savefig(folder / "card.png", dpi=100, facecolor="white", metadata={"Software": None})
     gallery.draw(folder / "gallery")
     for kept in ("examples/deep_rl/results/long_cliff.png", "examples/deep_rl/results/headwind.png",
                  "examples/training/results/reinforce_cliff.png",
                  "examples/training/results/torch_loop.png", "benchmarks/results/growth.png",
                  "benchmarks/results/learning_growth.png"):  # fmt: skip
         shutil.copy(ROOT / kept, folder)
+
+
+def card(plan: mk.Plan, compared: mk.Comparison) -> Any:
+    """What is shown where somebody links to the site: 1200 by 630 dots."""
+    figure = Figure(figsize=(12, 6.3))
+    figure.text(0.06, 0.8, "You have K tries, and only the best counts", fontsize=38, weight="bold")
+    figure.text(0.06, 0.68, "Five walks along a windy cliff", fontsize=26, color="#55555c")
+    figure.text(
+        0.06,
+        0.44,
+        f"repeat the best mean   {compared.rows[0].lower:.2f}".replace("-", "−"),
+        fontsize=34,
+        color="#0072B2",
+    )
+    figure.text(
+        0.06, 0.28, f"adapt to the best so far   {plan.lower:.2f}".replace("-", "−"), fontsize=34, color="#B34700"
+    )
+    figure.text(0.06, 0.1, "maxatk: certified planning for the best of K", fontsize=24, color="#00695C")
+    return figure
 
 
 def _say(path: Path, began: float) -> None:

@@ -16,7 +16,9 @@ from maxatk.comparison.classes import ONE_UNTIL, SINGLE
 pytestmark = pytest.mark.slow  # a browser, or whole pages
 
 
-@pytest.mark.parametrize("entry", gallery.ENTRIES[1:], ids=lambda entry: entry.name)  # the README has the first
+@pytest.mark.parametrize(
+    "entry", [entry for entry in gallery.ENTRIES if entry.name != "windy_cliff"], ids=lambda entry: entry.name
+)  # which the README has
 def test_where_the_gain_is(entry):
     plan = mk.solve(entry.mdp(), k=entry.k, abandon=entry.abandon)
     compared = mk.compare(plan.mdp, k=entry.k, plan=plan)

@@ -2,12 +2,15 @@
 
 import json
 import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
 from maxatk.cli import commands as cli
-from tools import benchmarks, commands, hosts
+from tools import benchmarks, commands, home, hosts
 
+DOCS = Path(__file__).parents[1] / "docs"
 FORMULAS = {
     r"\max_{a} \sum_{s'} p(s' \mid s, a)\, V(s')": "∑",
     r"\mathbb{E}\left[\max(R_1, \dots, R_K)\right] \le \frac{1}{2}": "mfrac",
@@ -43,6 +46,14 @@ def test_formulas_become_mathml(maths, latex: str, part: str):
     assert made.startswith("<p>so <math")
     assert part in made.replace("&#x02211;", "∑")
     assert "arithmatex" not in made
+
+
+def test_what_is_maximised_over_stands_under_the_sign(maths):
+    latex = r"\begin{aligned} V &= \max_a \sum_s p_s x \end{aligned}"
+    made = maths.mathml(latex, block=True)
+    assert "<munder><mo>max</mo><mi>a</mi></munder>" in made
+    assert "<msub><mi>p</mi><mi>s</mi></msub>" in made
+    assert "<msub><mo>max</mo>" in maths.mathml(latex)
 
 
 @pytest.mark.parametrize("latex", WRONG)
@@ -110,3 +121,92 @@ def test_links_and_own_files_are_no_requests(tmp_path):
         '<math xmlns="http://www.w3.org/1998/Math/MathML"></math><img src="data:image/svg+xml;base64,AA//">'
     )
     assert list(hosts.requests(tmp_path)) == []
+
+
+def test_the_benchmarks_begin_with_five_rows():
+    lines = benchmarks.summary().splitlines()
+    assert len(lines) == 2 + 5
+    rows = json.loads((benchmarks.RESULTS / "planner.json").read_text())["rows"]
+    ends = [min(row["times faster"] for row in rows), max(row["times faster"] for row in rows)]
+    assert [int(x.replace("\u202f", "")) for x in re.findall(r"[\d\u202f]+", lines[2].split("**")[1])] == ends
+    page = (DOCS / "benchmarks.md").read_text()
+    assert page.index("insert: benchmark summary") < page.index("## ")
+    heads = {
+        re.sub(r"[^a-z ]", "", line.lower()).strip().replace(" ", "-")
+        for line in page.splitlines()
+        if line[:3] == "## "
+    }
+    assert {link for line in lines for link in re.findall(r"\(#(.*?)\)", line)} <= heads
+
+
+def test_one_setting_makes_the_link_and_the_card(monkeypatch):
+    assert home.card("", "A page", "x") == ""
+    made = home.card("https://example.org/maxatk/", 'A "page"', "x")
+    assert 'property="og:image" content="https://example.org/maxatk/pictures/card.png"' in made
+    assert "A &quot;page&quot;" in made
+    assert set(home.urls()) <= {"Repository", "Documentation", "Homepage", "Changelog", "Issues"}
+
+
+def test_the_address_of_a_page_is_no_request(tmp_path):
+    (tmp_path / "page.html").write_text('<link rel="canonical" href="https://example.org/page.html">')
+    assert list(hosts.requests(tmp_path)) == []
+
+
+def test_the_maths_font_has_the_signs_of_every_formula(maths):
+    ttlib = pytest.importorskip("fontTools.ttLib")
+    pytest.importorskip("brotli", reason="reading woff2")
+    font = ttlib.TTFont(DOCS / "style" / "fonts" / "stix-two-math-subset.woff2")
+    assert "MATH" in font
+    has = font.getBestCmap()
+    for page in DOCS.rglob("*.md"):
+        text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)
+        for formula in re.findall(r"\$\$(.+?)\$\$|\$([^$\n]+)\$", text, flags=re.DOTALL):
+            latex = (formula[0] or formula[1]).strip()
+            shown = "".join(ET.fromstring(maths.mathml(latex)).itertext())
+            assert {c for c in shown if not c.isspace() and ord(c) not in has and ord(c) > 32} == set(), latex
+    assert "SIL OPEN FONT LICENSE" in (DOCS / "style" / "fonts" / "OFL.txt").read_text()
+
+
+def test_the_search_from_a_folder_fetches_nothing():
+    settings = (DOCS.parent / "mkdocs.yml").read_text()
+    assert "  - offline\n" in settings
+    for name in re.findall(r"^    - (style/.*worker\.js)$", settings, flags=re.MULTILINE):
+        assert "http" not in (DOCS / name).read_text()
+
+
+def test_each_section_on_the_planner_has_a_claim_before_its_proof():
+    import proof_pictures
+
+    _, *sections = (DOCS / "theory" / "planner.md").read_text().split("\n## ")
+    assert len(sections) == 11
+    for section in sections:
+        assert 0 < section.index("**Claim.**") < section.index('??? note "Why"')
+    drawn = set(re.findall(r"pictures/(\w+\.svg)", "".join(sections)))
+    assert drawn - {"bounds.svg"} <= set(proof_pictures.drawings(None))
+
+
+@pytest.mark.parametrize(
+    ("once", "values"), [(-28.46, [-20.67, -16.6, -15.96]), (0.5, [0.7, 0.7, 0.7]), (2.0, [2, 2, 2])]
+)
+def test_dots_of_the_gallery_lie_on_their_axis(once, values):
+    import gallery
+
+    svg = gallery.dots([(f"row {n}", x, "red") for n, x in enumerate(values)], once)
+    dots = [float(x) for x in re.findall(r'<circle cx="(.*?)"', svg)]
+    ticks = [(float(x), float(text.replace("−", "-"))) for x, text in re.findall(
+        r'<text x="([\d.]+)" y="\d+" text-anchor="middle" font-size="10">(.*?)</text>', svg)]  # fmt: skip
+    assert 2 <= len(ticks) <= 6
+    (x0, t0), (x1, t1) = ticks[0], ticks[-1]
+    for x, value in zip(dots, values, strict=True):
+        assert t0 + (x - x0) * (t1 - t0) / (x1 - x0) == pytest.approx(value, abs=0.02 * (t1 - t0))
+
+
+def test_every_entry_of_the_gallery_has_its_picture_and_code():
+    import gallery
+    import pictograms
+
+    assert gallery.ENTRIES[0].name == "qualifying_laps"
+    for entry in gallery.ENTRIES:
+        ET.fromstring(f"<svg>{getattr(pictograms, entry.name)()}</svg>")
+        compile(entry.code, entry.name, "exec")
+    assert len({getattr(pictograms, entry.name)() for entry in (*gallery.ENTRIES, gallery.LOG)}) == 10

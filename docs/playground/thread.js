@@ -28,7 +28,7 @@ function makeThread(answered) {
 
   let send = onThisThread; // where a browser has no workers
   try {
-    const worker = new Worker(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+    const worker = new (window.NativeWorker ?? Worker)(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
     worker.onmessage = ({ data }) => receive(data);
     send = (message) => worker.postMessage(message);
   } catch {

@@ -18,6 +18,40 @@ def table(name: str) -> str:
     return text if here == _read(USUAL)["machine"] else f"{text}\n\n*Measured elsewhere: {_words(here)}.*"
 
 
+def summary() -> str:
+    """Five rows: what is measured, beside what, and how much better; each from the table that has the details."""
+    faster, fewer = "times faster", "times fewer"
+    rows = [
+        ("Planning to a certified interval", "QuantEcon; the paper's algorithm in NumPy", _span(USUAL, faster), faster,
+         "#planning"),
+        ("Planning on a GPU", "all cores of its machine", _ratios("gpu", "all cores s", "GPU s"), faster,
+         "#all-cores-and-a-gpu"),
+        ("Simulating K tries", "stepping through the environment", _span("simulate", faster), faster, "#simulating"),
+        ("K tries as a vectorised environment", "64 wrapped environments", _span("vector", faster), faster,
+         "guides/deep-rl.md"),
+        ("Learning from samples", "the paper's bound on samples", _span("learning", fewer), fewer, "#learning"),
+    ]  # fmt: skip
+    lines = [f"| {what} | {beside} | **{by}** {unit} | [details]({link}) |" for what, beside, by, unit, link in rows]
+    return "\n".join(["| what | beside | result | |", "| --- | --- | --- | --- |", *lines])
+
+
+def _span(name: str, column: str) -> str:
+    """The least and the greatest number of a column."""
+    return _from_to([row[column] for row in _read(name)["rows"]])
+
+
+def _ratios(name: str, over: str, under: str) -> str:
+    """The least and the greatest ratio of two columns."""
+    numbers = [(row[over], row[under]) for row in _read(name)["rows"]]
+    return _from_to([x / y for x, y in numbers if not isinstance(x, str) and not isinstance(y, str)])
+
+
+def _from_to(column: list[Any]) -> str:
+    numbers = [x for x in column if not isinstance(x, str)]
+    ends = [_number(float(x)) for x in (min(numbers), max(numbers))]
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
 def machine() -> str:
     """The machine that most tables come from; others are named below theirs."""
     return f"The machine, unless a table names another: {_words(_read(USUAL)['machine'])}."

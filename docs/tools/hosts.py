@@ -20,4 +20,7 @@ def requests(site: Path) -> Iterator[str]:
     for path in sorted([*site.rglob("*.html"), *site.rglob("*.css")]):
         text = path.read_text()
         for pattern in REQUESTS:
-            yield from (f"{path.relative_to(site)}: {match[0][:200]}" for match in pattern.finditer(text))
+            asked = (
+                match[0] for match in pattern.finditer(text) if 'rel="canonical"' not in match[0]
+            )  # its own address
+            yield from (f"{path.relative_to(site)}: {line[:200]}" for line in asked)

@@ -13,6 +13,9 @@ from latex2mathml.converter import convert
 MARKED = re.compile(
     r'<span class="arithmatex">\\\((.*?)\\\)</span>|<div class="arithmatex">\s*\\\[(.*?)\\\]\s*</div>', re.DOTALL
 )
+MATHML = "http://www.w3.org/1998/Math/MathML"
+LIMITS = {"max", "min", "sup", "inf"}
+ET.register_namespace("", MATHML)
 CHILDREN = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
 
 
@@ -54,4 +57,12 @@ def mathml(latex: str, block: bool = False) -> str:
     plain = re.sub(r"\\[{}]", "", latex)
     if plain.count("{") != plain.count("}"):
         raise FormulaError(f"{latex}: braces do not match")
-    return made
+    return _with_limits(parsed) if block else made
+
+
+def _with_limits(formula: ET.Element) -> str:
+    """A formula of its own line, with what belongs under max, min, sup and inf under them."""
+    for node in formula.iter(f"{{{MATHML}}}msub"):
+        if node[0].text in LIMITS:
+            node.tag = f"{{{MATHML}}}munder"
+    return ET.tostring(formula, encoding="unicode")

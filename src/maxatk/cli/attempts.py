@@ -10,8 +10,9 @@ import click
 
 from maxatk import attempts as at
 from maxatk.base import archive
-from maxatk.cli.console import Console, complain
+from maxatk.cli.console import Console
 from maxatk.cli.options import quiet_option
+from maxatk.cli.streams import complain
 from maxatk.report.page.file import require
 
 
