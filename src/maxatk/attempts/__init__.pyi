@@ -22,6 +22,8 @@ from .judges.report import Hurt as Hurt
 from .judges.report import JudgedLevel as JudgedLevel
 from .judges.report import JudgeReport as JudgeReport
 from .judges.report import Turn as Turn
+from .judges.vote_stops import VoteStop as VoteStop
+from .judges.vote_stops import stop_vote as stop_vote
 from .log import Log as Log
 from .log import example_judged_log as example_judged_log
 from .log import example_log as example_log
@@ -35,6 +37,7 @@ from .sequences.files import load_sequence as load_sequence
 from .sequences.goal import Goal as Goal
 from .sequences.plan import BuiltFrom as BuiltFrom
 from .sequences.plan import Capped as Capped
+from .sequences.plan import JudgedPlan as JudgedPlan
 from .sequences.plan import SequencePlan as SequencePlan
 from .sequences.plan import Step as Step
 from .sequences.replay import Replay as Replay
