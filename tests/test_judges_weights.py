@@ -1,8 +1,10 @@
 """Weights for the reward of a judge's pick: fractions with ties, the judge that is the reward, libraries, refusals."""
 
+import runpy
 from fractions import Fraction
 from itertools import combinations
 from math import comb
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -116,6 +118,17 @@ def test_large_groups_take_no_time_and_lose_no_digits():
     assert at.weights(rewards, 1000, "none", judge=rewards) == pytest.approx(
         at.weights(rewards, 1000, "none"), abs=1e-12
     )
+
+
+def test_a_proxy_that_is_hacked_and_the_curve_that_shows_it():
+    """The proxy's own best of k rises to the end; the truth of its pick falls, which intervals show."""
+    example = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "hacked_reward.py"))
+    hacked = example["train"](steps=280, every=40)
+    proxy, picked = [row[1] for row in hacked], [row[2] for row in hacked]
+    assert proxy[-1] == max(proxy)
+    assert picked[-1].upper < max(one.lower for one in picked)
+    held = [row[2] for row in example["train"](steps=280, every=40, judge=True)]
+    assert held[-1].lower > picked[-1].upper
 
 
 def test_what_is_refused():

@@ -50,6 +50,7 @@ from .sequences.strategies import Frontier as Frontier
 from .sequences.strategies import Strategy as Strategy
 from .sequences.strategies import frontier as frontier
 from .study.advice import Advised as Advised
+from .study.study import JudgedStudy as JudgedStudy
 from .study.study import Study as Study
 from .study.study import study as study
 from .training.off_policy import off_policy_weights as off_policy_weights

@@ -53,6 +53,7 @@ def _column(name: str, what: str) -> Any:
             "  maxatk attempts runs.csv -k 1 2 4 8 --price 0.5 --page runs.html",
             "  maxatk attempts runs.jsonl --task question --arm model --score points --budget 0.25",
             "  maxatk attempts logs/ --score includes        # a folder of Inspect or of lm_eval",
+            "  maxatk attempts runs.csv --judge rm --answer answer",
         ]
     ),
 )
@@ -72,6 +73,14 @@ def _column(name: str, what: str) -> Any:
 @_column("score", "The column of scores, a scorer of Inspect, a metric of lm_eval [score].")
 @_column("cost", "The column of costs [cost].")
 @_column("seconds", "The column of durations [seconds].")
+@click.option(
+    "--judge",
+    "judges",
+    multiple=True,
+    metavar="COLUMN",
+    help="What a judge gave each attempt; may be repeated. Plans stop and pick by the first.",
+)
+@_column("answer", "The column of answers, which vote [answer].")
 @click.option("--score-range", type=float, nargs=2, metavar="LOW HIGH", help="Range of all scores, for proofs.")
 @click.option("--missing-score", type=float, metavar="S", help="The score of attempts without one.")
 @click.option("--level", type=float, default=0.95, show_default=True, metavar="L", help="Of the intervals.")
@@ -83,7 +92,7 @@ def attempts(
     log: tuple[Path, ...], ks: list[int] | None, price: float | None, budget: float | None, target_score: float | None,
     pass_threshold: float | None, stop_at: float | None, min_attempts: int, arms: str | None, task: str | None,
     arm: str | None, score: str | None, cost: str | None, seconds: str | None, score_range: tuple[float, float] | None,
-    missing_score: float | None, level: float, seed: int,
+    missing_score: float | None, level: float, seed: int, judges: tuple[str, ...], answer: str | None,
     every: bool, page: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Estimates from a log of attempts, and what to try next.
@@ -92,7 +101,11 @@ def attempts(
     attempt. Prints curves of the best of k with intervals over tasks, differences between arms, the frontier of score
     and cost, and which arm to try next until when, with score and cost on held-out tasks.
 
-    Without a LOG it reads the example log: restarts of five solvers on 120 functions, cost in seconds.
+    With --judge the score is the truth, which is not seen at run time: attempts are stopped and picked by the judge.
+    Prints what each judge is good for, and a plan that it decides, all scored by the truth.
+
+    Without a LOG it reads the example log: restarts of five solvers on 120 functions, cost in seconds; with --judge
+    judge, solutions of GPQA with a verifier.
     """
     if page is not None:
         require()
@@ -100,11 +113,12 @@ def attempts(
         if page.resolve() in {path.resolve() for path in log}:
             raise click.UsageError(f"--page {page} would overwrite the log")
     columns: dict[str, Any] = {"task": task, "arm": arm, "score": score, "cost": cost, "seconds": seconds}
+    columns |= {"judge": list(judges) or None, "answer": answer}
     given = {name: column for name, column in columns.items() if column is not None}
     if log:
         chosen = at.read_log(list(log), missing_score=missing_score, score_range=score_range, **given)
     else:
-        chosen = at.example_log()
+        chosen = at.example_judged_log() if judges else at.example_log()
     if arms is not None or min_attempts:
         some = None if arms is None else [name.strip() for name in arms.split(",")]
         chosen = chosen.select(arms=some, min_attempts=min_attempts)
@@ -119,12 +133,14 @@ def attempts(
         level=level,
         rng=seed,
         progress=True,
+        judge=next(iter(judges), None),
     )
     if as_json:
         print(json.dumps(study.data(), allow_nan=False))
     else:
         Console().print(study.show(every))
     if page is not None:
-        title = "Restarts of five solvers" if not log else ", ".join(path.name for path in log)
+        example = "64 solutions of each of 64 questions" if judges else "Restarts of five solvers"
+        title = example if not log else ", ".join(path.name for path in log)
         study.page(page, title=title)
     return 0

@@ -37,13 +37,13 @@ def of_groups(xp: Library, name: str, rewards: Array, judge: Array, k: int, base
     values = rewards if baseline == "none" else rewards - low
     order = xp.argsort(judge, axis=-1)
     sums = _Sums(xp, xp.take_along_axis(values, order, axis=-1), _blocks(xp, xp.take_along_axis(judge, order, axis=-1)))
-    w: Floats = np.array(chances(n, k))
-    shared: Floats = w[1:] * (k - 1) / np.arange(1, n)  # C(q-2, k-2) / C(n, k) for q = 2, ..., n
+    w = np.array(chances(n, k), dtype=np.float64)
+    shared = [chance * (k - 1) / q for q, chance in enumerate(chances(n, k)[1:], 1)]  # C(q-2, k-2) / C(n, k) from q = 2
     if baseline == "marginal":
-        with_others = np.append(shared, 0.0)  # C(q-1, k-2) / C(n, k)
+        with_others = np.array([*shared, 0.0], dtype=np.float64)  # C(q-1, k-2) / C(n, k)
         weights = sums.own(w) - sums.beside(with_others, last=True) - sums.below(with_others)
     else:
-        with_others = np.append(0.0, shared)
+        with_others = np.array([0.0, *shared], dtype=np.float64)
         weights = sums.own(w) + sums.beside(with_others, last=False) + sums.above(with_others)
         if baseline == "others":
             weights = n / (n - k) * (weights - xp.mean(weights, axis=-1, keepdims=True))
