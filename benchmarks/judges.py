@@ -1,7 +1,7 @@
 """How often intervals cover what judges and votes truly hand in: 400 synthetic logs per row, against known truths.
 
-Worlds differ in the judge: weak, strong, misleading (it prefers wrong attempts), drifting (right on easy tasks and wrong
-on hard ones, with an offset by task). Truths are means over a hundred thousand fresh tasks.
+Worlds differ in the judge: weak, strong, misleading (it prefers wrong attempts), drifting (right on easy tasks and
+wrong on hard ones, with an offset by task). Truths are means over a hundred thousand fresh tasks.
 
     python benchmarks/judges.py
 """
@@ -10,9 +10,12 @@ import sys
 from dataclasses import dataclass
 
 import numpy as np
-from common import report
 
+from common import report
 from maxatk import attempts as at
+from maxatk.attempts.estimates import intervals
+from maxatk.attempts.judges.choosers import AnyAttempt, ByJudge, ByVote, Oracle, per_task
+from maxatk.attempts.judges.report import CaughtShare
 from maxatk.attempts.sequences import walk
 
 LOGS, TASKS, ATTEMPTS, K, STOP = 400, 60, 6, 4, 1.0
@@ -69,20 +72,21 @@ def a_log(truth, judge, answer):
 
 
 def estimates(log):
-    """All intervals of a log, by (what, kind of interval)."""
-    for kind in ("usual", "proved"):
-        yield ("selected@4", kind), log.selected_at_k(K, interval=kind)
-        yield ("majority@4", kind), log.majority_at_k(K, interval=kind)
-        yield ("selected less majority", kind), at.pick_difference(log, "rm", "majority", K, interval=kind)
+    """All intervals of a log, by (what, kind of interval); each way to choose is computed once."""
+    ways = ByJudge("rm"), ByVote(), Oracle(), AnyAttempt()
+    selected, majority, best, one = (per_task(log, 0, [K], way)[:, 0] for way in ways)
     out = walk.follow(log, ["attempt"] * K, walk.Scoring(STOP, 0.0, 1.0, "rm"))
-    yield ("stopped by the judge, at most 4", "usual"), _mean(out.score)
-    yield ("share of a perfect judge's gain", "usual"), log.judge_report("rm", [1, K]).share
-
-
-def _mean(values):
-    from maxatk.attempts.estimates import intervals
-
-    return intervals.mean(values, (0.0, 1.0), 0.95)
+    values = {
+        "selected@4": (selected, (0.0, 1.0)), "majority@4": (majority, (0.0, 1.0)),
+        "selected less majority": (selected - majority, (-1.0, 1.0)),
+        "stopped by the judge, at most 4": (out.score, (0.0, 1.0)),
+    }  # fmt: skip
+    for kind in ("usual", "proved"):
+        for what, (x, span) in values.items():
+            yield (what, kind), intervals.mean(x, span, 0.95, use_betting=kind == "proved")
+    lower, upper = intervals.ratio(selected - one, best - one, 0.95)
+    share = float((selected - one).mean() / (best - one).mean())
+    yield ("share of a perfect judge's gain", "usual"), CaughtShare(K, share, lower, upper, 0.95)
 
 
 @dataclass
@@ -117,7 +121,7 @@ def rows():
             yield {
                 "judge": world, "what": what, "interval": kind, "truth": round(float(tally.truth), 3),
                 "bias, in standard errors": round(float((mean - tally.truth) / error), 1),
-                "coverage": tally.covered / LOGS, "width": round(tally.width / LOGS, 3),
+                "coverage": float(tally.covered / LOGS), "width": round(float(tally.width / LOGS), 3),
             }  # fmt: skip
 
 
