@@ -22,6 +22,8 @@ from .judges.report import Hurt as Hurt
 from .judges.report import JudgedLevel as JudgedLevel
 from .judges.report import JudgeReport as JudgeReport
 from .judges.report import Turn as Turn
+from .judges.vote_stops import VoteStop as VoteStop
+from .judges.vote_stops import stop_vote as stop_vote
 from .log import Log as Log
 from .log import example_judged_log as example_judged_log
 from .log import example_log as example_log
@@ -39,6 +41,7 @@ from .sequences.files import load_sequence as load_sequence
 from .sequences.goal import Goal as Goal
 from .sequences.plan import BuiltFrom as BuiltFrom
 from .sequences.plan import Capped as Capped
+from .sequences.plan import JudgedPlan as JudgedPlan
 from .sequences.plan import SequencePlan as SequencePlan
 from .sequences.plan import Step as Step
 from .sequences.replay import Replay as Replay
@@ -51,6 +54,7 @@ from .sequences.strategies import Frontier as Frontier
 from .sequences.strategies import Strategy as Strategy
 from .sequences.strategies import frontier as frontier
 from .study.advice import Advised as Advised
+from .study.study import JudgedStudy as JudgedStudy
 from .study.study import Study as Study
 from .study.study import study as study
 from .training.off_policy import off_policy_weights as off_policy_weights

@@ -250,6 +250,7 @@ class ChosenPlan(Part):
     built: int  # the number of tasks that it was chosen on
     attempts: int | None = None  # the maximal number of its attempts; None where it does not matter
     default_score: float = 0.0  # the score of a task without an attempt
+    judge: str | None = None  # by which it stops and picks; None if scores are seen
 
 
 @dataclass(frozen=True, kw_only=True)

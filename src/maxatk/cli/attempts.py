@@ -57,6 +57,7 @@ def _column(name: str, what: str) -> Any:
             "  maxatk attempts runs.jsonl --task question --arm model --score points --budget 0.25",
             "  maxatk attempts logs/ --score includes --arm solver    # a folder of Inspect or of lm_eval",
             "  zcat runs.jsonl.gz | maxatk attempts -",
+            "  maxatk attempts runs.csv --judge rm --answer answer",
             "  maxatk attempts --watch runs.db               # a scheduler at work",
         ]
     ),
@@ -78,6 +79,14 @@ def _column(name: str, what: str) -> Any:
 @_column("cost", "The column of costs [cost].")
 @_column("seconds", "The column of durations [seconds].")
 @_column("attempt", "The column of the numbers of attempts, so that duplicates are refused [attempt].")
+@click.option(
+    "--judge",
+    "judges",
+    multiple=True,
+    metavar="COLUMN",
+    help="What a judge gave each attempt; may be repeated. Plans stop and pick by the first.",
+)
+@_column("answer", "The column of answers, which vote [answer].")
 @click.option("--score-range", type=float, nargs=2, metavar="LOW HIGH", help="Range of all scores, for proofs.")
 @click.option("--cost-limit", type=float, metavar="C", help="Highest possible cost of an attempt, for proofs.")
 @click.option("--missing-score", type=float, metavar="S", help="The score of attempts without one.")
@@ -93,7 +102,8 @@ def attempts(
     pass_threshold: float | None, stop_at: float | None, min_attempts: int, arms: str | None, task: str | None,
     arm: str | None, score: str | None, cost: str | None, seconds: str | None, attempt: str | None,
     score_range: tuple[float, float] | None, cost_limit: float | None, missing_score: float | None, level: float,
-    seed: int, every: bool, quiet: bool, page: Path | None, as_json: bool, watch: str | None,
+    seed: int, judges: tuple[str, ...], answer: str | None,
+    every: bool, quiet: bool, page: Path | None, as_json: bool, watch: str | None,
 ) -> int:  # fmt: skip
     """Estimates from a log of attempts, and what to try next.
 
@@ -102,7 +112,11 @@ def attempts(
     of the best of k with intervals over tasks, differences between arms, the frontier of score and cost, and which arm
     to try next until when, with score and cost on held-out tasks.
 
-    Without a LOG it reads the example log: restarts of five solvers on 120 functions, cost in seconds.
+    With --judge the score is the truth, which is not seen at run time: attempts are stopped and picked by the judge.
+    Prints what each judge is good for, and a plan that it decides, all scored by the truth.
+
+    Without a LOG it reads the example log: restarts of five solvers on 120 functions, cost in seconds; with --judge
+    judge, solutions of GPQA with a verifier.
     """
     if watch is not None:
         from maxatk.cli.watch import watch as watched
@@ -113,7 +127,8 @@ def attempts(
         archive.check_target(page)
         if page.resolve() in {path.resolve() for path in log}:
             raise click.UsageError(f"--page {page} would overwrite the log")
-    columns = {"task": task, "arm": arm, "score": score, "cost": cost, "seconds": seconds, "attempt": attempt}
+    columns: dict[str, Any] = {"task": task, "arm": arm, "score": score, "cost": cost, "seconds": seconds}
+    columns |= {"attempt": attempt, "judge": list(judges) or None, "answer": answer}
     given = {name: column for name, column in columns.items() if column is not None}
     if log:
         options: dict[str, Any] = {"score_range": score_range, "cost_limit": cost_limit, "missing_score": missing_score}
@@ -123,7 +138,7 @@ def attempts(
         for warning in caught:
             complain(str(warning.message), 0)
     else:
-        chosen = at.example_log()
+        chosen = at.example_judged_log() if judges else at.example_log()
     if arms is not None or min_attempts:
         some = None if arms is None else [name.strip() for name in arms.split(",")]
         chosen = chosen.select(arms=some, min_attempts=min_attempts)
@@ -138,12 +153,14 @@ def attempts(
         level=level,
         rng=seed,
         progress=not quiet,
+        judge=next(iter(judges), None),
     )
     if as_json:
         print(json.dumps(study.data(), allow_nan=False))
     else:
         Console().print(" ".join(study.advice) if quiet else study.show(every))
     if page is not None:
-        title = "Restarts of five solvers" if not log else ", ".join(path.name for path in log)
+        example = "64 solutions of each of 64 questions" if judges else "Restarts of five solvers"
+        title = example if not log else ", ".join(path.name for path in log)
         study.page(page, title=title)
     return 0

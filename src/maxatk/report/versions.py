@@ -41,7 +41,7 @@ def examined() -> tuple[list[str], list[str]]:
     """What a bug report needs: versions, cores, GPU and the cache of compiled loops; and what is out of order."""
     folder, _ = kept()
     trouble: list[str] = []
-    if not os.access(_existing(Path(folder)), os.W_OK):
+    if folder is not None and not os.access(_existing(Path(folder)), os.W_OK):
         trouble.append(f"loops are compiled anew on every run: {folder} cannot be written; set NUMBA_CACHE_DIR")
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return [installed(), f"cores: {usable} of {os.cpu_count()}", f"GPU: {_gpu()}"], trouble

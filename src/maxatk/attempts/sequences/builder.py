@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ from maxatk.attempts.sequences import paths, walk
 from maxatk.attempts.sequences.folds import Fold, folds_of, in_order
 from maxatk.attempts.sequences.goal import Goal
 from maxatk.attempts.sequences.paths import Lattice, SequencePath
-from maxatk.attempts.sequences.plan import BuiltFrom, Capped, SequencePlan, Step
-from maxatk.attempts.sequences.walk import PreparedLog, Scoring
+from maxatk.attempts.sequences.plan import BuiltFrom, Capped, JudgedPlan, SequencePlan, Step
+from maxatk.attempts.sequences.walk import Scoring
 from maxatk.attempts.tuning import TUNING
 from maxatk.base import checks
 from maxatk.base.errors import InputError, TooLargeError
@@ -42,6 +42,7 @@ class Settings:
     stop_at: float | None = None  # None: chosen among the scores of the log
     max_per_arm: int | None = None  # None: as many as every task has
     default_score: float | None = None  # None: the lowest score of the log's range
+    judge: str | None = None  # who stops a sequence and picks an attempt; None if the truth is seen
 
     def __post_init__(self) -> None:
         for name in ("stop_at", "default_score"):
@@ -59,13 +60,31 @@ class PlanBuilder:
         self._log, self._settings, self._goal = log, settings, settings.goal
         self._default_score = log.usual_range[0] if settings.default_score is None else settings.default_score
         self.limit = walk.caps(log, settings.max_per_arm)  # [A] attempts of each arm at most
-        scores = paths.thresholds(log) if settings.stop_at is None else [settings.stop_at]
-        self._prepared = [PreparedLog(log, Scoring(stop_at, self._default_score)) for stop_at in scores]
+        self._prepared = [
+            walk.prepare(log, Scoring(stop_at, self._default_score, judge=settings.judge)) for stop_at in self._stops
+        ]
+
+    @property
+    def _stops(self) -> list[float]:
+        """The scores at which stopping is tried."""
+        log, settings = self._log, self._settings
+        if settings.stop_at is not None:
+            return [settings.stop_at]
+        return (
+            paths.thresholds(log)
+            if settings.judge is None
+            else paths.judged_thresholds(log.judged.scores_of(settings.judge))
+        )
 
     @cached_property
     def states(self) -> int:
         """The number of combinations of numbers of attempts."""
         return math.prod(n + 1 for n in self.limit.tolist())
+
+    @property
+    def can_search(self) -> bool:
+        """Whether the best sequence is searched for by default: few combinations, whose order makes no difference."""
+        return self._settings.judge is None and self.states <= TUNING.default_combinations
 
     @cached_property
     def _singles(self) -> list[SequencePath]:
@@ -98,6 +117,8 @@ class PlanBuilder:
 
     @property
     def _exact(self) -> tuple[SequencePath, int]:
+        if self._settings.judge is not None:
+            raise InputError("with a judge the best sequence is not searched for: take method='greedy' or 'single'")
         if self.states > TUNING.most_combinations:
             raise TooLargeError(
                 f"{self.states} combinations of attempts are too many to find the best sequence: take method='greedy', "
@@ -117,7 +138,9 @@ class PlanBuilder:
         log, goal = self._log, self._goal
         (alone, cap), (whole, length) = self._single, getattr(self, f"_{method}")
         steps = _steps(log, whole)
-        return SequencePlan(
+        judge = self._settings.judge
+        make = SequencePlan if judge is None else partial(JudgedPlan, judge_name=judge)
+        return make(
             steps=steps[:length],
             further=steps[length:],
             stop_at=whole.stop_at,
@@ -172,7 +195,7 @@ def _net(builder: PlanBuilder, method: str, fold: Fold, compared: SequencePlan) 
         plan = builder.plan(method)
     except UnmetError:  # the goal cannot be met on these tasks alone: no attempt would be made
         return np.full(len(fold.rows), compared.default_score)
-    outcome = walk.follow(fold.held_out, plan.arms, Scoring(plan.stop_at, plan.default_score))
+    outcome = walk.follow(fold.held_out, plan.arms, plan.scoring)
     return outcome.score - compared.price * outcome.cost
 
 

@@ -7,12 +7,13 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from maxatk.attempts.logs.sources import as_path, read_text
 from maxatk.attempts.sequences.goal import Goal
-from maxatk.attempts.sequences.plan import BuiltFrom, Capped, SequencePlan, Step
+from maxatk.attempts.sequences.plan import BuiltFrom, Capped, JudgedPlan, SequencePlan, Step
 from maxatk.base import archive, checks
 from maxatk.base.errors import InputError
 
@@ -98,6 +99,7 @@ def plan_data(plan: SequencePlan) -> dict[str, Any]:
         "tasks": plan.built_from.tasks,
         "seen": sorted(plan.built_from.names),
         "dearest": plan.built_from.highest_costs,
+        **({} if plan.judge is None else {"judge": plan.judge}),
     }
 
 
@@ -114,7 +116,8 @@ def plan_of(data: Any) -> SequencePlan:
         raise InputError("it does not contain a plan")
     single, price = data["single"], number(data["price"])
     goals = {name: number(data[name]) for name in ("budget", "target_score") if data[name] is not None}
-    return SequencePlan(
+    make = partial(JudgedPlan, judge_name=_word(data["judge"])) if "judge" in data else SequencePlan
+    return make(
         steps=steps("steps"),
         further=steps("further"),
         stop_at=number(data["stop_at"]),

@@ -18,6 +18,7 @@ from maxatk.base.text import at_least, decimals_of
 from maxatk.base.types import Floats, Ints
 
 THRESHOLDS = 8  # scores at which stopping is tried, the highest of the log among them
+JUDGED = (0.5, 0.9)  # quantiles of a judge's scores at which stopping is tried, beside the highest
 MOST_DIGITS = 8  # of a score at which to stop, sign and point included: longer ones are rounded down
 _SLACK = 1e-12  # the smallest gain for which a sequence is made longer
 
@@ -60,6 +61,15 @@ def thresholds(log: Log) -> list[float]:
     above = log.score[log.score > distinct[0]]
     some = np.quantile(above, np.linspace(0, 1, THRESHOLDS), method="higher")
     return _rounded(distinct, np.unique(np.append(some, distinct[-1])))
+
+
+def judged_thresholds(scores: Floats) -> list[float]:
+    """Scores of a judge [N] at which a sequence may stop: its highest and two below it.
+
+    They are few, because with few tasks a threshold that was chosen among many is noise.
+    """
+    some = np.quantile(scores, JUDGED, method="higher")
+    return _rounded(np.unique(scores), np.unique(np.append(some, scores.max())))
 
 
 def _rounded(distinct: Floats, some: Floats) -> list[float]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from maxatk.attempts.log import Log
 from maxatk.attempts.sequences.goal import Goal
-from maxatk.attempts.sequences.walk import ratio
+from maxatk.attempts.sequences.walk import Scoring, ratio
 from maxatk.base import display
 from maxatk.base.display import Displayed
 from maxatk.base.text import clipped, spelled, threshold
@@ -95,6 +95,16 @@ class SequencePlan(Displayed):
         return self.arms == self.single.arms and (self.stop_at == self.single.stop_at or not self.arms)
 
     @property
+    def judge(self) -> str | None:
+        """The judge by which attempts stop and are picked; None if their scores are seen."""
+        return None
+
+    @property
+    def scoring(self) -> Scoring:
+        """The scores that matter to it."""
+        return Scoring(self.stop_at, self.default_score, judge=self.judge)
+
+    @property
     def score(self) -> float:
         """The mean score on the tasks that it was built from, which is optimistic for other tasks."""
         return self.default_score + math.fsum(step.reached * step.gain for step in self.steps)
@@ -171,3 +181,18 @@ class SequencePlan(Displayed):
     def words(self) -> str:
         """The sequence in words."""
         return display.words(self)
+
+
+@dataclass(frozen=True)
+class JudgedPlan(SequencePlan):
+    """A sequence that stops when a judge gives an attempt ``stop_at``, and hands in the attempt that it likes best.
+
+    All its numbers are of the truth. An attempt may lower that: gains may be negative, and a sequence ends there.
+    """
+
+    judge_name: str  # the judge
+
+    @property
+    def judge(self) -> str | None:
+        """The judge by which attempts stop and are picked."""
+        return self.judge_name

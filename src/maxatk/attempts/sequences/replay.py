@@ -25,7 +25,7 @@ from maxatk.attempts.sequences.folds import fold_numbers, folds_of, gathered, in
 from maxatk.attempts.sequences.goal import Goal
 from maxatk.attempts.sequences.plan import SequencePlan
 from maxatk.attempts.sequences.sequence import planned
-from maxatk.attempts.sequences.walk import Outcome, Scoring
+from maxatk.attempts.sequences.walk import Outcome
 from maxatk.attempts.warnings import warn
 from maxatk.base import checks, display, findings
 from maxatk.base.display import Displayed
@@ -118,7 +118,8 @@ def replay(plan: SequencePlan, log: Log, level: float, interval: str, pass_thres
 def _both(plan: SequencePlan, log: Log, pass_threshold: float) -> tuple[Outcome, Outcome]:
     """The outcomes of a plan and of the single arm that it has to beat."""
     pairs = (plan.arms, plan.stop_at), (plan.single.arms, plan.single.stop_at)
-    mine, other = (walk.follow(log, arms, Scoring(end, plan.default_score, pass_threshold)) for arms, end in pairs)
+    scoring = plan.scoring._replace(pass_threshold=pass_threshold)
+    mine, other = (walk.follow(log, arms, scoring._replace(stop_at=end)) for arms, end in pairs)
     return mine, other
 
 
@@ -126,7 +127,7 @@ def cross_replay(
     log: Log, *, price: float | None = None, budget: float | None = None, target_score: float | None = None,
     method: str = "auto", stop_at: float | None = None, max_per_arm: int | None = None,
     default_score: float | None = None, folds: int = FOLDS, level: float = 0.95, interval: str = "usual",
-    pass_threshold: float | None = None, rng: Any = 0,
+    pass_threshold: float | None = None, rng: Any = 0, judge: str | None = None,
 ) -> Replay:  # fmt: skip
     """The cross-validated score and cost of sequences: each fold is replayed with the sequence of all other tasks.
 
@@ -147,6 +148,7 @@ def cross_replay(
         interval: "usual", or "proved" for intervals that hold for every distribution and number of tasks.
         pass_threshold: the lowest score that solves a task; by default the highest of the log.
         rng: a seed or a ``Generator`` for the folds.
+        judge: as for :func:`maxatk.attempts.sequence`; thresholds are then chosen on other tasks, too.
 
     >>> from maxatk import attempts as at
     >>> replayed = at.cross_replay(at.example_log(), price=2.0, method="greedy")
@@ -154,7 +156,7 @@ def cross_replay(
     0.025 [-0.022, 0.073] the best single arm, chosen fold by fold
     """
     goal = Goal.of(price=price, budget=budget, target_score=target_score)
-    settings = Settings(goal, stop_at, max_per_arm, default_score)
+    settings = Settings(goal, stop_at, max_per_arm, default_score, judge)
     lowest = threshold(log, pass_threshold)
     _check_interval(log, interval, intervals.KINDS)
     whole = planned(log, settings, method, rng)
@@ -274,8 +276,9 @@ class _Between:
 class _Limits:
     """Limits on the score and cost of a sequence by task.
 
-    Where the log ran out, the score is at least that of the sequence cut short and at most the highest possible; every
-    attempt that was not logged costs at least 0 and at most the cost limit.
+    Where the log ran out, the score is at least that of the sequence cut short, or with a judge, whose pick may become
+    worse, the lowest possible; and at most the highest possible. Every attempt that was not logged costs at least 0 and
+    at most the cost limit.
     """
 
     def __init__(
@@ -292,7 +295,11 @@ class _Limits:
             span = min(span[0], default), max(span[1], default)
         high = span[1] if span is not None else log.top
         up = out.score + np.maximum(out.open * high - out.open_best, 0.0)
-        self.score = _Between(out.score, out.score, up, span, idle)
+        low = out.score
+        if any(plan.judge is not None for plan in plans):
+            lowest = span[0] if span is not None else float(log.score.min())
+            low = out.score + np.minimum(out.open * lowest - out.open_best, 0.0)
+        self.score = _Between(out.score, low, up, span, idle)
         highest = max(math.fsum(dearest[arm] for arm in sequence) for sequence in sequences)
         lowest = 1.0 if log.cost_limits.in_units and all(sequences) else 0.0  # the first attempt is always made
         missing = out.cost + out.open * out.missing * max(dearest.values())

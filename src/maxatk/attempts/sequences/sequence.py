@@ -14,7 +14,6 @@ from maxatk.attempts.log import Log
 from maxatk.attempts.sequences.builder import PlanBuilder, Settings, UnmetError
 from maxatk.attempts.sequences.goal import EQUAL, Goal
 from maxatk.attempts.sequences.plan import SequencePlan
-from maxatk.attempts.tuning import TUNING
 from maxatk.attempts.warnings import warn
 from maxatk.base import checks
 from maxatk.base.findings import Reason
@@ -26,7 +25,7 @@ METHODS = ("auto", "greedy", "exact", "portfolio", "single")
 def sequence(
     log: Log, *, price: float | None = None, budget: float | None = None, target_score: float | None = None,
     method: str = "auto", stop_at: float | None = None, max_per_arm: int | None = None,
-    default_score: float | None = None, rng: Any = 0,
+    default_score: float | None = None, rng: Any = 0, judge: str | None = None,
 ) -> SequencePlan:  # fmt: skip
     """Which arm to try next after each attempt that did not reach a score, and when to give up.
 
@@ -43,6 +42,10 @@ def sequence(
         default_score: the score of a task without an attempt; by default the lowest possible score, if that is known,
             else the lowest seen.
         rng: a seed or a ``Generator`` for the folds of the cross-validation.
+        judge: who stops the sequence and picks an attempt, if the truth is not seen at run time: the plan stops as soon
+            as this judge of the log gives an attempt ``stop_at``, and hands in the one that it likes best, of equal
+            ones the first. All numbers, here and in a replay, are of the truth, the scores of the log. ``stop_at`` is
+            then chosen among the judge's highest score and two quantiles.
 
     >>> from maxatk import attempts as at
     >>> rows = [{"task": t, "arm": arm, "score": float((t + i) % n == 0), "cost": cost}
@@ -52,12 +55,15 @@ def sequence(
     (['small', 'small', 'small'], 1.0)
     """
     goal = Goal.of(price=price, budget=budget, target_score=target_score)
-    return planned(log, Settings(goal, stop_at, max_per_arm, default_score), method, rng)
+    return planned(log, Settings(goal, stop_at, max_per_arm, default_score, judge), method, rng)
 
 
 def planned(log: Log, settings: Settings, method: str, rng: Any, fewest: int = FEWEST_TASKS) -> SequencePlan:
     """The plan for a log; with fewer than ``fewest`` tasks it is a portfolio, unless another method was asked for."""
     checks.one_of(method, METHODS, "method")
+    log.require_truth()
+    if settings.judge is not None and fewest:
+        log.judged.of_judge(settings.judge)
     builder, target = PlanBuilder(log, settings), settings.goal.target_score
     if target is not None and (best_score := builder.plan("greedy").score) < target - EQUAL and fewest:
         raise UnmetError(
@@ -82,7 +88,7 @@ def _choose(log: Log, builder: PlanBuilder, rng: Any) -> tuple[str, str]:
     """The method, and why: greedy, unless another method is clearly better in inner cross-validation."""
     if len(log.arms) == 1:
         return "single", "the log has only one arm"
-    others = ["single", *(["exact"] if builder.states <= TUNING.default_combinations else [])]
+    others = ["single", *(["exact"] if builder.can_search else [])]
     leads = builder.leads(builder.plan("greedy"), others, rng)
     best = max(others, key=lambda method: leads[method])
     if leads[best] > 1:

@@ -112,7 +112,7 @@ class Frontier(Displayed):
 
 def frontier(
     log: Log, *, stop_at: float | None = None, max_per_arm: int | None = None, pass_threshold: float | None = None,
-    folds: int = FOLDS, level: float = 0.95, rng: Any = 0,
+    folds: int = FOLDS, level: float = 0.95, rng: Any = 0, judge: str | None = None,
 ) -> Frontier:  # fmt: skip
     """Every arm with every cap, and the best pairs, portfolios and sequences at several prices.
 
@@ -124,6 +124,7 @@ def frontier(
         folds: the number of folds; each strategy is chosen on all folds but one and replayed on that one.
         level: of the intervals, each by itself.
         rng: a seed or a ``Generator`` for the folds.
+        judge: who stops and picks, as for :func:`maxatk.attempts.sequence`; ``stop_at`` is then its highest score.
 
     >>> from maxatk import attempts as at
     >>> frontier = at.frontier(at.example_log().select(arms=["L-BFGS-B", "DE"]), max_per_arm=2)
@@ -133,9 +134,11 @@ def frontier(
     log.require_costs()
     if len(log.tasks) < 2:
         raise InputError("a frontier needs at least two tasks: a choice made on one is replayed on another")
-    top = log.top if stop_at is None else float(checks.exact_number(stop_at, "stop_at"))
+    log.require_truth()
+    highest = log.top if judge is None else float(log.judged.of_judge(judge).max())
+    top = highest if stop_at is None else float(checks.exact_number(stop_at, "stop_at"))
     limit = walk.caps(log, None if max_per_arm is None else checks.integer(max_per_arm, "max_per_arm", least=1))
-    scoring = Scoring(top, log.usual_range[0], threshold(log, pass_threshold))
+    scoring = Scoring(top, log.usual_range[0], threshold(log, pass_threshold), judge)
     setting = _Setting(log, scoring, limit, checked_level(level), folds_of(log, folds, rng))
     prices = setting.prices()
     rows = [*setting.capped(), *setting.chosen(prices)]
@@ -183,10 +186,11 @@ class _Setting:
 
     def prices(self) -> list[float]:
         """Prices, from one at which hardly any attempt pays down to 0.003 of the range for an average one."""
-        mean_cost, span = float(self.log.cost.mean()), self.scoring.stop_at - self.scoring.default_score
+        top = self.scoring.stop_at if self.scoring.judge is None else self.log.top
+        mean_cost, span = float(self.log.cost.mean()), top - self.scoring.default_score
         if mean_cost == 0:
             raise InputError("all attempts of the log cost 0: there are no costs to weigh scores against")
-        prepared = walk.PreparedLog(self.log, self.scoring)
+        prepared = walk.prepare(self.log, self.scoring)
         firsts = [paths.along(prepared, [arm]).gain_per_cost(0) for arm in range(len(self.log.arms))]
         highest = max((x for x in firsts if math.isfinite(x)), default=0.0)
         range_per_cost = (span if span > 0 else 1) / mean_cost
@@ -275,7 +279,7 @@ def _nets(rows: Sequence[_Row], family: str) -> Floats:
 
 def families(log: Log, scoring: Scoring, limit: Ints) -> dict[str, list[SequencePath]]:
     """The candidates of each family, built on the tasks of a log."""
-    prepared = walk.PreparedLog(log, scoring)
+    prepared = walk.prepare(log, scoring)
     several = len(limit) > 1
     return {
         SINGLE: list(paths.singles(prepared, limit)),

@@ -5,8 +5,9 @@ attempts of an arm, ``F`` of which score below ``stop_at`` (fall short), ``n`` a
 fall short with chance ``C(F, n)/C(N, n)``. They all score at most ``y`` with chance ``C(c(y), n)/C(N, n)``, where
 ``c(y)`` counts the attempts that fall short and score at most ``y``. Draws from different arms are independent, so
 chances multiply; each further attempt multiplies by ``(c - n)/(N - n)``. These chances give the expected best score,
-cost, time and number of attempts. No order is sampled, and as long as no task runs out of attempts every mean is
-unbiased for the sequence run on fresh attempts (docs/theory/attempts.md).
+cost, time and number of attempts. With a judge, attempts stop and are picked by what it gives them, of equal ones the
+first, and the truth of the pick is carried along by level (docs/theory/judges.md). No order is sampled, and as long as
+no task runs out of attempts every mean is unbiased for the sequence run on fresh attempts (docs/theory/attempts.md).
 """
 
 from __future__ import annotations
@@ -31,6 +32,17 @@ class Scoring(NamedTuple):
     stop_at: float  # the score at which it stops
     default_score: float  # the score of a task without an attempt
     pass_threshold: float = math.inf  # the lowest score that solves a task
+    judge: str | None = None  # whose scores stop a sequence and pick an attempt, if the truth is not seen
+
+    def seen(self, log: Log) -> Floats:
+        """What is seen of attempts [N] at run time, on the scale of ``stop_at``."""
+        return log.score if self.judge is None else log.judged.scores_of(self.judge)
+
+
+def prepare(log: Log, scoring: Scoring) -> PreparedLog:
+    """The tasks of a log, prepared for sequences that stop at a threshold of the truth or of a judge."""
+    log.require_truth()
+    return PreparedLog(log, scoring) if scoring.judge is None else JudgedLog(log, scoring)
 
 
 class PreparedLog:
@@ -45,7 +57,8 @@ class PreparedLog:
         self.scoring = scoring
         self.attempts = log.counts  # [T, A]
         tasks, arms = log.counts.shape
-        short = log.score < scoring.stop_at
+        seen = scoring.seen(log)
+        short = seen < scoring.stop_at
         cell = log.task * arms + log.arm
         shape = tasks, arms
 
@@ -64,12 +77,12 @@ class PreparedLog:
         # The mean cost, and seconds, of attempts that fall short and of those that reach the threshold [P, T, A].
         self.short_cost = np.stack([total(x, short) / np.maximum(self.short, 1) for x in costs])
         self.reached_cost = np.stack([total(x, ~short) / np.maximum(reached, 1) for x in costs])
-        self._count_scores(log, short, tasks, arms)
+        self._count_scores(log, seen, short, tasks, arms)
 
-    def _count_scores(self, log: Log, short: Any, tasks: int, arms: int) -> None:
+    def _count_scores(self, log: Log, seen: Floats, short: Any, tasks: int, arms: int) -> None:
         """Scores that fall short, by task [T, V], and the number of attempts of each arm up to each score [A, T, V]."""
-        order = np.lexsort((log.score[short], log.task[short]))
-        task, arm, score = log.task[short][order], log.arm[short][order], log.score[short][order]
+        order = np.lexsort((seen[short], log.task[short]))
+        task, arm, score = log.task[short][order], log.arm[short][order], seen[short][order]
         new = np.ones(len(task), bool)
         new[1:] = (np.diff(task) != 0) | (np.diff(score) != 0)
         first = np.flatnonzero(new)
@@ -93,12 +106,32 @@ class PreparedLog:
         at_value = np.zeros((arms, tasks, width))
         np.add.at(at_value, (arm, task, column), 1.0)
         self.at_most = np.cumsum(at_value, axis=2)
+        self._count_truths(log.score[short][order], (arm, task, column), at_value)
+
+    def _count_truths(self, truth: Floats, cells: tuple[Ints, Ints, Ints], at_value: Floats) -> None:
+        """The truths of attempts that fall short, which are what is seen of them."""
 
     @property
     def start(self) -> SequenceState:
         """The state before the first attempt."""
         best = np.full(len(self.values), self.scoring.default_score)
         return SequenceState(self, np.zeros(len(self.at_most), np.int64), np.ones(self.values.shape), best)
+
+
+class JudgedLog(PreparedLog):
+    """The tasks of a log, prepared for sequences that stop and pick by a judge, whose picks are scored by the truth."""
+
+    def _count_truths(self, truth: Floats, cells: tuple[Ints, Ints, Ints], at_value: Floats) -> None:
+        """Totals over the attempts of an arm at each level [2, A, T, V]: of their truth, and of those that solve."""
+        self.totals = np.zeros((2, *at_value.shape))
+        np.add.at(self.totals[0], cells, truth)
+        np.add.at(self.totals[1], cells, (truth >= self.scoring.pass_threshold).astype(float))
+
+    @property
+    def start(self) -> SequenceState:
+        """The state before the first attempt."""
+        start = super().start
+        return JudgedState(self, start.made, start.chance, start.best, np.zeros((2, *self.values.shape)))
 
 
 @dataclass(frozen=True)
@@ -132,11 +165,60 @@ class SequenceState:
         cost = alive * share * (still_short * log.short_cost[:, :, arm] + reached * log.reached_cost[:, :, arm])
         factor = np.maximum(log.at_most[arm] - made, 0.0) * share[:, None]
         chance = np.where(more[:, None], self.chance * factor, self.chance)
-        best = log.values[:, -1] * chance[:, -1] - np.einsum("tv,tv->t", log.gaps, chance[:, :-1])  # summed by parts
-        best = np.where(more, best, self.best)
         count = self.made.copy()
         count[arm] += 1
-        return SequenceState(log, count, chance, best), hit, cost
+        return self._after(arm, count, chance, factor).where(more, self), hit, cost
+
+    def _after(self, arm: int, made: Ints, chance: Floats, factor: Floats) -> SequenceState:
+        """The state after an attempt of an arm; ``factor`` [T, V] is the chance that it is seen to be no better."""
+        log = self.prepared
+        best = log.values[:, -1] * chance[:, -1] - np.einsum("tv,tv->t", log.gaps, chance[:, :-1])  # summed by parts
+        return SequenceState(log, made, chance, best)
+
+    def where(self, some: Any, before: SequenceState) -> SequenceState:
+        """This state for some tasks, given by truth values [T], and the one before for the others."""
+        chance = np.where(some[:, None], self.chance, before.chance)
+        return SequenceState(self.prepared, self.made, chance, np.where(some, self.best, before.best))
+
+    @property
+    def solved(self) -> Floats:
+        """The chance [T] that the threshold has not been reached, but the task is solved."""
+        log = self.prepared
+        return ((log.values >= log.scoring.pass_threshold) * np.diff(self.chance, axis=1, prepend=0.0)).sum(axis=1)
+
+
+@dataclass(frozen=True)
+class JudgedState(SequenceState):
+    """The state of a sequence whose attempts are picked by a judge; of equal ones it keeps the first.
+
+    Given which levels the attempts have, each is any of those of its arm at its level: so its expected truth is their
+    mean, whatever was drawn before.
+    """
+
+    picks: (
+        Floats  # [2, T, V] of picks at each level: the truth, and whether it solves, times the chance of getting here
+    )
+
+    def _after(self, arm: int, made: Ints, chance: Floats, factor: Floats) -> SequenceState:
+        log = self.prepared
+        assert isinstance(log, JudgedLog)
+        left = np.maximum(log.attempts[:, arm] - (made[arm] - 1), 1)[:, None]
+        # The chance that all attempts before were seen to be worse than a level; before the first there are none.
+        worse = np.concatenate([np.full((len(chance), 1), float(not self.made.any())), self.chance[:, :-1]], axis=1)
+        picks = self.picks * factor + worse * log.totals[:, arm] / left
+        return JudgedState(log, made, chance, picks[0].sum(axis=1), picks)
+
+    def where(self, some: Any, before: SequenceState) -> SequenceState:
+        """This state for some tasks, given by truth values [T], and the one before for the others."""
+        assert isinstance(before, JudgedState)
+        kept = super().where(some, before)
+        picks = np.where(some[:, None], self.picks, before.picks)
+        return JudgedState(kept.prepared, kept.made, kept.chance, kept.best, picks)
+
+    @property
+    def solved(self) -> Floats:
+        """The chance [T] that the threshold has not been reached, but the pick solves the task."""
+        return self.picks[1].sum(axis=1)
 
 
 @dataclass(frozen=True)
@@ -159,7 +241,7 @@ class Outcome:
 def follow(log: Log, arms: Sequence[str], scoring: Scoring) -> Outcome:
     """Run a sequence of arms, by name, over every task of a log."""
     log.require_costs(arms)
-    prepared = PreparedLog(log, scoring)
+    prepared = prepare(log, scoring)
     state, tasks = prepared.start, len(log.tasks)
     score, solved, made, missing = np.zeros(tasks), np.zeros(tasks), np.zeros(tasks), np.zeros(tasks, np.int64)
     costs = np.zeros((len(prepared.short_cost), tasks))
@@ -174,10 +256,9 @@ def follow(log: Log, arms: Sequence[str], scoring: Scoring) -> Outcome:
         solved += np.where(on, hit * prepared.reached_solved[:, arm], 0.0)
         costs += np.where(on, cost, 0.0)
         made += np.where(on, state.alive, 0.0)
-        chance, best = np.where(on[:, None], after.chance, state.chance), np.where(on, after.best, state.best)
-        state = SequenceState(prepared, after.made, chance, best)
+        state = after.where(on, state)
     if state.made.any():
-        solved += ((prepared.values >= scoring.pass_threshold) * np.diff(state.chance, axis=1, prepend=0.0)).sum(axis=1)
+        solved += state.solved
     return Outcome(
         score=score + state.best,
         cost=costs[0],

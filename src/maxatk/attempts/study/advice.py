@@ -50,7 +50,7 @@ class Advised:
             basis=gain.basis(self.needs),
             chosen=ChosenPlan(
                 plan=plan.spelled, stop_at=plan.stop_at, built=plan.built_from.tasks, attempts=len(plan.steps),
-                default_score=plan.default_score,
+                default_score=plan.default_score, judge=plan.judge,
             ),
             aim=Aim(price=plan.price, budget=goal.budget, target_score=goal.target_score),
             score=self.score.measured,

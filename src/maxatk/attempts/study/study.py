@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from maxatk.attempts.estimates.difficulty import Difficulty, difficulty
 from maxatk.attempts.estimates.estimators import numbers_of_attempts
 from maxatk.attempts.estimates.extrapolation import FARTHEST, PassRange
 from maxatk.attempts.estimates.pairing import Differences, differences
+from maxatk.attempts.judges.report import JudgeReport
 from maxatk.attempts.log import Log
 from maxatk.attempts.sequences.builder import Settings, UnmetError
 from maxatk.attempts.sequences.goal import Goal
@@ -121,10 +123,18 @@ class Study(Displayed):
         display.page(self, path, title=title)
 
 
+@dataclass(frozen=True)
+class JudgedStudy(Study):
+    """A study of a log whose attempts are picked by a judge: what judges are good for, and plans that one decides."""
+
+    judge: str | None  # by which plans stop and pick; all scores are of the truth
+    reports: tuple[JudgeReport, ...]  # what each judge is good for, by arm
+
+
 def study(
     log: Log, k: int | Sequence[int] | None = None, *, price: float | None = None, budget: float | None = None,
     target_score: float | None = None, pass_threshold: float | None = None, stop_at: float | None = None,
-    level: float = 0.95, rng: Any = 0, progress: bool | Callable[[str], None] = False,
+    level: float = 0.95, rng: Any = 0, progress: bool | Callable[[str], None] = False, judge: str | None = None,
 ) -> Study:  # fmt: skip
     """A complete study of a log: curves, differences, the frontier, a sequence and its replay, and advice.
 
@@ -141,6 +151,8 @@ def study(
         level: of the intervals.
         rng: a seed or a ``Generator`` for the folds of cross-validation.
         progress: a function that is called with the name of the current part, or true for a line on standard error.
+        judge: the judge of the log by which plans stop and pick, if the truth is not seen at run time; the result is
+            then a :class:`JudgedStudy`, with a report on every judge.
 
     >>> from maxatk import attempts as at
     >>> log = at.example_log().select(arms=["L-BFGS-B", "annealing"])
@@ -152,9 +164,12 @@ def study(
     """
     goals = {"price": price, "budget": budget, "target_score": target_score}
     goal = None if all(x is None for x in goals.values()) else Goal.of(**goals)  # errors come before any work
+    log.require_truth()
+    if judge is not None:
+        log.judged.of_judge(judge)
     with reporter(progress, "reading", lambda part: f"at work: {part}") as tell, warnings.catch_warnings():
         warnings.simplefilter("ignore", AttemptsWarning)  # they are among the notes
-        return _Maker(log, goal, stop_at, pass_threshold, level, rng, tell or (lambda part: None)).study(k)
+        return _Maker(log, goal, stop_at, pass_threshold, level, rng, tell or (lambda part: None), judge).study(k)
 
 
 @dataclass(frozen=True)
@@ -168,6 +183,7 @@ class _Maker:
     level: float
     rng: Any
     tell: Callable[[str], None]  # is called with the name of each part
+    judge: str | None = None  # by which plans stop and pick
     notes: list[str] = field(default_factory=list[str])
 
     def study(self, k: Any) -> Study:
@@ -194,11 +210,16 @@ class _Maker:
             aim = self.goal or self._usual_goal(priced, alike)
             options: dict[str, Any] = {"pass_threshold": self.pass_threshold, "level": self.level, "rng": self.rng}
             tell("the frontier")
-            front = None if alike else frontier(priced, stop_at=self.stop_at, **options)
+            front = None if alike else frontier(priced, stop_at=self.stop_at, judge=self.judge, **options)
             tell("advice")
-            goals = [Settings(one, self.stop_at) for one in ([aim] if alike else _goals(aim))]
+            goals = [Settings(one, self.stop_at, judge=self.judge) for one in ([aim] if alike else _goals(aim))]
             advised, silence = _advised(priced, aim, goals, **options)
-        result = Study(
+        make = Study
+        if self.judge is not None:
+            tell("judges")
+            reports = tuple(log.judge_report(name, within, arm, self.level) for arm in log.arms for name in log.judges)
+            make = partial(JudgedStudy, judge=self.judge, reports=reports)
+        result = make(
             log, curves, tuple(ranges), tuple(difficulty(log)), pairs, front, aim, advised, silence, tuple(self.notes)
         )
         return replace(result, notes=(*self.notes, NOMINAL)) if _nominal(result) else result

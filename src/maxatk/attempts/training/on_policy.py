@@ -13,6 +13,7 @@ The proofs are on the theory page "Weights that train for max@k".
 
 from typing import Any, NamedTuple
 
+from maxatk.attempts.training import judged
 from maxatk.attempts.training.arrays import Array, Library, like, refuse
 from maxatk.attempts.training.groups import by_group
 from maxatk.attempts.training.subsets import chances
@@ -23,7 +24,7 @@ from maxatk.base.errors import InputError
 BASELINES = ("auto", "others", "marginal", "none")
 
 
-def weights(rewards: Any, k: int, baseline: str = "auto", *, index: Any = None) -> Any:
+def weights(rewards: Any, k: int, baseline: str = "auto", *, index: Any = None, judge: Any = None) -> Any:
     """The weights of samples that make ``sum(weights * grad log p)`` an unbiased gradient of max@k.
 
     The ``n`` samples of a group were drawn independently from one policy, for one prompt. With rewards 0 and 1, max@k
@@ -47,6 +48,10 @@ def weights(rewards: Any, k: int, baseline: str = "auto", *, index: Any = None) 
             sample adds to the best of ``k - 1`` others: never negative for ``k > 1``, ``k <= n``. ``"none"`` is for
             comparison. ``"auto"`` takes the others if ``4 k <= n`` or ``k = 1``, and else the marginal one.
         index: labels of groups of any sizes, one per entry of ``rewards``, which then have one axis.
+        judge: of the shape of ``rewards``: scores of the judge that will pick one of the ``k`` tries. The gradient is
+            then that of the reward of its pick, ties at random, where rewards are the truth; the judge must not depend
+            on what is trained. With the rewards themselves as judge, weights are those without one. A sample may have a
+            negative weight for "marginal", too: one that the judge prefers to better ones.
 
     >>> from maxatk import attempts as at
     >>> at.weights([0.0, 1.0, 1.0, 4.0], k=2, baseline="others").tolist()
@@ -55,9 +60,18 @@ def weights(rewards: Any, k: int, baseline: str = "auto", *, index: Any = None) 
     [[0.0, 0.0, 0.0, 0.5], [0.0, 0.16666666666666666, 0.16666666666666666, 0.16666666666666666]]
     >>> at.weights([0, 3, 1, 0, 1], k=2, index=["a", "b", "a", "b", "b"]).tolist()
     [0.0, 1.6666666666666665, 1.0, 0.0, 0.3333333333333333]
+    >>> at.weights([1.0, 0.0, 0.0, 1.0], k=2, judge=[1.0, 2.0, 3.0, 4.0], baseline="marginal").round(3).tolist()
+    [0.0, -0.167, -0.167, 0.333]
     """
     k, baseline = checks.integer(k, "k", least=1), known(baseline, "baseline", BASELINES)
-    return by_group({"rewards": rewards}, index, lambda xp, name, rows: of_groups(xp, name, rows[0], k, baseline))
+    if judge is None:
+        return by_group({"rewards": rewards}, index, lambda xp, name, rows: of_groups(xp, name, rows[0], k, baseline))
+
+    def rule(xp: Library, name: str, rows: tuple[Array, ...]) -> Array:
+        given, seen = rows
+        return judged.of_groups(xp, name, given, seen, k, chosen(baseline, given.shape[-1], k, name))
+
+    return by_group({"rewards": rewards, "judge": judge}, index, rule)
 
 
 def known(word: Any, name: str, words: tuple[str, ...]) -> str:

@@ -6,8 +6,9 @@ from maxatk.attempts.estimates.intervals import Estimate
 from maxatk.attempts.sequences.files import plan_data
 from maxatk.attempts.sequences.strategies import Frontier, Strategy
 from maxatk.attempts.study.advice import Advised
-from maxatk.attempts.study.study import Study
+from maxatk.attempts.study.study import JudgedStudy, Study
 from maxatk.base.text import finite
+from maxatk.report.data import judges
 
 
 def study(result: Study) -> dict[str, Any]:
@@ -26,6 +27,7 @@ def study(result: Study) -> dict[str, Any]:
         "plan": None if plan is None else {"arms": plan.arms, **plan_data(plan)},
         "advised": [advised(one) for one in result.advised],
         "findings": [one.data() for one in result.findings],
+        **({"judges": list(map(judges.report, result.reports))} if isinstance(result, JudgedStudy) else {}),
     }
 
 

@@ -5,13 +5,15 @@ from os import PathLike
 from typing import Any
 
 from maxatk.attempts.sequences.plan import SequencePlan
-from maxatk.attempts.study.study import Study
+from maxatk.attempts.study.study import JudgedStudy, Study
 from maxatk.base import archive
 from maxatk.base.text import amount, count_of, share, short, spelled, threshold
 from maxatk.report import template
 from maxatk.report.page import file
+from maxatk.report.tables import judges
 from maxatk.report.tables.attempts import shown
 from maxatk.report.words import attempts as words
+from maxatk.report.words import judges as judged_words
 
 HERE = "maxatk.report.page"  # where its parts are
 
@@ -28,6 +30,8 @@ def render(study: Study, title: str | None) -> str:
     from maxatk.report.page import study_charts as charts
 
     drawn: dict[str, Any] = {f"curve{i}": charts.curve(curve) for i, curve in enumerate(study.curves)}
+    reports = study.reports if isinstance(study, JudgedStudy) else ()
+    drawn |= {f"judge{i}": charts.curve(judges.side_by_side(report)) for i, report in enumerate(reports)}
     if study.frontier is not None:
         drawn["frontier"] = charts.frontier(study.frontier)
 
@@ -41,6 +45,8 @@ def render(study: Study, title: str | None) -> str:
         home=file.home(),
         rivals=_runs(study.main.alternative if study.main else None),
         runs=_runs(study.plan),
+        reports=reports,
+        judged=judged_words.sentences,
         title=title or "Attempts",
         interval=_minus(lambda estimate: shown(estimate)[1]),
         value=_minus(lambda estimate: shown(estimate)[0]),

@@ -2,11 +2,15 @@
 
 from maxatk.attempts.judges.power import Power
 from maxatk.attempts.judges.report import JudgeReport
+from maxatk.attempts.judges.vote_stops import VoteStop
+from maxatk.attempts.sequences.plan import JudgedPlan
 from maxatk.report.render import ways
 from maxatk.report.tables import judges as tables
 from maxatk.report.words import judges as words
 
 ways.words.register(JudgeReport, words.report)
+ways.words.register(JudgedPlan, words.sequence)
 ways.words.register(Power, words.power)
+ways.words.register(VoteStop, words.vote)
 ways.table.register(JudgeReport, tables.report)
 ways.text.register(JudgeReport, tables.text)

@@ -15,9 +15,10 @@ from maxatk.attempts.estimates.pairing import Differences
 from maxatk.attempts.sequences.plan import SequencePlan
 from maxatk.attempts.sequences.replay import Replay
 from maxatk.attempts.sequences.strategies import Frontier
-from maxatk.attempts.study.study import Study
+from maxatk.attempts.study.study import JudgedStudy, Study
 from maxatk.base.text import amount, at_most, count_of, percent, share, short
 from maxatk.report.render import ways
+from maxatk.report.tables import judges
 from maxatk.report.tables.fitting import FittingTable, Side, as_text, plain_table
 from maxatk.report.words import attempts as words
 
@@ -222,6 +223,9 @@ def study(result: Study, every: bool = True) -> RenderableType:
 
     for one in result.curves:
         section(f"{one.name}, with intervals over tasks", curve(one), *_no_level(one))
+    for one in result.reports if isinstance(result, JudgedStudy) else ():
+        arm = f", attempts of {one.arm}" if len(result.log.arms) > 1 else ""
+        section(f"What {one.judge} is good for{arm}: scores are of the truth", judges.report(one))
     if result.ranges:
         section(
             "Beyond the attempts that were made, only a range is known",

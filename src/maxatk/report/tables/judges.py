@@ -1,14 +1,23 @@
 """What judges of attempts are good for, for the terminal."""
 
 import math
+from dataclasses import replace
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from maxatk.attempts.estimates.curves import Curve
 from maxatk.attempts.judges.report import JudgeReport
 from maxatk.base.text import short
 from maxatk.report.tables.fitting import Side, as_text, plain_table
 from maxatk.report.words import judges as words
+
+
+def side_by_side(result: JudgeReport) -> Curve:
+    """The curves as one, whose arms are ways to choose: for charts."""
+    names = {"max@k": "perfect judge", "selected@k": result.judge, "majority@k": "majority"}
+    points = [replace(p, arm=names.get(curve.name, curve.name)) for curve in result.curves for p in curve]
+    return Curve("true score", points, single=False)
 
 
 def curves(result: JudgeReport) -> Table:

@@ -145,6 +145,9 @@ def advice(result: Advice | NoAdvice) -> tuple[str, str]:
         first += "." if result.alternative is None else ", and it costs least."
     else:
         stop = f", and stop as soon as one scores at least {threshold(plan.stop_at)}"
+        if plan.judge is not None:
+            picks = f", and hand in the one that {plan.judge} likes best"
+            stop = f", stop as soon as {plan.judge} gives one at least {threshold(plan.stop_at)}{picks}"
         first = f"Try {plan.plan}{' once' if plan.attempts == 1 else stop} ({aim(result)})."
         second = f"scores {_with_level(result.score)} for "
     second += f"{_with_level(result.cost)} a task on the other {tasks}{_missed(result)}"

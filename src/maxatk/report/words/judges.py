@@ -4,8 +4,10 @@ import math
 
 from maxatk.attempts.judges.power import Power
 from maxatk.attempts.judges.report import CaughtShare, JudgeReport, Turn
+from maxatk.attempts.judges.vote_stops import VoteStop
+from maxatk.attempts.sequences.plan import JudgedPlan
 from maxatk.base.findings import Outcome
-from maxatk.base.text import count_of, ends, percent, short
+from maxatk.base.text import count_of, ends, percent, short, threshold
 from maxatk.report.words.attempts import difference
 
 
@@ -69,6 +71,31 @@ def power(result: Power) -> str:
         f"{result.first} against {result.second}, the pick among {result.k}: {count_of(result.tasks, 'task')} would "
         f"show a difference of {short(result.detectable)} with a chance of {percent(result.power)}; to show {rows}"
     )
+
+
+def sequence(plan: JudgedPlan) -> str:
+    """What to try, in which order, when to stop and what to hand in, if a judge decides."""
+    if not plan.steps and plan.goal.target_score is None:
+        pays = f"at {short(plan.price)} per unit of cost no attempt pays"
+        return f"Try nothing: {pays} on the {count_of(plan.built_from.tasks, 'task')} that this was built from."
+    if len(plan.steps) < 2:
+        return f"{plan.spelled}, once." if plan.steps else "Try nothing: the default score reaches the target."
+    stop = f"stop as soon as {plan.judge} gives one at least {threshold(plan.stop_at)}"
+    return f"{plan.spelled}; {stop}, and hand in the one that {plan.judge} likes best."
+
+
+def vote(result: VoteStop) -> str:
+    """What a vote that stops early scores, and what it saves."""
+    rule = "cannot be overtaken" if result.lead is None else f"leads by {count_of(result.lead, 'vote')}"
+    made, score, loss = (ends(x.lower, x.value, x.upper) for x in (result.attempts, result.score, result.gain))
+    said = (
+        f"Stop the vote of at most {result.k} as soon as an answer {rule}: {made[1]} attempts ({made[0]} to {made[2]}) "
+        f"instead of {result.k}, true score {score[1]} ({score[0]} to {score[2]})"
+    )
+    if result.leads == (None,):
+        return f"{said}, that of all {result.k}."
+    chosen = "; for each task the lead was chosen on the tasks of other folds" if len(result.leads) > 1 else ""
+    return f"{said}, which is {loss[1]} ({loss[0]} to {loss[2]}) more than that of all {result.k}{chosen}."
 
 
 def order(result: JudgeReport) -> str:

@@ -1,0 +1,83 @@
+"""``maxatk attempts --judge``: tables, JSON and pages of a log whose attempts are picked by a judge."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from maxatk import attempts as at
+from maxatk.cli import main
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """A log of two arms with a judge that errs, and answers."""
+    rng = np.random.default_rng(0)
+    lines = ["task,arm,score,cost,rm,other,answer"]
+    for t in range(60):
+        easy = rng.random()
+        for arm, more, cost in (("small", 0, 1), ("big", 0.3, 3)):
+            for _ in range(4):
+                s = int(rng.random() < min(easy + more, 1))
+                lines.append(
+                    f"{t},{arm},{s},{cost},{s + rng.normal():.3f},{rng.random():.3f},{'x' if s else 'yz'[t % 2]}"
+                )
+    path = tmp_path / "runs.csv"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def run(capsys, *arguments):
+    code = main([str(x) for x in arguments])
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+def test_what_it_prints(runs, capsys):
+    code, out, _ = run(capsys, "attempts", runs, "--judge", "rm", "--answer", "answer", "--price", "0.02")
+    assert code == 0
+    said = " ".join(out.split())
+    assert "What rm is good for, attempts of small: scores are of the truth" in said
+    assert "perfect judge picked by rm majority gap" in said
+    assert "hand in the one that rm likes best" in said or "Try nothing" in said or " once (" in said
+    assert re.search(r"Among 4 attempts, rm (catches|loses) -?\d+ % of what a perfect judge would gain", said)
+
+
+def test_json_has_the_reports(runs, capsys):
+    code, out, _ = run(capsys, "attempts", runs, "--judge", "rm", "--judge", "other", "--json", "--price", "0.02")
+    assert code == 0
+    told = json.loads(out)
+    assert [(one["judge"], one["arm"]) for one in told["judges"]] == [
+        ("rm", "small"), ("other", "small"), ("rm", "big"), ("other", "big"),
+    ]  # fmt: skip
+    assert told["plan"]["judge"] == "rm"
+    log = at.read_log(runs, judge=["rm", "other"])
+    wanted = log.selected_at_k(4, "rm", "big").value
+    mine = next(p for p in told["judges"][2]["curves"] if (p["what"], p["k"]) == ("selected@k", 4))
+    assert mine["value"] == pytest.approx(wanted)
+
+
+def test_the_page(runs, tmp_path, capsys):
+    pytest.importorskip("altair")
+    page = tmp_path / "x.html"
+    code, _, _ = run(capsys, "attempts", runs, "--judge", "rm", "--page", page, "--price", "0.02")
+    text = page.read_text()
+    assert code == 0
+    assert "What rm is good for, attempts of big" in text
+    assert '"judge0"' in text
+
+
+def test_without_a_log_it_reads_the_one_with_a_judge(capsys):
+    code, out, _ = run(capsys, "attempts", "--judge", "judge", "-k", "1", "4", "16")
+    assert code == 0
+    assert "Log(64 tasks, 1 arm, 4096 attempts)" in out
+    assert "cannot be told from a majority vote" in " ".join(out.split())
+
+
+def test_mistakes_are_one_line(runs, capsys):
+    code, out, error = run(capsys, "attempts", runs, "--judge", "rmm")
+    assert code == 2
+    assert out == ""
+    assert "there is no column 'rmm' for the judge" in error
+    assert len(error.strip().splitlines()) == 1
