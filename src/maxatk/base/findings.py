@@ -108,6 +108,21 @@ class Value(Finding):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Kept(Finding):
+    """Tries in rounds keep a share of what tries one at a time add to a single one."""
+
+    kind: ClassVar[str] = "kept"
+
+    k: int  # the number of tries
+    rounds: tuple[int, ...]  # how many tries each round has
+
+    @property
+    def outcome(self) -> Outcome:
+        """Proved if the share is above 0."""
+        return Outcome.PROVED if self.lower > 0 else Outcome.UNKNOWN
+
+
+@dataclass(frozen=True, kw_only=True)
 class Agreement(Finding):
     """Trials agree with what is proved of a policy.
 

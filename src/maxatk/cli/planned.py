@@ -25,6 +25,7 @@ def planned(request: PlanRequest, silent: bool) -> CertifiedPlan:
     mdp = mk.find_problem(request.title, **request.settings)
     solver = mk.Certified(tol=request.tol)
     plan = mk.solve(mdp, request.k, solver=solver, progress=not (silent or request.quiet), **request.objective())
+    assert isinstance(plan, CertifiedPlan)
     if request.save is not None:
         plan.save(request.save, with_problem=True)
     return plan

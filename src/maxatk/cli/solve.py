@@ -17,6 +17,7 @@ from maxatk.cli.console import Console, show
 from maxatk.cli.options import PlanRequest, check_outputs, examples, json_option, plan_options
 from maxatk.cli.planned import compared, exit_code, in_time, planned, verdict_in_time
 from maxatk.planning import CertifiedPlan
+from maxatk.planning.exact import ExactPlan
 from maxatk.report.data.plans import comparison_data, contrast_data, plan_data
 from maxatk.report.page.file import prepare
 from maxatk.report.tables import comparisons, plans
@@ -108,6 +109,7 @@ def _exactly(request: PlanRequest, shown: _Shown) -> int:
         )
     mdp = mk.find_problem(request.title, **request.settings)
     plan = mk.solve(mdp, request.k, solver=mk.Exact(), **request.objective())
+    assert isinstance(plan, ExactPlan)
     show(shown.as_json, lambda: plan_data(plan), lambda: plans.exact_plan(plan, request.title))
     if shown.page is not None:
         shown.write_page(plan, request.title)

@@ -316,8 +316,12 @@ class _Walk:
         steps, n, policy = 0, len(table.tries), self._policy
         best, true_best = np.full(n, NONE), np.full(n, self._units[0].true.units(policy.best_so_far))
         going = np.arange(n)
+        starts, widths = set(hooks.round_starts(policy)), hooks.widths(policy)
+        known = true_best.copy()  # the best return at the start of a round
         for i in range(policy.k):
-            if hooks.may_stop(policy):
+            if i in starts:
+                known = true_best.copy()
+            if hooks.may_stop(policy) and i in starts:
                 going = going[~hooks.stopped(policy, i, Amounts(true_best[going], self._units[0].true))]
                 if not len(going):
                     break
@@ -326,7 +330,8 @@ class _Walk:
                 if component.rollout == 0:  # a part begins with its own incumbent, whatever came before
                     best[these] = units.memory.units(part.best_so_far)
                 made = _Rollout.of(len(these), units.rewards(self._mdp), units.remembered)
-                steps += self._run(part, units, component.rollout, best[these], made, stream)
+                bests = known[these] if widths else best[these]
+                steps += self._run(part, units, component.rollout, bests, made, stream)
                 given_up = made.true == NONE
                 table.returns[these, i] = np.where(given_up, -math.inf, units.floats(made.true))
                 table.row_costs[these] += made.row_costs
@@ -347,7 +352,7 @@ class _Walk:
     ) -> int:
         """One rollout of trials whose best returns are ``best`` [n]; how many steps it took."""
         some, tag = np.unique(best, return_inverse=True)
-        rule = hooks.rule(part, i, Amounts(some, units.memory))
+        rule = hooks.rule(part, i, Amounts(some, units.best))
         state = self._sampler.starts(len(best), stream)
         # Trials with the same best return side by side: a rule may look them up together.
         order = np.argsort(tag, kind="stable")

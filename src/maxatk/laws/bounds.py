@@ -101,7 +101,7 @@ def _law(problem: DecisionProblem, tol: float, max_atoms: int, policy: Compresse
     mdp = problem.mdp
     units, may_stop = Units.of(mdp, policy), hooks.may_stop(policy)
     # Whether a trial stops depends on the true best return, so that its value is not convex in it.
-    may_bin = units.rounds and units.whole_memory and (i is not None or not may_stop)
+    may_bin = units.rounds and units.whole_memory and (i is not None or not may_stop) and not hooks.widths(policy)
     try_weight = problem.rollout_cost
     if may_stop:  # the number of tries is asked for, too: what may change it much is followed
         try_weight = max(try_weight, 1e-3 * (problem.most - problem.least) or 1.0)

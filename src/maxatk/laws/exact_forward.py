@@ -45,6 +45,8 @@ def evaluate_exactly(problem: DecisionProblem, policy: Policy, most_outcomes: in
     if isinstance(policy, HistoryPolicy):
         return _checked(_ExactWalk(problem, MOST_HISTORIES).tree(policy))
     walk = _ExactWalk(problem, most_outcomes)
+    if isinstance(policy, CompressedPolicy) and hooks.widths(policy):
+        return _checked(walk.rounds(policy))
     rollouts = hooks.different_rollouts(policy)
     if rollouts is not None:
         parts = {(id(one.policy), one.rollout): one for components, _ in rollouts for one in components}
@@ -129,6 +131,25 @@ class _ExactWalk:
         for pair, p in bests.items():
             over[pair] += p
         return ExactEvaluation(_true(over), tries, rows)
+
+    def rounds(self, policy: CompressedPolicy) -> ExactEvaluation:
+        """What trials come to whose rollouts see the best return at the start of their round, and stop before one."""
+        bests: ExactLaw = {policy.best_so_far: Fraction(1)}
+        over: list[tuple[Number, Fraction]] = []
+        tries, rows, first = Fraction(0), Fraction(0), 0
+        for width in hooks.widths(policy):
+            after: list[tuple[Number, Fraction]] = []
+            for best, p in bests.items():
+                if policy.stops(rollout=first, best=best):
+                    over.append((best, p))
+                    continue
+                tries += p * width
+                ends = [self.rollout(policy, first + j, -math.inf, best) for j in range(width)]
+                rows += p * sum((cost for _, cost in ends), Fraction(0))
+                law = _best_of([(_true(ended), 1) for ended, _ in ends], best)
+                after += [(value, p * q) for value, q in law.items()]
+            bests, first = _summed(after), first + width
+        return ExactEvaluation(_summed([*over, *bests.items()]), tries, rows)
 
     def alone(self, policy: CompressedPolicy, i: int) -> ExactEvaluation:
         """What one rollout comes to by itself, where the policy knows of its incumbent alone; -inf if given up."""

@@ -108,7 +108,8 @@ class Walk(ABC):
 
     def first(self, best: Number) -> Atoms:
         """A best return that is known, or ``-inf``."""
-        memory = np.array([self.units.memory.units(best)]) if self.units.carries_memory else None
+        remembers = self.units.carries_memory and not self.units.sees_true_best
+        memory = np.array([self.units.memory.units(best)]) if remembers else None
         return Atoms((), np.array([self.units.true.units(best)]), memory, np.ones(1))
 
     def alone(self, best: Number) -> Atoms:
@@ -127,21 +128,70 @@ class Walk(ABC):
         """The distribution of the best return after so many rollouts of trials that may stop before each of them."""
         bests = self.first(policy.best_so_far)
         over = [bests.at(slice(0, 0))]  # of trials that have stopped
-        for i in range(rollouts):
+        widths = hooks.widths(policy) or (1,) * policy.k
+        for i, width in zip(hooks.round_starts(policy), widths, strict=True):
+            if i >= rollouts:
+                break
             if hooks.may_stop(policy):
                 stopped = hooks.stopped(policy, i, Amounts(bests.value, self.units.true))
                 over.append(bests.at(stopped))
                 bests = bests.at(~stopped)
             if not len(bests.prob):  # nothing is left to follow
                 break
-            bests = self.rollout(policy, i, bests, later=policy.k - 1 - i)
+            later = policy.k - 1 - i
+            one = width == 1
+            bests = self.rollout(policy, i, bests, later) if one else self.round(policy, i, width, bests, later)
         return Atoms.together([*over, bests])
 
     def rollout(self, policy: CompressedPolicy, i: int, bests: Atoms, later: int) -> Atoms:
         """The distribution of the best return after rollout ``i``; ``later`` says how many others follow."""
+        last = self.returns(policy, i, bests, later)
+        started = bests.at(last.place[0])
+        memory = None
+        if self.units.carries_memory and started.memory is not None and last.memory is not None:
+            memory = np.maximum(started.memory, last.memory)
+        return self.merged(Atoms((), np.maximum(started.value, last.value), memory, last.prob))
+
+    def round(self, policy: CompressedPolicy, first: int, width: int, bests: Atoms, later: int) -> Atoms:
+        """The distribution of the best return after a round, whose rollouts know the best at its start alone.
+
+        Given that, they are independent. What is dropped of one is charged as if the others could still bring anything;
+        the rest is a product of distribution functions, of which every probability is a sum of positive terms.
+        """
+        ends = [self.returns(policy, first + j, bests, later) for j in range(width)]
+        values: list[Any] = []
+        probs: list[Floats] = []
+        orders = [np.argsort(end.place[0], kind="stable") for end in ends]
+        tags = np.arange(len(bests.prob) + 1)
+        cuts = [np.searchsorted(end.place[0][o], tags) for end, o in zip(ends, orders, strict=True)]
+        longest = 0
+        for tag in range(len(bests.prob)):
+            stopping.check()
+            mine = [end.at(o[cut[tag] : cut[tag + 1]]) for end, o, cut in zip(ends, orders, cuts, strict=True)]
+            grid: Any = np.unique(np.concatenate([bests.value[tag : tag + 1], *(atoms.value for atoms in mine)]))
+            grid = grid[grid >= bests.value[tag]]
+            less: Any = np.ones(len(grid))  # the chance that all rollouts so far end below a value
+            chance = np.zeros(len(grid))
+            for atoms in mine:
+                ended: Any = np.maximum(atoms.value, bests.value[tag])
+                place = _places(grid, ended)
+                law = np.bincount(place, atoms.prob / bests.prob[tag], len(grid))
+                mass = np.cumsum(law)
+                before = np.concatenate([[0.0], mass[:-1]])
+                chance = chance * mass + less * law  # the last that comes to a value is this one, or one before it
+                less = less * before
+                longest = max(longest, len(place))
+            kept = chance > 0
+            values.append(grid[kept])
+            probs.append(bests.prob[tag] * chance[kept])
+        self.error += width * (2 * longest + 8) * ROUNDING
+        return self.merged(Atoms((), np.concatenate(values), None, np.concatenate(probs)))
+
+    def returns(self, policy: CompressedPolicy, i: int, bests: Atoms, later: int) -> Atoms:
+        """The returns of rollout ``i``, each with the best return that it started with."""
         mdp, units = self.mdp, self.units
         known = bests.value if bests.memory is None else bests.memory
-        act = hooks.rule(policy, i, Amounts(known, units.memory)).act
+        act = hooks.rule(policy, i, Amounts(known, units.best)).act
         below, above = self.around(bests.value)
         n, starts = len(bests.prob), len(mdp.start_state)
         zeros = np.zeros(n * starts, np.int64)
@@ -175,12 +225,7 @@ class Walk(ABC):
                 self.pruner.tally.add(atoms.prob, mdp.action_cost[rows])
             over, atoms = self.followed(h, atoms, rows)
             ended.append(over)
-        last = Atoms.together(ended)
-        started = bests.at(last.place[0])
-        memory = None
-        if units.carries_memory and started.memory is not None and last.memory is not None:
-            memory = np.maximum(started.memory, last.memory)
-        return self.merged(Atoms((), np.maximum(started.value, last.value), memory, last.prob))
+        return Atoms.together(ended)
 
     def followed(self, h: int, atoms: Atoms, rows: Ints) -> tuple[Atoms, Atoms]:
         """What follows atoms that take these rows at a step: those whose rollouts are over, and the others."""
@@ -265,6 +310,11 @@ class Propagation(Walk):
         """The law of the best return at the end, with what was dropped at its least and at its greatest."""
         values, prob, sides = self.around(bests.value), [bests.prob] * 2, (0, 1)
         return Laws(*self._workers.map(self.pruner.law, values, prob, sides))
+
+
+def _places(grid: Any, values: Any) -> Ints:
+    """Where values [n] lie in a grid that has them all."""
+    return np.searchsorted(grid, values)  # pyright: ignore[reportUnknownVariableType]
 
 
 def rows_taken(mdp: MDP, i: int, h: int, state: Ints, action: Ints) -> Ints:

@@ -26,6 +26,7 @@ class Units:
     remembered: Ints  # [T]; the same array where a policy remembers the true rewards
     whole_memory: bool  # whether what is remembered fits into 64 bits; if not, it is rounded to a unit in which it does
     carries_memory: bool = False  # whether the policy remembers a return, and not the true one
+    sees_true_best: bool = False  # whether the best return that it knows is the true one all the same
 
     @staticmethod
     def of(mdp: MDP, policy: CompressedPolicy, best: Number = -math.inf) -> "Units":
@@ -43,7 +44,13 @@ class Units:
         known = Incumbent(incumbent, mdp.horizon * min(*remembered, 0), mdp.horizon * max(*remembered, 0))
         memory, whole_memory = known.scale(remembered, mdp.horizon)
         in_memory = np.array([memory.multiple(r) for r in remembered], np.int64)[places]
-        return kind(true, units, memory, in_memory, whole_memory, carries_memory=True)
+        in_rounds = bool(hooks.widths(policy))
+        return kind(true, units, memory, in_memory, whole_memory, carries_memory=True, sees_true_best=in_rounds)
+
+    @property
+    def best(self) -> Scale:
+        """What the best return that the policy knows is counted in."""
+        return self.true if self.sees_true_best else self.memory
 
     @property
     def rounds(self) -> bool:
@@ -90,7 +97,7 @@ def countable(policy: Policy, units: Sequence[Units]) -> bool:
 
     ``units`` are those of its components; a policy without any remembers more than numbers.
     """
-    exact_best = hooks.may_stop(policy)
+    exact_best = hooks.may_stop(policy) or bool(hooks.widths(policy))
     return bool(units) and all(
         own.true.unit <= hooks.traits(component.policy).resolution
         or (own.whole_memory and (not own.error or not exact_best))

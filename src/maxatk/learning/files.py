@@ -11,12 +11,17 @@ from maxatk.learning import learned
 from maxatk.learning.learned import Learned, read_learned
 from maxatk.planning.certified.files import read_plan
 from maxatk.planning.certified.plan import VERSIONS, CertifiedPlan
+from maxatk.planning.rounds import plan as rounds
+from maxatk.planning.rounds.files import read_rounds
+from maxatk.planning.rounds.plan import RoundsPlan
 from maxatk.problem.mdp import MDP
 
-KINDS = {"plan": VERSIONS, learned.KIND: (learned.VERSION,)}
+KINDS = {"plan": (*VERSIONS, rounds.VERSION), learned.KIND: (learned.VERSION,)}
 
 
-def load_plan(path: str | PathLike[str], mdp: MDP | None = None, *, device: str = "cpu") -> CertifiedPlan | Learned:
+def load_plan(
+    path: str | PathLike[str], mdp: MDP | None = None, *, device: str = "cpu"
+) -> CertifiedPlan | RoundsPlan | Learned:
     """Read what :meth:`maxatk.planning.CertifiedPlan.save` or :meth:`maxatk.Learned.save` wrote.
 
     Args:
@@ -39,9 +44,10 @@ def load_plan(path: str | PathLike[str], mdp: MDP | None = None, *, device: str 
     if mdp is not None and not isinstance(mdp, MDP):
         raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
 
-    def read(file: Archive) -> CertifiedPlan | Learned:
+    def read(file: Archive) -> CertifiedPlan | RoundsPlan | Learned:
         if file.kind == learned.KIND:
             return read_learned(file, mdp)
-        return read_plan(file, file.header, mdp, EngineConfig(device))
+        plan = read_plan(file, file.header, mdp, EngineConfig(device))
+        return read_rounds(file, file.header["rounds"], plan) if "rounds" in file.header else plan
 
     return archive.read(path, KINDS, read)

@@ -6,6 +6,8 @@ from maxatk.planning.exact import Exact, ExactPlan
 from maxatk.planning.many import solve_many
 from maxatk.planning.midpoint import Midpoint
 from maxatk.planning.plan import Plan, Progress, Solver, Status
+from maxatk.planning.rounds.exact import ExactRoundsPlan
+from maxatk.planning.rounds.plan import RoundsPlan
 from maxatk.planning.solve import solve
 
 __all__ = [
@@ -13,9 +15,11 @@ __all__ = [
     "CertifiedPlan",
     "Exact",
     "ExactPlan",
+    "ExactRoundsPlan",
     "Midpoint",
     "Plan",
     "Progress",
+    "RoundsPlan",
     "Solver",
     "Status",
     "solve",

@@ -52,7 +52,7 @@ class Exact:
 
     max_histories: int = 200_000
 
-    honours: ClassVar[frozenset[str]] = frozenset({"utility"})  # of what an objective may ask beside costs
+    honours: ClassVar[frozenset[str]] = frozenset({"utility", "rounds"})  # of what an objective may ask beside costs
 
     def __post_init__(self) -> None:
         checks.integer(self.max_histories, "max_histories", least=1)

@@ -35,6 +35,7 @@ class Status(StrEnum):
     WORK_LIMIT = "work limit"  # the best interval within the work that the default tolerance grants
     MEMORY_LIMIT = "memory limit"  # the best interval within the memory that was granted
     INTERRUPTED = "interrupted"  # the best interval before Ctrl-C
+    IN_ROUNDS = "in rounds"  # the lower end is what a plan in rounds earns, the upper the optimum of one at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,6 +54,9 @@ class Plan(Displayed, ABC):
 
     def __repr__(self) -> str:
         what = f"best of up to {self.k}, less costs" if self.costly else f"best of {self.k}"
+        what = (
+            what if not self.objective.rounds else f"{what} in rounds of {', '.join(map(str, self.objective.rounds))}"
+        )
         what = what if self.objective.utility is None else f"utility of the {what}"
         return f"{type(self).__name__}({what}: {self.lower!r} to {self.upper!r}, {self.status})"
 

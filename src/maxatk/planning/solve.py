@@ -1,6 +1,8 @@
 """The one entry to planning: problem + solver -> plan."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any, TypeVar, overload
 
@@ -12,11 +14,14 @@ from maxatk.base.types import Number
 from maxatk.kernels.compiled import at_work
 from maxatk.planning.certified.plan import CertifiedPlan
 from maxatk.planning.certified.solver import Certified
+from maxatk.planning.exact import Exact
 from maxatk.planning.plan import Plan, Progress, Reporter, Solver
+from maxatk.planning.rounds.exact import solve_rounds_exactly
+from maxatk.planning.rounds.plan import solve_in_rounds
 from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.find import find_problem
 from maxatk.problem.mdp import MDP
-from maxatk.problem.objective import Objective, try_cost
+from maxatk.problem.objective import Objective, rounds_of, try_cost
 from maxatk.problem.utility import Knots, utility_of
 
 P = TypeVar("P", bound=Plan)
@@ -45,6 +50,20 @@ def solve(
     utility: Knots | None = ...,
     progress: bool | Reporter = ...,
 ) -> P: ...
+@overload
+def solve(
+    mdp: MDP | str | PathLike[str],
+    k: int,
+    *,
+    width: int | None = ...,
+    rounds: Sequence[int] | None = ...,
+    solver: Solver[Any] | None = ...,
+    best_so_far: Number = ...,
+    cost: Number = ...,
+    abandon: bool = ...,
+    utility: Knots | None = ...,
+    progress: bool | Reporter = ...,
+) -> Plan: ...
 def solve(
     mdp: MDP | str | PathLike[str],
     k: int,
@@ -54,6 +73,8 @@ def solve(
     cost: Number = 0,
     abandon: bool = False,
     utility: Knots | None = None,
+    width: int | None = None,
+    rounds: Sequence[int] | None = None,
     progress: bool | Reporter = False,
 ) -> Plan:
     """Plan ``k`` rollouts of ``mdp`` for the best return of them all, less what they cost.
@@ -72,6 +93,10 @@ def solve(
         abandon: whether a rollout may be given up at any step: its return does not count, and no further step costs.
         utility: what counts in place of the final best return: knots ``(best return, utility)`` of a convex
             nondecreasing function, its end slopes continued. Bounds and curves are in its units then.
+        width: how many rollouts are run side by side: they see the best return at the start of their round, and not
+            each other. The last round is shorter where ``width`` does not divide ``k``. What comes back is a
+            :class:`maxatk.planning.RoundsPlan`; rounds of one rollout are the plan without rounds.
+        rounds: the widths of all rounds in place of ``width``; they add up to ``k``.
         progress: a function that is told where the search stands, or True for lines on standard error.
 
     >>> import maxatk as mk
@@ -88,12 +113,16 @@ def solve(
     >>> beyond = mk.solve(mdp, k=5, utility=[(-20, 0), (-14, 0), (-13, 1)])  # 1 for each point above -14
     >>> print(f"{beyond.lower:.3f}")
     0.246
+    >>> mk.solve("figure1", k=4, width=2, solver=mk.Exact()).exact
+    Fraction(193, 256)
     """
     if isinstance(mdp, str | PathLike):
         mdp = find_problem(mdp)
     if not isinstance(mdp, MDP):
         raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
-    problem = DecisionProblem(mdp, Objective(k, best_so_far, try_cost(cost), abandon, utility_of(utility)))
+    objective = Objective(k, best_so_far, try_cost(cost), abandon, utility_of(utility))
+    widths = rounds_of(objective.k, width, rounds)
+    problem = DecisionProblem(mdp, replace(objective, rounds=widths))
     if solver is None:
         solver = Certified()
     if isinstance(solver, type) or not hasattr(solver, "solve"):
@@ -101,6 +130,10 @@ def solve(
     for name in sorted(problem.objective.extras - getattr(solver, "honours", frozenset[str]())):
         raise InputError(f"{name}: {type(solver).__name__} plans without it; mk.Certified() and mk.Exact() know it")
     with reporter(progress, at_work("planning"), _line) as report:
+        if widths and isinstance(solver, Certified):
+            return solve_in_rounds(problem, solver, report)
+        if widths and isinstance(solver, Exact):
+            return solve_rounds_exactly(problem, solver.max_histories)
         return solver.solve(problem, report)
 
 

@@ -22,6 +22,7 @@ from maxatk.policies.history import History, HistoryPolicy, HistoryTrial, PastSt
 from maxatk.policies.hooks import KnownValue, Rule, Traits
 from maxatk.policies.mixture import MixedPolicy, MixedTrial
 from maxatk.policies.policy import CompressedPolicy, Policy, check_policy
+from maxatk.policies.rounds import Round, RoundsPolicy, RoundTry
 from maxatk.policies.tables import ByBestPolicy, MarkovPolicy
 from maxatk.policies.trial import ABANDON, CompressedTrial, Trial
 
@@ -42,7 +43,10 @@ __all__ = [
     "NoReturnPolicy",
     "PastStep",
     "Policy",
+    "Round",
+    "RoundTry",
     "RoundingPolicy",
+    "RoundsPolicy",
     "Rule",
     "Traits",
     "Trial",

@@ -112,6 +112,21 @@ def assign(
     return [(j, one, np.flatnonzero(drawn == j)) for j, one in enumerate(components) if (drawn == j).any()]
 
 
+def widths(policy: "Policy") -> tuple[int, ...]:
+    """The widths of a policy's rounds, in which rollouts see the best return at the start of their round.
+
+    Empty where every rollout sees the best of all before it.
+    """
+    return policy._widths
+
+
+def round_starts(policy: "Policy") -> Sequence[int]:
+    """The rollouts before which what a policy knows of the best return changes, and it may stop."""
+    if not policy._widths:
+        return range(policy.k)
+    return [sum(policy._widths[:b]) for b in range(len(policy._widths))]
+
+
 def may_stop(policy: "Policy") -> bool:
     """Whether a trial may be over before all rollouts are made."""
     return policy._may_stop

@@ -93,6 +93,7 @@ class Policy(ABC):
     # For the library alone: see hooks.py.
 
     _traits = Traits()
+    _widths: tuple[int, ...] = ()
 
     @property
     def _may_stop(self) -> bool:

@@ -39,7 +39,7 @@ class Certified:
     device: str = "cpu"
     executor: Executor | None = None
 
-    honours: ClassVar[frozenset[str]] = frozenset({"utility"})  # of what an objective may ask beside costs
+    honours: ClassVar[frozenset[str]] = frozenset({"utility", "rounds"})  # of what an objective may ask beside costs
 
     def __post_init__(self) -> None:
         for name in ("tol", "time_limit"):

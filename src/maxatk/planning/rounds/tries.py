@@ -40,6 +40,7 @@ class Candidate:
     policy: CompressedPolicy
     law: Floats  # [n] by lattice point; the first entry is all that does not exceed the floor
     rows: Ints | None = None  # [H, S] of a Markov policy
+    payoff: Floats | None = None  # [n] what it is the best policy for, if it was looked for that way
 
     @property
     def below(self) -> Floats:
@@ -168,5 +169,9 @@ class TrySearch:
         choice = np.zeros(len(swept.value), np.int64)
         stopping.run(kernels.choose_greedily, swept.cells.tables, swept.layout, swept.value[:, 0], choice)
         law = self._law(swept, self._mass(swept, choice))
-        policy = SlicePolicy(self._method, Curves(1, (curve,)), float(self.points[0]))
-        return Candidate(self._remembering(policy), law), self._unit * float(swept.result()[1, 0])
+        return Candidate(self.acting_on(payoff), law, payoff=payoff), self._unit * float(swept.result()[1, 0])
+
+    def acting_on(self, payoff: Floats) -> CompressedPolicy:
+        """The best policy of one rollout that sees its return, for what each return pays [n]."""
+        policy = SlicePolicy(self._method, Curves(1, (self._curve(payoff),)), float(self.points[0]))
+        return self._remembering(policy)

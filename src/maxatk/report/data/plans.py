@@ -100,7 +100,7 @@ def contrast_data(contrast: Contrast) -> list[dict[str, Any]]:
     ]
 
 
-def simulation_data(plan: CertifiedPlan | Learned, runs: Simulation, level: float = 0.95) -> dict[str, Any]:
+def simulation_data(plan: Plan | Learned, runs: Simulation, level: float = 0.95) -> dict[str, Any]:
     """The results of trials, with the plan's certificate."""
     return {
         "k": plan.k,
@@ -118,11 +118,11 @@ def simulation_data(plan: CertifiedPlan | Learned, runs: Simulation, level: floa
     }
 
 
-def _of_policy(plan: CertifiedPlan | Learned) -> tuple[Finding, ...]:
+def _of_policy(plan: Plan | Learned) -> tuple[Finding, ...]:
     return plan.findings if isinstance(plan, Learned) else (Value(lower=plan.lower, upper=plan.upper, k=plan.k),)
 
 
-def agreement(plan: CertifiedPlan | Learned, runs: Simulation, level: float) -> Agreement:
+def agreement(plan: Plan | Learned, runs: Simulation, level: float) -> Agreement:
     """Whether trials agree with what is proved of the policy; of a learned one no range of trials is known."""
     trial_range = (-math.inf, math.inf) if isinstance(plan, Learned) else plan.problem.trial_range
     return runs.agreement((plan.lower, plan.upper), trial_range, level)

@@ -210,7 +210,7 @@ def _fraction(value: Fraction) -> str:
     return str(value) if bits <= 64 else f"a fraction whose denominator has {bits} bits"
 
 
-def simulation(plan: CertifiedPlan | Learned, runs: Simulation, level: float = 0.95) -> RenderableType:
+def simulation(plan: Plan | Learned, runs: Simulation, level: float = 0.95) -> RenderableType:
     """The results of a policy in trials, with its certified interval."""
     low, high = runs.interval(level)
     learned = isinstance(plan, Learned)

@@ -1,0 +1,198 @@
+"""Rounds exactly, for small problems: all laws of one rollout, and all tuples of them.
+
+A rollout that sees its own course is a choice of a law of returns: deterministic policies of (step, state, return so
+far) have finitely many. A round of ``w`` rollouts is a choice of ``w`` of them, in any order, for each best return at
+its start; by backward induction over rounds, in fractions. Mixtures gain nothing: the value is linear in each law.
+"""
+
+import itertools
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+from maxatk.base import checks, stopping
+from maxatk.base.errors import InputError, TooLargeError
+from maxatk.base.returns import floats_around
+from maxatk.base.types import Number
+from maxatk.laws.law import exact_best_of
+from maxatk.planning.plan import Plan, Status
+from maxatk.planning.rounds.plan import acting
+from maxatk.policies import CompressedPolicy, NoBestPolicy, Round, RoundsPolicy
+from maxatk.problem.decision import DecisionProblem
+from maxatk.problem.mdp import MDP
+
+History = tuple[int, int, Fraction]  # (step, state, return so far)
+
+
+@dataclass(frozen=True)
+class LawOption:
+    """A law of the return of one rollout, and the decisions that lead to it."""
+
+    law: Mapping[Number, Fraction]
+    decisions: Mapping[History, int]
+
+    def policy(self, mdp: MDP) -> CompressedPolicy:
+        """The policy of one rollout that decides so."""
+
+        def choose(rollout: int, step: int, state: int, so_far: Number) -> int:
+            return self.decisions.get((step, state, Fraction(so_far)), mdp.actions(step, state)[0])
+
+        return NoBestPolicy(choose, 1, mdp.horizon)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExactRoundsPlan(Plan):
+    """An optimal plan in rounds with its exact value."""
+
+    exact: Fraction  # the optimum of these rounds
+    table: "_Rounds" = field(repr=False)
+
+    @property
+    def rounds(self) -> tuple[int, ...]:
+        """How many rollouts each round has."""
+        return self.objective.rounds
+
+    @property
+    def _optimum(self) -> tuple[Number, Number]:
+        return self.exact, self.exact
+
+    @property
+    def policy(self) -> RoundsPolicy:
+        """An optimal policy."""
+        return self._policy
+
+    @cached_property
+    def _policy(self) -> RoundsPolicy:
+        return acting(self.table.acting(), self.problem)
+
+    def curve(self, i: int, m: Number) -> tuple[float, float]:
+        """The value of a best so far of ``m`` before the round that starts with rollout ``i``; no other is known."""
+        i = checks.integer(i, "i", most=self.k)
+        best = checks.incumbent(m, "m")
+        starts = [sum(self.rounds[:b]) for b in range(len(self.rounds) + 1)]
+        if i not in starts:
+            raise InputError(f"i must be the first rollout of a round, one of {starts}, not {i}")
+        if i == self.k and best == -math.inf:
+            return (-math.inf, -math.inf) if self.objective.utility is None else self.objective.utility.around(best)
+        return floats_around(self.table.value(starts.index(i), best))
+
+
+def solve_rounds_exactly(problem: DecisionProblem, limit: int) -> ExactRoundsPlan:
+    """Plan ``problem`` in the rounds that its objective asks for, by trying all tuples of laws.
+
+    ``limit`` is how many of them may be tried at one best return, and how many laws a rollout may have.
+    """
+    began = time.perf_counter()
+    if problem.costly:
+        raise InputError("rounds: costs are not known to plans in rounds; there must be none")
+    with stopping.scope():
+        table = _Rounds(problem, limit)
+        value = table.value(0, problem.best_so_far)
+    lower, upper = floats_around(value)
+    stats = {"laws": float(len(table.options)), "seconds": time.perf_counter() - began}
+    return ExactRoundsPlan(
+        problem=problem, lower=lower, upper=upper, status=Status.EXACT, stats=stats, exact=value, table=table
+    )
+
+
+class _Rounds:
+    """The values of best returns before each round, and the tuples that earn them: filled on request."""
+
+    def __init__(self, problem: DecisionProblem, limit: int) -> None:
+        self._problem, self._widths = problem, problem.objective.rounds
+        self.options = law_options(problem.mdp, limit)
+        most = max(math.comb(len(self.options) + w - 1, w) for w in self._widths)
+        if most > limit:
+            raise TooLargeError(
+                f"a round has {float(most):.2g} tuples of policies, more than {limit}; Exact(max_histories=...) allows "
+                "more, and mk.Certified() plans without trying them all"
+            )
+        self._bests: dict[int, list[Mapping[Number, Fraction]]] = {}  # by width: the laws of the best of all tuples
+        self._tuples = {w: list(itertools.combinations_with_replacement(self.options, w)) for w in set(self._widths)}
+        self._values: dict[tuple[int, Number], tuple[Fraction, int]] = {}
+
+    def value(self, b: int, m: Number) -> Fraction:
+        """The value of the best return ``m`` before round ``b``."""
+        if b == len(self._widths):
+            utility = self._problem.objective.utility
+            return Fraction(m) if utility is None else utility(m)
+        return self._solved(b, m)[0]
+
+    def _laws(self, width: int) -> list[Mapping[Number, Fraction]]:
+        if width not in self._bests:
+            self._bests[width] = [exact_best_of([(one.law, 1) for one in some]) for some in self._tuples[width]]
+        return self._bests[width]
+
+    def _solved(self, b: int, m: Number) -> tuple[Fraction, int]:
+        """The value, and which tuple has it: of equals the first."""
+        key = b, m
+        if key not in self._values:
+            stopping.check()
+            laws = self._laws(self._widths[b])
+            returns = {x for law in laws for x in law}
+            after = {x: self.value(b + 1, max(m, x)) for x in returns}
+            values = [sum((p * after[x] for x, p in law.items()), Fraction(0)) for law in laws]
+            best = max(range(len(values)), key=lambda j: (values[j], -j))
+            self._values[key] = values[best], best
+        return self._values[key]
+
+    def acting(self) -> list[Round]:
+        """The rounds as a policy takes them: at returns, which are all that rounds after the first can start with."""
+        returns = sorted({x for one in self.options for x in one.law})
+        rounds: list[Round] = []
+        for b, width in enumerate(self._widths):
+            start = self._problem.best_so_far
+            bests = [start] if b == 0 else sorted({max(start, x) for x in returns})
+            tuples = [self._tuples[width][self._solved(b, m)[1]] for m in bests]
+            known = {id(one): one.policy(self._problem.mdp) for some in tuples for one in some}
+            members = tuple(tuple(known[id(one)] for one in some) for some in tuples)
+            rounds.append(Round(tuple(bests[:-1]), members))
+        return rounds
+
+
+def law_options(mdp: MDP, limit: int) -> list[LawOption]:
+    """All laws that the return of one rollout can have under deterministic policies of (step, state, return so far).
+
+    Raises:
+        TooLargeError: where they are more than ``limit``.
+    """
+    known: dict[History, list[LawOption]] = {}
+
+    def combined(parts: list[tuple[Fraction, list[LawOption]]]) -> list[LawOption]:
+        """The laws of a draw from several places, each with any of its laws."""
+        count = math.prod(len(options) for _, options in parts)
+        if count > limit:
+            raise TooLargeError(f"one rollout has more than {limit} policies; Exact(max_histories=...) allows more")
+        different: dict[frozenset[tuple[Number, Fraction]], LawOption] = {}
+        for some in itertools.product(*(options for _, options in parts)):
+            stopping.check()
+            law: dict[Number, Fraction] = {}
+            decisions: dict[History, int] = {}
+            for (p, _), one in zip(parts, some, strict=True):
+                decisions |= one.decisions
+                for x, q in one.law.items():
+                    law[x] = law.get(x, Fraction(0)) + p * q
+            different.setdefault(frozenset(law.items()), LawOption(law, decisions))
+        return list(different.values())
+
+    def after(h: int, s: int | None, g: Fraction) -> list[LawOption]:
+        if s is None or h == mdp.horizon:
+            return [LawOption({g: Fraction(1)}, {})]
+        key = h, s, g
+        if key not in known:
+            different: dict[frozenset[tuple[Number, Fraction]], LawOption] = {}
+            for a in mdp.actions(h, s):
+                # Outcomes that lead to the same place are one place: a policy decides there once.
+                places: dict[tuple[int | None, Fraction], Fraction] = {}
+                for p, t, r in mdp.exact_outcomes(h, s, a):
+                    places[t, g + r] = places.get((t, g + r), Fraction(0)) + p
+                for one in combined([(p, after(h + 1, t, x)) for (t, x), p in places.items()]):
+                    decided = LawOption(one.law, {**one.decisions, key: a})
+                    different.setdefault(frozenset(one.law.items()), decided)
+            known[key] = list(different.values())
+        return known[key]
+
+    return combined([(p, after(0, s, Fraction(0))) for p, s in mdp.exact_start()])

@@ -1,0 +1,174 @@
+"""What planning in rounds returns: what its policy earns, below the optimum of one rollout at a time."""
+
+import math
+import time
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from maxatk.base import archive, checks, stopping
+from maxatk.base.errors import InputError
+from maxatk.base.findings import Finding, Kept
+from maxatk.base.returns import floats_around
+from maxatk.base.types import Number
+from maxatk.base.workers import Workers
+from maxatk.evaluation.evaluate import evaluate
+from maxatk.planning.certified.plan import CertifiedPlan, evidence_of, plan_members
+from maxatk.planning.certified.solver import Certified
+from maxatk.planning.plan import Plan, Reporter, Status
+from maxatk.planning.rounds.search import RoundSearch, RoundTable
+from maxatk.policies import KnownValue, Round, RoundsPolicy
+from maxatk.problem.decision import DecisionProblem
+
+DEPTH = 10.0  # times the distance from the best mean to the greatest return: no lower returns are told apart
+VERSION = 6
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RoundsPlan(Plan):
+    """A plan in rounds: its policy earns at least ``lower``, and no policy that sees more earns more than ``upper``.
+
+    ``upper`` is that of one rollout at a time: splitting a round never hurts (docs/theory/rounds.md, 3).
+    """
+
+    sequential: CertifiedPlan = field(repr=False)  # the plan of one rollout at a time
+    tables: tuple[RoundTable, ...] = field(repr=False)  # what the rollouts of each round do
+    floor: float = field(repr=False)  # nothing below it is told apart
+
+    @property
+    def rounds(self) -> tuple[int, ...]:
+        """How many rollouts each round has."""
+        return self.objective.rounds
+
+    @property
+    def policy(self) -> RoundsPolicy:
+        """The policy that earns at least ``lower``: see :meth:`maxatk.policies.RoundsPolicy.begin_round`."""
+        return self._policy
+
+    @cached_property
+    def _policy(self) -> RoundsPolicy:
+        policy = acting([table.acting() for table in self.tables], self.problem)
+        return policy.certified(KnownValue(self.mdp, self.lower, self.upper))
+
+    @property
+    def kept(self) -> Kept | None:
+        """How much the rounds keep of what one rollout at a time adds to a single one; None where it adds nothing."""
+        first = self.sequential.value_of_tries(1)[1]
+        added = self.sequential.lower - first
+        if not added > 0:
+            return None
+        lower = max((self.lower - first) / (self.upper - first), 0.0)
+        return Kept(lower=math.nextafter(lower, 0.0), upper=1.0, k=self.k, rounds=self.rounds)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All that is proved: the value, the gain, and what rounds keep of it."""
+        kept = self.kept
+        return super().findings if kept is None else (*super().findings, kept)
+
+    @property
+    def guarantee(self) -> float:
+        """The share of what one rollout at a time adds to the best so far that rounds of these widths can always keep.
+
+        ``1 - (1 - 1/w)^w`` for the widest round: the correlation gap of the maximum (docs/theory/rounds.md, 2).
+        """
+        return correlation_gap(max(self.rounds))
+
+    def curve(self, i: int, m: Number) -> tuple[float, float]:
+        """Bounds on the value of a best so far of ``m`` before rollouts ``i`` to ``k - 1``: what the plan earns then.
+
+        If ``i`` is in the midst of a round, the rest of the round is one.
+        """
+        i = checks.integer(i, "i", most=self.k)
+        best = checks.incumbent(m, "m")
+        upper = self.sequential.curve(i, best)[1]
+        if i == self.k:
+            return self.sequential.curve(i, best)
+        if i == 0 and best == self.best_so_far:
+            return self.lower, self.upper
+        rest, left = list[Round](), i
+        for table in self.tables:
+            one, width = table.acting(), len(table.tuples[0])
+            if left < width:
+                rest.append(replace(one, tuples=tuple(members[left:] for members in one.tuples)))
+            left = max(left - width, 0)
+        earned = evaluate(self.mdp, acting(rest, self.problem.changed(k=self.k - i, rounds=(), best_so_far=best)))
+        return min(earned.ends[0], upper), upper
+
+    def save(self, path: str | PathLike[str], *, with_problem: bool = False) -> None:
+        """Write the plan to ``path``, for :func:`maxatk.load_plan` to read.
+
+        Args:
+            path: the file, which is whole or not there: it is written beside ``path`` and then moved.
+            with_problem: whether the file holds the problem, too, so that it can be read without it.
+        """
+        checks.boolean(with_problem, "with_problem")
+        header, arrays = plan_members(self.sequential, with_problem)
+        known: dict[int, int] = {}
+        payoffs: list[Any] = []
+        for b, table in enumerate(self.tables):
+            for one in (one for members in table.tuples for one in members):
+                if id(one) not in known:
+                    known[id(one)] = len(payoffs)
+                    payoffs.append(one.payoff)
+            arrays[f"round_ends{b}"] = np.array(table.ends, np.float64)
+            arrays[f"round_tuples{b}"] = np.array([known[id(one)] for members in table.tuples for one in members])
+        arrays["round_payoffs"] = np.concatenate(payoffs)
+        header["rounds"] = {
+            "widths": list(self.rounds), "lower": self.lower, "upper": self.upper, "status": str(self.status),
+            "floor": self.floor, "stats": dict(self.stats),
+        }  # fmt: skip
+        archive.write(path, "plan", VERSION, header, arrays)
+
+
+def acting(rounds: list[Round], problem: DecisionProblem) -> RoundsPolicy:
+    """Rounds as the policy of a problem."""
+    policy = RoundsPolicy(rounds, problem.best_so_far)
+    policy.utility = problem.objective.utility
+    return policy
+
+
+def correlation_gap(w: int) -> float:
+    """``1 - (1 - 1/w)^w``: the share of the adaptive gain that ``w`` equal independent tries keep in every problem."""
+    return 1.0 - (1.0 - 1.0 / w) ** w
+
+
+def solve_in_rounds(problem: DecisionProblem, solver: Certified, progress: Reporter | None) -> RoundsPlan:
+    """Plan ``problem`` in the rounds that its objective asks for."""
+    began = time.perf_counter()
+    if problem.costly:
+        raise InputError("rounds: costs are not known to plans in rounds; there must be none")
+    widths = problem.objective.rounds
+    sequential = solver.solve(problem.changed(rounds=()), progress)
+    evidence, mean = evidence_of(sequential), problem.mean
+    floor = max(problem.least, mean - DEPTH * (problem.most - mean))
+    if problem.best_so_far >= problem.most or problem.least >= problem.most:
+        floor = problem.least
+    search = RoundSearch(evidence.method, floor, evidence.tol / len(widths))
+    with stopping.scope():
+        # On a thread, while this one hears Ctrl-C: kernels then need none of their own.
+        (tables,) = Workers(1).map(search.plan, [widths], [evidence.curves])
+        policy = acting([table.acting() for table in tables], problem)
+        earned = evaluate(problem.mdp, policy, tol=evidence.tol / 1000)
+    lower = min(floats_around(earned.ends[0])[0], sequential.upper)
+    status = Status.WITHIN_TOL if sequential.upper - lower <= evidence.tol else Status.IN_ROUNDS
+    stats = {
+        **{name: sequential.stats[name] for name in ("lattice_step", "exact_lattice", "tol", "rounding")},
+        "slices": sequential.stats["slices"] + search.slices,
+        "slices_of_rounds": float(search.slices),
+        "tuples": float(sum(len(table.tuples) for table in tables)),
+        "seconds": time.perf_counter() - began,
+    }
+    return RoundsPlan(
+        problem=problem,
+        lower=lower,
+        upper=sequential.upper,
+        status=status,
+        stats=stats,
+        sequential=sequential,
+        tables=tuple(tables),
+        floor=floor,
+    )

@@ -1,0 +1,288 @@
+"""Rounds: planner, exact solver, evaluation, simulation and trials, held to enumeration in fractions."""
+
+import itertools
+import math
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import maxatk as mk
+from maxatk.planning.rounds.plan import correlation_gap
+from problems import one_line, problem, specs
+
+FIGURE1 = mk.instances.figure1(gamma=Fraction(1, 4))
+
+
+def arms(*laws):
+    """A one-step problem of arms, each a law ``{return: probability}``."""
+    table = {0: {a: [(p, 0, x, True) for x, p in law.items()] for a, law in enumerate(laws)}}
+    return mk.MDP.from_table(table, horizon=1)
+
+
+def thousandths(*shares):
+    return [Fraction(share, 1000) for share in shares]
+
+
+def drawn(returns, weights):
+    return {int(x): Fraction(int(p), int(weights.sum())) for x, p in zip(returns, weights, strict=True)}
+
+
+def by_hand(laws, rounds, m=None, u=lambda x: x):
+    """The optimum of arms in rounds: all tuples of arms, all outcomes, in fractions."""
+    if not rounds:
+        return u(m)
+    best = None
+    for chosen in itertools.combinations_with_replacement(laws, rounds[0]):
+        value = Fraction(0)
+        for outcome in itertools.product(*(law.items() for law in chosen)):
+            p = math.prod(q for _, q in outcome)
+            top = max(x for x, _ in outcome)
+            value += p * by_hand(laws, rounds[1:], top if m is None else max(m, top), u)
+        best = value if best is None else max(best, value)
+    return best
+
+
+SAFE_AND_RISKY = (
+    {Fraction(1, 2): Fraction(3, 4), Fraction(0): Fraction(1, 4)},
+    {Fraction(1): Fraction(1, 4), Fraction(0): Fraction(3, 4)},
+)
+THREE = (
+    {0: Fraction(1, 8), 1: Fraction(7, 8)},
+    {0: Fraction(1, 2), 2: Fraction(1, 2)},
+    {-1: Fraction(3, 4), 5: Fraction(1, 4)},
+)
+
+
+@pytest.mark.parametrize("laws", [SAFE_AND_RISKY, THREE])
+@pytest.mark.parametrize("rounds", [(2,), (3,), (1, 2), (2, 1), (2, 2), (1, 1, 2)])
+def test_arms_by_hand(laws, rounds):
+    mdp, k, expected = arms(*laws), sum(rounds), by_hand(laws, rounds)
+    exact = mk.solve(mdp, k, rounds=rounds, solver=mk.Exact())
+    plan = mk.solve(mdp, k, rounds=rounds)
+    assert exact.exact == expected == mk.evaluate(mdp, exact.policy).exact
+    assert plan.lower <= expected <= plan.upper
+    assert plan.lower == pytest.approx(float(expected), abs=1e-12)  # with arms the search misses nothing here
+    assert mk.evaluate(mdp, plan.policy).exact == expected
+    sequential = mk.solve(mdp, k, solver=mk.Exact()).exact
+    assert expected <= sequential <= plan.upper
+
+
+def test_rounds_with_a_utility():
+    knots = [(0, 0), (1, 0), (2, 3)]
+    u = lambda x: max(Fraction(0), 3 * (Fraction(x) - 1))  # noqa: E731
+    mdp = arms(*THREE)
+    expected = by_hand(THREE, (2, 1), u=u)
+    exact = mk.solve(mdp, 3, rounds=(2, 1), utility=knots, solver=mk.Exact())
+    plan = mk.solve(mdp, 3, rounds=(2, 1), utility=knots)
+    assert exact.exact == expected == mk.evaluate(mdp, plan.policy).exact
+    assert plan.lower <= expected <= plan.upper
+
+
+def test_tries_of_a_round_differ():
+    mdp = mk.instances.figure1(gamma=0)
+    plan = mk.solve(mdp, 2, width=2)
+    assert mk.evaluate(mdp, plan.policy).exact == Fraction(5, 8)
+    acts = [plan.policy.action(rollout=i, step=0, state=0, best=-math.inf, so_far=0) for i in (0, 1)]
+    assert sorted(acts) == [0, 1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(specs(max_states=2, max_horizon=2), st.sampled_from([(2,), (1, 2), (2, 1), (2, 2)]), st.data())
+def test_small_problems_of_several_steps(spec, rounds, data):
+    mdp, k = problem(spec), sum(rounds)
+    best = data.draw(st.sampled_from([-math.inf, -math.inf, 0, Fraction(1, 3), 9]))
+    try:
+        exact = mk.solve(mdp, k, rounds=rounds, best_so_far=best, solver=mk.Exact(max_histories=3000))
+    except mk.TooLargeError:
+        return
+    plan = mk.solve(mdp, k, rounds=rounds, best_so_far=best)
+    sequential = mk.solve(mdp, k, best_so_far=best, solver=mk.Exact()).exact
+    earned = mk.evaluate(mdp, plan.policy).exact
+    assert plan.lower <= earned <= exact.exact <= sequential <= plan.upper
+    assert mk.evaluate(mdp, exact.policy).exact == exact.exact
+    low, high = plan.curve(rounds[0], 0)
+    assert low <= exact.table.value(1, Fraction(0)) <= high
+    # Theorem A, from what is in hand or the least return: no less than the correlation gap of the sequential gain.
+    base = max(Fraction(mdp.return_range[0]), Fraction(best)) if best > -math.inf else Fraction(mdp.return_range[0])
+    if len(rounds) == 1:
+        w = rounds[0]
+        gap = 1 - (1 - Fraction(1, w)) ** w
+        assert exact.exact - base >= gap * (sequential - base)
+
+
+def test_greedy_replies_alone_fall_short_somewhere():
+    """Of random arms some need more than greedy replies; ascents and derandomised mixtures close most of the gap."""
+    rng, short = np.random.default_rng(0), 0.0
+    for _ in range(40):
+        laws = []
+        for _ in range(3):
+            p = rng.integers(1, 9, 3)
+            laws.append(drawn(rng.choice(9, 3, replace=False), p))
+        mdp = arms(*laws)
+        exact = by_hand(laws, (3,))
+        earned = mk.evaluate(mdp, mk.solve(mdp, 3, width=3).policy).exact
+        assert earned <= exact
+        short = max(short, float((exact - earned) / exact))
+    assert short < 0.002
+
+
+def test_refinement_is_ordered_and_nothing_else_is():
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        laws = []
+        for _ in range(2):
+            p = rng.integers(1, 9, 2)
+            laws.append(drawn(rng.choice(9, 2, replace=False), p))
+        value = {rounds: by_hand(laws, rounds) for rounds in [(4,), (2, 2), (1, 3), (3, 1), (1, 1, 2), (1, 1, 1, 1)]}
+        assert value[4,] <= value[2, 2] <= value[1, 1, 2] <= value[1, 1, 1, 1]
+        assert value[4,] <= min(value[1, 3], value[3, 1])
+        assert value[1, 3] <= value[1, 1, 2]
+    # Three rounds of two may be worse than two of three.
+    returns = [Fraction(0), Fraction(1336, 1000), Fraction(2971, 1000)]
+    laws = [dict(zip(returns, thousandths(*p), strict=True)) for p in ((160, 822, 18), (297, 684, 19))]
+    mdp = arms(*laws)
+    three, two = (mk.solve(mdp, 6, width=w, solver=mk.Exact()).exact for w in (3, 2))
+    assert three > two
+    assert (float(three), float(two)) == (pytest.approx(1.513490, abs=1e-6), pytest.approx(1.513467, abs=1e-6))
+    # Nor are increasing schedules best, nor decreasing ones.
+    sure = [{1: Fraction(1)}, {628: Fraction(6, 10_000), 1: Fraction(3862, 10_000), 0: Fraction(6132, 10_000)}]
+    other = [dict(zip((17, 80, 0), thousandths(*p), strict=True)) for p in ((3, 30, 967), (663, 4, 333))]
+    value = {(i, r): by_hand(laws, r) for i, laws in enumerate((sure, other)) for r in ((2, 1), (1, 2))}
+    assert value[0, (2, 1)] > value[0, (1, 2)]
+    assert value[1, (2, 1)] < value[1, (1, 2)]
+
+
+def test_rounds_of_one_are_the_sequential_plan():
+    mdp = mk.instances.windy_cliff()
+    plain = mk.solve(mdp, 3)
+    for asked in ({"width": 1}, {"rounds": (1, 1, 1)}):
+        plan = mk.solve(mdp, 3, **asked)
+        assert type(plan) is type(plain)
+        assert (plan.lower, plan.upper) == (plain.lower, plain.upper)
+
+
+def test_a_width_that_does_not_divide_k():
+    assert mk.solve(FIGURE1, 5, width=2).rounds == (2, 2, 1)
+    assert mk.solve(FIGURE1, 2, width=7).rounds == (2,)
+    one = mk.solve(FIGURE1, 1, width=7)
+    assert one.lower == mk.solve(FIGURE1, 1).lower
+
+
+def test_larger_problem_in_floats():
+    mdp = mk.instances.windy_cliff()
+    plan = mk.solve(mdp, 6, width=3)
+    assert plan.status == mk.Status.IN_ROUNDS
+    assert -15.61 < plan.lower < -15.59  # theorems: about -15.60
+    earned = mk.evaluate(mdp, plan.policy)
+    assert plan.lower <= earned.upper
+    low, high = mk.simulate(mdp, plan.policy, trials=20_000, rng=0).interval(0.999)
+    assert low <= earned.upper
+    assert earned.lower <= high
+    assert 0.9 < plan.kept.lower <= 1
+    assert plan.guarantee == pytest.approx(1 - (2 / 3) ** 3)
+
+
+def test_rewards_without_a_common_step():
+    rng = np.random.default_rng(3)
+    P = rng.dirichlet(np.ones(3), (3, 2))
+    R = np.round(rng.normal(size=(3, 2)), 6)
+    mdp = mk.MDP.from_arrays(P, R, horizon=3)
+    plan = mk.solve(mdp, 4, width=2, solver=mk.Certified(tol=1e-2))
+    low, high = mk.simulate(mdp, plan.policy, trials=20_000, rng=0).interval(0.999)
+    assert low <= plan.upper
+    assert plan.lower <= high
+    assert plan.gap < 0.2
+
+
+def test_trials_and_rounds_by_hand():
+    policy = mk.solve(FIGURE1, 4, width=2).policy
+    trial = policy.begin()
+    acts = []
+    for reward in (0.0, 1.0, 0.0, 0.5):
+        acts.append(trial.act(0))
+        trial.observe(reward, done=True)
+    assert trial.finished
+    assert trial.best == 1.0
+    first = [attempt.act(0) for attempt in policy.begin_round(round=0, best=-math.inf)]
+    tries = policy.begin_round(round=1, best=1.0)
+    assert acts == first + [attempt.act(0) for attempt in tries]
+    assert not tries[0].finished
+    tries[0].observe(0.5, done=True)
+    assert tries[0].finished
+    assert tries[0].total == Fraction(1, 2)
+    with pytest.raises(mk.InputError, match="this rollout is over"):
+        tries[0].act(0)
+    with pytest.raises(mk.InputError, match="was not observed yet"):
+        tries[1].act(0)
+    with pytest.raises(mk.InputError, match="round must be between 0 and 1"):
+        policy.begin_round(round=2, best=0)
+
+
+def test_trials_one_by_one_agree_with_evaluation():
+    """Trials see the best return at the start of their round: the mean of many is what evaluation says."""
+    policy = mk.solve(FIGURE1, 4, width=2).policy
+    rng, total = np.random.default_rng(5), 0.0
+    n = 4000
+    for _ in range(n):
+        trial = policy.begin()
+        while not trial.finished:
+            safe = trial.act(0) == 0
+            win = rng.random() < (0.75 if safe else 0.25)
+            trial.observe((0.5 if safe else 1.0) if win else 0.0, done=True)
+        total += trial.best
+    assert abs(total / n - float(mk.evaluate(FIGURE1, policy).exact)) < 5 * 0.3 / math.sqrt(n)
+
+
+def test_files(tmp_path):
+    mdp = mk.instances.windy_cliff()
+    plan = mk.solve(mdp, 4, width=2)
+    plan.save(tmp_path / "x.plan", with_problem=True)
+    read = mk.load_plan(tmp_path / "x.plan")
+    assert (read.lower, read.upper, read.status, read.objective) == (
+        plan.lower,
+        plan.upper,
+        plan.status,
+        plan.objective,
+    )
+    state = np.arange(mdp.n_states)
+    for rollout, step, best, so_far in itertools.product(
+        range(4), (0, 5, 20), (-math.inf, -30.0, -15.0), (-3.0, -20.0)
+    ):
+        asked = {"rollout": rollout, "step": step, "state": state, "best": best, "so_far": so_far}
+        assert (read.policy.actions(**asked) == plan.policy.actions(**asked)).all()
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"width": 0}, "width must be at least 1"),
+        ({"width": 1.5}, "width must be an integer"),
+        ({"rounds": ()}, "rounds must be a list of widths, one at least"),
+        ({"rounds": 4}, "rounds must be a list of widths"),
+        ({"rounds": (4, 0)}, "rounds[1] must be at least 1"),
+        ({"rounds": (2, 1)}, "rounds: their widths must add up to k, 4, but they add up to 3"),
+        ({"width": 2, "rounds": (2, 2)}, "width and rounds: give one of them, not both"),
+        ({"width": 2, "solver": mk.Midpoint(0.5)}, "rounds: Midpoint plans without it"),
+        ({"width": 2, "cost": 0.1}, "rounds: costs are not known"),
+        ({"width": 2, "cost": 0.1, "solver": mk.Exact()}, "rounds: costs are not known"),
+    ],
+)
+def test_what_is_refused(asked, said):
+    with pytest.raises(mk.InputError, match=re.escape(said)) as error:
+        mk.solve(FIGURE1, 4, **asked)
+    one_line(error.value)
+
+
+def test_too_large_to_try_all():
+    with pytest.raises(mk.TooLargeError) as error:
+        mk.solve(mk.instances.windy_cliff(), 4, width=2, solver=mk.Exact())
+    one_line(error.value)
+
+
+def test_correlation_gap():
+    assert [correlation_gap(w) for w in (1, 2)] == [1.0, 0.75]
+    assert correlation_gap(10**6) == pytest.approx(1 - math.exp(-1), abs=1e-6)
