@@ -136,8 +136,9 @@ def test_trl_is_given_the_weights(monkeypatch: pytest.MonkeyPatch):
 def test_verl_finds_the_estimator():
     pytest.importorskip("verl", reason="the extra verl is not installed")
     import torch
-    import verl_estimator  # noqa: F401
     from verl.trainer.ppo.core_algos import get_adv_estimator_fn
+
+    import maxatk.integrations.verl  # noqa: F401
 
     rewards = torch.zeros(7, 3)
     rewards[:, -1] = torch.tensor([0.0, 1.0, 4.0, 1.0, 2.0, 0.0, 3.0])
