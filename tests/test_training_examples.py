@@ -113,6 +113,7 @@ def test_the_guide_shows_code_that_is_there():
         sources.shown("examples/training/lotteries.py", "nothing")
 
 
+@pytest.mark.filterwarnings("ignore")  # of Transformers, about options to come
 def test_trl_is_given_the_weights(monkeypatch: pytest.MonkeyPatch):
     pytest.importorskip("trl", reason="the extra trainers is not installed")
     import trl_trainer

@@ -55,6 +55,7 @@ def _column(name: str, what: str) -> Any:
             "  maxatk attempts runs.jsonl --task question --arm model --score points --budget 0.25",
             "  maxatk attempts logs/ --score includes --arm solver    # a folder of Inspect or of lm_eval",
             "  zcat runs.jsonl.gz | maxatk attempts -",
+            "  maxatk attempts --watch runs.db               # a scheduler at work",
         ]
     ),
 )
@@ -83,12 +84,13 @@ def _column(name: str, what: str) -> Any:
 @click.option("--all", "every", is_flag=True, help="Show all strategies and pairs.")
 @click.option("--page", type=Path, metavar="HTML", help="Write a web page of one file (extra page).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--watch", metavar="RUNS", help="Show the progress of a scheduler, by its file or postgresql://...")
 def attempts(
     log: tuple[Path, ...], ks: list[int] | None, price: float | None, budget: float | None, target_score: float | None,
     pass_threshold: float | None, stop_at: float | None, min_attempts: int, arms: str | None, task: str | None,
     arm: str | None, score: str | None, cost: str | None, seconds: str | None, attempt: str | None,
     score_range: tuple[float, float] | None, cost_limit: float | None, missing_score: float | None, level: float,
-    seed: int, every: bool, page: Path | None, as_json: bool,
+    seed: int, every: bool, page: Path | None, as_json: bool, watch: str | None,
 ) -> int:  # fmt: skip
     """Estimates from a log of attempts, and what to try next.
 
@@ -99,6 +101,10 @@ def attempts(
 
     Without a LOG it reads the example log: restarts of five solvers on 120 functions, cost in seconds.
     """
+    if watch is not None:
+        from maxatk.cli.watch import watch as watched
+
+        return watched(watch, as_json)
     if page is not None:
         require()
         archive.check_target(page)

@@ -1,6 +1,6 @@
 """Files of plans: JSON lines, written completely or not at all, and checked in every part when read.
 
-The file of a plan is one line. That of a scheduler has more: see ``scheduler/journal.py``.
+The file of a plan is one line; the database of a scheduler holds the same data.
 """
 
 import json
