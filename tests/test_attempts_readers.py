@@ -15,6 +15,7 @@ import pytest
 import maxatk as mk
 from maxatk import attempts as at
 from maxatk.attempts.logs import formats, table
+from maxatk.cli import main
 
 DATA = Path(__file__).parent / "data"
 ROWS = [
@@ -372,6 +373,53 @@ def test_samples_as_a_list(tmp_path):
     refused("entry 3: score is missing", tmp_path / "m")
     (tmp_path / "m" / "pretrained__m_sums.jsonl").write_text(json.dumps([samples[0], {"doc_id": 1}]))
     refused("entry 2: it is not a sample of the LM Evaluation Harness", tmp_path / "m")
+
+
+# The command and the library.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "chosen"),
+    [
+        (["--price", "0.02"], {"price": 0.02}, {}),
+        (["--budget", "2", "-k", "1", "2"], {"budget": 2.0, "k": [1, 2]}, {}),
+        (["--target-score", "0.4", "--score-range", "0", "1", "--cost-limit", "9"], {"target_score": 0.4},
+         {"score_range": (0.0, 1.0), "cost_limit": 9.0}),
+    ],
+)  # fmt: skip
+def test_the_command_says_what_the_library_says(tmp_path, capsys, arguments, options, chosen):
+    """Two files in a folder, one compressed; some costs are missing, and some scores."""
+    rng = np.random.default_rng(3)
+    rows = [
+        {"task": t, "arm": a, "attempt": i, "score": None if (t, i) == (4, 1) else float(rng.random() < 0.3 + 0.02 * t),
+         "cost": None if rng.random() < 0.03 else 1.0 + i % 2}
+        for t in range(16) for a in ("x", "y") for i in range(3)
+    ]  # fmt: skip
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows[:40])))
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress("\n".join(map(json.dumps, rows[40:])).encode()))
+    assert main(["attempts", str(tmp_path), "--missing-score", "0", "--json", *arguments]) == 0
+    said = json.loads(capsys.readouterr().out)
+    log = at.read_log(tmp_path, missing_score=0.0, **chosen)
+    study = at.study(log, options.pop("k", None), **options)
+    assert said == json.loads(json.dumps(study.data()))
+    assert said["findings"]
+
+
+def test_the_command_reads_standard_input_and_says_what_failed(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LINES.encode())))
+    assert main(["attempts", "-", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)
+    assert main(["attempts", str(DATA / "inspect_prompts"), "--arm", "solver", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)
+    assert (
+        "failed.json: the evaluation failed (error: RuntimeError('the sandbox is gone')): it is left out"
+        in captured.err
+    )
+    assert main(["attempts", str(DATA / "inspect_prompts")]) == 2
+    last = capsys.readouterr().err.strip().splitlines()[-1]
+    assert last.startswith("maxatk: ")
+    assert "--arm solver" in last
 
 
 # Size.

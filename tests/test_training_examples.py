@@ -113,6 +113,7 @@ def test_the_guide_shows_code_that_is_there():
         sources.shown("examples/training/lotteries.py", "nothing")
 
 
+@pytest.mark.filterwarnings("ignore")  # of Transformers, about options to come
 def test_trl_is_given_the_weights(monkeypatch: pytest.MonkeyPatch):
     pytest.importorskip("trl", reason="the extra trainers is not installed")
     import trl_trainer
@@ -136,8 +137,9 @@ def test_trl_is_given_the_weights(monkeypatch: pytest.MonkeyPatch):
 def test_verl_finds_the_estimator():
     pytest.importorskip("verl", reason="the extra verl is not installed")
     import torch
-    import verl_estimator  # noqa: F401
     from verl.trainer.ppo.core_algos import get_adv_estimator_fn
+
+    import maxatk.integrations.verl  # noqa: F401
 
     rewards = torch.zeros(7, 3)
     rewards[:, -1] = torch.tensor([0.0, 1.0, 4.0, 1.0, 2.0, 0.0, 3.0])
@@ -151,3 +153,30 @@ def test_verl_finds_the_estimator():
     a, b = 4 * at.weights([0.0, 1.0, 4.0, 0.0], 2), 3 * at.weights([1.0, 2.0, 3.0], 2)
     assert np.allclose(advantages[:, 0], [a[0], a[1], a[2], b[0], b[1], a[3], b[2]], atol=1e-6)
     assert advantages[0, 2] == 0
+
+
+def test_the_guide_says_what_was_measured_beside():
+    """The table and the sentences on side effects, from what the examples left."""
+    guide = (ROOT / "docs" / "guides" / "training.md").read_text()
+    measured = {}
+    for line in (EXAMPLES / "results" / "side_effects.txt").read_text().splitlines():
+        rule, step, rest = line.split(None, 2)
+        measured[rule, int(step)] = dict(re.findall(r"(\S[^ ]*(?: [a-z]+)*) (\d\.\d\d)", rest))
+    section = guide.split("## What else happens")[1].split("\n## ")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:2] == "| "]
+    rule, compared = "", 0
+    for name, steps, *cells in rows[2:]:
+        rule = {"": rule, "none": "max@1"}.get(name, name)
+        numbers = measured[rule, int(steps)]
+        assert cells == [numbers[key] for key in ("max@1", "max@4", "entropy", "boldest")]
+        compared += 1
+    assert compared == 9
+    assert measured["max@16", 0]["max@4 without it"] == "1.33"
+    assert measured["max@16", 600]["max@4 without it"] == "0.65"
+    kept = json.loads((EXAMPLES / "results" / "trl_trainer.json").read_text())
+    means = {
+        rule: [f"{np.mean([run[place] for run in kept['curves'][rule]]):.2f}" for place in (1, 7)]
+        for rule in ("max@4", "GRPO")
+    }
+    assert kept["every"] == 30
+    assert means == {"max@4": ["1.12", "2.13"], "GRPO": ["1.18", "1.25"]}

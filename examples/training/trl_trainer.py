@@ -1,9 +1,9 @@
-"""TRL's GRPOTrainer with max@4 weights: a subclass, since it has no hook for advantages. Beside it, GRPO as it comes.
+"""``maxatk.integrations.trl``: TRL's GRPOTrainer with max@4 weights. Beside it, GRPO as it comes.
 
     python examples/training/trl_trainer.py
 
 Some minutes on one core (extra ``trainers``). The model is a Llama of some thousand weights, made on the spot; nothing
-is downloaded. Written for TRL 1.16, whose private methods it overrides.
+is downloaded. Written for TRL 1.16.
 """
 
 import argparse
@@ -19,30 +19,7 @@ from tiny_llama import policy, tiny
 from transformers import PrinterCallback, TrainerCallback, set_seed
 from trl import GRPOConfig, GRPOTrainer
 
-from maxatk import attempts as at
-
-
-class MaxAtKTrainer(GRPOTrainer):
-    """GRPO's trainer, but that groups are weighted for the best of ``k``."""
-
-    def __init__(self, *args, k: int, baseline: str = "auto", **options) -> None:
-        super().__init__(*args, **options)
-        self.k, self.baseline = k, baseline
-
-    def _calculate_rewards(self, *args, **options):
-        self._gathered = super()._calculate_rewards(*args, **options)  # [all processes' samples, functions]
-        return self._gathered
-
-    def _generate_and_score_completions(self, inputs):
-        found = super()._generate_and_score_completions(inputs)
-        n = self.num_generations if self.model.training else self.num_generations_eval
-        rewards = (self._gathered * self.reward_weights.to(self._gathered)).nansum(1)
-        rewards[self._gathered.isnan().all(1)] = torch.nan  # no reward is not 0: it is refused
-        # The trainer averages over samples: n times the weights make that average a sum over each group.
-        weights = n * at.weights(rewards.view(-1, n), self.k, self.baseline).flatten()
-        first = self.accelerator.process_index * len(inputs)
-        found["advantages"] = weights[first : first + len(inputs)]
-        return found
+from maxatk.integrations.trl import MaxAtKTrainer
 
 
 def train(rule: str, seed: int, steps: int, every: int) -> list[float]:

@@ -1,6 +1,6 @@
-"""verl's parts that need no GPU, with the estimator of ``verl_estimator.py``, around a tiny model.
+"""verl's parts that need no GPU, with the estimator of ``maxatk.integrations.verl``, around a tiny model.
 
-    VERL_USE_EXTERNAL_MODULES=verl_estimator python examples/training/verl_loop.py
+    VERL_USE_EXTERNAL_MODULES=maxatk.integrations.verl python examples/training/verl_loop.py
 
 Ten minutes on one core (extra ``verl``). Run here are verl's configuration, its container ``DataProto``, its dispatch
 to estimators ``compute_advantage``, its clipped policy loss and its averaging. Not run are its workers under Ray and

@@ -1,0 +1,1 @@
+"""Integrations with trainers and evaluators, each behind an extra: ``from maxatk.integrations import verl``."""
