@@ -22,6 +22,16 @@ def _no_columns(monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
 
 
+def pytest_configure(config):
+    """Compile the loops that most tests need before workers start, where nothing is compiled yet."""
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput") and not config.option.collectonly:
+        from compile_once import compile_all  # loads the compiler, which those who run one test need not wait for
+        from maxatk.kernels.compiled import kept
+
+        if not kept()[1]:
+            compile_all()
+
+
 @pytest.fixture
 def tune():
     """Sets thresholds until the test is over: ``tune(small_slice=-1)``."""

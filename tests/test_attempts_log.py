@@ -131,6 +131,30 @@ def test_truths_in_tables(tmp_path):
     assert at.read_log(tmp_path / "x.csv").score.tolist() == [1, 0, 1, 1]
 
 
+def test_columns_of_one_type_are_read_as_entries_of_many():
+    """The quick way through the gate and the slow one, entry by entry, say the same."""
+    random = np.random.default_rng(0)
+    plain = [
+        {"task": t, "arm": a, "score": s, "cost": c, "seconds": x, "attempt": n}
+        for n, (t, a, s, c, x) in enumerate(
+            (f"t{random.integers(9)}", int(random.integers(3)), float(random.normal()), int(random.integers(5)), x)
+            for x in [0.5, None, 2, True] * 20
+        )
+    ]
+    mixed = [dict(row) for row in plain]
+    mixed[7]["score"], mixed[8]["cost"], mixed[9]["arm"] = (
+        np.float64(mixed[7]["score"]), Decimal(mixed[8]["cost"]), float(mixed[9]["arm"]),
+    )  # fmt: skip
+    mixed[4]["seconds"], mixed[5]["attempt"], mixed[3]["task"] = np.float64(0.5), "5.0", np.str_(mixed[3]["task"])
+    logs = [at.Log.from_records(rows) for rows in (plain, mixed)]
+    for name in ("tasks", "arms", "score_range", "cost_limits"):
+        assert getattr(logs[0], name) == getattr(logs[1], name), name
+    for name in ("task", "arm", "score", "cost", "seconds"):
+        assert np.array_equal(getattr(logs[0], name), getattr(logs[1], name), equal_nan=True), name
+    missing = [row | {"score": None if n % 5 else row["score"]} for n, row in enumerate(plain)]
+    assert (at.Log.from_records(missing, missing_score=-7).score == -7).sum() == 64
+
+
 def test_attempts_keep_their_order_within_a_task_and_arm():
     rows = [
         {"task": t, "arm": a, "score": s}

@@ -107,7 +107,6 @@ def follow_atoms(
     return Followed(going[0], going[1], going[2], going[3], ended_tag[:e], ended_value[:e], ended_prob[:e], most)
 
 
-@compiled
 def bin_outcomes(
     outcome_start: Any,
     prob: Any,
@@ -131,6 +130,19 @@ def bin_outcomes(
     total = np.zeros((bins + 1) * (S + 1))
     moment = np.zeros(0 if splits else (bins + 1) * (S + 1))
     count = np.zeros((bins + 1) * (S + 1), np.int32)
+    table, atoms = (outcome_start, prob, next_state, reward), (rows, so_far, mass)
+    fill_bins(table, atoms, (low, per_bin, bins), S, splits, total, moment, count, stop)
+    return total, moment, count
+
+
+@compiled
+def fill_bins(
+    table: Any, atoms: Any, grid: Any, S: int, splits: bool, total: Any, moment: Any, count: Any, stop: Any
+) -> None:
+    """The loops of :func:`bin_outcomes`."""
+    outcome_start, prob, next_state, reward = table
+    rows, so_far, mass = atoms
+    low, per_bin, bins = grid
     for k in range(rows.shape[0]):
         if stop[0] != 0:
             break
@@ -148,4 +160,3 @@ def bin_outcomes(
                 count[to + S + 1] += 1
             else:
                 moment[to] += p * x
-    return total, moment, count

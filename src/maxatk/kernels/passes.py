@@ -37,7 +37,6 @@ def most_ahead(where: Part, rows: RowTable, most: Any, stop: Any) -> None:
             most[h, s] = best
 
 
-@compiled
 def best_means(where: Part, rows: RowTable, noise: float, values: Any, errors: Any, best_rows: Any, stop: Any) -> None:
     """Fill ``best_rows`` [H, S] with those that maximise the mean return of one rollout, less its costs.
 
@@ -46,16 +45,22 @@ def best_means(where: Part, rows: RowTable, noise: float, values: Any, errors: A
     good as the best, but for the errors of both, the first is taken; a row that is far worse does not count, however
     large its numbers and so its error are.
     """
+    room = np.empty((2, int(np.diff(rows.pair_start).max())))  # made here, since compiling that would take long
+    fill_best_means(where, rows, noise, values, errors, best_rows, room, stop)
+
+
+@compiled
+def fill_best_means(
+    where: Part, rows: RowTable, noise: float, values: Any, errors: Any, best_rows: Any, room: Any, stop: Any
+) -> None:
+    """The loops of :func:`best_means`; ``room`` [2, rows of a state] is for the means and mistakes of a state's."""
+    means, mistakes = room[0], room[1]
     step_layer, pair_start, outcome_start, prob, next_state, reward, action_cost = rows
     S = best_rows.shape[1]
     for h in range(where.end_step - 1, where.first_step - 1, -1):
         node = step_layer[h] * S
         here, after = values[h % 2], values[(h + 1) % 2]
         error_here, error_after = errors[h % 2], errors[(h + 1) % 2]
-        most_actions = 1
-        for s in range(where.first_state, where.end_state):
-            most_actions = max(most_actions, pair_start[node + s + 1] - pair_start[node + s])
-        means, mistakes = np.empty(most_actions), np.empty(most_actions)
         for s in range(where.first_state, where.end_state):
             if stop[0] != 0:
                 return

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxatk.kernels.compiled import compiled
-from maxatk.kernels.sweeps import Choices, Values, sweep_decisions, sweep_values
+from maxatk.kernels.sweeps import Choices, Values, fill_decisions, fill_values, sums_of
 from maxatk.kernels.windows import Layout, Part, Tables
 
 
@@ -43,24 +43,37 @@ def multiply(dense: Dense, h: int, first_state: int, end_state: int, S: int, B: 
     )
 
 
-@compiled
 def multiply_values(where: Part, dense: Dense, layout: Layout, values: Values, stop: Any) -> None:
     """:func:`maxatk.kernels.sweep_values` of dense rows."""
+    fill_products(where, dense, layout, values, sums_of(where, layout, 2, len(values.idle_value)), stop)
+
+
+@compiled
+def fill_products(where: Part, dense: Dense, layout: Layout, values: Values, sums: Any, stop: Any) -> None:
+    """The loops of :func:`multiply_values`."""
     S, B = layout.pad.shape[1], values.idle_value.shape[0]
     for h in range(where.end_step - 1, where.first_step - 1, -1):
         for s in range(where.first_state, where.end_state, dense.together):
             end = min(s + dense.together, where.end_state)
             multiply(dense, h, s, end, S, B, values.value)
             multiply(dense, h, s, end, S, B, values.slope)
-            sweep_values(Part(h, h + 1, s, end), dense.tables, layout, values, stop)
+            fill_values(Part(h, h + 1, s, end), dense.tables, layout, values, sums, stop)
+
+
+def multiply_decisions(where: Part, dense: Dense, layout: Layout, choices: Choices, stop: Any) -> None:
+    """:func:`maxatk.kernels.sweep_decisions` of dense rows."""
+    (total,) = sums_of(where, layout, 1)
+    fill_product_decisions(where, dense, layout, choices, total, stop)
 
 
 @compiled
-def multiply_decisions(where: Part, dense: Dense, layout: Layout, choices: Choices, stop: Any) -> None:
-    """:func:`maxatk.kernels.sweep_decisions` of dense rows."""
+def fill_product_decisions(
+    where: Part, dense: Dense, layout: Layout, choices: Choices, total: Any, stop: Any
+) -> None:  # fmt: skip
+    """The loops of :func:`multiply_decisions`."""
     S = layout.pad.shape[1]
     for h in range(where.end_step - 1, where.first_step - 1, -1):
         for s in range(where.first_state, where.end_state, dense.together):
             end = min(s + dense.together, where.end_state)
             multiply(dense, h, s, end, S, 1, choices.value)
-            sweep_decisions(Part(h, h + 1, s, end), dense.tables, layout, choices, stop)
+            fill_decisions(Part(h, h + 1, s, end), dense.tables, layout, choices, total, stop)

@@ -45,108 +45,113 @@ class Choices(NamedTuple):
     choice: Any  # [all cells but idle ones] the row taken, counted from the state's first
 
 
-@compiled
 def sweep_values(where: Part, tables: Tables, layout: Layout, values: Values, stop: Any) -> None:
     """Sweep slices whose rewards all lie on the lattice, filling ``value`` and ``slope`` (in ``m``) layer by layer.
 
     ``V_h(s, g) = max_a sum p V_{h+1}(s', g + jump) - cost``. The value of an idle state is the idle value less the
     cost of finishing; where rollouts may be given up, no state has less.
     """
-    for h in range(where.end_step - 1, where.first_step - 1, -1):
-        value_layer(h, where, tables, layout, values, stop)
+    fill_values(where, tables, layout, values, sums_of(where, layout, 2, len(values.idle_value)), stop)
+
+
+def sums_of(where: Part, layout: Layout, columns: int, together: int = 1) -> tuple[Any, ...]:
+    """Room for the sums of a row's cells, in so many columns: arrays made here need not be compiled."""
+    steps, states = slice(where.first_step, where.end_step), slice(where.first_state, where.end_state)
+    widest = np.max(layout.high[steps, states] - layout.low[steps, states], initial=0) + 1
+    return tuple(np.empty((columns, int(widest) * together)))
 
 
 @compiled
-def value_layer(h: int, where: Part, tables: Tables, layout: Layout, values: Values, stop: Any) -> None:
-    """One layer of :func:`sweep_values`: a function of its own, which compiles to faster loops."""
+def fill_values(where: Part, tables: Tables, layout: Layout, values: Values, sums: Any, stop: Any) -> None:
+    """The loops of :func:`sweep_values`."""
     idle_value, idle_slope, value, slope = values
     pair_start, outcome_start, next_state = tables.rows.pair_start, tables.rows.outcome_start, tables.rows.next_state
-    prob, jump, here, after = tables.rows.prob, tables.moves.jump, layout.place[h], layout.place[h + 1]
+    prob, jump = tables.rows.prob, tables.moves.jump
     S = layout.pad.shape[1]
     B = idle_value.shape[0]
-    widest = 1
-    for s in range(where.first_state, where.end_state):
-        widest = max(widest, layout.high[h, s] - layout.low[h, s] + 1)
-    sum_value = np.empty(widest * B)
-    sum_slope = np.empty(widest * B)
-    node = tables.rows.step_layer[h] * S
-    for s in range(where.first_state, where.end_state):
-        if stop[0] != 0:
-            return
-        g, high = layout.low[h, s], layout.high[h, s]
-        for x in range(here[s] + layout.pad[h, s], here[s] + min(g, high + 1)):
-            for b in range(B):
-                value[x * B + b] = idle_value[b] - tables.finish_cost[h, s]
-                slope[x * B + b] = idle_slope[b]
-        if g > high:
-            continue
-        n, to = np.uint64((high - g + 1) * B), np.uint64((here[s] + g) * B)
-        for row in range(pair_start[node + s], pair_start[node + s + 1]):
-            o, end = outcome_start[row], outcome_start[row + 1]
-            new = row == pair_start[node + s]
-            begun, cost = False, tables.rows.action_cost[row]
-            while o < end:
-                # Three outcomes at a time, the missing ones with weight 0: fewer passes over the sums.
-                i0 = np.uint64((after[next_state[o]] + g + jump[o]) * B)
-                i1, i2 = i0, i0
-                p0, p1, p2 = prob[o], 0.0, 0.0
-                if o + 1 < end:
-                    i1, p1 = np.uint64((after[next_state[o + 1]] + g + jump[o + 1]) * B), prob[o + 1]
-                if o + 2 < end:
-                    i2, p2 = np.uint64((after[next_state[o + 2]] + g + jump[o + 2]) * B), prob[o + 2]
-                o += 3
-                if o < end or begun:
-                    if not begun:
+    sum_value, sum_slope = sums
+    for h in range(where.end_step - 1, where.first_step - 1, -1):
+        here, after = layout.place[h], layout.place[h + 1]
+        node = tables.rows.step_layer[h] * S
+        for s in range(where.first_state, where.end_state):
+            if stop[0] != 0:
+                return
+            g, high = layout.low[h, s], layout.high[h, s]
+            for x in range(here[s] + layout.pad[h, s], here[s] + min(g, high + 1)):
+                for b in range(B):
+                    value[x * B + b] = idle_value[b] - tables.finish_cost[h, s]
+                    slope[x * B + b] = idle_slope[b]
+            if g > high:
+                continue
+            n, to = np.uint64((high - g + 1) * B), np.uint64((here[s] + g) * B)
+            for row in range(pair_start[node + s], pair_start[node + s + 1]):
+                o, end = outcome_start[row], outcome_start[row + 1]
+                new = row == pair_start[node + s]
+                begun, cost = False, tables.rows.action_cost[row]
+                while o < end:
+                    # Three outcomes at a time, the missing ones with weight 0: fewer passes over the sums.
+                    i0 = np.uint64((after[next_state[o]] + g + jump[o]) * B)
+                    i1, i2 = i0, i0
+                    p0, p1, p2 = prob[o], 0.0, 0.0
+                    if o + 1 < end:
+                        i1, p1 = np.uint64((after[next_state[o + 1]] + g + jump[o + 1]) * B), prob[o + 1]
+                    if o + 2 < end:
+                        i2, p2 = np.uint64((after[next_state[o + 2]] + g + jump[o + 2]) * B), prob[o + 2]
+                    o += 3
+                    if o < end or begun:
+                        if not begun:
+                            for k in range(n):
+                                sum_value[k] = p0 * value[i0 + k] + p1 * value[i1 + k] + p2 * value[i2 + k] - cost
+                                sum_slope[k] = p0 * slope[i0 + k] + p1 * slope[i1 + k] + p2 * slope[i2 + k]
+                        else:
+                            for k in range(n):
+                                sum_value[k] += p0 * value[i0 + k] + p1 * value[i1 + k] + p2 * value[i2 + k]
+                                sum_slope[k] += p0 * slope[i0 + k] + p1 * slope[i1 + k] + p2 * slope[i2 + k]
+                        begun = True
+                        if o >= end:
+                            for k in range(n):
+                                v, w, best, best_slope = sum_value[k], sum_slope[k], value[to + k], slope[to + k]
+                                better = new or v > best
+                                value[to + k] = v if better else best
+                                slope[to + k] = w if better else best_slope
+                    elif new:
                         for k in range(n):
-                            sum_value[k] = p0 * value[i0 + k] + p1 * value[i1 + k] + p2 * value[i2 + k] - cost
-                            sum_slope[k] = p0 * slope[i0 + k] + p1 * slope[i1 + k] + p2 * slope[i2 + k]
+                            value[to + k] = p0 * value[i0 + k] + p1 * value[i1 + k] + p2 * value[i2 + k] - cost
+                            slope[to + k] = p0 * slope[i0 + k] + p1 * slope[i1 + k] + p2 * slope[i2 + k]
                     else:
                         for k in range(n):
-                            sum_value[k] += p0 * value[i0 + k] + p1 * value[i1 + k] + p2 * value[i2 + k]
-                            sum_slope[k] += p0 * slope[i0 + k] + p1 * slope[i1 + k] + p2 * slope[i2 + k]
-                    begun = True
-                    if o >= end:
-                        for k in range(n):
-                            v, w, best, best_slope = sum_value[k], sum_slope[k], value[to + k], slope[to + k]
-                            better = new or v > best
+                            v = p0 * value[i0 + k] + p1 * value[i1 + k] + p2 * value[i2 + k] - cost
+                            w = p0 * slope[i0 + k] + p1 * slope[i1 + k] + p2 * slope[i2 + k]
+                            best, best_slope = value[to + k], slope[to + k]
+                            better = v > best
                             value[to + k] = v if better else best
                             slope[to + k] = w if better else best_slope
-                elif new:
-                    for k in range(n):
-                        value[to + k] = p0 * value[i0 + k] + p1 * value[i1 + k] + p2 * value[i2 + k] - cost
-                        slope[to + k] = p0 * slope[i0 + k] + p1 * slope[i1 + k] + p2 * slope[i2 + k]
-                else:
-                    for k in range(n):
-                        v = p0 * value[i0 + k] + p1 * value[i1 + k] + p2 * value[i2 + k] - cost
-                        w = p0 * slope[i0 + k] + p1 * slope[i1 + k] + p2 * slope[i2 + k]
-                        best, best_slope = value[to + k], slope[to + k]
-                        better = v > best
-                        value[to + k] = v if better else best
-                        slope[to + k] = w if better else best_slope
-        if tables.abandon:
-            for k in range(n):
-                best, best_slope, idle = value[to + k], slope[to + k], idle_value[k % B]
-                better = idle > best
-                value[to + k] = idle if better else best
-                slope[to + k] = idle_slope[k % B] if better else best_slope
+            if tables.abandon:
+                for k in range(n):
+                    best, best_slope, idle = value[to + k], slope[to + k], idle_value[k % B]
+                    better = idle > best
+                    value[to + k] = idle if better else best
+                    slope[to + k] = idle_slope[k % B] if better else best_slope
 
 
-@compiled
 def sweep_decisions(where: Part, tables: Tables, layout: Layout, choices: Choices, stop: Any) -> None:
     """:func:`sweep_values` for one ``m``, keeping what is done in each cell.
 
     Of equal rows the first is taken. Where the rollout is to be given up the choice is that of "nothing".
     """
+    (total,) = sums_of(where, layout, 1)
+    fill_decisions(where, tables, layout, choices, total, stop)
+
+
+@compiled
+def fill_decisions(where: Part, tables: Tables, layout: Layout, choices: Choices, total: Any, stop: Any) -> None:
+    """The loops of :func:`sweep_decisions`."""
     choice_place, idle_value, value, choice = choices
     pair_start, outcome_start, next_state = tables.rows.pair_start, tables.rows.outcome_start, tables.rows.next_state
     prob, jump = tables.rows.prob, tables.moves.jump
     S = layout.pad.shape[1]
     for h in range(where.end_step - 1, where.first_step - 1, -1):
         node, here, after = tables.rows.step_layer[h] * S, layout.place[h], layout.place[h + 1]
-        widest = 1
-        for s in range(where.first_state, where.end_state):
-            widest = max(widest, layout.high[h, s] - layout.low[h, s] + 1)
-        total = np.empty(widest)
         for s in range(where.first_state, where.end_state):
             if stop[0] != 0:
                 return
@@ -228,7 +233,6 @@ class Planes(NamedTuple):
     choice: Any  # the row that the plane follows, counted from its state's first; NOTHING where no row matters
 
 
-@compiled
 def sweep_planes(where: Part, tables: Tables, layout: Layout, ends: Ends, planes: Planes, stop: Any) -> None:
     """Sweep a slice whose rewards may lie between lattice points, bounding its value on both sides (planner.md, 7).
 
@@ -237,6 +241,13 @@ def sweep_planes(where: Part, tables: Tables, layout: Layout, ends: Ends, planes
     through the better of the two planes beside each outcome. Where a rollout ends its return is known, so the curves
     are evaluated there.
     """
+    fill_planes(where, tables, layout, ends, planes, sums_of(where, layout, 4), stop)
+
+
+@compiled
+def fill_planes(where: Part, tables: Tables, layout: Layout, ends: Ends, planes: Planes, sums: Any, stop: Any) -> None:
+    """The loops of :func:`sweep_planes`."""
+    sum_upper, sum_lower, sum_g, sum_m = sums
     pair_start, outcome_start, next_state = tables.rows.pair_start, tables.rows.outcome_start, tables.rows.next_state
     prob, reward, place = tables.rows.prob, tables.rows.reward, layout.place
     jump, part, drift = tables.moves.jump, tables.moves.part, tables.moves.drift
@@ -247,13 +258,6 @@ def sweep_planes(where: Part, tables: Tables, layout: Layout, ends: Ends, planes
     nothing = nothing_of(choice)
     H, S = layout.pad.shape
     for h in range(where.end_step - 1, where.first_step - 1, -1):
-        widest = 1
-        for s in range(where.first_state, where.end_state):
-            widest = max(widest, layout.high[h, s] - layout.low[h, s] + 1)
-        sum_upper = np.empty(widest)
-        sum_lower = np.empty(widest)
-        sum_g = np.empty(widest)
-        sum_m = np.empty(widest)
         node, after_place = tables.rows.step_layer[h] * S, place[h + 1]
         for s in range(where.first_state, where.end_state):
             if stop[0] != 0:

@@ -81,29 +81,31 @@ class Layout(NamedTuple):
     place: Any  # [H + 1, S + 1] where the cell of return 0 lies
 
 
-@compiled
-def reachable(rows: RowTable, moves: Moves, h0: int, start: Any, stop: Any) -> Any:
+def reachable(rows: RowTable, moves: Moves, h0: int, start: Any, stop: Any) -> Reach:
     """The returns with which states are entered and rollouts end, from a return of 0 in the ``start`` states at ``h0``.
 
     Looks at ``stop`` [1] between two states, and ends early where it is not 0.
     """
+    # Arrays are made here, since compiling that would take long.
+    H, S = rows.step_layer.shape[0], moves.most_left.shape[1]
+    first, last = np.full((H, S), NEVER, np.int32), np.full((H, S), -NEVER, np.int32)
+    first[h0, start] = last[h0, start] = 0
+    reach = Reach(first, last, moves.most_left[:H].copy(), np.full(H, FAR), np.full(H, -FAR), np.full(H, -FAR))
+    fill_reach(rows, moves, h0, reach, stop)
+    return reach
+
+
+@compiled
+def fill_reach(rows: RowTable, moves: Moves, h0: int, reach: Reach, stop: Any) -> None:
+    """The loops of :func:`reachable`."""
+    first, last, lead, end_first, end_last, end_lead = reach
     jump, part, most_left, outcome_start = moves.jump, moves.part, moves.most_left, rows.outcome_start
-    H = rows.step_layer.shape[0]
-    S = most_left.shape[1]
-    first = np.full((H, S), NEVER, np.int32)
-    last = np.full((H, S), -NEVER, np.int32)
-    lead = most_left[:H].copy()
-    end_first = np.full(H, FAR)
-    end_last = np.full(H, -FAR)
-    end_lead = np.full(H, -FAR)
-    for s in start:
-        first[h0, s] = 0
-        last[h0, s] = 0
+    H, S = first.shape
     for h in range(h0, H):
         node = rows.step_layer[h] * S
         for s in range(S):
             if stop[0] != 0:
-                return Reach(first, last, lead, end_first, end_last, end_lead)
+                return
             if first[h, s] > last[h, s]:
                 continue
             for o in range(outcome_start[rows.pair_start[node + s]], outcome_start[rows.pair_start[node + s + 1]]):
@@ -118,24 +120,30 @@ def reachable(rows: RowTable, moves: Moves, h0: int, start: Any, stop: Any) -> A
                     first[h + 1, t] = min(first[h + 1, t], low)
                     last[h + 1, t] = max(last[h + 1, t], up)
                     lead[h + 1, t] = max(lead[h + 1, t], left)
-    return Reach(first, last, lead, end_first, end_last, end_lead)
 
 
-@compiled
 def windows(tables: Tables, shift_low: int, shift_high: int, m: int, stop: Any) -> Any:
     """The windows of a slice, [H, S] each: ``low``, ``pad``, ``high`` and the number of cells of earlier states.
 
     The last result is how many cells each layer has, [H]. The reachable returns are widened by the shifts. A window
     starts where ``m`` can be beaten.
     """
-    reach, most_left = tables.reach, tables.moves.most_left
-    H, S = reach.first.shape
-    low = np.empty((H, S), np.int32)
-    pad = np.empty((H, S), np.int32)
-    high = np.empty((H, S), np.int32)
-    before = np.zeros((H, S), np.int64)
-    sizes = np.zeros(H, np.int64)
-    beaten = m - tables.moves.drift * H + 1  # from here on, with nothing left to gain
+    H, S = tables.reach.first.shape
+    low, pad, high = np.empty((3, H, S), np.int32)
+    before, sizes = np.zeros((H, S), np.int64), np.zeros(H, np.int64)
+    fill_windows(tables.reach, tables.moves, (shift_low, shift_high, m), low, pad, high, before, sizes, stop)
+    return low, pad, high, before, sizes
+
+
+@compiled
+def fill_windows(
+    reach: Reach, moves: Moves, held: Any, low: Any, pad: Any, high: Any, before: Any, sizes: Any, stop: Any
+) -> None:
+    """The loops of :func:`windows`; ``held`` are the two shifts and ``m``."""
+    shift_low, shift_high, m = held
+    most_left = moves.most_left
+    H, S = low.shape
+    beaten = m - moves.drift * H + 1  # from here on, with nothing left to gain
     for h in range(H):
         if stop[0] != 0:
             break
@@ -146,4 +154,3 @@ def windows(tables: Tables, shift_low: int, shift_high: int, m: int, stop: Any) 
             high[h, s] = reach.last[h, s] + shift_high
             before[h, s] = sizes[h]
             sizes[h] += max(high[h, s] - pad[h, s] + 1, 0)
-    return low, pad, high, before, sizes

@@ -87,6 +87,9 @@ def _frozen(array: Any) -> Any:
 
 def _names(values: list[Any], what: str, where: Callable[[int], str]) -> tuple[list[str], Ints]:
     """The distinct names, in order of appearance, and the index of each entry's name."""
+    if (named := _names_of_one_type(values)) is not None:
+        _refuse_two_notations({name: n for n, name in enumerate(named[0])}, named[1], what, where)
+        return named
     numbers: dict[str, int] = {}
     entries = np.empty(len(values), np.int64)
     kinds: dict[bool, int] = {}  # words and whole numbers, and where each kind appears first
@@ -123,6 +126,41 @@ def _refuse_two_notations(numbers: dict[str, int], entries: Ints, what: str, whe
             )
 
 
+def _names_of_one_type(values: list[Any]) -> tuple[list[str], Ints] | None:
+    """:func:`_names` of a column that holds words alone, or whole numbers alone; None where it holds anything else."""
+    kinds = set(map(type, values))
+    if kinds not in ({str}, {int}):
+        return None
+    numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
+    if "" in numbers:
+        return None
+    return [str(value) for value in numbers], np.fromiter(map(numbers.__getitem__, values), np.int64, len(values))
+
+
+def _plain_numbers(values: list[Any], missing: float | None = None) -> Floats | None:
+    """The numbers of a column that holds nothing but floats, integers and truth values within ``LARGEST``.
+
+    None where it holds anything else: then its entries are checked one by one. With ``missing`` some entries may be
+    missing, and this stands for them.
+    """
+    kinds = set(map(type, values))
+    if missing is not None and type(None) in kinds:
+        absent = np.fromiter((value is None for value in values), np.bool_, len(values))
+        present = _plain_numbers([value for value in values if value is not None])
+        if present is None:
+            return None
+        column = np.full(len(values), missing)
+        column[~absent] = present
+        return column
+    if not kinds <= {float, int, bool}:
+        return None
+    try:
+        column = np.array(values, np.float64)
+    except OverflowError:
+        return None
+    return column if bool((np.abs(column) <= LARGEST).all()) else None
+
+
 def _is_numpy(value: Any) -> bool:
     return isinstance(value, np.generic)
 
@@ -147,6 +185,8 @@ def _scores(values: list[Any], where: Callable[[int], str], missing_score: float
     instead = (
         None if missing_score is None else _number(missing_score, "missing_score", "the score of attempts without one")
     )
+    if (plain := _plain_numbers(values, instead)) is not None:
+        return plain
     scores = np.empty(len(values))
     for place, value in enumerate(values):
         if value is None:
@@ -163,6 +203,9 @@ def _scores(values: list[Any], where: Callable[[int], str], missing_score: float
 
 def _amounts(values: list[Any], what: str, where: Callable[[int], str]) -> Floats:
     """Nonnegative numbers, costs or seconds; NaN where one is missing."""
+    plain = _plain_numbers(values, math.nan)
+    if plain is not None and not (plain < 0).any():
+        return plain
     amounts = np.empty(len(values))
     for place, value in enumerate(values):
         if value is None:
@@ -175,6 +218,10 @@ def _amounts(values: list[Any], what: str, where: Callable[[int], str]) -> Float
 
 
 def _refuse_twice(attempt: list[Any], task: list[str], arm: list[str], where: Callable[[int], str]) -> None:
+    if set(map(type, attempt)) in ({str}, {int}):
+        names = {value: _attempt(value) for value in set(attempt)}
+        if len(set(zip(task, arm, map(names.__getitem__, attempt), strict=True))) == len(attempt):
+            return
     seen: dict[tuple[str, str, str], int] = {}
     for place, key in enumerate(zip(task, arm, map(_attempt, attempt), strict=True)):
         if (first := seen.setdefault(key, place)) != place:
