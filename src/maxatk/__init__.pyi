@@ -16,6 +16,7 @@ from .evaluation import Evaluation as Evaluation
 from .evaluation import Law as Law
 from .evaluation import Simulation as Simulation
 from .evaluation import evaluate as evaluate
+from .evaluation import evaluate_from as evaluate_from
 from .evaluation import simulate as simulate
 from .gym import BestOfK as BestOfK
 from .learning import Adaptive as Adaptive
