@@ -25,12 +25,14 @@ KINDS = [  # (family, arguments)
 HEAD = """# What adapting gains, by family
 
 How much of the value of K tries is lost by those who do not look at the best so far? For every family of
-[random problems](../reference/instances.md#random-families), {seeds} of each kind (seeds 0 to {last}), the table has two gains of the adaptive
-optimum, as shares of it: over repeating a policy with the best mean, and over the best policies, one for each try, that see the
-return of their own try but not the best so far (`without M` of [`mk.compare`](../reference/evaluation.md)). The first is what planning for the
-best of K brings, the second what *looking* brings.
+[random problems](../reference/instances.md#random-families), {seeds} of each kind (seeds 0 to {last}), the table has
+two gains of the adaptive optimum, as shares of it: over repeating a policy with the best mean, and over the best
+policies, one for each try, that see the return of their own try but not the best so far (`without M` of
+[`mk.compare`](../reference/evaluation.md)). The first is what planning for the best of K brings, the second what
+*looking* brings.
 
-All numbers follow from intervals: where the best policy without M was only searched for, "at most" is what its search leaves open.
+All numbers follow from intervals: where the best policy without M was only searched for, "at most" is what its search
+leaves open.
 
 | family | H | K | over repeating the mean, median | over `without M`: median | greatest | at most |
 | --- | --- | --- | --- | --- | --- | --- |
@@ -38,9 +40,11 @@ All numbers follow from intervals: where the best policy without M was only sear
 TAIL = """
 What can be read off, for these problems and no others:
 
-- Planning for the best of K gains most where the mean is safe and the tail is not: lotteries and traps, where it rises with K.
+- Planning for the best of K gains most where the mean is safe and the tail is not: lotteries and traps, where it rises
+  with K.
 - What looking at the best so far gains is less, up to a tenth, and has no common direction in K.
-- Means and tails may be best with the same arm, as in most problems with heavy tails here: then nothing is gained by either.
+- Means and tails may be best with the same arm, as in most problems with heavy tails and two steps here: then nothing
+  is gained by either.
 - With a fixed reward for each state and action, as in `random_sparse`, there is next to nothing to gain.
 
 `python docs/adaptivity.py` makes this page, in minutes.

@@ -16,6 +16,7 @@ from maxatk.base.errors import InputError
 from maxatk.base.findings import Agreement
 from maxatk.base.progress import reporter
 from maxatk.base.returns import NONE, Amounts, nearest_float
+from maxatk.base.tabular import Tabular
 from maxatk.base.types import Floats, Ints, Number, Seed
 from maxatk.base.workers import Workers
 from maxatk.engines.engine import EngineConfig
@@ -33,7 +34,7 @@ BLOCKS_AT_ONCE = 256  # that an executor is given
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation:
+class Simulation(Tabular):
     """Trials of a policy."""
 
     returns: Floats = field(repr=False)  # [trials, k] of every rollout; -inf for those given up, or not made
@@ -47,6 +48,10 @@ class Simulation:
     def net(self) -> Floats:
         """``[trials]`` the best return of each trial, less what it cost."""
         return self.best - self.cost
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The best return, the cost and the number of rollouts of each trial."""
+        return {"best": self.best.tolist(), "cost": self.cost.tolist(), "tries": self.tries.tolist()}
 
     @property
     def mean(self) -> float:
