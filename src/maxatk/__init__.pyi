@@ -44,6 +44,7 @@ from .planning import Midpoint as Midpoint
 from .planning import Plan as Plan
 from .planning import Progress as Progress
 from .planning import Status as Status
+from .planning import cached as cached
 from .planning import solve as solve
 from .planning import solve_many as solve_many
 from .policies import ABANDON as ABANDON
