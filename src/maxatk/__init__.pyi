@@ -16,6 +16,7 @@ from .evaluation import Evaluation as Evaluation
 from .evaluation import Law as Law
 from .evaluation import Simulation as Simulation
 from .evaluation import evaluate as evaluate
+from .evaluation import evaluate_from as evaluate_from
 from .evaluation import simulate as simulate
 from .gym import BestOfK as BestOfK
 from .learning import Adaptive as Adaptive
@@ -43,6 +44,7 @@ from .planning import Midpoint as Midpoint
 from .planning import Plan as Plan
 from .planning import Progress as Progress
 from .planning import Status as Status
+from .planning import cached as cached
 from .planning import solve as solve
 from .planning import solve_many as solve_many
 from .policies import ABANDON as ABANDON

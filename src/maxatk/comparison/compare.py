@@ -16,6 +16,7 @@ from maxatk.base.findings import Finding, Gain, Share
 from maxatk.base.progress import reporter
 from maxatk.base.returns import floats_around
 from maxatk.base.stopping import Reason, StoppedError
+from maxatk.base.tabular import Tabular
 from maxatk.base.types import Number
 from maxatk.comparison.classes import ADAPTIVE, CLASSES, COSTLY_CLASSES, INSIDE, Member, Workshop
 from maxatk.comparison.rows import Row
@@ -34,7 +35,7 @@ NARROW = 0.1  # of the gain: shares are told where the optimum is known to withi
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Displayed):
+class Comparison(Displayed, Tabular):
     """Classes of policies side by side, from the smallest to the largest; ``str()`` of it is a table.
 
     No class earns more than one that contains it. The last row is that of all policies, the adaptive ones.
@@ -86,6 +87,17 @@ class Comparison(Displayed):
             known = self.gain.lower > 0
             return float(row.name == ADAPTIVE) if known else None
         return next((one.lower for one in self.findings if isinstance(one, Share) and one.name == row.name), None)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The rows by column: policy, lower, upper, exact, share and method."""
+        return {
+            "policy": [row.name for row in self.rows],
+            "lower": [row.lower for row in self.rows],
+            "upper": [row.upper for row in self.rows],
+            "exact": [row.exact for row in self.rows],
+            "share": [self.share(row) for row in self.rows],
+            "method": [row.method for row in self.rows],
+        }
 
     def figure(self) -> Any:
         """The table as a Matplotlib figure (extra ``plot``)."""

@@ -4,6 +4,7 @@ import math
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
 from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
@@ -11,6 +12,7 @@ from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.intervals import Interval, down, up
 from maxatk.base.returns import floats_around
+from maxatk.base.tabular import Tabular
 from maxatk.base.types import Number
 from maxatk.evaluation.tuning import TUNING
 from maxatk.laws.bounds import LawBounds, propagate
@@ -56,7 +58,7 @@ class BestLaw:
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation(Displayed):
+class Evaluation(Displayed, Tabular):
     """What a policy earns: ``lower <= expected best return less costs <= upper``, and the law of the best return.
 
     Where a utility counts, it takes the place of the best return in the bounds.
@@ -71,6 +73,14 @@ class Evaluation(Displayed):
     best: Interval = field(repr=False)  # the expected best return
     cost: Interval = field(repr=False)  # the expected cost
     tries: Interval = field(repr=False)  # the expected number of rollouts
+
+    def columns(self) -> dict[str, list[Any]]:
+        """One row each for the value, the best return, the cost and the number of rollouts: bounds on the mean."""
+        net = Interval(self.lower, self.upper, self.exact)
+        rows = {"value": net, "best": self.best, "cost": self.cost, "tries": self.tries}
+        ends = [row.ends for row in rows.values()]
+        lower, upper = [low for low, _ in ends], [high for _, high in ends]
+        return {"mean of": list(rows), "lower": lower, "upper": upper, "exact": [row.exact for row in rows.values()]}
 
     @property
     def law(self) -> Law:

@@ -17,6 +17,7 @@ from maxatk.base.errors import InputError
 from maxatk.base.findings import Agreement
 from maxatk.base.progress import reporter
 from maxatk.base.returns import NONE, Amounts, nearest_float
+from maxatk.base.tabular import Tabular
 from maxatk.base.types import Floats, Ints, Number, Seed
 from maxatk.base.workers import Workers
 from maxatk.engines.engine import EngineConfig
@@ -35,7 +36,7 @@ BLOCKS_AT_ONCE = 256  # that an executor is given
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Simulation(Displayed):
+class Simulation(Displayed, Tabular):
     """Trials of a policy."""
 
     returns: Floats = field(repr=False)  # [trials, k] of every rollout; -inf for those given up, or not made
@@ -54,6 +55,10 @@ class Simulation(Displayed):
     def net(self) -> Floats:
         """``[trials]`` the best return of each trial less what it cost, or its utility."""
         return self.best - self.cost if self.utility is None else self.utility.of_values(self.best)[0]
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The best return, the cost and the number of rollouts of each trial."""
+        return {"best": self.best.tolist(), "cost": self.cost.tolist(), "tries": self.tries.tolist()}
 
     @property
     def mean(self) -> float:

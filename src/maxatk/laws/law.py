@@ -10,13 +10,14 @@ import numpy as np
 
 from maxatk.base import checks
 from maxatk.base.returns import floats_around
+from maxatk.base.tabular import Tabular
 from maxatk.base.types import Floats, Number
 
 ExactLaw: TypeAlias = Mapping[Number, Fraction]  # value -> probability
 
 
 @dataclass(frozen=True, eq=False)
-class Law:
+class Law(Tabular):
     """The distribution of a return: ``values`` with their probabilities.
 
     >>> import maxatk as mk
@@ -36,6 +37,10 @@ class Law:
         """The probability of a return of at most ``x``."""
         at = x if isinstance(x, float) and not math.isnan(x) else float(checks.exact_number(x, "x"))
         return min(float(self.probs[: np.searchsorted(self.values, at, side="right")].sum()), 1.0)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The values, and the probability of each."""
+        return {"value": self.values.tolist(), "probability": self.probs.tolist()}
 
     def quantile(self, q: float) -> float:
         """The least value that is exceeded with a probability of at most ``1 - q``."""

@@ -3,6 +3,7 @@
 from maxatk.planning.certified.plan import CertifiedPlan
 from maxatk.planning.certified.solver import Certified
 from maxatk.planning.exact import Exact, ExactPlan
+from maxatk.planning.keeping import cached
 from maxatk.planning.many import solve_many
 from maxatk.planning.midpoint import Midpoint
 from maxatk.planning.plan import Plan, Progress, Solver, Status
@@ -22,6 +23,7 @@ __all__ = [
     "RoundsPlan",
     "Solver",
     "Status",
+    "cached",
     "solve",
     "solve_many",
 ]

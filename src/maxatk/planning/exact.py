@@ -29,11 +29,11 @@ from maxatk.base import checks, stopping
 from maxatk.base.errors import TooLargeError
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
-from maxatk.planning.histories import CompressedHistory
 from maxatk.planning.plan import Plan, Reporter, Status
 from maxatk.planning.stops import Threshold
 from maxatk.policies import ABANDON, CompressedPolicy
 from maxatk.problem.decision import DecisionProblem
+from maxatk.problem.histories import CompressedHistory
 
 History: TypeAlias = tuple[int, Number, Number]  # (s, M, G), the last two in units of the table
 Moment: TypeAlias = tuple[int, int]  # (rollout, step)

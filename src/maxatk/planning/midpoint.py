@@ -26,6 +26,7 @@ from maxatk.planning.certified.solver import Certified
 from maxatk.planning.plan import Plan, Reporter, Status
 from maxatk.policies import RoundingPolicy
 from maxatk.problem.decision import DecisionProblem
+from maxatk.problem.midpoints import cell, midpoint
 
 FINEST = Fraction(1, 2**50)  # a finer grid has midpoints that floats do not hold
 
@@ -104,18 +105,6 @@ class Midpoint:
         )
 
 
-def cell(reward: Fraction, kappa: Fraction) -> int:
-    """The cell of a reward, counted from 0: the one above it where it lies on a border."""
-    return min(math.floor(reward / kappa), math.ceil(1 / kappa) - 1)
-
-
-def _midpoint(kappa: Fraction, reward: Fraction) -> Fraction:
-    """What the paper's policy remembers of a reward."""
-    if not 0 <= reward <= 1:
-        raise InputError(f"reward must be in [0, 1], not {checks.shown(float(reward))}")
-    return kappa * Fraction(2 * cell(reward, kappa) + 1, 2)
-
-
 def _in_half_steps(best: Number, kappa: Fraction) -> Number:
     """A return in hand in units of ``kappa/2``."""
     if best == -math.inf:
@@ -138,7 +127,7 @@ class MidpointPlan(Plan):
     @property
     def policy(self) -> RoundingPolicy:
         """The paper's table policy: the optimal one of the rounded problem, which remembers rounded rewards."""
-        return RoundingPolicy(self.rounded.policy, partial(_midpoint, self.kappa), scale=2 / self.kappa)
+        return RoundingPolicy(self.rounded.policy, partial(midpoint, self.kappa), scale=2 / self.kappa)
 
     def curve(self, i: int, m: Number) -> tuple[float, float]:
         """``U_i(m)`` of the rounded problem, more or less ``kappa H/2``."""

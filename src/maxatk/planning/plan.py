@@ -16,9 +16,9 @@ from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.findings import Finding, Gain, Stop, Value
 from maxatk.base.types import Number
 from maxatk.planning import gains, stops
-from maxatk.planning.histories import CompressedHistory
 from maxatk.policies import CompressedPolicy
 from maxatk.problem.decision import DecisionProblem
+from maxatk.problem.histories import CompressedHistory
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
 

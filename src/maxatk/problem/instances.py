@@ -17,6 +17,7 @@ from maxatk.base import checks
 from maxatk.base.checks import nearest, shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number, Seed
+from maxatk.problem.families import deadlines, heavy_tails, lotteries, traps
 from maxatk.problem.gallery import blackjack, drafts, gambler, javelin, qualifying_laps, speedrun
 from maxatk.problem.grid import cell_names
 from maxatk.problem.mdp import MDP
@@ -366,6 +367,7 @@ _INSTANCES: dict[str, Callable[..., MDP]] = {
     make_instance.__name__: make_instance
     for make_instance in (
         *(windy_cliff, qualifying_laps, javelin, gambler, blackjack, speedrun, drafts, figure1, proposition1),
-        *(proposition3, footnote, subset_sum, lower_bound, random_sparse, random_dense),
+        *(proposition3, footnote, subset_sum, lower_bound, lotteries, heavy_tails, deadlines, traps, random_sparse),
+        random_dense,
     )
 }

@@ -23,6 +23,7 @@ from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Ints, Number
 from maxatk.problem import files, readers
+from maxatk.problem.augmented import augmented
 from maxatk.problem.builder import rows_of
 from maxatk.problem.data import ProblemData
 from maxatk.problem.explore import MOST_STATES, Explored, States, explored, with_states
@@ -347,6 +348,31 @@ class MDP(ProblemData):
         copy = object.__new__(MDP)
         copy.__setstate__(self.__getstate__() | {"states": self.states, "unit": _unit(unit)})
         return copy
+
+    def augmented(self, k: int, kappa: Number | None = None, *, max_states: int = MOST_STATES) -> "MDP":
+        """The paper's extended problem: ``k`` rollouts as one, in which the mean counts, for other solvers.
+
+        Its states are moments of a trial (:class:`maxatk.problem.augmented.AugmentedState`: ``rollout``, ``step``,
+        ``state``, ``best``, ``so_far``) in ``states``, as far as they can be reached; all rewards are 0 but the last,
+        which is the best return. So the greatest mean of one of its rollouts is the value of ``k`` of this problem's. A
+        rollout that ends early is followed by the next at once.
+
+        Args:
+            k: the number of rollouts.
+            kappa: rewards, which must be in [0, 1] then, are rounded to the midpoints of a grid of this step, as in the
+                paper; by default they are not rounded.
+            max_states: the maximal number of states; more raise :class:`maxatk.TooLargeError`.
+
+        >>> import maxatk as mk
+        >>> mdp = mk.instances.figure1(gamma=0.25)
+        >>> whole = mdp.augmented(k=2)
+        >>> whole.n_states, whole.states[1].best
+        (4, Fraction(0, 1))
+        >>> mk.solve(whole, k=1, solver=mk.Exact()).exact == mk.solve(mdp, k=2, solver=mk.Exact()).exact
+        True
+        """
+        made = augmented(self, k, kappa, max_states)._replace(action_names=self.action_names)
+        return MDP(made.rows, **made.arguments())
 
     def _with(self, **columns: Any) -> "MDP":
         """The same problem with other columns."""

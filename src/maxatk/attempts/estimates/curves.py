@@ -16,6 +16,7 @@ from maxatk.attempts.logs.data import LogData
 from maxatk.base import checks, display
 from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
+from maxatk.base.tabular import Tabular
 from maxatk.base.types import Floats
 
 
@@ -27,7 +28,7 @@ class Point(Estimate):
     k: int  # the number of attempts
 
 
-class Curve(Displayed, Sequence[Point]):
+class Curve(Displayed, Tabular, Sequence[Point]):
     """Estimates by number of attempts: rows of :class:`Point`, by arm and ``k``.
 
     Its fields are those of its rows: a single value if one ``k`` of one arm was asked for, else a list.
@@ -49,6 +50,10 @@ class Curve(Displayed, Sequence[Point]):
     def __getitem__(self, index: Any) -> Any:
         points: Any = self.points
         return points[index]
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The rows by column: arm, k, value, lower and upper."""
+        return {name: [getattr(one, name) for one in self.points] for name in ("arm", "k", "value", "lower", "upper")}
 
     def _field(self, name: str) -> Any:
         values = [getattr(point, name) for point in self.points]

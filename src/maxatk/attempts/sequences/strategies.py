@@ -27,6 +27,7 @@ from maxatk.attempts.sequences.walk import Outcome, Scoring
 from maxatk.base import checks, display, findings
 from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
+from maxatk.base.tabular import Tabular
 from maxatk.base.text import clipped, short, spelled
 from maxatk.base.types import Floats, Ints, Range
 
@@ -69,7 +70,7 @@ class Strategy:
 
 
 @dataclass(frozen=True, repr=False)
-class Frontier(Displayed):
+class Frontier(Displayed, Tabular):
     """Strategies, and whether sequences are better than one arm with a cap. Made by :func:`frontier`."""
 
     strategies: tuple[Strategy, ...]  # all of them, by cost
@@ -79,6 +80,18 @@ class Frontier(Displayed):
 
     def __repr__(self) -> str:
         return f"Frontier({len(self.strategies)} strategies, {len(self.efficient)} of them not dominated)"
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The strategies by column: their family and name, bounds on score and cost, the share solved, if dominated."""
+        parts = ("value", "lower", "upper")
+        return {
+            "family": [one.family for one in self.strategies],
+            "strategy": [one.name for one in self.strategies],
+            **{f"score {part}": [getattr(one.score, part) for one in self.strategies] for part in parts},
+            **{f"cost {part}": [getattr(one.cost, part) for one in self.strategies] for part in parts},
+            "solved": [one.solved for one in self.strategies],
+            "dominated": [one.dominated is not None for one in self.strategies],
+        }
 
     @property
     def efficient(self) -> list[Strategy]:

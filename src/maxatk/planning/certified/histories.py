@@ -18,8 +18,8 @@ from maxatk.planning.certified.curves import Curve
 from maxatk.planning.certified.off_lattice import OffLattice, PlaneJob
 from maxatk.planning.certified.on_lattice import OnLattice, ValueJob
 from maxatk.planning.certified.slices import SliceMethod
-from maxatk.planning.histories import CompressedHistory
 from maxatk.policies import ABANDON
+from maxatk.problem.histories import CompressedHistory
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,11 @@ from maxatk.planning.certified.passes import LatticePass
 from maxatk.planning.certified.policy import SlicePolicy
 from maxatk.planning.certified.slices import SliceMethod
 from maxatk.planning.certified.threshold import threshold_near
-from maxatk.planning.histories import CompressedHistory
 from maxatk.planning.plan import Plan
 from maxatk.planning.stops import Threshold
 from maxatk.policies import KnownValue
 from maxatk.problem import files
+from maxatk.problem.histories import CompressedHistory
 from maxatk.problem.rows import exact_text
 
 VERSIONS = VERSION, WITH_COSTS, WITH_UTILITY = 2, 4, 5

@@ -1,0 +1,90 @@
+"""Results as data frames, LaTeX and CSV: what is written is what the objects say, and bounds hold as printed."""
+
+import csv
+import io
+import re
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import maxatk as mk
+from maxatk import attempts as at
+from maxatk.base.tabular import Tabular
+
+
+@pytest.fixture(scope="module")
+def compared():
+    return mk.compare(mk.instances.proposition3(), 2)
+
+
+def tables(compared):
+    policy = compared.plan.policy
+    earned = mk.evaluate(compared.mdp, policy)
+    log = at.example_log().select(arms=["L-BFGS-B", "DE"])
+    runs = mk.simulate(compared.mdp, policy, trials=5, rng=0)
+    return [compared, earned, earned.law, runs, log.max_at_k([1, 2]), at.frontier(log, max_per_arm=2)]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_have_all_rows_and_columns(compared, library):
+    pytest.importorskip(library)
+    for table in tables(compared):
+        columns, frame = table.columns(), table.to_frame(library)
+        assert list(frame.columns) == list(columns)
+        assert {len(column) for column in columns.values()} == {len(frame)}
+        for name, column in columns.items():
+            if all(isinstance(x, float) for x in column):
+                assert list(frame[name]) == column
+
+
+def test_csv_reads_back_to_the_same_numbers(compared, tmp_path):
+    path = tmp_path / "rows.csv"
+    text = compared.to_csv(path)
+    assert path.read_text() == text
+    rows = list(csv.DictReader(io.StringIO(text)))
+    for read, row in zip(rows, compared.rows, strict=True):
+        assert read["policy"] == row.name
+        assert (float(read["lower"]), float(read["upper"])) == (row.lower, row.upper)
+        assert (Fraction(read["exact"]) if read["exact"] else None) == row.exact
+
+
+@pytest.mark.parametrize("decimals", [0, 2, 4])
+def test_bounds_hold_as_printed_in_latex(compared, decimals):
+    lines = compared.to_latex(decimals=decimals).splitlines()
+    body = [line.removesuffix(r" \\").split(" & ") for line in lines if line.endswith(r"\\")][1:]
+    assert len(body) == len(compared.rows)
+    for cells, row in zip(body, compared.rows, strict=True):
+        assert Fraction(cells[1]) <= Fraction(row.lower)
+        assert Fraction(cells[2]) >= Fraction(row.upper)
+        assert cells[3] == "--" if row.exact is None else True
+        if cells[4] != "--":
+            assert Fraction(cells[4]) <= Fraction(compared.share(row))
+
+
+class Awkward(Tabular):
+    def columns(self):
+        wide = Fraction(10**5000 + 1, 3 * 10**5000)
+        return {"a_b": ["50 % & $x^2$", "{\\}"], "upper": [-np.inf, np.nan], "lower": [-0.125, 1.0], "x": [wide, None]}
+
+
+def test_signs_of_latex_are_escaped_and_huge_fractions_are_written():
+    text = Awkward().to_latex(decimals=2, caption="#1_x")
+    assert r"\caption{\#1\_x}" in text
+    assert r"50 \% \& \$x\textasciicircum{}2\$ & $-\infty$ & $-0.13$ & 0.33 \\" in text
+    assert r"\{\textbackslash{}\} & -- & 1.00 & -- \\" in text
+    assert re.search(r"\\begin\{tabular\}\{lrrr\}", text)
+    assert Awkward().to_csv().splitlines()[1].endswith(",-inf,-0.125,0.3333333333333333")
+
+
+def test_bad_input(compared, monkeypatch, tmp_path):
+    with pytest.raises(mk.InputError, match="library must be one of pandas, polars"):
+        compared.to_frame("excel")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(mk.MissingExtraError, match="needs pandas, which is not installed"):
+        compared.to_frame()
+    with pytest.raises(mk.InputError, match="decimals must be"):
+        compared.to_latex(decimals=-1)
+    with pytest.raises(mk.InputError, match="cannot be written"):
+        compared.to_csv(tmp_path / "no" / "rows.csv")
