@@ -12,16 +12,15 @@ from mkdocs.structure.files import File, Files
 
 import gallery
 import pictures
-from tools import benchmarks, commands, deep_rl, drawn, hosts, maths, paper, public, sources, training
+from tools import benchmarks, commands, deep_rl, drawn, hosts, maths, paper, playground, public, sources, training
 
 ROOT = Path(__file__).parents[1]
 INSERT = re.compile(r"^<!-- insert: (.*) -->$", re.MULTILINE)
 SOURCE = re.compile(r"source (\S+) (\w+)")
 SESSION = re.compile(r"^( *)```python(?=\n\1>>> )", re.MULTILINE)  # the pages say python, as the tests of them demand
-SCRIPTS = '<script src="playground/planner.js"></script>\n<script src="playground/playground.js"></script>\n'
 INSERTS = {
     "gallery": gallery.markdown,
-    "playground": lambda: (ROOT / "docs" / "playground" / "playground.html").read_text() + SCRIPTS,
+    "playground": playground.markdown,
     "commands": commands.markdown,
     "deep RL headwind": deep_rl.headwind,
     "deep RL long cliff": deep_rl.long_cliff,

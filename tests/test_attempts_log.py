@@ -158,7 +158,8 @@ def broken(**change):
         (broken(score=float("nan")), {}, r"record 3: score is not a number \(NaN\)"),
         (broken(score=None), {}, "record 3: score is missing; if an attempt without a score counts as a failure, give"),
         (broken(score="good"), {}, "record 3: score must be a number, not 'good'"),
-        (broken(score=[1]), {}, r"record 3: score must be a number, not \[1\]"),
+        (broken(score=[1]), {}, "record 3: score is a list, and cost is one value, 1.0: give a list"),
+        (broken(score=[[1]], cost=[2]), {}, r"record 3, entry 1: score must be a number, not \[1\]"),
         (broken(score=1e101), {}, "record 3: score must be finite and within ±1e\\+100, not 1e\\+101"),
         (broken(score=10**400), {}, "record 3: score must be finite"),
         (broken(score=1j), {}, "record 3: score must be a number"),
@@ -170,7 +171,8 @@ def broken(**change):
         (broken(task=1.5), {}, "record 3: task must be a word or a whole number, not 1.5"),
         (broken(task=True), {}, "record 3: task must be a word or a whole number, not True"),
         (broken(task=7), {}, "record 1: task is the word 't1', but record 3 has the number 7: use one kind"),
-        (broken(arm=["x"]), {}, "record 3: arm must be a word or a whole number"),
+        (broken(arm={"x"}), {}, "record 3: arm must be a word or a whole number"),
+        (broken(arm=["x"]), {}, "record 3: arm is a list, and score is one value, 0.0: give a list"),
         ([*ROWS, 5], {}, "record 5: it is not a dictionary of columns, but 5"),
         (ROWS, {"score": "points"}, "there is no column 'points' for the score: there are task, arm, score, cost"),
         (ROWS, {"cost": "costs"}, "there is no column 'costs' for the cost: did you mean 'cost'?"),
@@ -250,7 +252,7 @@ def test_files_that_are_not_logs(tmp_path, name, content, message):
 def test_paths_that_are_no_files(tmp_path):
     for path, message in (
         (tmp_path / "no.csv", "cannot be read: No such file"),
-        (tmp_path, "there is no log of Inspect or of the LM Evaluation Harness in this folder"),
+        (tmp_path, "there is no log in this folder: files end in .arrow, .csv"),
         ("a\0b", "path must be the path of a file, not 'a.x00b': embedded null byte"),
         (5, "path must be the path of a file, not 5"),
         ("/dev/null", "it is not a file"),
@@ -397,7 +399,7 @@ def test_samples_that_ended_in_an_error(tmp_path):
     data = json.loads((DATA / "inspect" / "small.json").read_text())
     data["samples"][1]["scores"] = {}  # as Inspect leaves it when a sample breaks off
     (tmp_path / "x.json").write_text(json.dumps(data))
-    with pytest.raises(mk.InputError, match="record 2: score is missing"):
+    with pytest.raises(mk.InputError, match="sample 2: score is missing"):
         at.read_log(tmp_path / "x.json", score="includes")
     assert len(at.read_log(tmp_path / "x.json", score="includes", missing_score=0).score) == 4
     for sample in data["samples"]:

@@ -121,7 +121,7 @@ def test_an_interval_without_a_level_says_so_everywhere(tmp_path):
     pytest.importorskip("altair", reason="pages need the extra page")
     study.page(tmp_path / "x.html")
     page = (tmp_path / "x.html").read_text()
-    assert f'<dd>{value}</dd><span class="note">{interval}</span>' in page
+    assert f'<dd>{value}</dd><dd class="note">{interval}</dd>' in page
     assert "95 %" not in page.split('id="h-differences"')[1].split("</section>")[0]
 
 
@@ -230,12 +230,12 @@ def test_scores_of_many_digits_reach_a_threshold_that_can_be_said():
     assert plan.stop_at == 0.9925
     assert "at least 0.9925" in plan.words
     scheduler = plan.scheduler()
-    scheduler.tell("x", arm="a", score=0.99249, cost=1)
+    scheduler.add("x", arm="a", score=0.99249, cost=1)
     assert "so far is 0.992, below 0.9925" in scheduler.ask("x").why
-    scheduler.tell("x", arm="a", score=0.9925, cost=1)
+    scheduler.add("x", arm="a", score=0.9925, cost=1)
     assert "is 0.993, which reaches 0.9925" in scheduler.ask("x").why
     other = replace(plan, stop_at=0.9999).scheduler()
-    other.tell("x", arm="a", score=0.99955, cost=1)
+    other.add("x", arm="a", score=0.99955, cost=1)
     assert "so far is 0.99955, below 0.9999" in other.ask("x").why
 
 
@@ -501,3 +501,41 @@ def test_identifiers_are_technical_nouns():
     }
     assert banned == set()
     assert set(identifiers(ast.parse("def f(a): b.paid(c=d)"))) == {"f", "a", "b", "paid", "c", "d"}
+
+
+def thirteen():
+    """A log of thirteen arms with whole scores."""
+    rng = np.random.default_rng(3)
+    rows = [
+        {"task": t, "arm": f"arm {a:02}", "score": int(rng.integers(0, 4 + a)), "cost": 1 + a}
+        for t in range(30)
+        for a in range(13)
+        for _ in range(4)
+    ]
+    return at.Log.from_records(rows)
+
+
+def test_thirteen_arms_are_all_drawn_and_five_have_colours():
+    pytest.importorskip("altair", reason="pages need the extra page")
+    from maxatk.report.page import study_charts
+
+    curve = thirteen().max_at_k([1, 2, 4])
+    chart = study_charts.curve(curve)
+    text = json.dumps(chart)
+    assert all(f"arm {a:02}" in text for a in range(13))
+    [scale] = {
+        json.dumps(layer["encoding"]["color"]["scale"]) for layer in chart["layer"] if "color" in layer["encoding"]
+    }
+    shades = json.loads(scale)["range"]
+    assert len(shades) == 13
+    assert len(set(shades[:5])) == 5
+    assert set(shades[5:]) == {study_charts.GREY}
+    assert study_charts.greyed(curve) == 8
+
+
+def test_solved_is_said_only_where_scores_pass_or_fail(tmp_path):
+    pytest.importorskip("altair", reason="pages need the extra page")
+    at.study(at.example_log()).page(tmp_path / "graded.html")
+    graded = (tmp_path / "graded.html").read_text()
+    assert "cost per solved<th" not in graded
+    assert "which is not advised" in graded

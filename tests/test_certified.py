@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import math
+import threading
 from fractions import Fraction
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import golden
 import maxatk as mk
 from maxatk.base.tuning import tuned
+from maxatk.planning.certified import slice_tables
 from maxatk.planning.certified.plan import evidence_of
 from maxatk.planning.certified.slice_tables import Slice
 from oracles import best_of_independent_returns, policy_value
@@ -527,3 +529,41 @@ def test_acting_on_knots(spec, k, tol):
     with tuned(small_slice=-1):
         earned = policy_value(mdp, plan.policy, k)
     assert earned >= Fraction(plan.lower)
+
+
+def test_values_by_tries_of_any_list():
+    plan = mk.solve(mk.instances.figure1(gamma=0.25), 4)
+    every = plan.values_by_tries()
+    assert len(every) == 4
+    assert plan.values_by_tries(np.array([1, 3])) == plan.values_by_tries([1, 3]) == [every[0], every[2]]
+    assert plan.values_by_tries([]) == plan.values_by_tries(np.zeros(0, int)) == []
+    assert plan.values_by_tries((2, 2)) == [every[1], every[1]]
+    with pytest.raises(mk.InputError, match=r"numbers must rise, but are \[3, 1\]"):
+        plan.values_by_tries([3, 1])
+    for wrong in ([0], [5], [1.5]):
+        with pytest.raises(mk.InputError):
+            plan.values_by_tries(wrong)
+
+
+def test_threads_that_share_a_table_lose_no_lower_best_return(monkeypatch):
+    """One thread asks about a lower best return while another is about to say which is the lowest."""
+    table = mk.solve(mk.instances.windy_cliff(), 2).policy._tables._table(1)
+    assert type(table).__name__ == "DifferenceTable"
+    served, threads = {}, []
+
+    def ask(best):
+        served[best] = table.serve(np.array([best])).knot[0]
+
+    def slow(*numbers):
+        if not threads:
+            threads.append(threading.Thread(target=ask, args=(-30.0,)))
+            threads[0].start()
+            threads[0].join(0.2)  # it is over by then, or it has to wait
+        return min(*numbers)
+
+    monkeypatch.setattr(slice_tables, "min", slow, raising=False)
+    ask(-20.0)
+    threads[0].join()
+    assert served[-20.0] <= -20.0
+    assert served[-30.0] == -30.0
+    assert table.serve(np.array([-18.0])).knot[0] == -30.0  # what was asked about before is still served

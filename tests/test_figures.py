@@ -82,6 +82,17 @@ def test_comparisons():
     assert y[:-1] == pytest.approx([1 - law.cdf(v) + p for v, p in zip(law.values, law.probs, strict=True)])
 
 
+def test_all_rows_of_a_long_comparison_are_drawn():
+    """There are eight colours, and may be more rows: the plan's own is the last."""
+    mdp = mk.instances.proposition3()
+    compared = mk.compare(mdp, 2, policies={f"number {n}": mk.solve(mdp, 2).policy for n in range(5)})
+    assert len(compared.rows) > 8
+    names = [row.name for row in compared.rows]
+    axes = compared.figure().axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == names
+    assert [line.get_label() for line in mk.figures.best_returns(compared).axes[0].get_lines()] == names
+
+
 def test_without_matplotlib(plan, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(mk.MissingExtraError, match=r"pip install 'maxatk\[plot\]'"):

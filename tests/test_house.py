@@ -114,7 +114,7 @@ def test_no_test_patches_a_threshold():
         assert [line for line in found if not any(f"setattr({name}," in line for name in own)] == [], file.name
 
 
-POLICY = {"action", "actions", "begin", "best_so_far", "cost", "horizon", "k", "stop_at", "stops"}
+POLICY = {"action", "actions", "begin", "best_so_far", "cost", "horizon", "k", "stop_at", "stops", "utility"}
 
 
 def test_a_policy_is_small():
@@ -124,7 +124,9 @@ def test_a_policy_is_small():
         return {name for name in dir(thing) if not name.startswith("_")}
 
     mdp = mk.instances.figure1()
-    assert public(mk.Policy) == public(mk.CompressedPolicy) == {"action", "actions", "begin", "cost", "stops"}
+    assert (
+        public(mk.Policy) == public(mk.CompressedPolicy) == {"action", "actions", "begin", "cost", "stops", "utility"}
+    )
     assert public(mk.AdaptivePolicy(lambda *_: 0, 2, 1)) == public(mk.MixedPolicy([ONE], [1], 2)) == POLICY
     assert public(mk.solve(mdp, 2).policy) == POLICY | {"mdp"}
     assert public(mk.solve(mdp, 2, solver=mk.Exact()).policy) == POLICY | {"action_values"}

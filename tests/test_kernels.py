@@ -1,5 +1,9 @@
 """The compiled sweeps against their plain-Python twins, cell by cell."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -9,6 +13,7 @@ import maxatk as mk
 import reference_kernels
 from maxatk import kernels
 from maxatk.comparison.search import Search
+from maxatk.kernels import compiled
 from maxatk.planning.certified.cells import Task
 from maxatk.planning.certified.curves import from_knots, identity
 from maxatk.planning.certified.plan import evidence_of
@@ -292,3 +297,23 @@ def test_bettered_rows(spec, seed, k):
 
 def actions_of(mdp, rows):
     return mdp.action[rows].astype(np.int64)
+
+
+def test_without_the_compiler():
+    """Loops run as plain Python then, and nothing is kept of them on disk."""
+    code = (
+        "import maxatk as mk; from maxatk.kernels.compiled import kept; from maxatk.report.versions import _compiled;"
+        "print(mk.solve(mk.instances.figure1(gamma=0.25), k=2).lower, kept(), _compiled())"
+    )
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    value, rest = done.stdout.split(maxsplit=1)
+    assert float(value) == pytest.approx(0.5625, abs=1e-9)
+    assert rest.strip() == "(None, 0) compiled loops: none are kept"
+
+
+def test_a_compiler_that_keeps_its_files_otherwise():
+    """Parts of Numba that are not public may be gone: then nothing is done about old files."""
+    for loop in (object(), type("Loop", (), {"_cache": object()})()):
+        compiled._distrust_old_files(loop)

@@ -75,7 +75,7 @@ def test_its_value_is_that_of_the_rounded_problem(spec, n, k, seed):
     midpoints = [Fraction(2 * cell(Fraction(r), Fraction(1, n)) + 1, 2 * n) for r in mdp.reward.tolist()]
     rounded = mdp.with_rewards(np.array(midpoints, object))
     plan = mk.solve(mdp, k, solver=mk.Midpoint(Fraction(1, n)))
-    assert plan.value == pytest.approx(float(mk.solve(rounded, k, solver=mk.Exact()).exact), abs=1e-11)
+    assert plan.rounded_value == pytest.approx(float(mk.solve(rounded, k, solver=mk.Exact()).exact), abs=1e-11)
 
 
 @pytest.mark.parametrize("n", [2, 5, 100])
@@ -137,7 +137,7 @@ def test_theorem_1_for_every_step(spec, kappa, k, seed, ties):
     earned = mk.evaluate(mdp, plan.policy).exact
     rounding = Fraction(1, 10**12) * max(step, 1)
     assert plan.kappa == step
-    assert abs(optimum - Fraction(plan.value)) <= step * mdp.horizon / 2 + rounding
+    assert abs(optimum - Fraction(plan.rounded_value)) <= step * mdp.horizon / 2 + rounding
     assert plan.lower <= earned <= optimum <= plan.upper
     assert optimum - earned <= step * mdp.horizon
 
@@ -147,7 +147,7 @@ def test_where_a_grid_point_exceeds_1():
     step = Fraction(3, 10)
     mdp = mk.MDP.from_table([[[(1, 0, Fraction(9, 10), False)], [(1, 0, 1, False)]]], horizon=3)
     plan = mk.solve(mdp, 2, solver=mk.Midpoint(step))
-    assert plan.value == pytest.approx(3 * 21 / 20)
+    assert plan.rounded_value == pytest.approx(3 * 21 / 20)
     assert plan.upper == 3  # no return is more
     assert 3 - mk.evaluate(mdp, plan.policy).exact == Fraction(3, 10)
     assert plan.curve(1, 2.9)[0] <= 3 <= plan.curve(1, 2.9)[1]

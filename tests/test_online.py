@@ -84,6 +84,56 @@ def test_a_plan_of_the_truth_is_the_optimum(spec, k, log, seed):
     assert UncertainPlan(grid, k, certain, ABOVE).value == pytest.approx(best, abs=2e-3 * (1 + abs(best)))
 
 
+def test_a_given_policy_may_be_worse_with_a_better_return_in_hand():
+    """It was planned where the risky action pays with 0.45. In truth it never does, and only a return of a quarter
+    makes the policy take it: then a bound from below that takes nothing in hand for the worst is above the truth."""
+
+    def problem(p):
+        safe, risky = [(1.0, 0, 0.5, True)], [(p, 0, 1.0, True), (1 - p, 0, 0.0, True)]
+        other = [(0.5, 0, 0.25, True), (0.5, 0, 0.0, True)]
+        return mk.MDP.from_table([[safe, risky], [other, other]], horizon=1, start=[0.5, 0.5])
+
+    believed, true = problem(0.45), problem(0.0)
+    grid, belief = truth(believed, 0.0)
+    plan = UncertainPlan(grid, 2, belief, MEAN)
+    earns = float(policy_value(true, UncertainPolicy(plan), 2))
+    known = truth(true, 1e-9)[1]  # on its own grid, which is as fine
+    assert truth(true, 0.0)[0].kappa == grid.kappa == 0.25
+    bound = UncertainPlan(grid, 1, known, BELOW).value_of(plan)
+    assert earns - 0.01 <= bound <= earns
+    assert UncertainPlan(grid, 1, known, MEAN).value_of(plan) == pytest.approx(earns, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_policy_of_another_problem_is_bounded_from_below(seed):
+    """Planned for one problem, valued in another of the same shape: the bound is below the truth, and close to it."""
+    drawn = np.random.default_rng(seed)
+    start, rewards = drawn.dirichlet(np.ones(3)), drawn.choice([0, 0.25, 0.5, 1], (3, 2, 3))
+    believed, true = (
+        mk.MDP.from_arrays(drawn.dirichlet(np.full(3, 0.3), (3, 2)), rewards, horizon=2, start=start) for _ in range(2)
+    )
+    (grid, belief), (other, known) = truth(believed, 0.0), truth(true, 1e-7)
+    assert grid.kappa == other.kappa
+    assert grid.known.return_range == other.known.return_range
+    jumps = np.arange(grid.fall, grid.rise + 1)
+    plan = UncertainPlan(grid, 3, belief, MEAN, jumps=jumps)
+    earns = float(policy_value(true, UncertainPolicy(plan), 3))
+    bound = UncertainPlan(grid, 1, known, BELOW, jumps=jumps).value_of(plan)
+    assert earns - 0.02 <= bound <= earns + 1e-12
+
+
+def test_between_knots_a_policy_from_below_stands_at_the_knot_that_promises_most(tune):
+    tune(curve_knots=3)
+    mdp = mk.instances.random_sparse(4, 2, 3, successors=2, rewards=[0, 0.1, 0.7, 1], rng=0)
+    grid, belief = truth(mdp, 0.002)
+    plan = UncertainPlan(grid, 3, belief, BELOW)
+    knots = [*grid.knots().tolist(), grid.top]
+    for m in range(grid.first, grid.top):
+        knot = max(x for x in knots if x <= m)
+        for s in range(4):
+            assert plan.row(1, 0, s, m, 0) == plan.row(1, 0, s, knot, 0)
+
+
 @pytest.mark.parametrize("k", [1, 10, 3000])
 def test_many_rollouts_are_told_apart_until_they_no_longer_differ(k):
     """One coin: the best of k is 1 - (1 - p)^k, which is 1 to the last bit long before the last k."""

@@ -10,7 +10,7 @@ import maxatk as mk
 from lemmas import bernoulli_kl
 from maxatk.base.betting import mean_from_below
 from maxatk.kernels.uncertain import row_value
-from maxatk.learning.grid import STAKES
+from maxatk.learning.grid import STAKES, chord_cost
 from maxatk.learning.online.online import play
 from maxatk.learning.online.run import OnlineRun
 from maxatk.learning.uncertain import ABOVE
@@ -119,7 +119,9 @@ def test_rounding_raises_the_optimum_and_costs_little():
         law = mk.Law(*np.unique(sums, return_counts=True))
         below = np.cumsum(law.probs) / len(sums)
         expected = float(np.diff(below**k, prepend=0) @ law.values)
-        assert expected <= kappa * math.sqrt(h * math.log(k) / 2)
+        assert expected <= kappa * chord_cost(k, h) <= kappa * math.sqrt(h * math.log(k) / 2)
+        cut = float(np.diff(below**k, prepend=0) @ np.maximum(law.values, 0.0))  # one more, which is 0
+        assert cut <= kappa * chord_cost(k + 1, h)
 
 
 def test_the_numbers_of_the_lower_bound():

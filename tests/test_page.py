@@ -19,6 +19,7 @@ from maxatk.problem.grid import cell_names, find_grid
 from maxatk.report import views
 from maxatk.report.page import graph
 from maxatk.report.page.moments import ANY, Count, ask, frame, passed_over, sample_trials, story
+from maxatk.report.page.sheets import find_sheets
 from maxatk.report.reach import Reach
 from maxatk.report.tables import plans as tables
 from problems import REPRESENTATIONS, specs
@@ -165,6 +166,36 @@ def test_where_nothing_is_gained_no_chart_says_otherwise(tmp_path):
     assert "Adapting gains next to nothing here (a try succeeds or fails: its return is 0 or 1): at most" in text
     assert 'id="comparison"' not in text
     assert 'id="classes"' in text
+
+
+@pytest.mark.parametrize(("colour", "ink"), [("#0072B2", "#fff"), ("#F0E442", "#000"), ("#000000", "#fff")])
+def test_ink_can_be_read(colour, ink):
+    from maxatk.report.page import charts
+
+    assert charts.inks([colour]) == [ink]
+
+
+def test_sheets_are_told_by_names():
+    taxi = mk.find_problem("Taxi-v4", horizon=5)
+    sheets = find_sheets(taxi)
+    assert sheets is not None
+    assert (sheets.rows, sheets.columns, len(sheets.titles)) == (5, 5, 20)
+    assert len({(sheets.sheet[s], sheets.cell[s]) for s in range(500)}) == 500
+    down, right = np.sign(sheets.towards).T.astype(int).tolist()
+    assert dict(zip(taxi.action_names, zip(down, right, strict=True), strict=True)) == {
+        "down": (1, 0), "up": (-1, 0), "right": (0, 1), "left": (0, -1), "pick up": (0, 0), "drop off": (0, 0),
+    }  # fmt: skip
+    assert find_sheets(mk.instances.windy_cliff()) is None
+    assert find_sheets(mk.instances.blackjack()) is None
+
+
+def test_a_page_says_what_made_it(tmp_path, monkeypatch):
+    plan = mk.solve(mk.instances.figure1(), 2, cost=0.125)
+    plan.page(tmp_path / "one.html", comparison=False)
+    assert "mk.solve(problem, k=2, cost=0.125).page(&#34;page.html&#34;)" in (tmp_path / "one.html").read_text()
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/maxatk", "solve", "a <b>", "-k", "2"])
+    plan.page(tmp_path / "two.html", comparison=False)
+    assert "maxatk solve &#39;a &lt;b&gt;&#39; -k 2" in (tmp_path / "two.html").read_text()
 
 
 def test_curves_are_drawn_where_best_returns_can_be():
@@ -699,7 +730,7 @@ class TestInBrowser:
         page.keyboard.press("Space")
         page.wait_for_function("document.getElementById('moment').value >= 5")
         page.keyboard.press("Space")
-        assert page.get_attribute("#play", "aria-label") == "play"
+        assert page.inner_text("#play") == "play"
         page.keyboard.press("n")
         assert re.match(r"Try [23] of 3", page.inner_text("#says"))
 
@@ -714,7 +745,7 @@ class TestInBrowser:
             page.wait_for_selector(READY, state="attached")
             if "ends with" in page.inner_text("#says"):
                 break
-        assert page.locator("#grid svg .mark-symbol.layer_3_marks path").count() >= 1
+        assert page.locator("#grid svg .mark-symbol.layer_4_marks path").count() >= 1
 
     def test_axes_stay_in_order_and_within_the_chart(self, tmp_path, open_page):
         mdp = mk.instances.random_sparse(5, 3, 5, rewards=[0.1, 0.2, 0.3, 0.7], rng=0)
@@ -746,11 +777,11 @@ class TestInBrowser:
         last = int(page.get_attribute("#moment", "max"))
         page.focus("#play")
         page.keyboard.press("Enter")
-        assert page.get_attribute("#play", "aria-label") == "pause"
+        assert page.inner_text("#play") == "pause"
         page.wait_for_function("document.getElementById('moment').value >= 2")
         page.keyboard.press("Enter")
         at = int(page.input_value("#moment"))
-        assert page.get_attribute("#play", "aria-label") == "play"
+        assert page.inner_text("#play") == "play"
         assert 2 <= at < last
         page.focus("#moment")
         page.keyboard.press("End")
@@ -761,7 +792,54 @@ class TestInBrowser:
         assert page.inner_text("#says").startswith("Try 2 of 3")
         page.click("#play")
         page.fill("#step", "3")  # whoever moves a slider wants to look at something else
-        assert page.get_attribute("#play", "aria-label") == "play"
+        assert page.inner_text("#play") == "play"
+
+    def test_sliders_leave_the_trial_and_lead_back(self, cliff_page, open_page):
+        page = open_page(cliff_page)
+        for _ in range(4):
+            page.click("#forward")
+        page.wait_for_selector(READY, state="attached")
+        before = page.inner_text("#says")
+        assert page.is_hidden("#away")
+        page.fill("#rollout", "2")
+        page.wait_for_selector(READY, state="attached")
+        assert page.is_visible("#away")
+        assert page.inner_text("#says") != before
+        page.click("#back-to-trial")
+        page.wait_for_selector(READY, state="attached")
+        assert page.inner_text("#says") == before
+        assert page.is_hidden("#away")
+
+    def test_where_nothing_is_gained_the_page_is_short(self, tmp_path, open_page):
+        path = tmp_path / "lake.html"
+        mk.solve(mk.find_problem("FrozenLake-v1", horizon=12), 2).page(path)
+        page = open_page(path, viewport={"width": 1400, "height": 900})
+        assert page.evaluate("document.documentElement.scrollHeight") <= 1100
+        assert page.is_hidden("#grid")
+        page.click(".fold > summary")
+        page.wait_for_function("document.querySelector('#curves svg').getBoundingClientRect().width > 300")
+        assert page.locator("#grid svg").bounding_box()["width"] > 100
+
+    def test_a_taxi_has_a_map_for_each_passenger_and_destination(self, tmp_path, open_page):
+        plan = mk.solve(mk.find_problem("Taxi-v4", horizon=14), 2)
+        path = tmp_path / "taxi.html"
+        plan.page(path, comparison=False)
+        page = open_page(path)
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        assert page.locator("#sheet option").count() == 20
+        for title in ("passenger at red, bound for green", "passenger aboard, bound for blue"):
+            page.select_option("#sheet", label=title)
+            assert page.locator("#sheet-map rect").count() == 25
+            told = page.eval_on_selector_all("#sheet-map title", "all => all.map((one) => one.textContent)")
+            assert told
+            for line in told:
+                name, _, action = line.rpartition(": ")
+                assert name.endswith(title)
+                s = plan.mdp.state_names.index(name)
+                if action == "M cannot be beaten":
+                    continue
+                known = {plan.policy.action(rollout=0, step=h, state=s, best=-math.inf, so_far=-h) for h in range(6)}
+                assert plan.mdp.action_names.index(action) in known
 
     def test_on_a_phone_and_in_the_dark(self, cliff_page, open_page):
         page = open_page(cliff_page, viewport={"width": 360, "height": 700}, color_scheme="dark")
@@ -769,7 +847,8 @@ class TestInBrowser:
         assert all(
             size >= 24
             for box in page.eval_on_selector_all(
-                "button, input, select", "all => all.map(e => e.getBoundingClientRect())"
+                "button, input, select",
+                "all => all.filter(e => e.checkVisibility()).map(e => e.getBoundingClientRect())",
             )
             for size in (box["width"], box["height"])
         )
@@ -787,11 +866,13 @@ class TestInBrowser:
         for _ in range(30):
             page.keyboard.press("Tab")
             reached.append(page.evaluate("document.activeElement.id"))
-        controls = page.eval_on_selector_all("button, select, input:not([disabled])", "all => all.map(e => e.id)")
+        controls = page.eval_on_selector_all(
+            "button, select, input:not([disabled])", "all => all.filter(e => e.checkVisibility()).map(e => e.id)"
+        )
         assert [one for one in reached if one in controls][: len(controls)] == controls
         for name in controls:  # and each has a name of its own for those who do not see it
             named = page.evaluate(
-                "e => e.ariaLabel || (e.labels && e.labels[0] && e.labels[0].textContent.trim())",
+                "e => e.ariaLabel || (e.labels?.[0] ?? e).textContent.trim()",
                 page.query_selector(f"#{name}"),
             )
             assert named, name

@@ -2,12 +2,14 @@
 
 import itertools
 import math
+import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import maxatk as mk
+from maxatk.base import checks
 from maxatk.policies.repeated import FixedBest, Repeated
 from policies import policies
 
@@ -197,6 +199,33 @@ def test_actions_are_what_action_answers():
                 policy.action(rollout=rollout, step=step, state=s, best=m, so_far=g)
                 for s, m, g in zip(state.tolist(), best.tolist(), so_far.tolist(), strict=True)
             ], name
+
+
+@pytest.mark.parametrize(
+    "kind", [float, int, Fraction, np.float64, np.float32, np.int64, np.array, lambda x: Fraction(x, 3)]
+)
+def test_any_number_is_the_float_nearest_to_it(kind):
+    for x in (0, -7, 2**40, -3):
+        assert checks.nearest_return(kind(x), "best", none=True) == float(checks.exact_number(kind(x), "best"))
+    huge = Fraction(sys.float_info.max) + 1
+    for wrong in (math.nan, math.inf, np.float64("nan"), 10**400, huge, "1", None):
+        with pytest.raises(mk.InputError, match=r"^best "):
+            checks.nearest_return(wrong, "best", none=True)
+    assert checks.nearest_return(-math.inf, "best", none=True) == -math.inf
+    with pytest.raises(mk.InputError, match="so_far must be finite"):
+        checks.nearest_return(-math.inf, "so_far")
+
+
+def test_best_returns_asked_about_lately_are_forgotten_and_served_again(tune):
+    plan = mk.solve(CLIFF, 3)
+    asked = [
+        {"rollout": i % 3, "step": i % 4, "state": 36, "best": -20.0 - i % 7, "so_far": -(i % 4)} for i in range(84)
+    ]
+    first = [plan.policy.action(**place) for place in asked]
+    tune(lately_served=2)
+    again = mk.solve(CLIFF, 3).policy
+    assert [again.action(**place) for place in asked] == first
+    assert len(again._lately) <= 2
 
 
 def test_actions_are_broadcast():

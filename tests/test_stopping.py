@@ -138,12 +138,106 @@ def test_sweeps_hear_of_the_end():
         stopping.run(lambda stop: 1 / 0)
 
 
+def test_brief_kernels_stay_on_the_present_thread():
+    def thread(stop):
+        return threading.current_thread()
+
+    main = threading.main_thread()
+    with stopping.scope() as scope:
+        assert stopping.run(thread) is not main
+        with stopping.brief():
+            assert stopping.run(thread) is main
+            with stopping.brief(False):
+                assert stopping.run(thread) is not main
+            scope.end(Reason.INTERRUPTED)
+            with pytest.raises(StoppedError):
+                stopping.run(thread)
+
+
 def test_workers_keep_order_and_pass_errors_on():
     workers = Workers(3)
     assert workers.map(divmod, [7, 8, 9], [2, 3, 4]) == [(3, 1), (2, 2), (2, 1)]
     with pytest.raises(ZeroDivisionError):
         workers.map(divmod, [1, 2, 3], [1, 0, 1])
     assert workers.map(abs, [-1]) == [1]
+
+
+def test_nobody_ends_a_scope_for_others():
+    """Outside of all scopes there is none to be ended: what is interrupted there ends with its call."""
+    stopping.current().end(Reason.INTERRUPTED)
+    stopping.check()
+    assert stopping.current().reason is None
+
+    def interrupted(x):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Workers(2).map(interrupted, [1, 2])
+    assert Workers(2).map(abs, [-1, -2]) == [1, 2]
+    assert stopping.run(lambda x, stop: x + 1, 1) == 2
+    with pytest.raises(KeyboardInterrupt):
+        stopping.run(lambda stop: interrupted(1))
+    assert stopping.run(lambda x, stop: x + 1, 1) == 2
+
+
+def act(plan):
+    return plan.policy.action(rollout=1, step=0, state=36, best=-20, so_far=0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "ask"), [("sweep_decisions", act), ("sweep_values", lambda plan: plan.curve(0, -20))]
+)
+def test_an_interrupt_of_one_question_is_no_answer_to_others(monkeypatch, kernel, ask):
+    """Ctrl-C while a slice is swept for a policy or a curve is heard at once, and nothing else is stopped by it."""
+    mdp = mk.instances.windy_cliff()
+    plan, sweep, sent = mk.solve(mdp, 3), getattr(kernels, kernel), []
+    other = ask(mk.solve(mdp, 3))
+
+    def slow(*arguments):
+        sent.append(os.kill(os.getpid(), signal.SIGINT))
+        while not arguments[-1][0]:  # the flag
+            pass
+        return sweep(*arguments)
+
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(kernels, kernel, slow)
+            with pytest.raises(KeyboardInterrupt):
+                ask(plan)
+        assert sent == [None]
+        assert ask(plan) == other
+        stopping.check()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+@pytest.mark.parametrize(
+    ("source", "draw", "moment"), [(mk.TabularModel, "sample", 1), (mk.TabularEpisodes, "step", 2)]
+)
+def test_learning_hears_an_interrupt_between_two_samples(tmp_path, source, draw, moment):
+    """The first Ctrl-C is a request: the sample at hand is taken in, the run is saved, and goes on another day."""
+    mdp, calls = mk.instances.figure1(), []
+
+    def interrupted(self, *given):
+        calls.append(1)
+        if len(calls) == moment:  # for episodes, the last step of a trial
+            os.kill(os.getpid(), signal.SIGINT)
+        return getattr(source, draw)(self, *given)
+
+    interrupting = type("Interrupting", (source,), {draw: interrupted})(mdp)
+    path, arguments = tmp_path / "run", {"epsilon": 0.3, "delta": 0.1, "rng": 1}
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            mk.learn(interrupting, 2, **arguments, checkpoint=path)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert len(calls) == moment
+    assert path.exists()
+    again, whole = mk.learn(source(mdp), 2, **arguments, checkpoint=path), mk.learn(source(mdp), 2, **arguments)
+    assert (again.samples, again.lower, again.upper) == (whole.samples, whole.lower, whole.upper)
 
 
 def everywhere(mdp):
@@ -193,12 +287,12 @@ def stop_at(monkeypatch, moment: int, reason: Reason) -> None:
     check, run = Scope.check, stopping.run
 
     def counting(self):
-        if self is not stopping._ENDLESS and next(asked) == moment:
+        if next(asked) == moment:
             self.end(reason)
         check(self)
 
     def running(kernel, *arguments):
-        if stopping.current() is not stopping._ENDLESS and next(asked) == moment:
+        if stopping._current.get() is not None and next(asked) == moment:
             stopping.current().end(reason)
         return run(kernel, *arguments)
 

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
+from maxatk.base import stopping
 from maxatk.base.tuning import tuned
+from maxatk.base.workers import Workers
 from maxatk.planning.certified import floor
 from maxatk.planning.certified.cells import Task
 from maxatk.planning.certified.curves import identity
@@ -132,7 +134,8 @@ def test_every_split_gives_the_same_bits(real, threads, monkeypatch, tune):
         return [repr((plan.lower, plan.upper, str(plan.status))).encode(), *(array.tobytes() for array in arrays)]
 
     alone = bits(1)
-    tune(part_work=1)
+    assert bits(threads) == alone  # on the caller's own thread, since sweeps are brief
+    tune(part_work=1, brief_work=-1)
     assert bits(threads) == alone
     tune(large_layer=1, large_real_layer=1)
     assert bits(threads) == alone
@@ -144,6 +147,17 @@ def test_every_split_gives_the_same_bits(real, threads, monkeypatch, tune):
     needed = 33 * cells.two_layers()[1] + cells.size
     assert bits(threads, max_memory=max(1.5 * needed, 1e5)) == alone
     assert cells.cuts(0, 5)[0] == 0
+
+
+def test_brief_sweeps_wake_no_thread(monkeypatch, tune):
+    mdp = mk.instances.random_sparse(40, 3, 6, rewards=range(5), rng=0)
+    monkeypatch.setattr(Workers, "map", lambda *_: pytest.fail("a thread was woken"))
+    monkeypatch.setattr(stopping, "_aside", lambda *_: pytest.fail("a thread was made"))
+    plan = mk.solve(mdp, 3, solver=mk.Certified(tol=0.05, threads=2))
+    assert plan.policy.action(rollout=1, step=0, state=int(mdp.start_state[0]), best=3, so_far=0) in mdp.actions(0, 0)
+    tune(brief_work=-1)
+    with pytest.raises(pytest.fail.Exception, match="a thread"):
+        mk.solve(mdp, 3, solver=mk.Certified(tol=0.05, threads=2))
 
 
 def plan_method(mdp):
@@ -166,7 +180,7 @@ def test_parts_of_a_layer_cover_it():
 @pytest.mark.parametrize("real", [False, True])
 def test_teams_hear_that_time_is_up(real, monkeypatch, tune):
     """Layers that are split are left in the middle, with a true interval."""
-    tune(part_work=1)
+    tune(part_work=1, brief_work=-1)
     tune(large_layer=1, large_real_layer=1)
     mdp = mk.instances.random_sparse(60, 3, 12, rewards=None if real else range(9), rng=0)
     known = mk.solve(mdp, 4, solver=mk.Certified(tol=0.05, threads=3))

@@ -18,7 +18,7 @@ def said(name, k, *, compared=False, tol=None, best=-math.inf, **arguments):
 def test_what_planning_gains():
     assert said("windy_cliff", 5) == [
         "Repeating a policy with the best mean: -20.67.",
-        "Planning for the best of 5: at least -15.96, a gain of 4.71 to 4.73.",
+        "Planning for the best of 5: at least -15.96, a gain of 4.71 to 4.73 steps.",
         "On the last try with no result yet: up in place of right in row 2, columns 0 to 10.",
     ]
 
@@ -70,7 +70,7 @@ def test_with_costs_the_rival_is_a_number_of_tries_fixed_beforehand():
     told = sentences(plan, mk.contrast(plan), compared)
     mean = "A policy with the best mean, 3 tries fixed beforehand, less costs:"
     assert told[0] == f"{mean} {compared.rows[0].lower:.2f}."
-    assert told[1].startswith("Planning, and stopping in time: at least -8.311, a gain of 10.6 to 10.7.")
+    assert told[1].startswith("Planning, and stopping in time: at least -8.311, a gain of 10.6 to 10.7 seconds.")
     assert told[2].startswith("One policy, repeated until its threshold is reached, has at least ")
     policy = mk.MarkovPolicy(plan.mdp.mean_optimal_actions, k=3)
     assert mk.evaluate(plan.mdp, policy).value == pytest.approx(compared.rows[0].lower, abs=1e-9)
@@ -95,7 +95,7 @@ def test_one_try_beside_a_best_so_far():
     """Then the best mean is not all that counts: it earns -16.984, and planning for the best so far -16.532."""
     told = said("windy_cliff", 1, best=-17)
     assert told[0] == "A policy with the best mean: -16.984."
-    assert told[1] == "Planning for the best so far: at least -16.533, a gain of 0.451 to 0.452."
+    assert told[1] == "Planning for the best so far: at least -16.533, a gain of 0.451 to 0.452 steps."
 
 
 def test_the_mean_is_what_a_comparison_says():

@@ -2,10 +2,13 @@
 //
 // A problem is { horizon, start: [[chance, state]], table: table[state][action] = [[chance, next or -1, reward]] }.
 // Curves U_i(m), what a best return m is worth before try i, are convex: between two returns where a third lies on the
-// chord, all do. So few of them are computed, each by one sweep over (step, state, return so far).
+// chord, all do. So few of them are computed, each by one sweep over (step, state, return so far). A curve depends on how many
+// tries are left and not on K, so that one list of them serves every K.
+//
+// All of it is one function, so that a worker can be made from its text: see thread.js.
 "use strict";
 
-const Planner = (() => {
+function makePlanner() {
   const ON_CHORD = 1e-11; // how far below its chord a return may lie and count as on it, relative to the range
 
   // What is the same for all tries: the returns that can be met at each step, and what can still be had.
@@ -89,26 +92,27 @@ const Planner = (() => {
       }
       const taken = keep ? new Int16Array(S * count).fill(-1) : null; // -1: m cannot be beaten
       const width = returns[h + 1].length;
+      const means = new Float64Array(count);
       for (let s = 0; s < S; s += 1) {
         if (!model.met[h][s]) continue;
         const beaten = m + 1e-9 - most[h][s]; // by returns above it
-        for (let j = count - 1; j >= 0; j -= 1) {
-          if (returns[h][j] <= beaten) {
-            now.fill(idle, s * count, s * count + j + 1);
-            break;
+        let low = 0;
+        while (low < count && returns[h][low] <= beaten) low += 1;
+        const at = s * count;
+        now.fill(idle, at, at + low);
+        for (let row = first.states[s]; row < first.states[s + 1]; row += 1) {
+          const begin = row === first.states[s];
+          means.fill(0, low);
+          for (let o = first.rows[row]; o < first.rows[row + 1]; o += 1) {
+            const [p, from, place] = [chance[o], next[o] * width, index[h][reward[o]]];
+            for (let j = low; j < count; j += 1) means[j] += p * value[from + place[j]];
           }
-          let best = -Infinity;
-          for (let row = first.states[s]; row < first.states[s + 1]; row += 1) {
-            let mean = 0;
-            for (let o = first.rows[row]; o < first.rows[row + 1]; o += 1) {
-              mean += chance[o] * value[next[o] * width + index[h][reward[o]][j]];
-            }
-            if (mean > best + 1e-12 * Math.abs(best) || best === -Infinity) {
-              best = mean;
-              if (taken) taken[s * count + j] = row - first.states[s];
+          for (let j = low; j < count; j += 1) {
+            if (begin || means[j] > now[at + j] + 1e-12 * Math.abs(now[at + j])) {
+              now[at + j] = means[j];
+              if (taken) taken[at + j] = row - first.states[s];
             }
           }
-          now[s * count + j] = best;
         }
       }
       value = now;
@@ -145,28 +149,31 @@ const Planner = (() => {
     };
   }
 
-  // What each try before the last is worth, by the best so far; costs are per try, and one may stop once there is a result.
-  function plan(problem, k, cost = 0) {
+  // Plans of one problem at one cost per try, for any k; one may stop once there is a result.
+  function family(problem, cost = 0) {
     const model = prepare(problem);
-    const curves = []; // [i] before try i
-    curves[k] = (m) => m;
-    let sweeps = 0;
-    for (let i = k - 1; i > 0; i -= 1) {
-      curves[i] = curve(model, (m) => {
-        sweeps += 1;
-        return Math.max(m, sweep(model, m, curves[i + 1], false).value - cost);
-      });
+    return { model, cost, left: [(m) => m] }; // left[n](m): the value of a best so far of m with n tries left
+  }
+
+  function planned(plans, k) {
+    const { model, cost, left } = plans;
+    for (let n = left.length; n < k; n += 1) {
+      left.push(curve(model, (m) => Math.max(m, sweep(model, m, left[n - 1], false).value - cost)));
     }
-    const value = sweep(model, -Infinity, curves[1], false).value - cost;
-    return { model, k, cost, curves, value, sweeps: sweeps + 1 };
+    return { model, k, cost, curves: Array.from({ length: k }, (_, i) => left[k - 1 - i]), value: sweep(model, -Infinity, left[k - 1], false).value - cost };
+  }
+
+  // curves[i](m): the value of a best return of m after try i.
+  function plan(problem, k, cost = 0) {
+    return planned(family(problem, cost), k);
   }
 
   // What one try does, with a best so far of m (-Infinity for none): visits[s][a] while there is something left to win, and
   // its returns.
   function walk(found, i, m) {
     const { model } = found;
-    const { actions } = sweep(model, m, found.curves[i + 1], true);
-    const least = worthWinning(model.totals, m, found.curves[i + 1]);
+    const { actions } = sweep(model, m, found.curves[i], true);
+    const least = worthWinning(model.totals, m, found.curves[i]);
     const wins = (h, s, j) => model.returns[h][j] + model.most[h][s] > least + 1e-9;
     return follow(model, (h, s, j) => actions[h][s * model.returns[h].length + j], wins);
   }
@@ -204,7 +211,10 @@ const Planner = (() => {
 
   // The policy with the best mean, repeated: what the best of k of its tries is worth.
   function repeated(problem, k, cost = 0) {
-    const model = prepare(problem);
+    return repeatedIn(prepare(problem), k, cost);
+  }
+
+  function repeatedIn(model, k, cost) {
     const { horizon, S, rows } = model;
     const actions = [];
     let value = new Float64Array(S);
@@ -232,6 +242,40 @@ const Planner = (() => {
     return { value: law.reduce((sum, [g, p]) => sum + p * worth(g), 0) - cost, mean: law.reduce((sum, [g, p]) => sum + p * g, 0) };
   }
 
+  // One session: tries of a plan with the wind that draw() brings, numbers in [0, 1). A try is its states and actions, where
+  // it fell, its return, and from which step on it could no longer be better than the best so far (-1: until its end).
+  function play(found, draw) {
+    const { model, k, cost, curves } = found;
+    const { horizon, returns, index, rows } = model;
+    const pick = (outcomes) => {
+      let u = draw();
+      return outcomes.find(([p]) => (u -= p) < 0) ?? outcomes[outcomes.length - 1];
+    };
+    const tries = [];
+    let best = -Infinity;
+    for (let i = 0; i < k; i += 1) {
+      const { value, actions } = sweep(model, best, curves[i], true);
+      if (best > -Infinity && value - cost <= best + 1e-12 && cost > 0) return { tries, best, stopped: true };
+      const steps = [];
+      let [s, j, lost, g] = [pick(model.start)[1], 0, -1, 0];
+      for (let h = 0; h < horizon && s >= 0; h += 1) {
+        const a = actions[h][s * returns[h].length + j];
+        if (a < 0) {
+          lost = h;
+          break;
+        }
+        const [, next, reward, kind] = pick(rows[s][a]);
+        steps.push([s, a, next, reward]);
+        j = index[h][kind][j];
+        g = returns[h + 1][j];
+        s = next;
+      }
+      if (lost < 0) best = Math.max(best, g);
+      tries.push({ steps, lost, total: g, best });
+    }
+    return { tries, best, stopped: false };
+  }
+
   // A grid with a wind: cells of "S", "G", "#" (a cliff: a fall costs 100, and leads back to S) and "." (a step costs 1).
   function cliff(cells, slip, horizon) {
     const [rows, columns] = [cells.length, cells[0].length];
@@ -246,8 +290,19 @@ const Planner = (() => {
       return [flat[to] === "G" ? -1 : to, -1];
     };
     const table = [...flat].map((_, s) => moves.map((_, a) => [[0, 1 - slip], [1, slip / 2], [3, slip / 2]]
-      .filter(([, p]) => p > 0).map(([turn, p]) => [p, ...arrive(s, (a + turn) % 4)])));
+      .filter(([, p]) => p > 0).map(([turn, p]) => [p, ...arrive(s, (a + turn) % 4)])).map(merged));
     return { horizon, start: [[1, start]], table };
+  }
+
+  // Outcomes that lead to the same as one.
+  function merged(row) {
+    const sums = new Map();
+    for (const [p, next, r] of row) {
+      const same = `${next} ${r}`;
+      if (sums.has(same)) sums.get(same)[0] += p;
+      else sums.set(same, [p, next, r]);
+    }
+    return [...sums.values()];
   }
 
   // Attempts of one step: arms[a] = [[chance, score]].
@@ -277,5 +332,67 @@ const Planner = (() => {
     return { scores, table, value: table[k - 1].get(-Infinity).value };
   }
 
-  return { plan, walk, repeated, cliff, attempts, choices };
-})();
+  // How few steps lead from S to G where no wind blows; Infinity if the cliff bars every way.
+  function shortest(cells) {
+    const { start, table } = cliff(cells, 0, 1);
+    const from = start[0][1];
+    const seen = new Map([[from, 0]]);
+    for (const s of seen.keys()) {
+      for (const [[, next, reward]] of table[s]) {
+        if (reward < -1) continue;
+        if (next < 0) return seen.get(s) + 1;
+        if (!seen.has(next)) seen.set(next, seen.get(s) + 1);
+      }
+    }
+    return Infinity;
+  }
+
+  // What the playground shows of a cliff. What it has planned is kept while cells, wind and cost stay as they are.
+  const kept = { key: "", plans: null, found: new Map() };
+
+  function planFor({ cells, slip, horizon, cost, k }) {
+    const key = JSON.stringify([cells, slip, horizon, cost]);
+    if (kept.key !== key) {
+      kept.key = key;
+      kept.plans = family(cliff(cells, slip, horizon), cost);
+      kept.found.clear();
+    }
+    if (!kept.found.has(k)) kept.found.set(k, { plan: planned(kept.plans, k), repeated: repeatedIn(kept.plans.model, k, cost), walks: new Map() });
+    return kept.found.get(k);
+  }
+
+  // The numbers of a plan and what its tries do: the first, the last without a result, the last with the result that is
+  // `behind` places below the best there can be.
+  function shown(asked) {
+    const { cells, horizon, k, cost, behind } = asked;
+    if (shortest(cells) > horizon) return { reachable: false };
+    const { plan: found, repeated: mean, walks } = planFor(asked);
+    const { totals } = found.model;
+    const m = totals[Math.max(totals.length - 1 - behind, 0)];
+    const moment = (i, best) => {
+      const key = `${i} ${best}`;
+      if (!walks.has(key)) walks.set(key, walk(found, i, best));
+      return { i, best, ...walks.get(key) };
+    };
+    const last = k - 1;
+    const moments = k > 1 ? [moment(0, -Infinity), moment(last, -Infinity), moment(last, m)] : [moment(0, -Infinity)];
+    const stops = k > 1 && cost > 0 && found.curves[last - 1](m) <= m + 1e-12;
+    return { reachable: true, value: found.value, repeated: mean.value, once: mean.mean - cost, top: totals[totals.length - 1] - cost, m, moments, stops };
+  }
+
+  function session(asked) {
+    if (shortest(asked.cells) > asked.horizon) return { tries: [], best: -Infinity, stopped: false };
+    let seed = asked.seed >>> 0;
+    const draw = () => { // mulberry32: the same seed is the same wind
+      seed = (seed + 0x6d2b79f5) >>> 0;
+      let x = Math.imul(seed ^ (seed >>> 15), seed | 1);
+      x ^= x + Math.imul(x ^ (x >>> 7), x | 61);
+      return ((x ^ (x >>> 14)) >>> 0) / 4294967296;
+    };
+    return play(planFor(asked).plan, draw);
+  }
+
+  return { plan, walk, repeated, cliff, attempts, choices, play, shortest, shown, session };
+}
+
+const Planner = makePlanner();

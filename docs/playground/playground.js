@@ -1,162 +1,162 @@
-// The playground: reads what is painted and set, has it planned by planner.js, and shows it. Nothing is fetched or kept.
+// The playground: one state, which sliders, painting and addresses change; planner.js plans it on a thread of its own, and what
+// comes back is shown. Nothing is fetched or kept.
 "use strict";
 
 (() => {
   const element = (id) => document.getElementById(id);
-  const MAP = ["............", "............", "............", "S##########G"];
+  if (!element("playground")) return;
+  const { make, number } = Draw;
   const HORIZON = 40;
-  const SIGNS = [[0, -1], [1, 0], [0, 1], [-1, 0]]; // up, right, down, left: across and down
-  const COLOURS = ["#e69f00", "#56b4e9", "#009e73", "#cc79a7"]; // those that pages and figures give them
-  const shown = (x, digits = 2) => x.toFixed(digits).replace("-", "−").replace(/^−(0(\.0*)?)$/, "$1");
   const per = (p) => (p < 0.0005 ? "never" : p > 0.9995 ? "always" : `${p < 0.1 ? (100 * p).toFixed(1) : Math.round(100 * p)} %`);
+  let state = PlaygroundState.fromAddress(location.hash.slice(1));
+  let seed = Math.floor(Math.random() * 1e9);
 
-  function make(name, attributes = {}, ...children) {
-    const made = document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    made.append(...children);
-    return made;
+  // --- the cliff -------------------------------------------------------------------------------------------------------
+
+  const asked = () => ({ cells: state.cells, slip: state.wind / 100, horizon: HORIZON, cost: state.cost, k: state.k, behind: state.best });
+  const thread = makeThread((kind, question, answer) => {
+    if (kind === "session") walker.play(answer, question.k);
+    else if (answer.reachable) showPlan(question, answer);
+    else showBarred();
+    if (kind === "shown") element("playground").dataset.ready = "yes";
+  });
+
+  const watched = Draw.board(state.cells, "The board: choose a cell to paint or clear it", true);
+  watched.start = state.cells.join("").indexOf("S");
+  watched.goal = state.cells.join("").indexOf("G");
+  element("pg-watch").append(watched.picture);
+  const panels = ["First try", "Last try, no result yet", "Last try, best so far"].map((title) => {
+    const shown = Draw.board(state.cells, title, false);
+    const [head, says] = [make("b"), make("span")];
+    return { ...shown, head, says, figure: make("figure", {}, make("figcaption", {}, head, says), shown.picture) };
+  });
+  const walker = makeWalker({ shown: watched, chips: element("pg-chips"), line: element("pg-line"), button: element("pg-play"), again: replay });
+  let focus = 0; // the cell that the keyboard is at
+
+  function replay() {
+    seed = (seed + 7919) >>> 0;
+    thread.ask("session", { ...asked(), seed });
   }
 
-  function drawn(name, attributes = {}, text = "") {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    made.textContent = text;
-    return made;
+  function replan(session = true) {
+    element("playground").dataset.ready = "no";
+    thread.ask("shown", asked());
+    if (session) thread.ask("session", { ...asked(), seed });
   }
 
-  function bars(id, rows) {
-    const values = rows.map(([, value]) => value);
-    const low = Math.min(...values) - 0.35 * Math.max(Math.max(...values) - Math.min(...values), 1e-9);
-    element(id).replaceChildren(...rows.map(([name, value, colour]) => {
-      const bar = make("u");
-      bar.style.width = `${(70 * (value - low)) / (Math.max(...values) - low)}%`;
-      bar.style.background = `var(${colour})`;
-      return make("div", {}, make("span", {}, name), bar, shown(value));
-    }));
+  function showPlan({ k }, found) {
+    const { m, moments } = found;
+    element("pg-best-value").textContent = number(m, 0);
+    const titles = ["First try", "Last try, no result yet", `Last try, best so far ${number(m, 0)}`];
+    const waits = moments.map(({ best, visits, law }, n) => {
+      const fall = law.reduce((sum, [g, p]) => sum + (g <= -100 ? p : 0), 0);
+      const beats = law.reduce((sum, [g, p]) => sum + (g > best ? p : 0), 0);
+      const waiting = Draw.arrows(panels[n], state.cells, visits).find(({ s }) => s === watched.start);
+      panels[n].head.textContent = titles[n];
+      panels[n].picture.setAttribute("aria-label", titles[n]);
+      panels[n].says.textContent = (n === 2 && found.stops ? "One more try is not worth its cost: stop. " : "")
+        + (best === -Infinity ? `Falls: ${per(fall)}.` : `Improves on it: ${per(beats)}.`)
+        + (waiting ? ` At S it steps ${Draw.NAMES[waiting.action]}, against the edge: it waits for the wind.` : "");
+      return waiting;
+    });
+    element("pg-grids").replaceChildren(...panels.slice(0, waits.length).map(({ figure }) => figure));
+    const gain = found.value - found.repeated;
+    const differs = k > 1 && acts(moments[0].visits, moments[1].visits);
+    const gains = `That is ${number(gain)} better.${k === 1 ? "" : differs ? " If there is no result by the last try, it walks another way." : " With no result by the last try, it walks as on the first."}`;
+    verdict("pg-verdict", found.repeated, found.value, gains, k === 1 ? "One try: the mean is all there is." : "Here planning for the best gains nothing.");
+    element("pg-dots").replaceChildren(Draw.axis({ low: found.once, high: found.top, repeat: found.repeated, adapt: found.value, names: ["one try", "repeat the mean", "adapt", "best possible"], room: element("pg-dots").clientWidth }));
+  }
+
+  function showBarred() {
+    element("pg-verdict").replaceChildren(make("b", {}, "The goal cannot be reached"), `: no way of at most ${HORIZON} steps leads from S to G. Clear some of the cliff, or reset.`);
+    element("pg-dots").replaceChildren();
+    element("pg-best-value").textContent = "";
+    element("pg-grids").replaceChildren();
   }
 
   // "Repeating the best mean: … Adapting: …", with what it gains.
   function verdict(id, mean, adapt, gains, nothing) {
-    const gain = adapt - mean;
     element(id).replaceChildren(
-      "Repeat what is best on average: ", make("i", {}, shown(mean)), ". Plan for the best, and look at it as you go: ",
-      make("b", {}, shown(adapt)), ". ", gain > 5e-4 * Math.max(1, Math.abs(mean)) ? gains : nothing,
+      "Repeat what is best on average: ", make("i", {}, number(mean)), ". Plan for the best of all tries: ",
+      make("b", {}, number(adapt)), ". ", adapt - mean > 5e-4 * Math.max(1, Math.abs(mean)) ? gains : nothing,
     );
   }
 
-  // --- the cliff -------------------------------------------------------------------------------------------------------
-
-  let cells = [...MAP];
-  let brush = null; // what a drag paints
-  let latest = 0;
-
-  function settings() {
-    return {
-      k: Number(element("pg-k").value), slip: Number(element("pg-wind").value) / 100,
-      cost: Number(element("pg-cost").value), hand: Number(element("pg-hand").value),
-    };
-  }
-
-  function replan() {
-    const { k, slip, cost } = settings();
-    element("pg-k-value").textContent = k;
-    element("pg-wind-value").textContent = `${Math.round(100 * slip)} %`;
-    element("pg-cost-value").textContent = cost ? cost : "nothing";
-    element("pg-hand").parentElement.hidden = k === 1;
-    latest += 1;
-    const turn = latest;
-    element("playground").dataset.ready = "no";
-    setTimeout(() => { // let the page show what was set first
-      if (turn !== latest) return;
-      show();
-      element("playground").dataset.ready = "yes";
-    }, 20);
-  }
-
-  function show() {
-    const { k, slip, cost, hand } = settings();
-    const problem = Planner.cliff(cells, slip, HORIZON);
-    const found = Planner.plan(problem, k, cost);
-    const mean = Planner.repeated(problem, k, cost);
-    const { totals } = found.model;
-    const inHand = totals[Math.max(totals.length - 1 - hand, 0)];
-    element("pg-hand-value").textContent = shown(inHand, 0);
-    const last = k - 1;
-    const stops = cost > 0 && found.curves[last](inHand) <= inHand + 1e-12;
-    const panels = [["First try", 0, -Infinity, ""]];
-    if (k > 1) {
-      panels.push([`Last try, no result yet`, last, -Infinity, ""]);
-      panels.push([`Last try, best so far ${shown(inHand, 0)}`, last, inHand, stops ? "One more try is not worth its cost: stop. " : ""]);
-    }
-    const walks = panels.map(([, i, m]) => Planner.walk(found, i, m));
-    const figures = panels.map(([title, , m, before], n) => {
-      const fall = walks[n].law.reduce((sum, [g, p]) => sum + (g <= -100 ? p : 0), 0);
-      const beats = walks[n].law.reduce((sum, [g, p]) => sum + (g > m ? p : 0), 0);
-      const says = m === -Infinity ? `Falls: ${per(fall)}.` : `Improves on it: ${per(beats)}.`;
-      return make("figure", {}, make("figcaption", {}, make("b", {}, title), before + says), board(walks[n], title));
-    });
-    element("pg-grids").replaceChildren(...figures);
-    const difference = k > 1 && differs(walks[0].visits, walks[1].visits);
-    verdict("pg-verdict", mean.value, found.value,
-      `That is ${shown(found.value - mean.value)} better${k > 1 ? `, and the last try ${difference ? "walks another way if there is no result yet" : "with no result yet goes as the first does"}` : ""}.`,
-      k === 1 ? "One try: the mean is all there is." : "Here planning for the best gains nothing.");
-    bars("pg-bars", [["repeat the mean", mean.value, "--pg-repeat"], ["adapt", found.value, "--pg-adapt"]]);
-  }
-
-  // Whether two walks mostly do other things somewhere where both come to.
-  function differs(one, other) {
+  // Whether two tries mostly do other things somewhere where both come to.
+  function acts(one, other) {
     const sum = (row) => row.reduce((x, y) => x + y, 0);
-    return one.some((row, s) => Math.min(sum(row), sum(other[s])) > 0.1 && row.indexOf(Math.max(...row)) !== other[s].indexOf(Math.max(...other[s])));
+    const most = (row) => row.indexOf(Math.max(...row));
+    return one.some((row, s) => Math.min(sum(row), sum(other[s])) > 0.1 && most(row) !== most(other[s]));
   }
 
-  function board(walk, title) {
-    const [rows, columns] = [cells.length, cells[0].length];
-    const svg = drawn("svg", { viewBox: `0 0 ${columns * 10} ${rows * 10}`, role: "img", "aria-label": title, "data-board": "" });
-    cells.forEach((line, row) => [...line].forEach((kind, column) => {
-      const [x, y, s] = [10 * column, 10 * row, row * columns + column];
-      svg.append(drawn("rect", { x: x + 0.3, y: y + 0.3, width: 9.4, height: 9.4, rx: 1.2, "data-cell": s, fill: kind === "#" ? "var(--pg-rock)" : "var(--pg-ground)" }));
-      const visits = walk.visits[s];
-      const total = visits.reduce((sum, n) => sum + n, 0);
-      if (kind === "G" || kind === "S") {
-        svg.append(drawn("circle", { cx: x + 5, cy: y + 5, r: 4, fill: kind === "S" ? "#0072b2" : "#009e73", "pointer-events": "none" }));
-      }
-      if (kind === "." && total > 0.005) {
-        const action = visits.indexOf(Math.max(...visits));
-        const [right, down] = SIGNS[action];
-        svg.append(drawn("path", {
-          d: "M-3,-0.9 H0.2 V-2.6 L3.4,0 L0.2,2.6 V0.9 H-3 Z", fill: COLOURS[action], stroke: "var(--pg-arrow)", "stroke-width": 0.35,
-          "pointer-events": "none", opacity: Math.min(0.25 + 0.75 * Math.sqrt(total), 1).toFixed(2),
-          transform: `translate(${x + 5} ${y + 5}) rotate(${(Math.atan2(down, right) * 180) / Math.PI})`,
-        }));
-      } else if (kind === "G" || kind === "S") {
-        svg.append(drawn("text", { x: x + 5, y: y + 7, "font-size": 5.5, "text-anchor": "middle", "font-weight": 700, fill: "#fff", "pointer-events": "none" }, kind));
-      }
-    }));
-    return svg;
-  }
+  // --- painting --------------------------------------------------------------------------------------------------------
 
-  function paint(target) {
-    const s = target && target.dataset ? target.dataset.cell : undefined;
-    if (s === undefined) return;
-    const [row, column] = [Math.floor(s / cells[0].length), s % cells[0].length];
-    const kind = cells[row][column];
+  let brush = null; // what a drag paints
+  let touched = null; // the cell that a finger came down on, and where: it may be about to scroll
+  const cellOf = (target) => (target && target.dataset && target.dataset.cell !== undefined ? Number(target.dataset.cell) : -1);
+
+  function paint(s) {
+    if (s < 0) return;
+    const [row, column] = [Math.floor(s / watched.columns), s % watched.columns];
+    const kind = state.cells[row][column];
     if (kind === "S" || kind === "G") return;
     brush ??= kind === "#" ? "." : "#";
     if (kind === brush) return;
-    cells[row] = cells[row].slice(0, column) + brush + cells[row].slice(column + 1);
-    document.querySelectorAll(`#pg-grids [data-cell="${s}"]`).forEach((cell) => cell.setAttribute("fill", brush === "#" ? "var(--pg-rock)" : "var(--pg-ground)"));
+    state.cells = state.cells.map((line, n) => (n === row ? line.slice(0, column) + brush + line.slice(column + 1) : line));
+    const fill = brush === "#" ? "var(--pg-rock)" : "var(--pg-ground)";
+    document.querySelectorAll(`#pg-cliff [data-cell="${s}"]`).forEach((cell) => cell.setAttribute("fill", fill));
   }
 
-  // --- attempts --------------------------------------------------------------------------------------------------------
+  function painted() {
+    if (brush) changed({});
+    brush = null;
+    touched = null;
+  }
 
-  const task = {
-    scores: [0, 5, 10],
-    arms: [
-      { name: "plain prompt", chances: [20, 70, 10], cost: 0.1 },
-      { name: "bold prompt", chances: [70, 0, 30], cost: 0.1 },
-      { name: "large model", chances: [25, 40, 35], cost: 1 },
-    ],
-  };
+  function listenToPainting(panel) {
+    panel.addEventListener("pointerdown", (event) => {
+      const s = cellOf(event.target);
+      if (s < 0) return;
+      if (event.target.hasPointerCapture && event.target.hasPointerCapture(event.pointerId)) event.target.releasePointerCapture(event.pointerId);
+      if (event.pointerType === "touch") touched = { s, x: event.clientX, y: event.clientY };
+      else paint(s);
+    });
+    panel.addEventListener("pointermove", (event) => {
+      if (!event.buttons || (brush === null && touched === null)) return;
+      if (touched !== null) {
+        const [across, down] = [Math.abs(event.clientX - touched.x), Math.abs(event.clientY - touched.y)];
+        if (across < 8 || across < 2 * down) return;
+        paint(touched.s);
+        touched = null;
+      }
+      paint(cellOf(document.elementFromPoint(event.clientX, event.clientY)));
+    });
+    panel.addEventListener("keydown", (event) => {
+      const s = cellOf(event.target);
+      if (s < 0 || event.target.getAttribute("role") !== "button") return;
+      const way = ["ArrowUp", "ArrowRight", "ArrowDown", "ArrowLeft"].indexOf(event.key);
+      if (way >= 0) {
+        const [across, down] = Draw.SIGNS[way];
+        const [column, row] = [(s % watched.columns) + across, Math.floor(s / watched.columns) + down];
+        if (column < 0 || column >= watched.columns || row < 0 || row >= state.cells.length) return event.preventDefault();
+        focus = row * watched.columns + column;
+        watched.marks.replaceChildren(...Draw.ground(watched, state.cells, focus));
+        watched.rects[focus].focus();
+      } else if (event.key === "Enter" || event.key === " ") {
+        paint(s);
+        painted();
+      } else return undefined;
+      return event.preventDefault();
+    });
+  }
+
+  window.addEventListener("pointerup", () => {
+    if (touched !== null) paint(touched.s);
+    painted();
+  });
+  window.addEventListener("pointercancel", () => { touched = null; painted(); }); // the finger scrolls
+
+  // --- attempts --------------------------------------------------------------------------------------------------------
 
   function field(value, change, label, name = false) {
     const input = make("input", { value, "aria-label": label, ...(name ? { class: "pg-name" } : { inputmode: "decimal" }) });
@@ -165,92 +165,159 @@
         const x = Number(input.value.replace("−", "-"));
         const wrong = input.value.trim() === "" || !Number.isFinite(x) || change(x) === false;
         input.classList.toggle("pg-wrong", wrong);
+        input.setAttribute("aria-invalid", String(wrong));
       } else change(input.value);
+      remember();
       showAttempts();
     });
     return input;
   }
 
   function showArms() {
+    const atLeast0 = (set) => (x) => { if (x < 0) return false; set(x); return true; };
     const head = make("tr", {}, make("th", {}, "way to try"),
-      ...task.scores.map((score, j) => make("th", {}, "scores ", field(score, (x) => { task.scores[j] = x; }, `score ${j + 1}`))),
-      make("th", {}, "costs"), make("th"));
-    const rows = task.arms.map((arm, a) => {
+      ...state.scores.map((score, j) => make("th", {}, "scores ", field(score, (x) => { state.scores[j] = x; }, `score ${j + 1}`))),
+      make("th", {}, "costs"), make("td"));
+    const rows = state.arms.map((arm, a) => {
       const drop = make("button", { type: "button", "aria-label": `remove ${arm.name}` }, "×");
-      drop.addEventListener("click", () => { if (task.arms.length > 1) { task.arms.splice(a, 1); showArms(); } });
-      return make("tr", {}, make("th", {}, field(arm.name, (text) => { arm.name = text; }, `name of way ${a + 1}`, true)),
-        ...arm.chances.map((p, j) => make("td", {}, field(p, (x) => { if (x < 0) return false; arm.chances[j] = x; return true; }, `chance of score ${j + 1}, way ${a + 1}`), " %")),
-        make("td", {}, field(arm.cost, (x) => { if (x < 0) return false; arm.cost = x; return true; }, `cost of way ${a + 1}`)), make("td", {}, drop));
+      drop.addEventListener("click", () => { if (state.arms.length > 1) { state.arms.splice(a, 1); remember(); showArms(); } });
+      return make("tr", {}, make("th", {}, make("span", { class: `pg-key pg-arm-${a % 6}` }), field(arm.name, (text) => { arm.name = text; }, `name of way ${a + 1}`, true)),
+        ...arm.chances.map((p, j) => make("td", {}, field(p, atLeast0((x) => { arm.chances[j] = x; }), `chance of score ${j + 1}, way ${a + 1}`), " %")),
+        make("td", {}, field(arm.cost, atLeast0((x) => { arm.cost = x; }), `cost of way ${a + 1}`)), make("td", {}, drop));
     });
     element("pg-arms").replaceChildren(make("thead", {}, head), make("tbody", {}, ...rows));
     showAttempts();
   }
 
+  // What adds up to something else than 100 % is rescaled, and that is said.
+  function sums() {
+    const total = (arm) => arm.chances.reduce((x, y) => x + y, 0);
+    const odd = state.arms.filter((arm) => Math.abs(total(arm) - 100) > 1e-6);
+    return odd.map((arm) => (total(arm) > 0 ? `${arm.name} adds up to ${Number(total(arm).toPrecision(6))} %, rescaled.` : `${arm.name} has no chances: always ${state.scores[0]}.`)).join(" ");
+  }
+
   function showAttempts() {
-    const k = Number(element("pg-n").value);
-    element("pg-n-value").textContent = k;
-    const arms = task.arms.map((arm) => {
+    const k = state.n;
+    const arms = state.arms.map((arm) => {
       const total = arm.chances.reduce((x, y) => x + y, 0);
-      return total > 0 ? arm.chances.map((p, j) => [p / total, task.scores[j]]).filter(([p]) => p > 0) : [[1, task.scores[0]]];
+      return total > 0 ? arm.chances.map((p, j) => [p / total, state.scores[j]]).filter(([p]) => p > 0) : [[1, state.scores[0]]];
     });
-    const costs = task.arms.map((arm) => arm.cost);
+    const costs = state.arms.map((arm) => arm.cost);
     const found = Planner.choices(arms, costs, k);
     const means = arms.map((arm, a) => arm.reduce((sum, [p, x]) => sum + p * x, 0) - costs[a]);
     const best = means.indexOf(Math.max(...means));
     const repeat = Planner.choices([arms[best]], [costs[best]], k).value;
-    verdict("pg-attempts-verdict", repeat, found.value, `Begin with ${task.arms[found.table[k - 1].get(-Infinity).arm].name}.`,
-      `Nothing beats trying ${task.arms[best].name} each time.`);
-    bars("pg-attempts-bars", [[`only ${task.arms[best].name}`, repeat, "--pg-repeat"], ["adapt", found.value, "--pg-adapt"]]);
+    const top = Math.max(...arms.map((arm, a) => Math.max(...arm.map(([, x]) => x)) - costs[a]));
+    element("pg-sums").textContent = sums();
+    verdict("pg-attempts-verdict", repeat, found.value, `Begin with ${state.arms[found.table[k - 1].get(-Infinity).arm].name}.`,
+      `Nothing beats trying ${state.arms[best].name} each time.`);
+    element("pg-attempts-dots").replaceChildren(Draw.axis({ low: means[best], high: top, repeat, adapt: found.value, names: ["one attempt", `only ${state.arms[best].name}`, "adapt", "best possible"], room: element("pg-attempts-dots").clientWidth }));
     const left = [...Array(k).keys()].map((n) => k - n);
     const head = make("tr", {}, make("th", {}, "best so far"), ...left.map((n) => make("th", {}, n === 1 ? "the last" : `${n} left`)));
-    const rows = [-Infinity, ...found.scores].map((m) => make("tr", {}, make("th", {}, m === -Infinity ? "nothing" : String(m)),
+    const rows = [-Infinity, ...found.scores].map((m) => make("tr", {}, make("th", {}, m === -Infinity ? "none" : String(m)),
       ...left.map((n) => {
         const { arm } = found.table[n - 1].get(m);
-        const never = n === k ? m !== -Infinity : m === -Infinity; // before the first there is nothing, after it something
-        return make("td", {}, never ? "" : arm < 0 ? "stop" : task.arms[arm].name);
+        if (n === k ? m !== -Infinity : m === -Infinity) return make("td"); // before the first there is none, after it one
+        return make("td", { class: arm < 0 ? "pg-stop" : "" }, ...(arm < 0 ? ["stop"] : [make("span", { class: `pg-key pg-arm-${arm % 6}` }), state.arms[arm].name]));
       })));
     element("pg-choices").replaceChildren(make("thead", {}, head), make("tbody", {}, ...rows));
   }
 
-  // --- all of it -------------------------------------------------------------------------------------------------------
+  // --- one state -------------------------------------------------------------------------------------------------------
 
-  function start() {
-    if (!element("playground")) return;
-    for (const id of ["pg-k", "pg-wind", "pg-cost", "pg-hand"]) element(id).addEventListener("input", replan);
-    element("pg-n").addEventListener("input", showAttempts);
-    element("pg-reset").addEventListener("click", () => { cells = [...MAP]; replan(); });
-    element("pg-add-arm").addEventListener("click", () => {
-      task.arms.push({ name: `way ${task.arms.length + 1}`, chances: task.scores.map(() => 100), cost: 0 });
-      showArms();
-    });
-    element("pg-add-score").addEventListener("click", () => {
-      task.scores.push(Math.max(...task.scores) + 5);
-      task.arms.forEach((arm) => arm.chances.push(0));
-      showArms();
-    });
-    const grids = element("pg-grids");
-    grids.addEventListener("pointerdown", (event) => { brush = null; paint(event.target); event.preventDefault(); });
-    grids.addEventListener("pointermove", (event) => { if (event.buttons) paint(document.elementFromPoint(event.clientX, event.clientY)); });
-    window.addEventListener("pointerup", () => { if (brush) { brush = null; replan(); } });
-    const tabs = ["cliff", "attempts"];
-    const choose = (name) => {
-      for (const other of tabs) {
-        element(`pg-${other}`).hidden = other !== name;
-        element(`pg-tab-${other}`).setAttribute("aria-selected", String(other === name));
-        element(`pg-tab-${other}`).tabIndex = other === name ? 0 : -1;
-      }
-    };
-    tabs.forEach((name, n) => {
-      element(`pg-tab-${name}`).addEventListener("click", () => choose(name));
-      element(`pg-tab-${name}`).addEventListener("keydown", (event) => {
-        if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
-        choose(tabs[1 - n]);
-        element(`pg-tab-${tabs[1 - n]}`).focus();
-      });
-    });
+  let writing = null;
+
+  function remember() {
+    clearTimeout(writing);
+    writing = setTimeout(write, 300); // browsers allow so many changes of an address in a while
+  }
+
+  function write() {
+    clearTimeout(writing);
+    const address = PlaygroundState.toAddress(state);
+    if (location.hash.slice(1) === address) return;
+    history.replaceState(null, "", address ? `#${address}` : location.pathname + location.search);
+  }
+
+  // What is set, as the controls show it.
+  function showState() {
+    for (const name of ["k", "wind", "cost", "best", "n"]) element(`pg-${name}`).value = state[name];
+    element("pg-k-value").textContent = state.k;
+    element("pg-n-value").textContent = state.n;
+    element("pg-wind-value").textContent = `${state.wind} %`;
+    element("pg-cost-value").textContent = state.cost ? state.cost : "nothing";
+    element("pg-best").parentElement.hidden = state.k === 1;
+    for (const name of ["cliff", "attempts"]) {
+      element(`pg-${name}`).hidden = name !== state.tab;
+      element(`pg-tab-${name}`).setAttribute("aria-selected", String(name === state.tab));
+      element(`pg-tab-${name}`).tabIndex = name === state.tab ? 0 : -1;
+    }
+    watched.marks.replaceChildren(...Draw.ground(watched, state.cells, focus));
+  }
+
+  function changed(change) {
+    const planned = !("best" in change); // the best so far changes what is shown, not the plan
+    Object.assign(state, change);
+    showState();
+    remember();
+    replan(planned);
+  }
+
+  async function copy(event) {
+    write();
+    const button = event.currentTarget;
+    try {
+      await navigator.clipboard.writeText(location.href);
+      button.textContent = "Copied";
+      setTimeout(() => { button.textContent = "Copy link"; }, 1500);
+    } catch {
+      window.prompt("The link to what is set here", location.href);
+    }
+  }
+
+  function begin(next) {
+    state = next;
+    showState();
     showArms();
     replan();
   }
 
-  start();
+  for (const name of ["k", "wind", "cost", "best"]) element(`pg-${name}`).addEventListener("input", ({ target }) => changed({ [name]: Number(target.value) }));
+  element("pg-n").addEventListener("input", ({ target }) => { state.n = Number(target.value); showState(); remember(); showAttempts(); });
+  element("pg-reset").addEventListener("click", () => {
+    const { k, wind, cost, best, cells } = PlaygroundState.begin();
+    changed({ k, wind, cost, cells });
+    changed({ best });
+  });
+  element("pg-again").addEventListener("click", replay);
+  document.querySelectorAll("#playground .pg-copy").forEach((button) => button.addEventListener("click", copy));
+  element("pg-add-arm").addEventListener("click", () => {
+    state.arms.push({ name: `way ${state.arms.length + 1}`, chances: state.scores.map(() => Number((100 / state.scores.length).toFixed(1))), cost: 0 });
+    remember();
+    showArms();
+  });
+  element("pg-add-score").addEventListener("click", () => {
+    state.scores.push(Math.max(...state.scores) + 5);
+    state.arms.forEach((arm) => arm.chances.push(0));
+    remember();
+    showArms();
+  });
+  listenToPainting(element("pg-cliff"));
+  const choose = (tab) => {
+    state.tab = tab;
+    showState();
+    remember();
+    if (tab === "attempts") showAttempts(); // which has room only now
+  };
+  const tabs = ["cliff", "attempts"];
+  tabs.forEach((name, n) => {
+    element(`pg-tab-${name}`).addEventListener("click", () => choose(name));
+    element(`pg-tab-${name}`).addEventListener("keydown", (event) => {
+      if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+      choose(tabs[1 - n]);
+      element(`pg-tab-${tabs[1 - n]}`).focus();
+    });
+  });
+  window.addEventListener("hashchange", () => begin(PlaygroundState.fromAddress(location.hash.slice(1))));
+  begin(state);
 })();

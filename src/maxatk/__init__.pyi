@@ -6,6 +6,7 @@ from . import gym as gym
 from .base.errors import InputError as InputError
 from .base.errors import MaxAtKError as MaxAtKError
 from .base.errors import MissingExtraError as MissingExtraError
+from .base.errors import StorageError as StorageError
 from .base.errors import TooLargeError as TooLargeError
 from .comparison import Comparison as Comparison
 from .comparison import Contrast as Contrast

@@ -29,9 +29,13 @@ from .log import example_judged_log as example_judged_log
 from .log import example_log as example_log
 from .log import read_log as read_log
 from .logs.data import CostLimits as CostLimits
-from .scheduler.scheduler import Attempt as Attempt
+from .scheduler.attempt import ArmProgress as ArmProgress
+from .scheduler.attempt import Attempt as Attempt
+from .scheduler.attempt import Handed as Handed
+from .scheduler.attempt import SchedulerProgress as SchedulerProgress
+from .scheduler.attempt import TaskState as TaskState
+from .scheduler.records import Settings as Settings
 from .scheduler.scheduler import Scheduler as Scheduler
-from .scheduler.scheduler import TaskState as TaskState
 from .scheduler.scheduler import load_scheduler as load_scheduler
 from .sequences.files import load_sequence as load_sequence
 from .sequences.goal import Goal as Goal

@@ -269,12 +269,17 @@ def read_log(
 ) -> Log:  # fmt: skip
     """Read a log of attempts from a file, or from several that are concatenated.
 
-    A file is CSV (also with semicolons or tabs); JSON, one object per line (.jsonl) or a list of them (.json); a log of
-    Inspect (.eval, .json); or samples of the LM Evaluation Harness (.jsonl). In logs of such tools the columns are
-    theirs: ``score`` is then the name of a scorer or metric, and may be omitted if there is only one.
+    A file is CSV (also with semicolons or tabs); JSON, one object per line (.jsonl) or a list of them (.json);
+    Parquet or Arrow (extra ``readers``); a log of Inspect (.eval, .json); or samples of the LM Evaluation Harness
+    (.jsonl). It may be compressed: .gz, .bz2, .xz, .zst (extra ``readers``). In logs of tools the columns are theirs:
+    ``score`` is the name of a scorer or metric, and may be omitted if there is only one; ``arm`` may be ``solver``,
+    ``model``, ``run``, ``task_args.NAME`` or ``metadata.NAME`` of Inspect.
+
+    A row is one attempt, or several at one task where columns hold lists: ``{"task": 1, "score": [0, 1, 1]}``.
 
     Args:
-        path: the file or files; a folder stands for all logs of Inspect and of the LM Evaluation Harness in it.
+        path: the file or files; a folder or a pattern such as ``runs/*.csv`` stands for all logs that it has, and ``-``
+            for standard input. Failed evaluations of Inspect are left out, with a warning, unless their file is named.
         task: the column of tasks.
         arm: the column of arms; by default "arm", if there is one. Without one all attempts are of one arm.
         score: the column of scores, which are the truth; None for a log that has only a judge.
@@ -297,6 +302,10 @@ def read_log(
     >>> at.read_log("attempts.csv", task="question", arm="model", score="points")
     Log(1 task, 2 arms, 3 attempts)
     >>> Path("attempts.csv").unlink()
+    >>> _ = Path("best_of_3.jsonl").write_text('{"prompt": "p1", "rewards": [0.1, 0.7, 0.4]}')
+    >>> at.read_log("best_of_3.jsonl", task="prompt", score="rewards")
+    Log(1 task, 1 arm, 3 attempts)
+    >>> Path("best_of_3.jsonl").unlink()
     """
     names = readers.Names(task, arm, score, cost, seconds, attempt, answer, judge)
     return Log(**readers.read(path, names, score_range, cost_limit, missing_score))

@@ -72,6 +72,24 @@ def incumbent(value: Any, name: str = "best_so_far") -> Number:
     return exact_number(value, name)
 
 
+def nearest_return(value: Any, name: str, *, none: bool = False) -> float:
+    """The float nearest to a return: :func:`exact_number` without exact arithmetic, where floats decide.
+
+    ``none`` says whether it may be ``-inf``, for no result yet.
+    """
+    if isinstance(value, float):
+        if math.isfinite(value) or (none and value == -math.inf):
+            return float(value)
+    elif type(value) is int:
+        if -(2**53) <= value <= 2**53:
+            return float(value)
+    elif type(value) is Fraction:
+        near = value.numerator / value.denominator if abs(value) < sys.float_info.max else math.inf
+        if math.isfinite(near):
+            return near
+    return float(incumbent(value, name) if none else exact_number(value, name))
+
+
 def one_of(value: Any, options: Sequence[str], name: str) -> None:
     """Raise an error unless ``value`` is one of ``options``."""
     if not isinstance(value, str) or value not in options:

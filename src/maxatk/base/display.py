@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # for annotations: rich takes a while to load
 
 
 class Displayed:
-    """An object that ``print`` shows in words or as a table. What notebooks show of it (``_repr_html_``) belongs here.
+    """An object that ``print`` shows in words or as a table, and notebooks as a card.
 
     >>> import maxatk as mk
     >>> print(mk.attempts.PassRange(k=16, attempts=8, lower=0.5625, upper=0.75, tasks=300, level=0.95))
@@ -23,6 +23,9 @@ class Displayed:
 
     def __str__(self) -> str:
         return _ways(self).text(self)
+
+    def _repr_html_(self) -> str:
+        return _ways(self).card(self)
 
 
 def words(shown: object) -> str:

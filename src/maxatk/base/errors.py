@@ -13,5 +13,9 @@ class TooLargeError(MaxAtKError):
     """The problem is well formed but beyond what this solver or this machine can hold."""
 
 
+class StorageError(MaxAtKError, OSError):
+    """A database cannot be read or written now: nothing was changed, and the same call can be made again."""
+
+
 class MissingExtraError(MaxAtKError, ImportError):
     """An optional dependency is needed that is not installed."""

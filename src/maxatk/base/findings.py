@@ -82,6 +82,7 @@ class Gain(Finding):
     negligible: float = 0.0  # a gain that counts as none
     added: float = 0.0  # what tries after the first add, at least
     tied: bool = False  # whether several policies have the best mean: the rival is one of them
+    unit: str = ""  # of all these numbers, if it has a name
 
     @property
     def outcome(self) -> Outcome:

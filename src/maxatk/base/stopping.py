@@ -97,34 +97,36 @@ class Scope:
             raise StoppedError(reason)
 
 
-_ENDLESS = Scope(None, None)
-_current: ContextVar[Scope] = ContextVar("maxatk_scope", default=_ENDLESS)
+_current: ContextVar[Scope | None] = ContextVar("maxatk_scope", default=None)
+_brief: ContextVar[bool] = ContextVar("maxatk_brief", default=False)
 
 
 def current() -> Scope:
-    """The scope that this code runs in; outside of all scopes, one that never ends."""
-    return _current.get()
+    """The scope that this code runs in; outside of all scopes a new one, so that nobody can end one for others."""
+    return _current.get() or Scope(None, None)
 
 
 def check() -> None:
     """Raise :class:`StoppedError` if the current scope has ended."""
-    _current.get().check()
+    scope = _current.get()
+    if scope is not None:
+        scope.check()
 
 
 def run(kernel: Callable[..., T], *arguments: Any) -> T:
     """The result of a compiled kernel, whose last argument is the flag of the current scope.
 
     A call from the main thread runs the kernel on another thread: only the main thread receives Ctrl-C, and only
-    between two bytecodes.
+    between two bytecodes. Inside :func:`brief` it does not.
     """
-    scope = _current.get()
-    scope.check()
-    if scope is _ENDLESS or threading.current_thread() is not threading.main_thread():
-        result = kernel(*arguments, scope.flag)
-    else:
-        result = _aside(scope, kernel, *arguments)
-    scope.check()
-    return result
+    with ensured() as scope:
+        scope.check()
+        if _brief.get() or threading.current_thread() is not threading.main_thread():
+            result = kernel(*arguments, scope.flag)
+        else:
+            result = _aside(scope, kernel, *arguments)
+        scope.check()
+        return result
 
 
 def _aside(scope: Scope, kernel: Callable[..., T], *arguments: Any) -> T:
@@ -151,6 +153,16 @@ def _aside(scope: Scope, kernel: Callable[..., T], *arguments: Any) -> T:
 
 
 @contextmanager
+def brief(is_brief: bool = True) -> Generator[None]:
+    """Kernels that are run inside take some milliseconds at most, if ``is_brief``: they stay on the present thread."""
+    token = _brief.set(is_brief)
+    try:
+        yield
+    finally:
+        _brief.reset(token)
+
+
+@contextmanager
 def scope(seconds: float | None = None, *, patient: bool = False) -> Generator[Scope]:
     """A scope for all that runs inside, with a timeout of ``seconds`` and at most the enclosing deadline.
 
@@ -158,7 +170,7 @@ def scope(seconds: float | None = None, *, patient: bool = False) -> Generator[S
     inside returns a partial result after Ctrl-C, the outermost scope raises ``KeyboardInterrupt``.
     """
     outer = _current.get()
-    new = Scope(seconds, None if outer is _ENDLESS else outer, patient)
+    new = Scope(seconds, outer, patient)
     token = _current.set(new)
     try:
         with _listening(new):
@@ -166,7 +178,7 @@ def scope(seconds: float | None = None, *, patient: bool = False) -> Generator[S
             if patient:  # there is no partial result yet, so the caller must know
                 new.check()
     except StoppedError as error:
-        if error.reason is Reason.INTERRUPTED and outer is _ENDLESS:
+        if error.reason is Reason.INTERRUPTED and outer is None:
             raise KeyboardInterrupt from None
         raise
     finally:
@@ -174,9 +186,20 @@ def scope(seconds: float | None = None, *, patient: bool = False) -> Generator[S
 
 
 @contextmanager
+def ensured() -> Generator[Scope]:
+    """The current scope; outside of all scopes one of its own, which ends with what runs inside."""
+    present = _current.get()
+    if present is not None:
+        yield present
+        return
+    with scope() as new:
+        yield new
+
+
+@contextmanager
 def half() -> Generator[Scope]:
     """A scope that ends halfway to the deadline, if there is one, and leaves the rest for what follows."""
-    outer = _current.get()
+    outer = current()
     with scope(outer.left / 2 if outer.timed else None) as new:
         yield new
 

@@ -159,6 +159,12 @@ def spelled(names: Sequence[str], then: str = ", ") -> str:
     return then.join(name if n == 1 else f"{name} × {n}" for name, n in runs) or "nothing"
 
 
+def clipped(line: str, longest: int = 160) -> str:
+    """A line of bounded length, for ``repr``; control characters are escaped."""
+    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in line[: 2 * longest])
+    return shown if len(shown) <= longest else f"{shown[: longest - 4]}...)"
+
+
 def finite(x: float) -> float | None:
     """A number for JSON, which has no infinities: they become None."""
     return x if math.isfinite(x) else None

@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 from maxatk.base import stopping
-from maxatk.base.stopping import HEARING, Reason
+from maxatk.base.stopping import HEARING, Reason, Scope
 from maxatk.base.tuning import TUNING
 
 T = TypeVar("T")
@@ -32,12 +32,15 @@ class Workers:
         """``function`` of each item, in order; the items may lie in several columns.
 
         The caller's thread only waits, so that it hears Ctrl-C and the clock. Where the scope ends, work that looks at
-        its flag ends early, and :class:`StoppedError` is raised once no thread is at work any more. On a thread of a
-        pool items are done one by one: a pool that waited for itself would wait for ever.
+        its flag ends early, and :class:`StoppedError` is raised once no thread is at work any more; outside of all
+        scopes there is one for this call, and Ctrl-C ends nothing else. On a thread of a pool items are done one by
+        one: a pool that waited for itself would wait for ever.
         """
-        scope = stopping.current()
+        with stopping.ensured() as scope:
+            return self._map(scope, function, list(zip(*columns, strict=True)))
+
+    def _map(self, scope: Scope, function: Callable[..., T], items: list[tuple[Any, ...]]) -> list[T]:
         scope.check()
-        items = list(zip(*columns, strict=True))
         if getattr(_here, "working", False):
             return [function(*item) for item in items]
         pool = self._pool()

@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 
 from maxatk import attempts as at
 from maxatk.base import archive
-from maxatk.cli.console import Console
+from maxatk.cli.console import Console, complain
 from maxatk.report.page.file import require
 
 
@@ -52,7 +53,9 @@ def _column(name: str, what: str) -> Any:
             "  maxatk attempts",
             "  maxatk attempts runs.csv -k 1 2 4 8 --price 0.5 --page runs.html",
             "  maxatk attempts runs.jsonl --task question --arm model --score points --budget 0.25",
-            "  maxatk attempts logs/ --score includes        # a folder of Inspect or of lm_eval",
+            "  maxatk attempts logs/ --score includes --arm solver    # a folder of Inspect or of lm_eval",
+            "  zcat runs.jsonl.gz | maxatk attempts -",
+            "  maxatk attempts --watch runs.db               # a scheduler at work",
             "  maxatk attempts runs.csv --judge rm --answer answer",
         ]
     ),
@@ -73,6 +76,7 @@ def _column(name: str, what: str) -> Any:
 @_column("score", "The column of scores, a scorer of Inspect, a metric of lm_eval [score].")
 @_column("cost", "The column of costs [cost].")
 @_column("seconds", "The column of durations [seconds].")
+@_column("attempt", "The column of the numbers of attempts, so that duplicates are refused [attempt].")
 @click.option(
     "--judge",
     "judges",
@@ -82,24 +86,28 @@ def _column(name: str, what: str) -> Any:
 )
 @_column("answer", "The column of answers, which vote [answer].")
 @click.option("--score-range", type=float, nargs=2, metavar="LOW HIGH", help="Range of all scores, for proofs.")
+@click.option("--cost-limit", type=float, metavar="C", help="Highest possible cost of an attempt, for proofs.")
 @click.option("--missing-score", type=float, metavar="S", help="The score of attempts without one.")
 @click.option("--level", type=float, default=0.95, show_default=True, metavar="L", help="Of the intervals.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of the folds of cross-validation.")
 @click.option("--all", "every", is_flag=True, help="Show all strategies and pairs.")
 @click.option("--page", type=Path, metavar="HTML", help="Write a web page of one file (extra page).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--watch", metavar="RUNS", help="Show the progress of a scheduler, by its file or postgresql://...")
 def attempts(
     log: tuple[Path, ...], ks: list[int] | None, price: float | None, budget: float | None, target_score: float | None,
     pass_threshold: float | None, stop_at: float | None, min_attempts: int, arms: str | None, task: str | None,
-    arm: str | None, score: str | None, cost: str | None, seconds: str | None, score_range: tuple[float, float] | None,
-    missing_score: float | None, level: float, seed: int, judges: tuple[str, ...], answer: str | None,
-    every: bool, page: Path | None, as_json: bool,
+    arm: str | None, score: str | None, cost: str | None, seconds: str | None, attempt: str | None,
+    score_range: tuple[float, float] | None, cost_limit: float | None, missing_score: float | None, level: float,
+    seed: int, every: bool, page: Path | None, as_json: bool, watch: str | None, judges: tuple[str, ...],
+    answer: str | None,
 ) -> int:  # fmt: skip
     """Estimates from a log of attempts, and what to try next.
 
-    LOG is CSV, JSON lines, a log of Inspect or samples of lm_eval, with a task, an arm, a score and a cost for every
-    attempt. Prints curves of the best of k with intervals over tasks, differences between arms, the frontier of score
-    and cost, and which arm to try next until when, with score and cost on held-out tasks.
+    LOG is CSV, JSON lines, Parquet or Arrow, a log of Inspect or samples of lm_eval, with a task, an arm, a score and a
+    cost for every attempt; also compressed, a folder or pattern of such files, or - for standard input. Prints curves
+    of the best of k with intervals over tasks, differences between arms, the frontier of score and cost, and which arm
+    to try next until when, with score and cost on held-out tasks.
 
     With --judge the score is the truth, which is not seen at run time: attempts are stopped and picked by the judge.
     Prints what each judge is good for, and a plan that it decides, all scored by the truth.
@@ -107,16 +115,32 @@ def attempts(
     Without a LOG it reads the example log: restarts of five solvers on 120 functions, cost in seconds; with --judge
     judge, solutions of GPQA with a verifier.
     """
+    if watch is not None:
+        from maxatk.cli.watch import watch as watched
+
+        return watched(watch, as_json)
     if page is not None:
         require()
         archive.check_target(page)
         if page.resolve() in {path.resolve() for path in log}:
             raise click.UsageError(f"--page {page} would overwrite the log")
-    columns: dict[str, Any] = {"task": task, "arm": arm, "score": score, "cost": cost, "seconds": seconds}
+    columns: dict[str, Any] = {
+        "task": task,
+        "arm": arm,
+        "score": score,
+        "cost": cost,
+        "seconds": seconds,
+        "attempt": attempt,
+    }
     columns |= {"judge": list(judges) or None, "answer": answer}
     given = {name: column for name, column in columns.items() if column is not None}
     if log:
-        chosen = at.read_log(list(log), missing_score=missing_score, score_range=score_range, **given)
+        options: dict[str, Any] = {"score_range": score_range, "cost_limit": cost_limit, "missing_score": missing_score}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", at.AttemptsWarning)
+            chosen = at.read_log(list(log), **given, **options)
+        for warning in caught:
+            complain(str(warning.message), 0)
     else:
         chosen = at.example_judged_log() if judges else at.example_log()
     if arms is not None or min_attempts:

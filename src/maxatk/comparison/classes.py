@@ -18,6 +18,7 @@ from maxatk.comparison.enumeration import Best, Option, best_by_best, best_selec
 from maxatk.comparison.search import Candidate, Search
 from maxatk.evaluation.evaluate import Evaluation, evaluate
 from maxatk.planning.certified.curves import Curves, identity
+from maxatk.planning.certified.payoffs import CurveUnits
 from maxatk.planning.certified.plan import CertifiedPlan, evidence_of
 from maxatk.planning.certified.policy import SlicePolicy
 from maxatk.planning.rivals import OneTry, Repetitions, mean_rival
@@ -51,8 +52,8 @@ class Workshop:
 
     @cached_property
     def markov_options(self) -> list[Option] | None:
-        """All Markov policies of one rollout that matter; None if they are too many."""
-        return options(self.mdp, sees_return=False)
+        """All Markov policies of one rollout that matter; None if they are too many, or a utility counts."""
+        return None if self.problem.objective.utility is not None else options(self.mdp, sees_return=False)
 
     @cached_property
     def search(self) -> Search:
@@ -106,6 +107,9 @@ def _mean(shop: Workshop) -> Member:
 
 def _single(shop: Workshop) -> Member:
     parts, weights, upper = shop.search.single(shop.first, evidence_of(shop.plan).tol)
+    utility = shop.problem.objective.utility
+    if utility is not None:
+        upper = CurveUnits.of(shop.problem, utility).utilities(upper, upper + evidence_of(shop.plan).method.rounding)[1]
     return Member(shop.search.mixed(parts, weights), "Frank-Wolfe", upper)
 
 

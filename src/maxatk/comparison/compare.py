@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -27,12 +27,13 @@ from maxatk.planning.rivals import Rival, unevaluated_rival
 from maxatk.planning.solve import solve
 from maxatk.policies import Policy
 from maxatk.problem.mdp import MDP
+from maxatk.problem.utility import Knots
 
 MOST_ROLLOUTS = 10_000
 NARROW = 0.1  # of the gain: shares are told where the optimum is known to within that
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Displayed):
     """Classes of policies side by side, from the smallest to the largest; ``str()`` of it is a table.
 
@@ -40,9 +41,14 @@ class Comparison(Displayed):
     """
 
     mdp: MDP  # the problem
-    plan: CertifiedPlan = field(repr=False)  # the adaptive optimum
+    plan: CertifiedPlan  # the adaptive optimum
     rows: tuple[Row, ...]  # one per class
     stopped: Reason | None = None  # what ended the search early, if anything did; the rows are true all the same
+
+    def __repr__(self) -> str:
+        first, last = self.rows[0], self.rows[-1]
+        ends = f"{first.name} {first.lower:.6g}, {last.name} {last.lower:.6g}"
+        return f"Comparison(best of {self.plan.k}, {len(self.rows)} classes: {ends})"
 
     def __getitem__(self, name: str) -> Row:
         for row in self.rows:
@@ -94,6 +100,7 @@ def compare(
     best_so_far: Number = -math.inf,
     cost: Number = 0,
     abandon: bool = False,
+    utility: Knots | None = None,
     plan: CertifiedPlan | None = None,
     time_limit: float | None = None,
     policies: Mapping[str, Policy] | None = None,
@@ -120,7 +127,9 @@ def compare(
         best_so_far: the best return before the first rollout.
         cost: what each rollout costs beside its rows.
         abandon: whether a rollout may be given up at any step.
-        plan: the adaptive optimum, if it is planned already, in place of the four before.
+        utility: what counts in place of the final best return, as in :func:`maxatk.solve`. All classes are searched
+            then, none is enumerated.
+        plan: the adaptive optimum, if it is planned already, in place of the five before.
         time_limit: seconds for the whole comparison, of which planning takes half at most; rows that are not searched
             by then say so.
         policies: policies of your own by name, such as a network's: each has a row, before the last.
@@ -142,7 +151,7 @@ def compare(
     if plan is not None:
         if not isinstance(plan, CertifiedPlan):
             raise InputError(f"plan must be a plan of mk.Certified, not {shown(plan)}")
-        if solver is not None or best_so_far != -math.inf or cost != 0 or abandon:
+        if solver is not None or best_so_far != -math.inf or cost != 0 or abandon or utility is not None:
             raise InputError("compare: a plan has its own solver, best_so_far and costs, so none can be given with it")
         if plan.mdp != mdp or plan.k != checks.integer(k, "k", least=1):
             raise InputError(f"compare: the plan is for another problem or another k, {plan.k}")
@@ -159,7 +168,9 @@ def compare(
         if plan is None:
             with stopping.half():
                 solver = solver or Certified()
-                plan = solve(mdp, k, solver=solver, best_so_far=best_so_far, cost=cost, abandon=abandon)
+                plan = solve(
+                    mdp, k, solver=solver, best_so_far=best_so_far, cost=cost, abandon=abandon, utility=utility
+                )
         own = _own_rows(plan, policies or {})
         for row in itertools.chain(_class_rows(plan), own):
             rows.append(row)
@@ -214,7 +225,7 @@ def _unsearched(name: str, method: str, smaller: Sequence[Row], plan: CertifiedP
 def _evaluation(plan: CertifiedPlan, policy: Policy) -> Evaluation | None:
     """What a policy earns; None where that cannot be said."""
     try:
-        return evaluate(plan.mdp, policy, cost=plan.objective.cost)
+        return evaluate(plan.mdp, policy, cost=plan.objective.cost, utility=plan.objective.utility)
     except TooLargeError:
         return None
 
@@ -251,7 +262,7 @@ def _own_rows(plan: CertifiedPlan, policies: Mapping[str, Policy]) -> Iterator[R
     for name, policy in policies.items():
         if name in (*INSIDE, ADAPTIVE):
             raise InputError(f"policies: the name {name} is that of a class")
-        earned = evaluate(plan.mdp, policy, cost=plan.objective.cost)
+        earned = evaluate(plan.mdp, policy, cost=plan.objective.cost, utility=plan.objective.utility)
         if policy.k != plan.k:
             raise InputError(f"policies: {name} is for {policy.k} rollouts, not {plan.k}")
         if policy.best_so_far != plan.best_so_far:

@@ -92,7 +92,7 @@ class Try:
         return differences
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Contrast(Displayed):
     """The first try of a plan's policy and its last, with what it will typically have by then and with nothing."""
 
@@ -100,6 +100,9 @@ class Contrast(Displayed):
     k: int  # the number of rollouts
     first: Try  # the first try
     last: tuple[Try, ...]  # none for k = 1; for the median best so far, and for the best so far of the first try
+
+    def __repr__(self) -> str:
+        return f"Contrast(first try against the last, best of {self.k}: {self.mdp!r})"
 
     def shares_states(self, other: Try) -> bool:
         """Whether there are states that ``other`` and the first try often visit with something left to win."""

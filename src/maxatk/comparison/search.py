@@ -1,63 +1,37 @@
 """Good policies of the smaller classes on larger problems: found on a lattice of returns, one rollout at a time.
 
-With the laws of the other rollouts fixed, a rollout that ends with return ``x`` has the value
-``u(x) = E max(x, best of the others)``: a convex, nondecreasing curve whose slope is the distribution function of that
-best. So the best policy of one rollout that may see its return is a slice with ``u`` as the next curve, and the same
-kernels find it.
-
-The lattice is that of the plan. Where rewards do not lie on it they are rounded to it, and the policies found remember
-rounded rewards; what they earn with the true ones is for :func:`maxatk.evaluate` to say. Only :meth:`Search.single`
-makes a claim of its own, an upper bound.
+How the best policy of one rollout is found beside others is told in ``planning/rounds/tries.py``. Only
+:meth:`Search.single` makes a claim of its own, an upper bound.
 """
 
 import math
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
 from maxatk import kernels
 from maxatk.base import checks, stopping
-from maxatk.base.errors import TooLargeError
 from maxatk.base.types import Floats, Ints
 from maxatk.base.workers import Workers
 from maxatk.comparison.tuning import TUNING
-from maxatk.engines.engine import EngineConfig, SharedEngine
-from maxatk.laws.law import expected_payoffs, mean_under
+from maxatk.laws.law import expected_payoffs
 from maxatk.planning.certified.cells import Task
-from maxatk.planning.certified.curves import Curve, Curves
-from maxatk.planning.certified.on_lattice import OnLattice, ValueJob
+from maxatk.planning.certified.curves import Curve
+from maxatk.planning.certified.on_lattice import ValueJob
 from maxatk.planning.certified.plan import CertifiedPlan, evidence_of
-from maxatk.planning.certified.policy import SlicePolicy
-from maxatk.policies import ByBestPolicy, CompressedPolicy, MarkovPolicy, MixedPolicy, RoundingPolicy
-from maxatk.problem.decision import DecisionProblem
+from maxatk.planning.rounds.tries import Candidate, TrySearch
+from maxatk.policies import ByBestPolicy, CompressedPolicy, MarkovPolicy, MixedPolicy
 
 BYTES_A_CELL = 128  # what a search takes, generously
-MOST_POINTS = 2**22  # of a law of returns
 MOST_GROUPS = 16  # of rollouts that are bettered one by one; beyond, several together
 ROUNDS = 20  # over all rollouts
 ITERATIONS = 100  # of Frank and Wolfe's method
 KNOTS = np.linspace(0.05, 0.95, 7)  # quantiles of the best return for which policies without G are looked for
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A policy of one rollout, and the law of its return on the lattice."""
-
-    policy: CompressedPolicy
-    law: Floats  # [n] by lattice point; the first entry is all that does not exceed the floor
-    rows: Ints | None = None  # [H, S] of a Markov policy
-
-    @property
-    def below(self) -> Floats:
-        """Its distribution function."""
-        return np.minimum(np.cumsum(self.law), 1.0)
-
-
-class Search:
+class Search(TrySearch):
     """A search for policies of smaller classes.
 
     Args:
@@ -69,98 +43,10 @@ class Search:
     """
 
     def __init__(self, plan: CertifiedPlan, floor: float) -> None:
+        super().__init__(evidence_of(plan).method, floor, TUNING.search_cells)
         self._plan, self.k = plan, plan.k
-        self._planned_by = evidence_of(plan).method
-        if self._planned_by.exact:
-            self._unit, problem, kappa = 1.0, plan.problem, self._planned_by.lattice.kappa
-        else:
-            self._unit, kappa = self._planned_by.lattice.kappa, 1.0
-            rounded = plan.mdp.with_rewards(np.rint(plan.mdp.reward / self._unit))
-            problem = DecisionProblem(rounded, plan.objective)
-        self._method = OnLattice(SharedEngine(EngineConfig(), problem), kappa)  # for the cells themselves, on the host
-        self._lattice, tables = self._method.lattice, self._method.tables
-        self._mdp, step = self._lattice.mdp, self._lattice.kappa
-        low, high = self._mdp.return_range
-        incumbent = math.ceil(min(max(float(plan.best_so_far) / self._unit, low), high) / step - 1e-9)
-        first = max(self._lattice.index(floor / self._unit), incumbent)
-        self._first = min(first, self._lattice.index(high) - 1)
-        if self._lattice.index(high) - self._first > MOST_POINTS:
-            raise TooLargeError(f"a search would tell {self._lattice.index(high) - self._first:.2g} returns apart")
-        self.points: Floats = step * np.arange(self._first, self._lattice.index(high) + 1.0)  # [n] the floor first
-        least = np.maximum(tables.reach.first, self._first - tables.moves.most_left[:-1])
-        cells = np.maximum(tables.reach.last - least + 1, 0).sum()
-        if cells > TUNING.search_cells:
-            raise TooLargeError(f"a search would sweep {float(cells):.2g} cells at a time")
-        self._base = self._slice(self._curve(self.points))  # for its cells: they are the same for all curves
-
-    def value(self, below: Floats) -> float:
-        """The expected best of independent rollouts, by the product of their distribution functions [n]."""
-        return self._unit * float(mean_under(self.points, below))
 
     # One rollout.
-
-    def _payoff(self, below: Floats) -> Floats:
-        """The value of each return beside others whose best has this distribution function: ``u`` [n]."""
-        rises = self._lattice.kappa * below[:-1]
-        return self.points[-1] - np.append(np.cumsum(rises[::-1])[::-1], 0.0)
-
-    def _curve(self, payoff: Floats, unit: float = 1.0) -> Curve:
-        """A curve through these values, flat before the first; ``unit`` is what a lattice return counts."""
-        slope = np.append(np.maximum.accumulate(np.clip(np.diff(payoff) / self._lattice.kappa, 0.0, 1.0)), 1.0)
-        kinks = np.flatnonzero(np.diff(slope, prepend=0.0) > 0)
-        x, u, slope = unit * self.points[kinks], unit * payoff[kinks], slope[kinks]
-        ends = kinks[-1] < len(payoff) - 1
-        return Curve(
-            floor=unit * float(self.points[0]),
-            line_end=x,
-            line_height=np.append(unit * payoff[0], u - slope * x),
-            line_slope=np.append(0.0, slope),
-            line_knot=np.append(unit * self.points[0], x),
-            point=np.append(x, unit * self.points[-1]) if ends else x,
-            point_value=np.append(u, unit * payoff[-1]) if ends else u,
-        )
-
-    def _slice(self, after: Curve, m: float | None = None) -> ValueJob:
-        task = Task(after, (float(self.points[0]) if m is None else m,))
-        job = ValueJob(self._method, task, keep=True)
-        job.alone(checks.memory() / 4)
-        return job
-
-    def _mass(self, swept: ValueJob, choice: Ints) -> Floats:
-        """Where rollouts go that take these rows [cells]."""
-        mass = np.zeros(len(swept.value))
-        for p, s in zip(self._mdp.reset_prob, self._mdp.start_state.tolist(), strict=True):
-            cell = swept.cell(0, s, 0)
-            if cell is not None:
-                mass[cell] += p
-        stopping.run(kernels.carry_forward, swept.cells.tables, swept.layout, choice, mass)
-        return mass
-
-    def _law(self, swept: ValueJob, mass: Floats) -> Floats:
-        """The law of the return, from where rollouts end."""
-        law = np.zeros(len(self.points))
-        place = swept.cells.final - self._first
-        above = place > 0
-        np.add.at(law, place[above], mass[: len(swept.cells.final)][above])
-        law[0] = max(1.0 - law.sum(), 0.0)
-        return law
-
-    def _remembering(self, policy: CompressedPolicy) -> CompressedPolicy:
-        """The policy for the true rewards: it remembers them as steps of the lattice."""
-        if self._planned_by.exact:
-            return policy
-        unit = self._unit
-        return RoundingPolicy(policy, lambda r: Fraction(unit) * int(np.rint(float(r) / unit)), 1 / Fraction(unit))
-
-    def _best_seeing_return(self, payoff: Floats) -> tuple[Candidate, float]:
-        """The best policy of one rollout that sees its return, and what it is paid."""
-        curve = self._curve(payoff)
-        swept = self._slice(curve)
-        choice = np.zeros(len(swept.value), np.int64)
-        stopping.run(kernels.choose_greedily, swept.cells.tables, swept.layout, swept.value[:, 0], choice)
-        law = self._law(swept, self._mass(swept, choice))
-        policy = SlicePolicy(self._method, Curves(1, (curve,)), float(self.points[0]))
-        return Candidate(self._remembering(policy), law), self._unit * float(swept.result()[1, 0])
 
     def _best_markov(self, swept: ValueJob, start: Ints) -> Candidate:
         """A good Markov policy for the payment at the end of a slice: the best that ascents from some rows lead to."""
@@ -241,10 +127,12 @@ class Search:
         from scipy import optimize  # it takes long to import, and few runs need it
 
         below = np.array([part.below for part in parts])[:, :-1]  # [parts, n - 1]
+        weight: Floats = self.rises(self.final) / self._lattice.kappa  # 1 where the best return itself counts
 
         def loss(w: Floats) -> tuple[float, Floats]:
             mixed = np.maximum(w @ below, 0.0)
-            return float((mixed**self.k).mean()), self.k * (below @ mixed ** (self.k - 1)) / below.shape[1]
+            gradient = self.k * (below @ (weight * mixed ** (self.k - 1))) / below.shape[1]
+            return float((weight * mixed**self.k).mean()), gradient
 
         least = optimize.minimize(
             loss,
@@ -309,7 +197,7 @@ class Search:
         policies are looked for; for each best return, the best of all that were found is taken.
         """
         library = list({id(candidate): candidate for candidate in markov}.values())
-        payoff = self.points.copy()
+        payoff = self.final.copy()
         picks: list[Ints] = []
         searched = set(np.linspace(0, self.k - 1, min(self.k, MOST_GROUPS)).round().astype(int).tolist())
         for i in range(self.k - 1, -1, -1):

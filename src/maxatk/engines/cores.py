@@ -56,6 +56,9 @@ class Cores:
         """Jobs by one thread each; those that are left over, if their layers are large, by all threads together."""
         if not jobs:
             return []
+        with stopping.brief():
+            if all(job.brief for job in jobs):
+                return [job.alone(self.memory) for job in jobs]
         with one_thread_each if jobs[0].multiplies else nullcontext():
             n, threads = len(jobs), self._workers.threads
             splits = jobs[0].large and threads > 1

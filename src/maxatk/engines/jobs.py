@@ -29,6 +29,11 @@ class Job(ABC, Generic[T]):
     large: bool = False  # whether a layer takes so long that it is worth splitting
     multiplies: bool = False  # whether BLAS is at work
 
+    @property
+    def brief(self) -> bool:
+        """Whether all of it takes less than to hand it to a thread; a few milliseconds at most."""
+        return False
+
     @abstractmethod
     def begin(self, memory: float) -> None:
         """Lay out the cells in at most so many bytes; :class:`maxatk.TooLargeError` where they do not fit."""

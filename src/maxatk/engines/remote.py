@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from maxatk.base import stopping
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
-from maxatk.base.stopping import HEARING, Reason
+from maxatk.base.stopping import HEARING, Reason, Scope
 from maxatk.base.tuning import changed, tuned
 from maxatk.engines.tuning import TUNING
 
@@ -114,7 +114,16 @@ class RemotePool:
         fallback: Callable[[list[int]], list[T]],
     ) -> list[T]:
         """``function(known, *item)`` of each item, in order; ``fallback`` answers those, by number, that were lost."""
-        scope = stopping.current()
+        with stopping.ensured() as scope:
+            return self._map(scope, function, items, fallback)
+
+    def _map(
+        self,
+        scope: Scope,
+        function: Callable[..., T],
+        items: Sequence[tuple[Any, ...]],
+        fallback: Callable[[list[int]], list[T]],
+    ) -> list[T]:
         answers: dict[int, T] = {}
         pending: dict[Future[Any], int] = {}
         heard = time.monotonic()

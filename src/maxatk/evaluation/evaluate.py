@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
+from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.intervals import Interval, down, up
 from maxatk.base.returns import floats_around
@@ -21,6 +22,7 @@ from maxatk.policies import HistoryPolicy, Policy, check_policy, hooks
 from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective, try_cost
+from maxatk.problem.utility import Knots, utility_of
 
 TOO_MANY_HISTORIES = (
     f"more than {MOST_HISTORIES} outcomes can follow a policy that remembers everything; "
@@ -54,8 +56,10 @@ class BestLaw:
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Displayed):
     """What a policy earns: ``lower <= expected best return less costs <= upper``, and the law of the best return.
+
+    Where a utility counts, it takes the place of the best return in the bounds.
 
     Where the value is known exactly, ``exact`` is a fraction and both bounds are the float nearest to it.
     """
@@ -103,6 +107,7 @@ def evaluate(
     policy: Policy,
     *,
     cost: Number | None = None,
+    utility: Knots | None = None,
     tol: float | None = None,
     max_atoms: int = 100_000,
 ) -> Evaluation:
@@ -118,6 +123,8 @@ def evaluate(
         mdp: the problem, which need not be the one that the policy was made for.
         policy: the policy.
         cost: what each rollout costs beside its rows; by default what the policy was planned for, or nothing.
+        utility: knots of a convex nondecreasing function of the final best return, whose expectation counts in place
+            of the best return's; by default what the policy was planned for.
         tol: how wide the interval may be because unlikely histories are left out; 1e-9 of the range of returns by
             default.
         max_atoms: how many histories (state, M, G) are followed at a time; where there are more the likeliest are,
@@ -146,7 +153,8 @@ def evaluate(
     asked = None if tol is None else _tolerance(tol)
     checks.integer(max_atoms, "max_atoms", least=1)
     price = policy.cost if cost is None else try_cost(cost)
-    problem = DecisionProblem(mdp, Objective(policy.k, policy.best_so_far, price))
+    counts = policy.utility if utility is None else utility_of(utility)
+    problem = DecisionProblem(mdp, Objective(policy.k, policy.best_so_far, price, utility=counts))
     with stopping.scope():
         return _evaluate(problem, policy, asked, max_atoms)
 
@@ -180,10 +188,17 @@ def _evaluate(problem: DecisionProblem, policy: Policy, tol: float | None, max_a
     lower, upper = best.lower, best.upper
     if problem.costly:
         lower, upper = down(lower - cost.upper), up(upper - cost.lower)
+    utility = problem.objective.utility
+    if utility is not None:
+        worst, top = utility(max(least, policy.best_so_far)), utility(max(most, policy.best_so_far))
+        lower, upper = bounds.utility_bounds(utility)
+        lower, upper = max(lower, floats_around(worst)[0]), min(upper, floats_around(top)[1])
+        width = float(top - worst)
     certified = _check_certificate(policy, problem, lower, upper)
     if certified is not None:
         lower, upper = max(lower, certified.lower), min(upper, certified.upper)
-        best, cost = _of_net(lower, upper, best, cost) if problem.costly else (Interval(lower, upper), cost)
+        if utility is None:
+            best, cost = _of_net(lower, upper, best, cost) if problem.costly else (Interval(lower, upper), cost)
     if math.isinf(upper - lower):
         raise TooLargeError(TOO_MANY_DIGITS)
     if upper - lower >= 0.9 * width > 1e-9 * max(abs(least), abs(most)):
@@ -203,7 +218,8 @@ def _certificate(policy: Policy, mdp: MDP) -> hooks.KnownValue | None:
 
 def _check_certificate(policy: Policy, problem: DecisionProblem, lower: float, upper: float) -> hooks.KnownValue | None:
     """The bounds that a policy comes with, for this problem; an error where evaluation contradicts them."""
-    certified = _certificate(policy, problem.mdp) if problem.objective.cost == policy.cost else None
+    same = problem.objective.cost == policy.cost and problem.objective.utility == policy.utility
+    certified = _certificate(policy, problem.mdp) if same else None
     if certified is not None and (certified.lower > upper or certified.upper < lower):
         raise InputError(
             f"the policy's certificate says that it earns between {certified.lower:.10g} and {certified.upper:.10g}, "
@@ -240,11 +256,13 @@ def _exact(known: ExactEvaluation, problem: DecisionProblem, policy: Policy) -> 
     best = sum((Fraction(best) * p for best, p in law.items()), Fraction(0))
     cost = known.rows + problem.objective.cost * known.tries
     low, high = in_floats(law)
-    value = float(best - cost)
+    utility = problem.objective.utility
+    counts = best if utility is None else sum((utility(best) * p for best, p in law.items()), Fraction(0))
+    value = float(counts - cost)
     _check_certificate(policy, problem, value, value)
     best_law = BestLaw(low, high, len(law) * 2 * ROUNDING, exact=law)
     return Evaluation(
-        value, value, best - cost, best_law, Interval.of(best), Interval.of(cost), Interval.of(known.tries)
+        value, value, counts - cost, best_law, Interval.of(best), Interval.of(cost), Interval.of(known.tries)
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
+from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
 from maxatk.base.findings import Agreement
 from maxatk.base.progress import reporter
@@ -28,12 +29,13 @@ from maxatk.laws.units import Units, countable
 from maxatk.policies import ABANDON, CompressedPolicy, Policy, check_policy, hooks
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import try_cost
+from maxatk.problem.utility import Knots, Utility, utility_of
 
 BLOCKS_AT_ONCE = 256  # that an executor is given
 
 
-@dataclass(frozen=True, eq=False)
-class Simulation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Simulation(Displayed):
     """Trials of a policy."""
 
     returns: Floats = field(repr=False)  # [trials, k] of every rollout; -inf for those given up, or not made
@@ -42,11 +44,16 @@ class Simulation:
     seconds: float  # that it took
     cost: Floats = field(kw_only=True, repr=False)  # [trials] what each trial cost
     tries: Ints = field(kw_only=True, repr=False)  # [trials] how many rollouts each made
+    utility: Utility | None = field(default=None, kw_only=True, repr=False)  # of the best return, where one counts
+
+    def __repr__(self) -> str:
+        trials, k = self.returns.shape
+        return f"Simulation({trials} trial{'' if trials == 1 else 's'} of best of {k}: mean {self.mean:.6g})"
 
     @property
     def net(self) -> Floats:
-        """``[trials]`` the best return of each trial, less what it cost."""
-        return self.best - self.cost
+        """``[trials]`` the best return of each trial less what it cost, or its utility."""
+        return self.best - self.cost if self.utility is None else self.utility.of_values(self.best)[0]
 
     @property
     def mean(self) -> float:
@@ -133,6 +140,7 @@ def simulate(
     policy: Policy,
     *,
     cost: Number | None = None,
+    utility: Knots | None = None,
     trials: int = 10_000,
     rng: Seed = None,
     threads: int | None = None,
@@ -147,6 +155,8 @@ def simulate(
         policy: the policy.
         cost: what each rollout costs beside its rows; by default what the policy was planned for, or nothing. In an
             environment a step costs what its ``info["cost"]`` says, if the policy was planned for rows that cost.
+        utility: knots of a convex nondecreasing function of the final best return that counts in its place; by default
+            what the policy was planned for.
         trials: the number of trials.
         rng: a seed, a NumPy Generator, or None for a fresh one. The same seed gives the same
             trials for any number of threads.
@@ -184,7 +194,8 @@ def simulate(
                 report(Simulated(done, trials, time.perf_counter() - began))
     best = np.maximum(table.returns.max(axis=1), float(policy.best_so_far))
     spent, seconds = table.row_costs + price * table.tries, time.perf_counter() - began
-    return Simulation(table.returns, best, steps, seconds, cost=spent, tries=table.tries)
+    counts = policy.utility if utility is None else utility_of(utility)
+    return Simulation(table.returns, best, steps, seconds, cost=spent, tries=table.tries, utility=counts)
 
 
 class TrialTable(NamedTuple):

@@ -27,8 +27,10 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
 
 def _distrust_old_files(loop: Any) -> None:
     """Files that an older version left behind may name modules that are gone: then nothing is kept of the loop."""
-    kept_file = loop._cache._cache_file
-    load = kept_file._load_index
+    kept_file = getattr(getattr(loop, "_cache", None), "_cache_file", None)
+    load = getattr(kept_file, "_load_index", None)
+    if load is None:  # nothing is compiled, or the compiler keeps its files otherwise
+        return
 
     def load_index() -> Any:
         try:
@@ -36,12 +38,15 @@ def _distrust_old_files(loop: Any) -> None:
         except (ImportError, AttributeError):
             return {}
 
-    kept_file._load_index = load_index
+    kept_file._load_index = load_index  # pyright: ignore[reportOptionalMemberAccess]
 
 
-def kept() -> tuple[Path, int]:
-    """Where compiled loops are kept on disk, and how many are there."""
-    folder = Path(_loops[0]._cache.cache_path)
+def kept() -> tuple[Path | None, int]:
+    """Where compiled loops are kept on disk, if they are, and how many are there."""
+    path = getattr(getattr(_loops[0], "_cache", None), "cache_path", None)
+    if path is None:
+        return None, 0
+    folder = Path(path)
     return folder, sum(1 for _ in folder.glob("*.nbc")) if folder.is_dir() else 0
 
 

@@ -13,25 +13,73 @@ from maxatk.kernels.windows import Layout, Tables
 
 
 @compiled
+def widest_window(layout: Layout) -> int:
+    """The greatest number of cells that any window has, 1 at least."""
+    H, S = layout.pad.shape
+    widest = 1
+    for h in range(H):
+        for s in range(S):
+            widest = max(widest, layout.high[h, s] - layout.low[h, s] + 1)
+    return widest
+
+
+@compiled
+def mean_values(tables: Tables, layout: Layout, h: int, row: int, g: int, value: Any, total: Any) -> None:
+    """Fill ``total`` [n] with what a row of step ``h`` is worth on average from returns ``g`` on, by later values."""
+    table = tables.rows
+    n = total.shape[0]
+    for k in range(n):
+        total[k] = 0.0
+    for o in range(table.outcome_start[row], table.outcome_start[row + 1]):
+        p, first = table.prob[o], layout.place[h + 1, table.next_state[o]] + g + tables.moves.jump[o]
+        after = value[first : first + n]
+        for k in range(n):
+            total[k] += p * after[k]
+
+
+@compiled
+def weighted_sum(weight: Any, value: Any) -> float:
+    """The sum of weights times values [n]: in four sums, so that no addition waits for the one before."""
+    n = weight.shape[0]
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for k in range(0, n - 3, 4):
+        a += weight[k] * value[k]
+        b += weight[k + 1] * value[k + 1]
+        c += weight[k + 2] * value[k + 2]
+        d += weight[k + 3] * value[k + 3]
+    for k in range(n - n % 4, n):
+        a += weight[k] * value[k]
+    return (a + b) + (c + d)
+
+
+@compiled
 def choose_greedily(tables: Tables, layout: Layout, value: Any, choice: Any, stop: Any) -> None:
     """Fill ``choice`` with the best row of each cell by the values of an exact slice; of equals, the first."""
-    table, jump = tables.rows, tables.moves.jump
-    place = layout.place
+    pair_start, place = tables.rows.pair_start, layout.place
     H, S = layout.pad.shape
+    widest = widest_window(layout)
+    sums, highest = np.empty(widest), np.empty(widest)
     for h in range(H):
-        node = table.step_layer[h] * S
+        node = tables.rows.step_layer[h] * S
         for s in range(S):
             if stop[0] != 0:
                 return
-            for g in range(layout.low[h, s], layout.high[h, s] + 1):
-                best = -np.inf
-                for row in range(table.pair_start[node + s], table.pair_start[node + s + 1]):
-                    mean = 0.0
-                    for o in range(table.outcome_start[row], table.outcome_start[row + 1]):
-                        mean += table.prob[o] * value[place[h + 1, table.next_state[o]] + g + jump[o]]
-                    if mean > best:
-                        best = mean
-                        choice[place[h, s] + g] = row
+            low, n = layout.low[h, s], layout.high[h, s] - layout.low[h, s] + 1
+            if n <= 0:
+                continue
+            total, best = sums[:n], highest[:n]
+            taken = choice[place[h, s] + low : place[h, s] + low + n]
+            first_row = pair_start[node + s]
+            mean_values(tables, layout, h, first_row, low, value, best)
+            for k in range(n):
+                taken[k] = first_row
+            for row in range(first_row + 1, pair_start[node + s + 1]):
+                mean_values(tables, layout, h, row, low, value, total)
+                for k in range(n):
+                    mean, old, before = total[k], best[k], taken[k]
+                    better = mean > old
+                    best[k] = mean if better else old
+                    taken[k] = row if better else before
 
 
 @compiled
@@ -91,9 +139,9 @@ def improve_rows(tables: Tables, layout: Layout, idle: float, mass: Any, value: 
     the returns met there, with later steps as already bettered and earlier ones as they were: no change lowers the
     policy's value. Fills ``value`` [cells] but for finished rollouts, which it is given.
     """
-    table, jump = tables.rows, tables.moves.jump
-    place = layout.place
+    table, place = tables.rows, layout.place
     H, S = layout.pad.shape
+    sums = np.empty(widest_window(layout))
     gained = 0.0
     for h in range(H - 1, -1, -1):
         node = table.step_layer[h] * S
@@ -105,14 +153,14 @@ def improve_rows(tables: Tables, layout: Layout, idle: float, mass: Any, value: 
                 value[x] = idle
             if low > high:
                 continue
+            n = high - low + 1
+            total = sums[:n]
+            weight = mass[place[h, s] + low : place[h, s] + low + n]
             kept = rows[h, s]
             best, held = -np.inf, 0.0
             for row in range(table.pair_start[node + s], table.pair_start[node + s + 1]):
-                mean = 0.0
-                for o in range(table.outcome_start[row], table.outcome_start[row + 1]):
-                    shift = place[h + 1, table.next_state[o]] + jump[o]
-                    for g in range(low, high + 1):
-                        mean += mass[place[h, s] + g] * table.prob[o] * value[shift + g]
+                mean_values(tables, layout, h, row, low, value, total)
+                mean = weighted_sum(weight, total)
                 if row == kept:
                     held = mean
                 if mean > best:
@@ -122,9 +170,5 @@ def improve_rows(tables: Tables, layout: Layout, idle: float, mass: Any, value: 
                 rows[h, s] = kept
             else:
                 gained += best - held
-            for g in range(low, high + 1):
-                total = 0.0
-                for o in range(table.outcome_start[rows[h, s]], table.outcome_start[rows[h, s] + 1]):
-                    total += table.prob[o] * value[place[h + 1, table.next_state[o]] + g + jump[o]]
-                value[place[h, s] + g] = total
+            mean_values(tables, layout, h, rows[h, s], low, value, value[place[h, s] + low : place[h, s] + low + n])
     return gained

@@ -9,6 +9,8 @@ them, side by side, and the inner loops are as many times longer.
 The states of a layer do not depend on each other, so any part of a layer can be swept by itself: all sweeps take the
 layers and states that they are to do, ``where``, with all layers behind those done before. Every sweep looks at
 ``stop`` [1] between two states, and ends early where it is not 0: what it has filled by then is of no use.
+
+Inner loops count in unsigned numbers and read what a choice is between before they choose: only so are they vectorised.
 """
 
 from typing import Any, NamedTuple
@@ -59,7 +61,7 @@ def value_layer(h: int, where: Part, tables: Tables, layout: Layout, values: Val
     """One layer of :func:`sweep_values`: a function of its own, which compiles to faster loops."""
     idle_value, idle_slope, value, slope = values
     pair_start, outcome_start, next_state = tables.rows.pair_start, tables.rows.outcome_start, tables.rows.next_state
-    prob, jump, place = tables.rows.prob, tables.moves.jump, layout.place
+    prob, jump, here, after = tables.rows.prob, tables.moves.jump, layout.place[h], layout.place[h + 1]
     S = layout.pad.shape[1]
     B = idle_value.shape[0]
     widest = 1
@@ -72,64 +74,61 @@ def value_layer(h: int, where: Part, tables: Tables, layout: Layout, values: Val
         if stop[0] != 0:
             return
         g, high = layout.low[h, s], layout.high[h, s]
-        n = (high - g + 1) * B
-        for x in range(place[h, s] + layout.pad[h, s], place[h, s] + min(g, high + 1)):
+        for x in range(here[s] + layout.pad[h, s], here[s] + min(g, high + 1)):
             for b in range(B):
                 value[x * B + b] = idle_value[b] - tables.finish_cost[h, s]
                 slope[x * B + b] = idle_slope[b]
-        if n <= 0:
+        if g > high:
             continue
-        first = (place[h, s] + g) * B
-        best_value = value[first : first + n]
-        best_slope = slope[first : first + n]
+        n, to = np.uint64((high - g + 1) * B), np.uint64((here[s] + g) * B)
         for row in range(pair_start[node + s], pair_start[node + s + 1]):
             o, end = outcome_start[row], outcome_start[row + 1]
             new = row == pair_start[node + s]
             begun, cost = False, tables.rows.action_cost[row]
             while o < end:
                 # Three outcomes at a time, the missing ones with weight 0: fewer passes over the sums.
-                i0 = (place[h + 1, next_state[o]] + g + jump[o]) * B
+                i0 = np.uint64((after[next_state[o]] + g + jump[o]) * B)
                 i1, i2 = i0, i0
                 p0, p1, p2 = prob[o], 0.0, 0.0
                 if o + 1 < end:
-                    i1, p1 = (place[h + 1, next_state[o + 1]] + g + jump[o + 1]) * B, prob[o + 1]
+                    i1, p1 = np.uint64((after[next_state[o + 1]] + g + jump[o + 1]) * B), prob[o + 1]
                 if o + 2 < end:
-                    i2, p2 = (place[h + 1, next_state[o + 2]] + g + jump[o + 2]) * B, prob[o + 2]
+                    i2, p2 = np.uint64((after[next_state[o + 2]] + g + jump[o + 2]) * B), prob[o + 2]
                 o += 3
-                v0, w0 = value[i0 : i0 + n], slope[i0 : i0 + n]
-                v1, w1 = value[i1 : i1 + n], slope[i1 : i1 + n]
-                v2, w2 = value[i2 : i2 + n], slope[i2 : i2 + n]
                 if o < end or begun:
                     if not begun:
                         for k in range(n):
-                            sum_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - cost
-                            sum_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
+                            sum_value[k] = p0 * value[i0 + k] + p1 * value[i1 + k] + p2 * value[i2 + k] - cost
+                            sum_slope[k] = p0 * slope[i0 + k] + p1 * slope[i1 + k] + p2 * slope[i2 + k]
                     else:
                         for k in range(n):
-                            sum_value[k] += p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
-                            sum_slope[k] += p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
+                            sum_value[k] += p0 * value[i0 + k] + p1 * value[i1 + k] + p2 * value[i2 + k]
+                            sum_slope[k] += p0 * slope[i0 + k] + p1 * slope[i1 + k] + p2 * slope[i2 + k]
                     begun = True
                     if o >= end:
                         for k in range(n):
-                            better = new or sum_value[k] > best_value[k]
-                            best_value[k] = sum_value[k] if better else best_value[k]
-                            best_slope[k] = sum_slope[k] if better else best_slope[k]
+                            v, w, best, best_slope = sum_value[k], sum_slope[k], value[to + k], slope[to + k]
+                            better = new or v > best
+                            value[to + k] = v if better else best
+                            slope[to + k] = w if better else best_slope
                 elif new:
                     for k in range(n):
-                        best_value[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - cost
-                        best_slope[k] = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
+                        value[to + k] = p0 * value[i0 + k] + p1 * value[i1 + k] + p2 * value[i2 + k] - cost
+                        slope[to + k] = p0 * slope[i0 + k] + p1 * slope[i1 + k] + p2 * slope[i2 + k]
                 else:
                     for k in range(n):
-                        v = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - cost
-                        w = p0 * w0[k] + p1 * w1[k] + p2 * w2[k]
-                        better = v > best_value[k]
-                        best_value[k] = v if better else best_value[k]
-                        best_slope[k] = w if better else best_slope[k]
+                        v = p0 * value[i0 + k] + p1 * value[i1 + k] + p2 * value[i2 + k] - cost
+                        w = p0 * slope[i0 + k] + p1 * slope[i1 + k] + p2 * slope[i2 + k]
+                        best, best_slope = value[to + k], slope[to + k]
+                        better = v > best
+                        value[to + k] = v if better else best
+                        slope[to + k] = w if better else best_slope
         if tables.abandon:
             for k in range(n):
-                better = idle_value[k % B] > best_value[k]
-                best_value[k] = idle_value[k % B] if better else best_value[k]
-                best_slope[k] = idle_slope[k % B] if better else best_slope[k]
+                best, best_slope, idle = value[to + k], slope[to + k], idle_value[k % B]
+                better = idle > best
+                value[to + k] = idle if better else best
+                slope[to + k] = idle_slope[k % B] if better else best_slope
 
 
 @compiled
@@ -140,10 +139,10 @@ def sweep_decisions(where: Part, tables: Tables, layout: Layout, choices: Choice
     """
     choice_place, idle_value, value, choice = choices
     pair_start, outcome_start, next_state = tables.rows.pair_start, tables.rows.outcome_start, tables.rows.next_state
-    prob, jump, place = tables.rows.prob, tables.moves.jump, layout.place
+    prob, jump = tables.rows.prob, tables.moves.jump
     S = layout.pad.shape[1]
     for h in range(where.end_step - 1, where.first_step - 1, -1):
-        node = tables.rows.step_layer[h] * S
+        node, here, after = tables.rows.step_layer[h] * S, layout.place[h], layout.place[h + 1]
         widest = 1
         for s in range(where.first_state, where.end_state):
             widest = max(widest, layout.high[h, s] - layout.low[h, s] + 1)
@@ -152,12 +151,11 @@ def sweep_decisions(where: Part, tables: Tables, layout: Layout, choices: Choice
             if stop[0] != 0:
                 return
             low, high = layout.low[h, s], layout.high[h, s]
-            n = high - low + 1
-            for x in range(place[h, s] + layout.pad[h, s], place[h, s] + min(low, high + 1)):
+            for x in range(here[s] + layout.pad[h, s], here[s] + min(low, high + 1)):
                 value[x] = idle_value - tables.finish_cost[h, s]
-            if n <= 0:
+            if low > high:
                 continue
-            best = value[place[h, s] + low : place[h, s] + high + 1]
+            n, to = np.uint64(high - low + 1), np.uint64(here[s] + low)
             taken = choice[choice_place[h, s] + low : choice_place[h, s] + high + 1]
             first_row = pair_start[node + s]
             for row in range(first_row, pair_start[node + s + 1]):
@@ -165,36 +163,36 @@ def sweep_decisions(where: Part, tables: Tables, layout: Layout, choices: Choice
                 begun, cost = False, tables.rows.action_cost[row]
                 while o < end:
                     # Three at a time as in sweep_values, so that what is decided is what was valued there.
-                    i0 = place[h + 1, next_state[o]] + low + jump[o]
+                    i0 = np.uint64(after[next_state[o]] + low + jump[o])
                     i1, i2 = i0, i0
                     p0, p1, p2 = prob[o], 0.0, 0.0
                     if o + 1 < end:
-                        i1, p1 = place[h + 1, next_state[o + 1]] + low + jump[o + 1], prob[o + 1]
+                        i1, p1 = np.uint64(after[next_state[o + 1]] + low + jump[o + 1]), prob[o + 1]
                     if o + 2 < end:
-                        i2, p2 = place[h + 1, next_state[o + 2]] + low + jump[o + 2], prob[o + 2]
+                        i2, p2 = np.uint64(after[next_state[o + 2]] + low + jump[o + 2]), prob[o + 2]
                     o += 3
-                    v0, v1, v2 = value[i0 : i0 + n], value[i1 : i1 + n], value[i2 : i2 + n]
                     if not begun:
                         for k in range(n):
-                            total[k] = p0 * v0[k] + p1 * v1[k] + p2 * v2[k] - cost
+                            total[k] = p0 * value[i0 + k] + p1 * value[i1 + k] + p2 * value[i2 + k] - cost
                     else:
                         for k in range(n):
-                            total[k] += p0 * v0[k] + p1 * v1[k] + p2 * v2[k]
+                            total[k] += p0 * value[i0 + k] + p1 * value[i1 + k] + p2 * value[i2 + k]
                     begun = True
                 if row == first_row:
                     for k in range(n):
-                        best[k] = total[k]
+                        value[to + k] = total[k]
                         taken[k] = 0
                 else:
                     for k in range(n):
-                        better = total[k] > best[k]
-                        best[k] = total[k] if better else best[k]
-                        taken[k] = row - first_row if better else taken[k]
+                        v, best, number = total[k], value[to + k], taken[k]
+                        better = v > best
+                        value[to + k] = v if better else best
+                        taken[k] = row - first_row if better else number
             if tables.abandon:
                 nothing = nothing_of(choice)
                 for k in range(n):
-                    better = idle_value > best[k]
-                    best[k] = idle_value if better else best[k]
+                    better = idle_value > value[to + k]
+                    value[to + k] = idle_value if better else value[to + k]
                     taken[k] = nothing if better else taken[k]
 
 
@@ -256,12 +254,11 @@ def sweep_planes(where: Part, tables: Tables, layout: Layout, ends: Ends, planes
         sum_lower = np.empty(widest)
         sum_g = np.empty(widest)
         sum_m = np.empty(widest)
-        node = tables.rows.step_layer[h] * S
+        node, after_place = tables.rows.step_layer[h] * S, place[h + 1]
         for s in range(where.first_state, where.end_state):
             if stop[0] != 0:
                 return
             g, high = layout.low[h, s], layout.high[h, s]
-            n = high - g + 1
             cell = place[h, s]
             cheap = tables.finish_cost[h, s]
             for x in range(cell + layout.pad[h, s], cell + high + 1):
@@ -270,8 +267,9 @@ def sweep_planes(where: Part, tables: Tables, layout: Layout, ends: Ends, planes
                 slope_g[x] = 0.0
                 slope_m[x] = idle_slope
                 choice[x] = nothing
-            if n <= 0:
+            if g > high:
                 continue
+            n, to = np.uint64(high - g + 1), np.uint64(cell + g)
             for row in range(pair_start[node + s], pair_start[node + s + 1]):
                 for k in range(n):
                     sum_upper[k] = 0.0 - tables.rows.action_cost[row]
@@ -283,7 +281,7 @@ def sweep_planes(where: Part, tables: Tables, layout: Layout, ends: Ends, planes
                     if next_state[o] == S or h == H - 1:
                         line = 0
                         after = 0
-                        for k in range(n):
+                        for k in range(high - g + 1):
                             x = kappa * (g + k + drift * h) + phase + reward[o]
                             if x <= m:
                                 sum_upper[k] += p * idle_upper
@@ -306,30 +304,34 @@ def sweep_planes(where: Part, tables: Tables, layout: Layout, ends: Ends, planes
                                     (1.0 - share) * point_value[after - 1] + share * point_value[after]
                                 )
                         continue
-                    source = place[h + 1, next_state[o]] + g + jump[o]
-                    theta = part[o]
+                    x0, theta = np.uint64(after_place[next_state[o]] + g + jump[o]), part[o]
+                    x1 = x0 + np.uint64(1)
                     if theta == 0.0:
                         for k in range(n):
-                            sum_upper[k] += p * upper[source + k]
-                            sum_lower[k] += p * lower[source + k]
-                            sum_g[k] += p * slope_g[source + k]
-                            sum_m[k] += p * slope_m[source + k]
+                            sum_upper[k] += p * upper[x0 + k]
+                            sum_lower[k] += p * lower[x0 + k]
+                            sum_g[k] += p * slope_g[x0 + k]
+                            sum_m[k] += p * slope_m[x0 + k]
                         continue
                     up, down = kappa * theta, kappa * (1.0 - theta)
                     for k in range(n):
-                        x = source + k
-                        sum_upper[k] += p * ((1.0 - theta) * upper[x] + theta * upper[x + 1])
-                        from_below = lower[x] + slope_g[x] * up
-                        from_above = lower[x + 1] - slope_g[x + 1] * down
+                        sum_upper[k] += p * ((1.0 - theta) * upper[x0 + k] + theta * upper[x1 + k])
+                    for k in range(n):
+                        g0, g1, m0, m1 = slope_g[x0 + k], slope_g[x1 + k], slope_m[x0 + k], slope_m[x1 + k]
+                        from_below = lower[x0 + k] + g0 * up
+                        from_above = lower[x1 + k] - g1 * down
                         below = from_below >= from_above
                         sum_lower[k] += p * (from_below if below else from_above)
-                        sum_g[k] += p * (slope_g[x] if below else slope_g[x + 1])
-                        sum_m[k] += p * (slope_m[x] if below else slope_m[x + 1])
+                        sum_g[k] += p * (g0 if below else g1)
+                        sum_m[k] += p * (m0 if below else m1)
+                number = choice.dtype.type(row - pair_start[node + s])
                 for k in range(n):
-                    x = cell + g + k
-                    upper[x] = max(upper[x], sum_upper[k])
-                    if sum_lower[k] > lower[x]:
-                        lower[x] = sum_lower[k]
-                        slope_g[x] = sum_g[k]
-                        slope_m[x] = sum_m[k]
-                        choice[x] = row - pair_start[node + s]
+                    upper[to + k] = max(upper[to + k], sum_upper[k])
+                for k in range(n):
+                    v, v_g, v_m, best = sum_lower[k], sum_g[k], sum_m[k], lower[to + k]
+                    best_g, best_m, taken = slope_g[to + k], slope_m[to + k], choice[to + k]
+                    better = v > best
+                    lower[to + k] = v if better else best
+                    slope_g[to + k] = v_g if better else best_g
+                    slope_m[to + k] = v_m if better else best_m
+                    choice[to + k] = number if better else taken

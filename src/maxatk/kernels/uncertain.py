@@ -120,6 +120,7 @@ def uncertain_slice(
     for row in range(first_of.shape[0] - 1):
         longest = max(longest, first_of[row + 1] - first_of[row])
     idle = end[0]
+    least = np.min(end) if side == -1 else idle  # a given policy may be worse with a better return in hand
     here, after = np.empty((S, widest)), np.empty((S, widest))
     best_after, value = np.empty(widest), np.empty(max(longest, 1))
     for h in range(H - 1, -1, -1):
@@ -164,7 +165,7 @@ def uncertain_slice(
                         value[k] = min(v if theta == 0.0 else (1.0 - theta) * v + theta * w, most)
                     risk = rows.risk[row]
                     known = 0.0 if last and rows.last_is_certain and risk < np.inf else risk
-                    bound = row_value(side, value, prob[first:], n, known, idle, most, stakes)
+                    bound = row_value(side, value, prob[first:], n, known, least, most, stakes)
                     if bound > best or (bound == best and risk > rows.risk[taken]):
                         best, taken = bound, row
                 here[s, j - low[h]] = best
@@ -185,7 +186,7 @@ def uncertain_slice(
             most = max(most, after[s, -low[0]])
     for k in range(rows.start_state.shape[0]):
         value[k] = after[rows.start_state[k], -low[0]] if low[0] <= 0 else idle
-    return row_value(side, value, rows.start_prob, rows.start_state.shape[0], rows.risk[-1], idle, most, stakes)
+    return row_value(side, value, rows.start_prob, rows.start_state.shape[0], rows.risk[-1], least, most, stakes)
 
 
 @compiled

@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import partial
 
 from maxatk.base.errors import InputError
+from maxatk.base.intervals import down, up
 from maxatk.base.returns import NONE
 from maxatk.base.types import Number
 from maxatk.laws.bins import InBins
@@ -16,6 +17,7 @@ from maxatk.laws.pruning import ROUNDING, AtomPruner, CostTally, TooManyAtomsErr
 from maxatk.laws.units import Units
 from maxatk.policies import CompressedPolicy, Policy, hooks
 from maxatk.problem.decision import DecisionProblem
+from maxatk.problem.utility import Utility
 
 
 class GivesUpError(Exception):
@@ -46,6 +48,19 @@ class LawBounds:
             return max(law.range, self.span) * self.error + 8 * ROUNDING * largest + self.drift
 
         return low.mean - slack(low), high.mean + slack(high)
+
+    def utility_bounds(self, utility: Utility) -> tuple[float, float]:
+        """Bounds on the expected utility of the best: the law of utilities is that of values, put through it."""
+        if math.isinf(self.error):
+            return -math.inf, math.inf
+        low, high = (Law(utility.of_values(law.values)[side], law.probs) for side, law in enumerate(self.laws))
+        steepest = up(float(utility.steepest(up(float(self.laws.high.values[-1]) + self.shift))))
+
+        def slack(law: Law) -> float:
+            largest = max(abs(float(law.values[0])), abs(float(law.values[-1])))
+            return max(law.range, steepest * self.span) * self.error + 8 * ROUNDING * largest + steepest * self.drift
+
+        return down(low.mean - up(slack(low))), up(high.mean + up(slack(high)))
 
     def costs(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """Bounds on the expected number of rollouts, and on what their rows cost on average."""

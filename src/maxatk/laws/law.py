@@ -28,6 +28,10 @@ class Law:
     values: Floats  # [n] rising
     probs: Floats  # [n] positive; they sum to 1, but for rounding
 
+    def __repr__(self) -> str:
+        many = f"{len(self.values)} value{'' if len(self.values) == 1 else 's'}"
+        return f"Law({many} from {self.values[0]:.6g} to {self.values[-1]:.6g}, mean {self.mean:.6g})"
+
     def cdf(self, x: float) -> float:
         """The probability of a return of at most ``x``."""
         at = x if isinstance(x, float) and not math.isnan(x) else float(checks.exact_number(x, "x"))

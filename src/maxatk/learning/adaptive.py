@@ -18,7 +18,7 @@ from maxatk.base.types import Bools, Ints, Seed
 from maxatk.learning.belief import counted
 from maxatk.learning.data import Data
 from maxatk.learning.grid import NEAR, Kind, chord_cost, grid_for_rows
-from maxatk.learning.learned import Bounds, Evidence, Learned
+from maxatk.learning.learned import Bounds, Evidence, Learned, loss_between
 from maxatk.learning.models import CheckedModel
 from maxatk.learning.risk import Claim, Risk
 from maxatk.learning.rows import RowLedger
@@ -73,7 +73,7 @@ class Adaptive:
             more = self._more(ledger, (upper - plan.lower) / epsilon, matter)
             lower = self._try_out(ledger, plan, upper, epsilon, below.nth(ledger.round), more)
             ledger.report(lower, upper)
-            if upper - lower <= epsilon or more is None:
+            if loss_between(lower, upper) <= epsilon or more is None:
                 return self._learned(ledger, plan, lower, upper, epsilon, delta)
             ledger.next_round(ledger.data.counts + more)
 
@@ -125,7 +125,7 @@ class Adaptive:
             lower = mean_from_below(ledger.returns, least, most, log)
             room = limit - ledger.trials.samples
             room = (room if ledger.left is None else min(room, ledger.left)) / longest
-            if upper - lower <= epsilon or room < 1:
+            if loss_between(lower, upper) <= epsilon or room < 1:
                 return lower
             n = len(ledger.returns)
             if n and more is not None:
@@ -144,7 +144,7 @@ class Adaptive:
         rows = "1 row" if n == 1 else f"{n} rows"
         return Learned(
             plan.policy,
-            Bounds.between(lower, upper, delta, epsilon),
+            Bounds.between(lower, upper, ledger.model, delta, epsilon),
             Evidence(
                 samples=ledger.samples,
                 counts=ledger.data.counts + ledger.trials.counts,

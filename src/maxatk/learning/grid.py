@@ -193,15 +193,31 @@ class ReturnGrid:
         return account.share(GridClaim(self.kind, self.number), self.share).log(claims)
 
     def rounding(self, k: int, outcomes: int, rewards: Floats) -> float:
-        """What floating point may add up to in a bound, and rewards that are off their points.
+        """What floating point may add up to in a bound, and rewards that are off their points, or taken to be on them.
 
         ``outcomes`` is the number of different ones of a row, at most; ``rewards`` are those that were counted.
         """
         known, span = self.known, self.kappa * (self.top - self.first)
         size = 2.0**12 * span * (10 + abs(math.log(span))) + abs(known.least) + abs(known.most)
-        off = np.abs(rewards - self.kappa * np.rint(rewards / self.kappa)) if self.kind is Kind.WHOLE else np.zeros(0)
+        off = NEAR * self.kappa
+        if self.kind is Kind.WHOLE:
+            off = float(np.abs(rewards - self.kappa * np.rint(rewards / self.kappa)).max(initial=0.0))
         sums = known.horizon * (max(outcomes, known.n_states) + 16) + 16
-        return k * sums * 2.0**-52 * size + k * known.horizon * float(off.max(initial=0.0))
+        return k * sums * 2.0**-52 * size + k * known.horizon * off
+
+    def excess(self, k: int) -> float:
+        """How much more the best of ``k`` returns on the grid may be than that of the true ones, in expectation.
+
+        A policy earns at least what it would earn on the grid, less this (docs/theory/online.md, 5): its best return
+        may begin higher, and where rewards are rounded the largest of ``k`` errors has a mean above 0. Where rounded
+        returns are cut off at the first point, what they lack there is one error more, which is 0.
+        """
+        known = self.known
+        higher = max(self.kappa * self.first - known.least, 0.0)
+        if not self.rounds:
+            return higher
+        least = min(self.fall * n for n in ((1, known.horizon) if known.can_terminate else (known.horizon,)))
+        return higher + self.kappa * chord_cost(k + (least < self.first), known.horizon)
 
 
 def grid_for_episodes(known: Checked, rewards: Iterable[float], rounds: bool) -> ReturnGrid:
@@ -222,7 +238,11 @@ def grid_for_rows(known: Checked, rewards: Iterable[float], k: int, epsilon: flo
 
 
 def chord_cost(k: int, horizon: int) -> float:
-    """What chords in place of values cost at most, in steps: a chord rounds a reward without bias."""
+    """What chords in place of values cost at most, in steps: a chord rounds a reward without bias.
+
+    It is what the largest of ``k`` sums of ``horizon`` errors comes to, in expectation: uncorrelated, their means 0,
+    each in an interval of length 1, whatever came before it.
+    """
     return min((k - 1) / (2 * math.sqrt(k)), math.sqrt(math.log(k) / 2)) * math.sqrt(horizon)
 
 

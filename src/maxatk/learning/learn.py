@@ -4,10 +4,11 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any, Protocol
 
-from maxatk.base import checks
+from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.progress import reporter
+from maxatk.base.stopping import StoppedError
 from maxatk.base.types import Number, Seed
 from maxatk.kernels.compiled import at_work
 from maxatk.learning.episodes import EpisodeSource
@@ -91,13 +92,13 @@ def learn(
         raise InputError(f"learner must be a learner such as mk.Uniform(), not {shown(learner)}")
     settings = {"k": k, "epsilon": error, "delta": risk, "learner": learner.settings()}
 
-    with reporter(progress, at_work("learning"), LearningProgress.__str__) as report:
+    with stopping.scope(), reporter(progress, at_work("learning"), LearningProgress.__str__) as report:
         ledger = learner.ledger(
             *(model, k, rng), delta=risk, budget=budget, checkpoint=checkpoint, settings=settings, reporter=report
         )
         try:
             learned = learner.learn(ledger, k, error, risk)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, StoppedError):
             ledger.save()
             raise
         ledger.save()

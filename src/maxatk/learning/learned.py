@@ -1,5 +1,6 @@
 """What learning returns: a policy, and what is certain of it in the true problem."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from os import PathLike
@@ -11,11 +12,13 @@ from maxatk.base.archive import Archive, OtherProblemError
 from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
 from maxatk.base.findings import Finding, Loss, Value
+from maxatk.base.intervals import gap_between
 from maxatk.base.types import Ints
+from maxatk.learning.models import Checked
 from maxatk.planning import CertifiedPlan, Plan
 from maxatk.planning.certified.files import read_plan
 from maxatk.planning.certified.plan import plan_members
-from maxatk.policies import CompressedPolicy
+from maxatk.policies import Policy
 from maxatk.problem.mdp import MDP
 
 KIND, VERSION = "learned", 1
@@ -32,9 +35,27 @@ class Bounds:
     target: float | None  # the loss that was asked for; None where none was
 
     @classmethod
-    def between(cls, lower: float, upper: float, delta: float, target: float | None) -> "Bounds":
-        """A lower bound on the policy and an upper one on the optimum: the loss is at most their difference."""
-        return cls(lower, max(upper, lower), max(upper - lower, 0.0), delta, target)
+    def between(cls, lower: float, upper: float, known: Checked, delta: float, target: float | None) -> "Bounds":
+        """A lower bound on the policy and an upper one on the optimum: the loss is at most their difference.
+
+        If they contradict each other one of them is false, and nobody knows which: then nothing is claimed but what is
+        known of returns, with a warning.
+        """
+        if lower > upper:
+            warnings.warn(
+                f"the bounds contradict each other (the policy earns at least {lower:g}, no policy more than "
+                f"{upper:g}), so that only the range of returns is claimed: that happens with probability {delta:g} at "
+                "most, or where samples are not what they were said to be",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+            lower, upper = known.least, known.most
+        return cls(lower, upper, loss_between(lower, upper), delta, target)
+
+
+def loss_between(lower: float, upper: float) -> float:
+    """What a policy that earns ``lower`` loses at most to an optimum of ``upper`` at most, rounded up."""
+    return gap_between((lower, lower), (upper, upper))[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +78,7 @@ class Learned(Displayed):
     *counted*: its own bounds are about that problem, and say nothing of the true one.
     """
 
-    policy: CompressedPolicy  # the policy
+    policy: Policy  # the policy
     bounds: Bounds  # what is certain of it
     evidence: Evidence  # what that rests on
     model_plan: Plan | None = None  # of the problem as it was counted; None where the policy was not planned so

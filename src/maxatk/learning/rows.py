@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from maxatk.base import stopping
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints, Seed
 from maxatk.learning.data import Data, PlanT
@@ -61,6 +62,7 @@ class RowLedger(Ledger):
         self.settle()
 
     def _draw(self, row: int, n: int) -> tuple[Ints, Floats]:
+        stopping.check()
         self.about_to_draw(n)
         return self.model.sample(row, n, self.rng)
 

@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from maxatk.base.workers import Workers
 from maxatk.learning.belief import Belief
 from maxatk.learning.grid import STAKES, ReturnGrid
 from maxatk.learning.tuning import TUNING
-from maxatk.policies import CompressedPolicy, Traits
+from maxatk.policies import CompressedPolicy, Policy, Traits, Trial
 from maxatk.problem.rows import offsets
 
 BELOW, MEAN, ABOVE = -1, 0, 1  # the side from which rows are bounded
@@ -72,6 +74,7 @@ class UncertainPlan:
         self.used: Bools = np.zeros((known.horizon, known.n_rows), np.bool_)  # [H, N] rows that some cell takes
         self._shape = known.horizon, known.n_states, grid.width
         self._slices: dict[tuple[int, int], Ints32] = {}  # by the curve that follows and the best return
+        self._standing: list[Ints] = []  # [top - first + 1] by the curve that follows: where a policy from below stands
         # From the last rollout's on, until they no longer differ:
         self._curves: list[Floats] = [grid.kappa * np.arange(grid.first, grid.last + 1, dtype=np.float64)]
         for i in range(k - 1, 0, -1):
@@ -102,8 +105,14 @@ class UncertainPlan:
         every = np.arange(grid.first, grid.top + 1)
         curve = self._curves[0].copy()  # beyond the top a best return is its own value
         curve[: len(every)] = np.interp(every, *ends)
-        if self._side == BELOW:  # a chord does not bound from below; the knot before does
-            curve[: len(every)] = ends[1][np.searchsorted(ends[0], every, side="right") - 1]
+        if self._side == BELOW:
+            # A chord does not bound from below. The best of the knots before does, if the policy takes the best return
+            # for that knot: what follows is then at least what follows from there.
+            best = np.maximum.accumulate(ends[1])
+            rises = np.maximum.accumulate(np.where(ends[1] == best, np.arange(len(best)), 0))
+            before = rises[np.searchsorted(ends[0], every, side="right") - 1]
+            curve[: len(every)] = ends[1][before]
+            self._standing.append(ends[0][before])
         return curve
 
     def _following(self, i: int) -> int:
@@ -131,10 +140,13 @@ class UncertainPlan:
         return self._solve(i, m)[0] if choice is None else choice
 
     def value_of(self, policy: "UncertainPlan") -> float:
-        """The value of another plan's policy under this one's belief: at all best returns, since it may be anything
-        between two."""
+        """The value of another plan's policy under this one's belief, whatever ``k`` this one is for.
+
+        That one is not from below, so that it takes every best return for itself. The value is computed at all best
+        returns, since it may be anything between two.
+        """
         grid, after = self.grid, self._curves[0]
-        for i in range(self.k - 1, -1, -1):
+        for i in range(policy.k - 1, -1, -1):
             values = after.copy()
             for m in range(grid.first, grid.top if i else grid.first + 1):
                 values[m - grid.first] = self._swept(True, m, after, policy.slice(i, m).copy())
@@ -143,11 +155,18 @@ class UncertainPlan:
             after = values
         return float(after[0])
 
+    def _stands(self, i: int, m: int) -> int:
+        """What the policy takes the best return ``m`` for in rollout ``i``: from below, a knot that promises most."""
+        following = self._following(i)
+        if i == 0 or following >= len(self._standing):
+            return m
+        return int(self._standing[following][m - self.grid.first])
+
     def row(self, i: int, h: int, s: int, m: int, g: int) -> int:
         """The row to take at best return ``m`` and return so far ``g``, in steps; -1 where nothing can be improved."""
         if m >= self.grid.top:
             return -1
-        m = max(m, self.grid.first)
+        m = self._stands(i, max(m, self.grid.first))
         low = int(self.grid.low(m)[h])
         if g < low:
             return -1
@@ -183,3 +202,51 @@ class UncertainPolicy(CompressedPolicy):
         rows = [self._plan.row(rollout, step, s, m, g) for m, s, g in cells]
         first = [known.row_at(step, s, -1) for _, s, _ in cells]
         return known.action[np.where(np.array(rows) < 0, first, rows)][places.ravel()].astype(np.int64)
+
+
+def policy_of(plan: UncertainPlan) -> Policy:
+    """What a plan does, as a policy: it remembers returns as the plan counts them."""
+    return DrawnMemoryPolicy(plan) if plan.grid.rounds else UncertainPolicy(plan)
+
+
+class DrawnMemoryPolicy(Policy):
+    """Acts as a plan under uncertain rows says, and remembers rewards rounded at random to the plan's grid.
+
+    So it plays the very problem that the plan is about. It is asked by its trials alone: M and G do not say what it
+    remembers.
+    """
+
+    def __init__(self, plan: UncertainPlan) -> None:
+        known = plan.grid.known
+        super().__init__(plan.k, known.horizon, known.best_so_far)
+        self._plan = plan
+        self._traits = Traits(n_states=known.n_states)
+
+    def begin(self, rng: np.random.Generator | None = None) -> "DrawnMemoryTrial":
+        """A new trial, which rounds rewards by what it draws from ``rng``, or from a fresh generator."""
+        return DrawnMemoryTrial(self, self._plan, checks.generator(rng))
+
+
+class DrawnMemoryTrial(Trial):
+    """A trial that remembers M and G in steps of a grid."""
+
+    def __init__(self, policy: DrawnMemoryPolicy, plan: UncertainPlan, rng: np.random.Generator) -> None:
+        super().__init__(policy)
+        self._plan, self._rng = plan, rng
+        self._m, self._g = plan.grid.first, 0
+
+    @property
+    def remembered(self) -> tuple[Number, Number]:
+        """M and G as they are remembered."""
+        return self._plan.grid.kappa * self._m, self._plan.grid.kappa * self._g
+
+    def _choose(self, state: Any) -> int:
+        known = self._plan.grid.known
+        s = checks.integer(state, "state", most=known.n_states - 1)
+        row = self._plan.row(self.rollout, self.step, s, self._m, self._g)
+        return int(known.action[known.row_at(self.step, s, -1) if row < 0 else row])
+
+    def _remember(self, state: Any, action: int, reward: Fraction, over: bool) -> None:
+        self._g += self._plan.grid.rounded(float(reward), 1, self._rng)[0][0]
+        if over:
+            self._m, self._g = max(self._m, min(self._g, self._plan.grid.top)), 0

@@ -70,7 +70,7 @@ def errors(effort: Effort) -> list[dict[str, Any]]:
         for n in CELLS:
             plan = mk.solve(mdp, K, solver=mk.Midpoint(kappa=Fraction(1, n)))
             loss = max(0.0, true.upper - mk.evaluate(mdp, plan.policy).lower) * n / H
-            off = max(abs(true.lower - plan.value), abs(true.upper - plan.value)) * n / H
+            off = max(abs(true.lower - plan.rounded_value), abs(true.upper - plan.rounded_value)) * n / H
             rows.append({"H": H, "K": K, "n": n, "seed": seed, "loss": loss, "value_error": off})
     return rows
 
@@ -83,7 +83,7 @@ def worst_case(n: int, H: int, K: int) -> tuple[Fraction, Fraction]:
     mdp = mk.MDP.from_table([[[(1, 0, 1 - Fraction(1, n), False)], [(1, 0, 1, False)]]], horizon=H)
     plan = mk.solve(mdp, K, solver=mk.Midpoint(kappa=Fraction(1, n)))
     best = optimum(mdp, K)
-    return best - value(mdp, plan.policy), abs(best - Fraction(plan.value).limit_denominator(10**6))
+    return best - value(mdp, plan.policy), abs(best - Fraction(plan.rounded_value).limit_denominator(10**6))
 
 
 def times(effort: Effort) -> dict[str, list[dict[str, float]]]:
@@ -119,7 +119,7 @@ def equal_guarantee(effort: Effort) -> list[dict[str, float]]:
         certify = partial(mk.solve, mdp, K, solver=mk.Certified(tol=H / n))
         sweep = partial(table_sweep, mdp, K, n)
         midpoint = mk.solve(mdp, K, solver=mk.Midpoint(kappa=Fraction(1, n)))
-        row = {"n": n, "proved": H / n, "width": certify().gap, "same_value": abs(sweep() - midpoint.value)}
+        row = {"n": n, "proved": H / n, "width": certify().gap, "same_value": abs(sweep() - midpoint.rounded_value)}
         rows.append({**row, "table": seconds(sweep, 1), "certified": seconds(certify, effort.pick(1, 3))})
     return rows
 

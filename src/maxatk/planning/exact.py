@@ -6,9 +6,9 @@ history* ``(s, M, G)``: the state, the best return of the earlier rollouts, the 
 
     V_{i,h}(s, m, g) = max_a sum_{(p, s', r)} p * V_{i,h+1}(s', m, g + r),        U_i(m) = E_{s ~ rho} V_{i,0}(s, m, 0).
 
-With costs, a row's cost comes off its sum, giving up adds ``U_{i+1}(m)`` to the maximum, a rollout is worth
-``W_i(m) = E V_{i,0}(s, m, 0) - c``, and ``U_i(m) = max(m, W_i(m))``: before a rollout one may stop
-(docs/theory/costs.md).
+Where a utility counts, ``U_K(m) = u(m)``. With costs, a row's cost comes off its sum, giving up adds ``U_{i+1}(m)`` to
+the maximum, a rollout is worth ``W_i(m) = E V_{i,0}(s, m, 0) - c``, and ``U_i(m) = max(m, W_i(m))``: before a rollout
+one may stop (docs/theory/costs.md).
 
 The number of compressed histories can be exponential in ``H`` (exact planning is NP-hard, Theorem 2), hence a guard.
 This is the oracle that other solvers are held to: it shares no code with them and is written to be read.
@@ -21,7 +21,7 @@ from collections.abc import Iterator, KeysView
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, ClassVar, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from maxatk.base import checks, stopping
 from maxatk.base.errors import TooLargeError
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
+from maxatk.planning.histories import CompressedHistory
 from maxatk.planning.plan import Plan, Reporter, Status
 from maxatk.planning.stops import Threshold
 from maxatk.policies import ABANDON, CompressedPolicy
@@ -50,6 +51,8 @@ class Exact:
     """
 
     max_histories: int = 200_000
+
+    honours: ClassVar[frozenset[str]] = frozenset({"utility"})  # of what an objective may ask beside costs
 
     def __post_init__(self) -> None:
         checks.integer(self.max_histories, "max_histories", least=1)
@@ -117,7 +120,9 @@ class ExactPlan(Plan):
         """``U_i(m)``, between two neighbouring floats."""
         i = checks.integer(i, "i", most=self.k)
         m = checks.incumbent(m, "m")
-        return (-math.inf, -math.inf) if i == self.k and m == -math.inf else floats_around(self.table.curve(i, m))
+        if i == self.k and m == -math.inf:
+            return (-math.inf, -math.inf) if self.objective.utility is None else self.objective.utility.around(m)
+        return floats_around(self.table.curve(i, m))
 
     @property
     def stop_at(self) -> Number:
@@ -132,6 +137,10 @@ class ExactPlan(Plan):
         z, q, first = self.table.threshold()
         return Threshold(z, float(q), 0.0, first)
 
+    def _action_values(self, at: CompressedHistory) -> dict[int, tuple[float, float]]:
+        values = self.table.action_values(at.rollout, at.step, at.state, at.best, at.so_far)
+        return {action: floats_around(value) for action, value in values.items()}
+
     def decisions(self) -> Iterator[Decision]:
         """All decisions that the policy may come to face, in order of time."""
         return self.table.decisions(self.best_so_far)
@@ -143,7 +152,7 @@ class ExactPolicy(CompressedPolicy):
     def __init__(self, table: "_Table", best_so_far: Number) -> None:
         super().__init__(table.k, table.mdp.horizon, best_so_far)
         self._table = table
-        self.cost = table.problem.objective.cost
+        self.cost, self.utility = table.problem.objective.cost, table.problem.objective.utility
 
     def stops(self, *, rollout: int, best: Number) -> bool:
         """Whether the value of another rollout is no more than the best return."""
@@ -383,9 +392,14 @@ class _Table:
     def _reset_value(self, i: int, m: Number) -> Fraction:
         """``U_i(m)`` in units."""
         if i == self.k:
-            return Fraction(m)
+            return self._final_value(m)
         value = self._value_of_try(i, m)
         return max(value, Fraction(m)) if self._may_stop and m != -math.inf else value
+
+    def _final_value(self, m: Number) -> Fraction:
+        """``U_K(m)`` in units: the best return itself, or its utility."""
+        utility = self.problem.objective.utility
+        return Fraction(m) if utility is None else utility(m * self._unit) / self._unit
 
     def _value_of_try(self, i: int, m: Number) -> Fraction:
         """``W_i(m)`` in units, where all that can follow is solved."""

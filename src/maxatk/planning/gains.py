@@ -55,6 +55,7 @@ def gain_over(plan: "Plan", optimum: tuple[Number, Number], rival: Rival, roundi
         negligible=NEGLIGIBLE * added if added > 0 else 4 * rounding,
         added=added,
         tied=several_best_means(plan.mdp),
+        unit=plan.mdp.unit,
     )
 
 

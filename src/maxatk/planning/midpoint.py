@@ -97,7 +97,7 @@ class Midpoint:
             upper=min(floats_around(upper + kappa * H / 2)[1], max(mdp.return_range[1], floats_around(best)[1])),
             status=Status.WITHIN_TOL if whole else rounded.status,
             stats={**rounded.stats, "lattice_step": float(kappa), "seconds": time.perf_counter() - began},
-            value=float((lower + upper) / 2),
+            rounded_value=float((lower + upper) / 2),
             kappa=kappa,
             cells=self.cells,
             rounded=rounded,
@@ -128,9 +128,9 @@ def _in_half_steps(best: Number, kappa: Fraction) -> Number:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MidpointPlan(Plan):
-    """The plan of the rounded problem; ``value`` is its optimum, at most ``kappa H/2`` off the true one."""
+    """The plan of the rounded problem; ``rounded_value`` is its optimum, at most ``kappa H/2`` off the true one."""
 
-    value: float  # the optimum of the rounded problem
+    rounded_value: float  # the optimum of the rounded problem
     kappa: Fraction  # the step of the grid
     cells: int  # the number of its cells, ceil(1/kappa)
     rounded: CertifiedPlan = field(repr=False)  # the plan of the rounded problem, in units of kappa/2

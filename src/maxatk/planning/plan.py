@@ -16,6 +16,7 @@ from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.findings import Finding, Gain, Stop, Value
 from maxatk.base.types import Number
 from maxatk.planning import gains, stops
+from maxatk.planning.histories import CompressedHistory
 from maxatk.policies import CompressedPolicy
 from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.mdp import MDP
@@ -37,7 +38,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(ABC):
+class Plan(Displayed, ABC):
     """A plan for ``k`` rollouts: ``lower <= optimum <= upper``, and a policy that earns at least ``lower``.
 
     Where rollouts cost something, all of that is about the best return less the costs. Both bounds are true of the
@@ -52,6 +53,7 @@ class Plan(ABC):
 
     def __repr__(self) -> str:
         what = f"best of up to {self.k}, less costs" if self.costly else f"best of {self.k}"
+        what = what if self.objective.utility is None else f"utility of the {what}"
         return f"{type(self).__name__}({what}: {self.lower!r} to {self.upper!r}, {self.status})"
 
     @property
@@ -163,11 +165,63 @@ class Plan(ABC):
         """
         if numbers is None and self.k > MOST_TRIES:
             raise TooLargeError(f"values_by_tries lists at most {MOST_TRIES} numbers of tries, not {self.k}")
-        values = [self.value_of_tries(n) for n in numbers or range(1, self.k + 1)]
+        asked = range(1, self.k + 1) if numbers is None else [checks.integer(n, "numbers", least=1) for n in numbers]
+        if any(n > after for n, after in itertools.pairwise(asked)):
+            raise InputError(f"numbers must rise, but are {checks.shown(numbers)}")
+        values = [self.value_of_tries(n) for n in asked]
         # One more rollout never lowers the optimum.
         lower = itertools.accumulate((low for low, _ in values), max)
         upper = list(itertools.accumulate((high for _, high in reversed(values)), min))[::-1]
         return list(zip(lower, upper, strict=True))
+
+    def value(
+        self, *, rollout: int, step: int, state: int, best: Number = -math.inf, so_far: Number = 0
+    ) -> tuple[float, float]:
+        """Bounds on the optimum from a moment of a trial on: the best return, less the costs to come.
+
+        It takes what :meth:`action_values` takes, ``rollout``, ``step``, ``state``, ``best`` and ``so_far``, and is the
+        greatest of these values.
+
+        >>> import maxatk as mk
+        >>> plan = mk.solve(mk.instances.windy_cliff(), k=5)
+        >>> lower, upper = plan.value(rollout=4, step=0, state=36, best=-15)
+        >>> print(f"{lower:.3f} to {upper:.3f}")
+        -14.879 to -14.879
+        """
+        values = self.action_values(rollout=rollout, step=step, state=state, best=best, so_far=so_far).values()
+        return max(lower for lower, _ in values), max(upper for _, upper in values)
+
+    def action_values(
+        self, *, rollout: int, step: int, state: int, best: Number = -math.inf, so_far: Number = 0
+    ) -> dict[int, tuple[float, float]]:
+        """Bounds on what is expected in the end after each action, if all later actions are optimal.
+
+        That is the best return, less the costs to come. Plans of :class:`maxatk.Certified` and :class:`maxatk.Exact`
+        have such values. One slice is solved; the bounds are as narrow as the plan's where ``best`` and ``so_far`` are
+        returns of its problem, and true for all others. Where a rollout may be given up, -1 is an action, too.
+
+        Args:
+            rollout: from 0.
+            step: from 0.
+            state: the present state.
+            best: the best return of earlier rollouts; ``-inf`` for no result yet.
+            so_far: the return of this rollout so far.
+
+        >>> import maxatk as mk
+        >>> plan = mk.solve(mk.instances.proposition3(), k=2)
+        >>> for action, (lower, upper) in plan.action_values(rollout=1, step=2, state=3, best=1.5, so_far=1).items():
+        ...     print(f"action {action}: {lower:.6f} to {upper:.6f}")
+        action 0: 1.500000 to 1.500000
+        action 1: 1.625000 to 1.625000
+        """
+        at = CompressedHistory.of(
+            self.problem, rollout=rollout, step=step, state=state, best=best, so_far=so_far
+        )  # fmt: skip
+        return self._action_values(at)
+
+    def _action_values(self, at: CompressedHistory) -> dict[int, tuple[float, float]]:
+        """:meth:`action_values` at a history that was checked."""
+        raise InputError(f"{type(self).__name__} has no values of actions: plans of mk.Certified and mk.Exact have")
 
     @property
     @abstractmethod
@@ -234,7 +288,10 @@ PlanT = TypeVar("PlanT", bound=Plan, covariant=True)
 
 
 class Solver(Protocol[PlanT]):
-    """A way of planning: frozen configuration with one method."""
+    """A way of planning: frozen configuration with one method.
+
+    What an objective asks beside costs, such as a utility, is refused unless the solver has its name in ``honours``.
+    """
 
     def solve(self, problem: DecisionProblem, progress: Reporter | None = None) -> PlanT:
         """Plan for arguments that :func:`maxatk.solve` has checked.

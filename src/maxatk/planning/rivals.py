@@ -51,13 +51,13 @@ def mean_rival(problem: DecisionProblem, upper: float, max_work: float = math.in
     policy = MarkovPolicy(mdp.mean_optimal_actions, k=problem.k, best_so_far=problem.best_so_far)
     if len(mdp.prob) / mdp.n_layers * mdp.horizon * problem.k <= max_work:
         try:
-            earned = evaluate(mdp, policy)
+            earned = evaluate(mdp, policy, utility=problem.objective.utility)
         except TooLargeError:
             pass
         else:
             ends = earned.ends if earned.exact is None else (earned.exact, earned.exact)
             return Rival(policy, *ends, earned)
-    return Rival(policy, repeated_mean(mdp, problem.k, problem.best_so_far), upper)
+    return Rival(policy, _at_least(problem, repeated_mean(mdp, problem.k, problem.best_so_far)), upper)
 
 
 def unevaluated_rival(problem: DecisionProblem, upper: float) -> Rival:
@@ -68,7 +68,14 @@ def unevaluated_rival(problem: DecisionProblem, upper: float) -> Rival:
     one = MarkovPolicy(problem.mdp.action[problem.mdp.analysis.mean_optimal[0]], k=1)  # as the planner knows it
     if problem.costly:
         return Rival(Repetitions(problem).policy(one, int(mean >= best)), max(mean, best), upper)
-    return Rival(Repeated(one, problem.k, problem.best_so_far, math.inf), max(mean, best), upper)
+    repeated = Repeated(one, problem.k, problem.best_so_far, math.inf)
+    return Rival(repeated, _at_least(problem, max(mean, best)), upper)
+
+
+def _at_least(problem: DecisionProblem, best: float) -> float:
+    """At least the expected utility of a best return whose mean is at least ``best``, by Jensen's inequality."""
+    utility = problem.objective.utility
+    return best if utility is None else utility.around(best)[0]
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.find import find_problem
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective, try_cost
+from maxatk.problem.utility import Knots, utility_of
 
 P = TypeVar("P", bound=Plan)
 
@@ -29,6 +30,7 @@ def solve(
     best_so_far: Number = ...,
     cost: Number = ...,
     abandon: bool = ...,
+    utility: Knots | None = ...,
     progress: bool | Reporter = ...,
 ) -> CertifiedPlan: ...
 @overload
@@ -40,6 +42,7 @@ def solve(
     best_so_far: Number = ...,
     cost: Number = ...,
     abandon: bool = ...,
+    utility: Knots | None = ...,
     progress: bool | Reporter = ...,
 ) -> P: ...
 def solve(
@@ -50,6 +53,7 @@ def solve(
     best_so_far: Number = -math.inf,
     cost: Number = 0,
     abandon: bool = False,
+    utility: Knots | None = None,
     progress: bool | Reporter = False,
 ) -> Plan:
     """Plan ``k`` rollouts of ``mdp`` for the best return of them all, less what they cost.
@@ -66,6 +70,8 @@ def solve(
         best_so_far: the best return before the first rollout, which the rollouts may only improve on.
         cost: what each rollout costs, beside what its rows do (``MDP.action_cost``), in units of the return.
         abandon: whether a rollout may be given up at any step: its return does not count, and no further step costs.
+        utility: what counts in place of the final best return: knots ``(best return, utility)`` of a convex
+            nondecreasing function, its end slopes continued. Bounds and curves are in its units then.
         progress: a function that is told where the search stands, or True for lines on standard error.
 
     >>> import maxatk as mk
@@ -79,16 +85,21 @@ def solve(
     Fraction(9, 16)
     >>> mk.solve(mdp, k=5, cost=0.5).stop_at
     -17.11...
+    >>> beyond = mk.solve(mdp, k=5, utility=[(-20, 0), (-14, 0), (-13, 1)])  # 1 for each point above -14
+    >>> print(f"{beyond.lower:.3f}")
+    0.246
     """
     if isinstance(mdp, str | PathLike):
         mdp = find_problem(mdp)
     if not isinstance(mdp, MDP):
         raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
-    problem = DecisionProblem(mdp, Objective(k, best_so_far, try_cost(cost), abandon))
+    problem = DecisionProblem(mdp, Objective(k, best_so_far, try_cost(cost), abandon, utility_of(utility)))
     if solver is None:
         solver = Certified()
     if isinstance(solver, type) or not hasattr(solver, "solve"):
         raise InputError(f"solver must be a solver such as mk.Exact(), not {shown(solver)}")
+    for name in sorted(problem.objective.extras - getattr(solver, "honours", frozenset[str]())):
+        raise InputError(f"{name}: {type(solver).__name__} plans without it; mk.Certified() and mk.Exact() know it")
     with reporter(progress, at_work("planning"), _line) as report:
         return solver.solve(problem, report)
 

@@ -8,6 +8,7 @@ class Planning(Tuning):
 
     small_slice: int = 2**23  # bytes of values up to which a policy acts at the true best return, not at knots
     held_slices: float = 2**29  # bytes of decisions that a policy keeps
+    lately_served: int = 2**12  # best returns asked about one by one, of which a policy remembers what serves them
     table_points: int = 2**22  # of a table that holds the last curve at all lattice points
     coarse_points: int = 128  # of the first lattice for rewards without a common step
     exact_points: int = 50_000  # a lattice of at most so many points is swept exactly, whatever the tolerance
@@ -16,6 +17,8 @@ class Planning(Tuning):
     product_work: float = 2**17  # multiplications of a layer from which on a matrix product is worth its call
     dense_share: float = 0.5  # of all states that follow a row, on average, from which on rows are dense
     product_tile: int = 2**22  # multiplications of one product, at least
+    brief_states: int = 2**16  # steps times states up to which the cells of a sweep are counted before it is begun
+    brief_work: float = 2**22  # products of a sweep that takes less than handing it to a thread: half a millisecond
     part_work: int = 2**16  # products of a layer that are worth a thread of their own
     large_layer: int = 2**22  # products from which on a layer is split over threads: a millisecond or so
     large_real_layer: int = 2**20  # the same where bounds are swept on both sides

@@ -17,6 +17,7 @@ from maxatk.base.types import Floats, Ints, Number
 from maxatk.policies.arguments import returns_of, states_of
 from maxatk.policies.hooks import Component, Rule, Traits
 from maxatk.policies.trial import ABANDON, CompressedTrial, Trial
+from maxatk.problem.utility import Utility
 
 
 class Policy(ABC):
@@ -30,6 +31,7 @@ class Policy(ABC):
     """
 
     cost: Fraction = Fraction(0)  # what a rollout costs beside its rows, where the policy was planned for that
+    utility: Utility | None = None  # of the final best return, where the policy was planned for one
 
     def __init__(self, k: int, horizon: int, best_so_far: Number = -math.inf, *, stop_at: Number = math.inf) -> None:
         self.k = checks.rollouts(k)
@@ -37,6 +39,10 @@ class Policy(ABC):
         self.best_so_far = checks.incumbent(best_so_far)
         never = isinstance(stop_at, Real) and stop_at == math.inf
         self.stop_at: Number = math.inf if never else checks.exact_number(stop_at, "stop_at")
+
+    def __repr__(self) -> str:
+        known = vars(self).get("k"), vars(self).get("horizon")
+        return f"{type(self).__name__}({f'best of {known[0]}, horizon {known[1]}' if None not in known else ''})"
 
     def stops(self, *, rollout: int, best: Number) -> bool:
         """Whether the trial is over before ``rollout``, where ``best`` is the best return so far."""

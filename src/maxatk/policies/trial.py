@@ -36,6 +36,10 @@ class Trial(ABC):
     (1, 0.5)
     """
 
+    def __repr__(self) -> str:
+        where = f"try {min(self.rollout + 1, self._k)} of {self._k}, step {self.step}"
+        return f"{type(self).__name__}({'over' if self.finished else where}, best so far {float(self.exact_best):.6g})"
+
     def __init__(self, policy: "Policy") -> None:
         self._k, self._horizon, self._stops = policy.k, policy.horizon, policy.stops
         self._stopped: bool | None = None  # whether the policy stops before this rollout, once it was asked

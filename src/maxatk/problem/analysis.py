@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from maxatk.base.types import Floats, Ints, Ints32
 from maxatk.base.workers import Workers
 from maxatk.problem.data import ProblemData
 from maxatk.problem.tuning import TUNING
+
+T = TypeVar("T")
 
 
 class Analysis:
@@ -25,6 +27,7 @@ class Analysis:
 
     def __init__(self, mdp: ProblemData) -> None:
         self._mdp = mdp
+        self._kept: dict[Any, Any] = {}
 
     @cached_property
     def rows(self) -> kernels.RowTable:
@@ -39,6 +42,17 @@ class Analysis:
             reward=mdp.reward,
             action_cost=mdp.action_cost,
         )
+
+    def once(self, name: Any, make: Callable[[], T]) -> T:
+        """What ``make`` derives from the problem alone: made once, and kept with the problem under a name."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]
+
+    @property
+    def brief(self) -> bool:
+        """Whether a pass over all steps and outcomes takes a few milliseconds at most."""
+        return len(self._mdp.prob) * self._mdp.horizon <= TUNING.brief_pass * self._mdp.n_layers
 
     @cached_property
     def least(self) -> Floats:
@@ -115,7 +129,8 @@ class Analysis:
         """Run a kernel over all steps from the last to the first; on all cores if layers are large."""
         H, S = self._mdp.horizon, self._mdp.n_states
         if len(self._mdp.prob) < TUNING.large_problem_layer * self._mdp.n_layers:
-            stopping.run(kernel, kernels.Part(0, H, 0, S), *arguments)
+            with stopping.brief(self.brief):
+                stopping.run(kernel, kernels.Part(0, H, 0, S), *arguments)
             return
         workers = Workers()
         cuts = [i * S // (2 * workers.threads) for i in range(2 * workers.threads + 1)]

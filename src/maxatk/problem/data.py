@@ -15,6 +15,7 @@ import numpy as np
 
 from maxatk.base import checks
 from maxatk.base.checks import shown
+from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
 from maxatk.base.text import count_of
 from maxatk.base.types import Floats, Ints, Ints32
@@ -39,7 +40,7 @@ class ExactOutcome(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class ProblemData(Canonical):
+class ProblemData(Displayed, Canonical):
     """A finite-horizon decision problem in its canonical form: see :class:`maxatk.MDP`."""
 
     n_states: int  # S, the number of states
@@ -50,6 +51,7 @@ class ProblemData(Canonical):
     exact_start_prob: tuple[Fraction, ...] | None  # [B] normalised; None if the floats are exact
     state_names: tuple[str, ...] | None  # [S] for people
     action_names: tuple[str, ...] | None  # [A] for people
+    unit: str  # of returns, for people, such as "points"; empty if it has no name
     states: States | None  # [S] the states of its simulator or environment, if it has one; None in copies
 
     def __getstate__(self) -> dict[str, Any]:

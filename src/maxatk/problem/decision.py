@@ -38,6 +38,13 @@ class DecisionProblem:
         greatest = self.rollout_cost + self.mdp.horizon * float(np.max(self.mdp.action_cost))
         if greatest * self.k > LARGEST_RETURN:
             raise InputError(f"costs of up to {greatest:g} in each of {self.k} rollouts are too large for floats")
+        utility = self.objective.utility
+        if utility is not None and self.costly:
+            raise InputError("utility: there must be no costs beside it, whose units are those of the return")
+        if utility is not None:
+            bests = (max(self.best_so_far, end) for end in (self.least, self.most))
+            if max(abs(utility(best)) for best in bests) > LARGEST_RETURN:
+                raise InputError("utility: its values at the returns of this problem are too large for floats")
 
     def __getstate__(self) -> dict[str, Any]:
         return {"mdp": self.mdp, "objective": self.objective}  # a copy computes the rest itself
@@ -60,6 +67,14 @@ class DecisionProblem:
     def best_around(self) -> tuple[float, float]:
         """The floats around the best return before the first rollout."""
         return (-math.inf, -math.inf) if self.best_so_far == -math.inf else floats_around(self.best_so_far)
+
+    @cached_property
+    def ends_with_best(self) -> bool:
+        """Whether the best return itself counts, but for a factor and a constant: no utility turns between returns."""
+        utility = self.objective.utility
+        if utility is None or self.least >= self.most:
+            return True
+        return utility.steepest(self.most) > 0 and not utility.turns(self.least, self.most)
 
     # Costs (docs/theory/costs.md).
 
@@ -93,6 +108,18 @@ class DecisionProblem:
             return np.full(len(rows), -1)
         return rows + self.mdp.analysis.least_costs[1][step, state] if self.mdp.has_costs else rows
 
+    def first_row(self, step: int, state: int) -> int:
+        """The first row of a state."""
+        mdp = self.mdp
+        return int(mdp.pair_start[int(mdp.step_layer[step]) * mdp.n_states + state])
+
+    def idle_row(self, step: int, state: int) -> int:
+        """:meth:`idle_rows` of one state."""
+        if self.may_abandon:
+            return -1
+        cheapest = int(self.mdp.analysis.least_costs[1][step, state]) if self.mdp.has_costs else 0
+        return self.first_row(step, state) + cheapest
+
     # Returns.
 
     @cached_property
@@ -107,8 +134,11 @@ class DecisionProblem:
 
     @property
     def trial_range(self) -> tuple[float, float]:
-        """The least and the greatest result of K tries: the best return, less all costs."""
+        """The least and the greatest result of K tries: the best return less all costs, or its utility."""
         best = float(self.best_so_far)
+        if self.objective.utility is not None:
+            lowest, highest = (self.objective.utility.around(max(best, x)) for x in (self.least, self.most))
+            return lowest[0], highest[1]
         dearest = self.rollout_cost + self.mdp.horizon * float(self.mdp.action_cost.max())
         lowest = best if self.objective.abandon else max(best, self.least)  # an abandoned rollout returns nothing
         return lowest - (self.k * dearest if self.costly else 0.0), max(best, self.most)

@@ -40,6 +40,7 @@ def write_npz(path: str | os.PathLike[str], mdp: ProblemData) -> None:
 def problem_members(mdp: ProblemData, prefix: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
     """The header and the arrays of a problem; ``prefix`` distinguishes its arrays from others of the same file."""
     header = {name: getattr(mdp, name) for name in ("n_states", "n_actions", "state_names", "action_names")}
+    header |= {"unit": mdp.unit} if mdp.unit else {}
     arrays = {name: getattr(mdp, name).astype(dtype, copy=False) for name, dtype in _ARRAYS.items()}
     if mdp.has_costs:
         arrays["action_cost"] = mdp.action_cost
@@ -91,4 +92,4 @@ def read_problem(file: Archive, header: Mapping[str, Any], prefix: str = "") -> 
     start = np.zeros(S, start_prob.dtype)
     start[start_state] = start_prob
     names = {name: header.get(name) for name in ("state_names", "action_names")}
-    return rows, {"start": start, **names}
+    return rows, {"start": start, **names, "unit": header.get("unit", "")}

@@ -44,7 +44,7 @@ def qualifying_laps(sectors: int = 8, penalty: Number = 30) -> MDP:
         horizon=n,
         state_names=[f"sector {s + 1}" for s in range(n)],
         action_names=("steady", "quick", "hard", "flat out"),
-    )
+    ).with_unit("tenths")
 
 
 def javelin() -> MDP:
@@ -82,7 +82,7 @@ def javelin() -> MDP:
         horizon=2,
         state_names=("at the mark", "easy run-up", "fast run-up", "full run-up", "out of rhythm"),
         action_names=("release early", "release late", "run up easily", "run up fast", "run up fully"),
-    )
+    ).with_unit("metres")
 
 
 def gambler(chips: int = 10, target: int = 20, bets: int = 6, win: Number = Fraction(9, 20)) -> MDP:
@@ -120,7 +120,7 @@ def gambler(chips: int = 10, target: int = 20, bets: int = 6, win: Number = Frac
         start=least,
         state_names=[f"{have} chip{'' if have == 1 else 's'}" for have in range(most + 1)],
         action_names=("go home", "bet 1", "bet 2", "bet 5", "bet all"),
-    )
+    ).with_unit("chips")
 
 
 def speedrun(price: Number = Fraction(1, 4)) -> MDP:
@@ -150,7 +150,7 @@ def speedrun(price: Number = Fraction(1, 4)) -> MDP:
         action_cost=checks.exact_number(price, "price"),
         state_names=[f"segment {s + 1}" for s in range(len(tricks))],
         action_names=("safe line", "trick"),
-    )
+    ).with_unit("seconds")
 
 
 def drafts() -> MDP:
@@ -195,7 +195,7 @@ def drafts() -> MDP:
         horizon=3,
         state_names=("no draft yet", "a weak draft", "a fair draft", "a strong draft"),
         action_names=("plain prompt", "bold prompt", "hand in", "revise"),
-    )
+    ).with_unit("tests passed")
 
 
 def blackjack() -> MDP:
@@ -253,7 +253,7 @@ def blackjack() -> MDP:
         start=start,
         state_names=[_hand(*state) for state in states],
         action_names=("stand", "hit", "double"),
-    )
+    ).with_unit("stakes")
 
 
 def _totals() -> list[tuple[int, bool]]:

@@ -129,7 +129,7 @@ def windy_cliff(horizon: int = 40, slip: float = 0.2, columns: int = 12) -> MDP:
         start=start[0] * columns + start[1],
         state_names=cell_names(rows, columns),
         action_names=("up", "right", "down", "left"),
-    )
+    ).with_unit("steps")
 
 
 def figure1(gamma: Number = Fraction(1, 4)) -> MDP:

@@ -29,6 +29,8 @@ from maxatk.problem.explore import MOST_STATES, Explored, States, explored, with
 from maxatk.problem.rows import Rows, array, canonical, real_column
 from maxatk.problem.start import Start
 
+LONGEST_UNIT = 40  # characters
+
 if TYPE_CHECKING:
     from maxatk.problem.analysis import Analysis
 
@@ -66,6 +68,7 @@ class MDP(ProblemData):
         start: ArrayLike = 0,
         state_names: Sequence[str] | None = None,
         action_names: Sequence[str] | None = None,
+        unit: str = "",
         states: States | None = None,
     ) -> None:
         if not isinstance(rows, Rows):
@@ -83,6 +86,7 @@ class MDP(ProblemData):
                 "exact_start_prob": reset.exact,
                 "state_names": _names(state_names, rows.n_states, "state_names"),
                 "action_names": _names(action_names, rows.n_actions, "action_names"),
+                "unit": _unit(unit),
                 "states": states,
             }
         except InputError as error:
@@ -330,6 +334,20 @@ class MDP(ProblemData):
         column = np.repeat(given.reshape(1), len(self.action_cost)) if given.ndim == 0 else given.ravel()
         return self._with(action_cost=column)
 
+    def with_unit(self, unit: str) -> "MDP":
+        """The same problem with a name for the unit of its returns, which is shown beside numbers.
+
+        Args:
+            unit: the unit in the plural, such as "points"; empty for none.
+
+        >>> import maxatk as mk
+        >>> mk.instances.figure1().with_unit("points").unit
+        'points'
+        """
+        copy = object.__new__(MDP)
+        copy.__setstate__(self.__getstate__() | {"states": self.states, "unit": _unit(unit)})
+        return copy
+
     def _with(self, **columns: Any) -> "MDP":
         """The same problem with other columns."""
         exact = {name: getattr(self, f"exact_{name}") for name in ("prob", "reward", "action_cost")}
@@ -338,7 +356,7 @@ class MDP(ProblemData):
         start: Any = np.zeros(self.n_states, object if self.exact_start_prob else np.float64)
         start[self.start_state] = self.exact_start_prob or self.start_prob
         changed = dataclasses.replace(rows, **columns)
-        names = {"state_names": self.state_names, "action_names": self.action_names}
+        names: dict[str, Any] = {name: getattr(self, name) for name in ("state_names", "action_names", "unit")}
         return MDP(changed, start=start, states=self.states, **names)
 
     def _column(self, reward: ArrayLike) -> NDArray[Any]:
@@ -384,6 +402,12 @@ def load_mdp(path: str | PathLike[str]) -> MDP:
         return MDP(rows, **arguments)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+
+
+def _unit(unit: str) -> str:
+    if not isinstance(unit, str) or len(unit) > LONGEST_UNIT or not (unit.isprintable() and unit == unit.strip()):
+        raise InputError(f"unit must be a short name, such as 'points', not {shown(unit)}")
+    return unit
 
 
 def _names(names: Sequence[str] | None, size: int, what: str) -> tuple[str, ...] | None:

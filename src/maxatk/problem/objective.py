@@ -1,4 +1,4 @@
-"""The objective of a trial: the best return of its rollouts less all costs, with the right to stop.
+"""The objective of a trial: a utility of the best return of its rollouts less all costs, with the right to stop.
 
 All that counts beside the best return is a field of :class:`Objective`, which every solver receives.
 """
@@ -11,6 +11,7 @@ from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number
 from maxatk.problem.rows import LEAST_SIZE
+from maxatk.problem.utility import Utility, utility_of
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,15 @@ class Objective:
         best_so_far: the incumbent, a best return before the first rollout; ``-inf`` for no result yet.
         cost: the cost of each rollout, beside that of its rows.
         abandon: whether a rollout may be abandoned at any step: its return does not count, its next steps cost nothing.
+        utility: a convex nondecreasing function of the final best return that counts in its place, by its knots; None
+            for the best return itself.
     """
 
     k: int
     best_so_far: Number = -math.inf
     cost: Fraction = Fraction(0)
     abandon: bool = False
+    utility: Utility | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checks.rollouts(self.k))
@@ -38,6 +42,12 @@ class Objective:
         object.__setattr__(self, "cost", try_cost(self.cost))
         if not isinstance(self.abandon, bool):
             raise InputError(f"abandon must be true or false, not {checks.shown(self.abandon)}")
+        object.__setattr__(self, "utility", utility_of(self.utility))
+
+    @property
+    def extras(self) -> frozenset[str]:
+        """What is asked for that not every solver honours, by the names of fields."""
+        return frozenset({"utility"} if self.utility is not None else ())
 
 
 def try_cost(cost: Number, name: str = "cost") -> Fraction:

@@ -1,13 +1,18 @@
-"""Figures, with Matplotlib (extra ``plot``). Each function returns a figure to save.
+"""Figures, with Matplotlib (extra ``plot``). Each function returns a figure to save; notebooks show it as it is.
+
+They are as wide as a column of a paper, with letters of 8 points.
 
 >>> import maxatk as mk
 >>> plan = mk.solve(mk.instances.windy_cliff(), k=3)
 >>> mk.figures.curves(plan).savefig("curves.png")        # doctest: +SKIP
 """
 
+import io
 import math
-from collections.abc import Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Sequence
+from functools import cache, wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -19,7 +24,17 @@ from maxatk.learning.ledger import LearningProgress
 from maxatk.planning.plan import Plan
 from maxatk.problem.grid import find_grid
 from maxatk.report import views
-from maxatk.report.palette import COLOURS, action_colours
+from maxatk.report.palette import ADAPTIVE_LINE, COLOURS, GOAL, HAZARD, MEAN_LINE, WALL, action_colours
+
+F = TypeVar("F", bound=Callable[..., Any])
+MISSING = "figures need Matplotlib: pip install 'maxatk[plot]'"
+COLUMN = 3.5  # inches: the width of a column of a paper
+IN_NOTEBOOKS = 1.5  # times as large
+STYLE = {
+    **{"font.size": 8, "axes.labelsize": 8, "axes.titlesize": 8, "legend.fontsize": 7, "legend.title_fontsize": 7},
+    **{"xtick.labelsize": 7, "ytick.labelsize": 7, "axes.linewidth": 0.6, "lines.linewidth": 1.2},
+    **{"xtick.major.width": 0.6, "ytick.major.width": 0.6, "savefig.dpi": 300, "svg.hashsalt": "maxatk"},
+}
 
 
 def _figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
@@ -27,14 +42,49 @@ def _figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tup
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingExtraError("figures need Matplotlib: pip install 'maxatk[plot]'") from None
-    figure: Any = Figure(figsize=(width, height), layout="constrained")
+        raise MissingExtraError(MISSING) from None
+    figure: Any = _shown(Figure)(figsize=(width, height), layout="constrained")
     axes: Any = figure.subplots(rows, columns, squeeze=False)
     for ax in axes.ravel():
         ax.spines[["top", "right"]].set_visible(False)
     return figure, axes
 
 
+@cache
+def _shown(kind: type) -> Any:
+    """A Matplotlib figure that notebooks show without a magic, somewhat larger than in print."""
+
+    base: Any = kind
+
+    class ShownFigure(base):
+        def _repr_svg_(self) -> str:
+            drawn = io.StringIO()
+            cast(Any, self).savefig(drawn, format="svg")
+            return re.sub(r'(width|height)="([\d.]+)pt"', _enlarged, drawn.getvalue(), count=2)
+
+    return ShownFigure
+
+
+def _enlarged(match: re.Match[str]) -> str:
+    return f'{match[1]}="{float(match[2]) * IN_NOTEBOOKS:.1f}pt"'
+
+
+def _in_style(draw: F) -> F:
+    """Draw in the style of all figures: fonts and lines fit for a column of a paper."""
+
+    @wraps(draw)
+    def drawn(*args: Any, **options: Any) -> Any:
+        try:
+            from matplotlib import rc_context  # pyright: ignore[reportUnknownVariableType]
+        except ImportError:
+            raise MissingExtraError(MISSING) from None
+        with cast(Any, rc_context)(STYLE):
+            return draw(*args, **options)
+
+    return cast(F, drawn)
+
+
+@_in_style
 def curves(plan: Plan, points: int = 300) -> Any:
     """The curves ``U_i`` between their bounds: the value of a best return, by the number of rollouts to come.
 
@@ -47,14 +97,14 @@ def curves(plan: Plan, points: int = 300) -> Any:
     'best return so far, M'
     """
     view = views.curves(plan, checks.integer(points, "points", least=2))
-    figure, axes = _figure(6, 4)
+    figure, axes = _figure(COLUMN, 2.6)
     ax = axes[0, 0]
     few = len(view.best) <= views.FEW
     for curve in view.curves:
         name = f"{curve.to_come} to come" if curve.to_come else "none: the best return itself"
         middle, form = (curve.lower + curve.upper) / 2, "-" if curve.to_come else "--"
         ax.fill_between(view.best, curve.lower, curve.upper, color=curve.colour, alpha=0.35, linewidth=0)
-        ax.plot(view.best, middle, form, color=curve.colour, label=name, linewidth=1.6, marker="o" if few else "")
+        ax.plot(view.best, middle, form, color=curve.colour, label=name, linewidth=1.2, marker="o" if few else "")
     if few:
         ax.set_xticks(view.best)
     if view.stop_at < math.inf:
@@ -64,6 +114,7 @@ def curves(plan: Plan, points: int = 300) -> Any:
     return figure
 
 
+@_in_style
 def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int = 121) -> Any:
     """The actions of a plan in one state at one step, by the best return so far and the return so far.
 
@@ -86,7 +137,7 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
     s = checks.integer(state, "state", most=plan.mdp.n_states - 1)
     view = views.action_map(plan, i, h, s, points)
     count = len(view.so_far)
-    figure, axes = _figure(6.5, min(1.5 + 0.3 * count, 4))
+    figure, axes = _figure(1.3 * COLUMN, min(1.1 + 0.22 * count, 2.8))
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
 
@@ -100,13 +151,14 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
     present = sorted({a for row in view.taken for a in row})
     ax.legend(
         handles=[Patch(color=view.colours[a], label=view.names[a]) for a in present],
-        frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.05), fontsize=9,
+        frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.05), fontsize=7,
     )  # fmt: skip
     ax.set(xlabel=view.x, ylabel=view.y)
-    ax.set_title(view.title, fontsize=10, loc="left")
+    ax.set_title(view.title, loc="left")
     return figure
 
 
+@_in_style
 def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
     """The actions of a plan on a grid: on the first rollout, on the last with no result yet, and with a result.
 
@@ -120,10 +172,10 @@ def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
     grid = find_grid(plan.mdp, shape)
     rows, columns = grid.rows, grid.columns
     shown = views.panels(contrast(plan))
-    colours = action_colours(plan.mdp.n_actions)
-    width, height = max(0.55 * columns, 2.8), 0.45 * rows + 0.6
+    colours = action_colours(views.action_names(plan.mdp))
+    width, height = max(0.29 * columns, 1.6), 0.27 * rows + 0.35
     if columns <= 8:  # side by side, else one below the other
-        figure, axes = _figure(width * len(shown) + 1, height, columns=len(shown))
+        figure, axes = _figure(width * len(shown) + 0.6, height, columns=len(shown))
     else:
         figure, axes = _figure(width, height * len(shown), rows=len(shown))
     most = max([1e-9, *(x for panel in shown for x in panel.visits)])
@@ -131,23 +183,23 @@ def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
         seen = np.sqrt(np.array(panel.visits).reshape(rows, columns))
         image = ax.imshow(seen, cmap="Greys", vmin=0, vmax=2.5 * math.sqrt(most))
         for cell in grid.closed:
-            kind = "#009E73" if cell in grid.goals else "#5b5348" if cell in grid.hazards else "#c9c9d1"
-            ax.add_patch(_square(*grid.cell(cell), kind))
+            kind = GOAL if cell in grid.goals else HAZARD if cell in grid.hazards else WALL
+            ax.add_patch(_square(*grid.cell(cell), kind.light))
         for s, action in enumerate(panel.action):
             if action == plan.mdp.n_actions:
                 y, x = grid.cell(s)
                 ax.text(x, y, "×", ha="center", va="center")
             elif action >= 0:
                 (y, x), (down, right) = grid.cell(s), np.sign(grid.towards[action]).tolist()
-                arrow = {"arrowstyle": "-|>", "color": colours[action], "linewidth": 2, "mutation_scale": 12}
+                arrow = {"arrowstyle": "-|>", "color": colours[action], "linewidth": 1.2, "mutation_scale": 7}
                 at = (x + 0.36 * right, y + 0.36 * down), (x - 0.36 * right, y - 0.36 * down)
                 ax.annotate("", *at, arrowprops=arrow)
         for cell, letter in [(s, "S") for s in plan.mdp.start_state.tolist()[:1]] + [(s, "G") for s in grid.goals]:
             y, x = grid.cell(cell)
             ax.text(
-                x - 0.42, y - 0.18, letter, fontsize=7, fontweight="bold", color="white" if letter == "G" else "black"
+                x - 0.42, y - 0.18, letter, fontsize=5, fontweight="bold", color="white" if letter == "G" else "black"
             )
-        ax.set_title(panel.title, fontsize=10, loc="left")
+        ax.set_title(panel.title, loc="left")
         ax.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
         ax.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
         ax.grid(which="minor", color="#dddddd", linewidth=0.5)
@@ -157,9 +209,9 @@ def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
             bar = figure.colorbar(image, ax=axes, shrink=0.5, aspect=15 if columns <= 8 else 30, pad=0.02)
             ticks = [0.0, 0.25 * most, most]
             bar.set_ticks([math.sqrt(x) for x in ticks], labels=[f"{x:.2g}" for x in ticks])
-            bar.set_label("visits per try", fontsize=8)
+            bar.set_label("visits per try", fontsize=7)
             bar.ax.set_ylim(0, math.sqrt(most))
-            bar.ax.tick_params(labelsize=8)
+            bar.ax.tick_params(labelsize=7)
     return figure
 
 
@@ -170,42 +222,44 @@ def _square(row: int, column: int, colour: str) -> Any:
     return Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=colour, edgecolor="#dddddd", linewidth=0.5)
 
 
+@_in_style
 def best_returns(comparison: Comparison) -> Any:
     """The probability of each class of policies to end with at least a given best return."""
-    figure, axes = _figure(6, 4)
+    figure, axes = _figure(COLUMN, 2.6)
     ax = axes[0, 0]
     low, high = math.inf, -math.inf
-    for colour, row in zip(COLOURS, comparison.rows, strict=False):
+    for colour, row in zip(views.row_colours(comparison), comparison.rows, strict=True):
         if row.evaluation is None:
             continue
         law = row.evaluation.law
         above = 1 - np.append(0.0, np.cumsum(law.probs))[:-1]  # of at least each value
         ax.step(
             np.append(law.values, law.values[-1]), np.append(above, 0.0),
-            where="pre", color=colour, label=row.name, linewidth=2.2 if row.name == "adaptive" else 1.4,
+            where="pre", color=colour, label=row.name, linewidth=1.8 if row.name == "adaptive" else 1.0,
         )  # fmt: skip
         low, high = min(low, law.quantile(0.005)), max(high, float(law.values[-1]))
     pad = 0.03 * (high - low) or 1.0
     ax.set(xlim=(low - pad, high + pad), ylim=(0, 1.02), xlabel="best return", ylabel="probability of at least that")
-    ax.legend(frameon=False, fontsize=9)
+    ax.legend(frameon=False, fontsize=7)
     return figure
 
 
+@_in_style
 def comparison(comparison: Comparison) -> Any:
     """The bounds on the value of each class of a comparison."""
     view = views.classes(comparison)
-    figure, axes = _figure(7, 0.45 * len(view.rows) + 0.9)
+    figure, axes = _figure(1.3 * COLUMN, 0.32 * len(view.rows) + 0.7)
     ax = axes[0, 0]
     for y, row in enumerate(view.rows):
         ax.plot([row.lower, row.upper], [y, y], color=row.colour, linewidth=2, solid_capstyle="butt")
-        ax.plot([row.upper], [y], marker="|", color=row.colour, markersize=10)
-        ax.plot([row.lower], [y], marker="o", color=row.colour, markersize=8)
+        ax.plot([row.upper], [y], marker="|", color=row.colour, markersize=7)
+        ax.plot([row.lower], [y], marker="o", color=row.colour, markersize=5)
         text = f"{row.lower:.5g}" + ("" if row.share is None else f"  ({100 * row.share:.0f} %)")
-        ax.annotate(text, (row.lower, y), (0, 7), textcoords="offset points", ha="center", fontsize=8)
+        ax.annotate(text, (row.lower, y), (0, 7), textcoords="offset points", ha="center", fontsize=7)
     ax.set_yticks(range(len(view.rows)), [row.name for row in view.rows])
     ax.set_ylim(len(view.rows) - 0.5, -0.7)
     ax.margins(x=0.18)
-    ax.set_xlabel(f"{view.x}; {view.note}")
+    ax.set_xlabel(f"{view.x}\n({view.note})")
     return figure
 
 
@@ -217,6 +271,7 @@ def _edges(values: Any) -> Any:
     return np.concatenate([[2 * values[0] - middle[0]], middle, [2 * values[-1] - middle[-1]]])
 
 
+@_in_style
 def learning(told: Sequence[LearningProgress]) -> Any:
     """The bounds of a learner as they close in: on the optimum from above, on its policy from below.
 
@@ -231,13 +286,13 @@ def learning(told: Sequence[LearningProgress]) -> Any:
     """
     if not told:
         raise InputError("nothing was told yet, so there is nothing to draw")
-    figure, axes = _figure(6, 4)
+    figure, axes = _figure(COLUMN, 2.6)
     ax = axes[0, 0]
     samples = [max(at.samples, 1) for at in told]
     lower, upper = [at.lower for at in told], [at.upper for at in told]
     ax.fill_between(samples, lower, upper, color=COLOURS[2], alpha=0.25, linewidth=0, step="post")
-    ax.step(samples, upper, where="post", color=COLOURS[6], linewidth=1.6, label="no policy earns more")
-    ax.step(samples, lower, where="post", color=COLOURS[5], linewidth=1.6, label="the policy earns at least")
+    ax.step(samples, upper, where="post", color=MEAN_LINE, linewidth=1.2, label="no policy earns more")
+    ax.step(samples, lower, where="post", color=ADAPTIVE_LINE, linewidth=1.2, label="the policy earns at least")
     ax.set_xscale("log")
     ax.set_xlabel("samples")
     ax.set_ylabel("expected best return")

@@ -54,4 +54,4 @@ def _version(package: str) -> str | None:
 def _compiled() -> str:
     """The folder of Numba's cache, and the number of loops in it."""
     folder, count = kept()
-    return f"compiled loops: {count} in {folder}"
+    return "compiled loops: none are kept" if folder is None else f"compiled loops: {count} in {folder}"

@@ -12,12 +12,15 @@ import numpy as np
 from maxatk.base.checks import name_of
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats
+from maxatk.comparison.classes import ADAPTIVE
 from maxatk.comparison.compare import Comparison
 from maxatk.comparison.contrast import SELDOM, Contrast
 from maxatk.laws.units import Units
 from maxatk.planning.plan import Plan
 from maxatk.policies import ABANDON
-from maxatk.report.palette import COLOURS, action_colours, palette
+from maxatk.problem.grid import action_name
+from maxatk.problem.mdp import MDP
+from maxatk.report.palette import action_colours, class_colours, palette
 from maxatk.report.reach import Reach
 
 BEST, SO_FAR = "best return so far, M", "return so far, G"  # axes of more than one view
@@ -108,14 +111,25 @@ class Classes:
 
 def classes(comparison: Comparison) -> Classes:
     """The rows of a comparison with finite lower bounds."""
+    colours = row_colours(comparison)
     return Classes(
         [
             Earnings(row.name, row.lower, row.upper, row.method, comparison.share(row), colour)
-            for colour, row in zip(COLOURS, comparison.rows, strict=False)
+            for colour, row in zip(colours, comparison.rows, strict=True)
             if math.isfinite(row.lower)
         ],
         x="expected best return" + (", less costs" if comparison.plan.stop_at < math.inf else ""),
     )
+
+
+def row_colours(comparison: Comparison) -> list[str]:
+    """A colour for each row of a comparison: the same for the mean and for adaptive policies everywhere."""
+    return class_colours([row.name for row in comparison.rows], comparison.rows[0].name, ADAPTIVE)
+
+
+def action_names(mdp: MDP) -> list[str]:
+    """The names of all actions: their own, or their directions on a grid."""
+    return [action_name(mdp, action) for action in range(mdp.n_actions)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,5 +224,5 @@ def action_map(plan: Plan, i: int, h: int, s: int, points: int) -> ActionMap:
         so_far,
         taken,
         [*("give up" if a == ABANDON else name_of(mdp.action_names, a) for a in offered), BEATEN],
-        [*(action_colours(mdp.n_actions + 1)[a] for a in offered), "#eeeeee"],
+        [*(action_colours([*action_names(mdp), "give up"])[a] for a in offered), "#eeeeee"],
     )

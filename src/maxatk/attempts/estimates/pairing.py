@@ -62,6 +62,9 @@ class Differences(Displayed, Sequence[Difference]):
         self.rows = tuple(rows)  # the pairs, the better arm of each first
         self.level = level  # of all intervals together
 
+    def __repr__(self) -> str:
+        return f"Differences({len(self)} pair{'' if len(self) == 1 else 's'})"
+
     def __len__(self) -> int:
         return len(self.rows)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from maxatk.attempts.logs.judged import NO_TRUTH, Judged
 from maxatk.base import checks
+from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints, Range
 
@@ -29,7 +30,7 @@ class CostLimits:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LogData:
+class LogData(Displayed):
     """The attempts of a :class:`maxatk.attempts.Log`, which adds readers and estimates: checked, sorted and frozen."""
 
     tasks: tuple[str, ...]  # in order of appearance

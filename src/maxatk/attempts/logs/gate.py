@@ -22,7 +22,6 @@ from maxatk.base.types import Floats, Ints, Range
 
 LARGEST = 1e100  # absolute value of scores and costs: their squares are still finite
 ONLY_ARM = "attempt"  # the name of the arm of a log without arms
-DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE)
 WHOLE = re.compile(r"\+?0*([0-9]+)(\.0*)?")
 
 
@@ -107,16 +106,25 @@ def _names(values: list[Any], what: str, where: Callable[[int], str]) -> tuple[l
             f"{where(word)}: {what} is the word {checks.shown(values[word])}, "
             f"but {where(number)} has the number {checks.shown(values[number])}: use one kind"
         )
+    _refuse_two_notations(numbers, entries, what, where)
     return list(numbers), entries
+
+
+def _refuse_two_notations(numbers: dict[str, int], entries: Ints, what: str, where: Callable[[int], str]) -> None:
+    """Refuse names that are one whole number written in two ways, such as ``1`` and ``01``."""
+    notations: dict[str, str] = {}
+    for name in numbers:
+        whole = WHOLE.fullmatch(name)
+        if whole and (other := notations.setdefault(whole[1], name)) != name:
+            first, second = (where(int(np.argmax(entries == numbers[one]))) for one in (other, name))
+            raise InputError(
+                f"{second}: {what} {checks.shown(name)} is the number {checks.shown(other)} of {first} in another "
+                "notation: use one"
+            )
 
 
 def _is_numpy(value: Any) -> bool:
     return isinstance(value, np.generic)
-
-
-def decimal(text: str) -> float | None:
-    """The number that a text writes in plain digits; None for other text, including ``1_0``, which Python accepts."""
-    return float(text) if DECIMAL.fullmatch(text) else None
 
 
 def _number(value: Any, what: str, place: str) -> float:

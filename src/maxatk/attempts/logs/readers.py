@@ -1,31 +1,30 @@
-"""Readers of files, records and data frames; they return columns, which :mod:`maxatk.attempts.logs.gate` checks.
+"""Ways to columns: files, records and data frames; :mod:`maxatk.attempts.logs.gate` checks what they return.
 
-Logs of evaluation tools become records first: :mod:`maxatk.attempts.logs.inspect_logs`,
-:mod:`maxatk.attempts.logs.lm_eval_logs`.
+A file becomes a :class:`~maxatk.attempts.logs.table.Table` by its format (:mod:`maxatk.attempts.logs.formats`), and
+the columns of all tables are chosen here.
 """
 
 import bisect
-import csv
-import io
 import itertools
-import json
 import math
 import os
-import re
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from maxatk.attempts.logs import inspect_logs, lm_eval_logs
-from maxatk.attempts.logs.gate import Columns, checked, decimal
+import numpy as np
+
+from maxatk.attempts.logs import formats
+from maxatk.attempts.logs.gate import Columns, checked
 from maxatk.attempts.logs.judged import judge_columns
+from maxatk.attempts.logs.sources import Source
+from maxatk.attempts.logs.table import Table, of_records, require_room
+from maxatk.attempts.warnings import warn
 from maxatk.base import checks
-from maxatk.base.errors import InputError
+from maxatk.base.errors import InputError, MissingExtraError, TooLargeError
 from maxatk.base.types import Range
 
-JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}:]')  # strings, and where objects and the values of names begin
+OF_THE_TASK = ("task", "arm")  # parts of which one value may stand for all attempts of a row
 JUDGE = "judge "  # and the name of its column: the part that a judge is
-LARGEST_FILE = 2**31  # bytes; a hundred million attempts would not fit in memory as Python's values anyway
 
 
 class Names(NamedTuple):
@@ -39,6 +38,15 @@ class Names(NamedTuple):
     attempt: str | None = None
     answer: str | None = None
     judge: str | Sequence[str] | None = None  # one or several
+
+    @property
+    def wanted(self) -> list[str]:
+        """The names of all columns that may be taken."""
+        named = self._asdict()
+        judges = named.pop("judge")
+        one_each = [part if given is None else given for part, given in named.items()]
+        several = ["judge"] if judges is None else list(judges) if checks.is_list(judges) else [judges]
+        return list(dict.fromkeys(map(str, [*one_each, *several])))
 
     def columns(self, there: Iterable[str]) -> dict[str, str]:
         """The column of each part, of those that exist; a column that was named and does not exist is an error."""
@@ -57,11 +65,19 @@ class Names(NamedTuple):
                 taken[part] = name
             elif given is not None:
                 close = checks.nearest(name, there)
-                known = (
-                    f"did you mean {checks.shown(close)}?" if close else f"there are {', '.join(there[:12]) or 'none'}"
+                known = f"there are {_listed(there)}"
+                raise InputError(
+                    f"there is no column {checks.shown(name)} for the {part}: "
+                    f"{f'did you mean {checks.shown(close)}? ' if close else ''}{known}; name them with score=, task=, "
+                    "arm= (--score, --task, --arm)"
                 )
-                raise InputError(f"there is no column {checks.shown(name)} for the {part}: {known}")
         return taken
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    most = 16
+    return (", ".join(names[:most]) or "none") + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def read(
@@ -73,223 +89,165 @@ def read(
 ) -> dict[str, Any]:
     """The fields of the log in a file, or in several that are concatenated: see :func:`maxatk.attempts.read_log`."""
     given: Sequence[Any] = path if checks.is_list(path) else [path]
-    files = [file for one in given for file in _files(one)]
-    if not files:
+    sources = [source for one in given for source in formats.sources(one)]
+    if not sources:
         raise InputError("no file was named")
-    parts: list[Columns] = []
-    for file in files:
+    read = [(source, table) for source in sources if (table := _table(source, names)) is not None]
+    if not read:
+        raise InputError(f"{', '.join(map(str, given))}: all evaluations in it failed; name a file to read it anyway")
+    if names.arm is None:
+        _refuse_pooled(read)
+    parts: list[tuple[Source, Columns]] = []
+    for source, table in read:
         try:
-            parts.append(_read(file, names))
-            if len(files) == 1:
-                return checked(parts[0], score_range, cost_limit, missing_score)
+            parts.append((source, chosen(table, names)))
+            if len(read) == 1:
+                return checked(parts[0][1], score_range, cost_limit, missing_score)
         except InputError as error:
-            raise InputError(f"{file}: {error}") from None
-    return checked(_joined(parts, files), score_range, cost_limit, missing_score)
+            raise InputError(f"{source}: {error}") from None
+    require_room(sum(len(part.task) for _, part in parts))
+    return checked(_joined(parts), score_range, cost_limit, missing_score)
 
 
-def _files(path: str | os.PathLike[str]) -> list[Path]:
-    """The file itself, or all logs of evaluation tools in a folder."""
-    given = as_path(path)
-    if not given.is_dir():
-        return [given]
-    logs = sorted([*given.rglob("*.eval"), *given.rglob("samples_*.jsonl")]) or sorted(given.rglob("*.json"))
-    if not logs:
-        raise InputError(f"{path}: there is no log of Inspect or of the LM Evaluation Harness in this folder")
-    return logs
-
-
-def as_path(path: Any) -> Path:
-    """The argument as a path; other values are refused."""
+def _table(source: Source, names: Names) -> Table | None:
+    """What a file holds; None for a failed evaluation, unless the user named its file. Errors name the file."""
     try:
-        as_given = Path(path)
-        if "\0" in str(as_given):
-            raise ValueError("embedded null byte")
-        as_given.is_dir()  # raises for names that no file can have
-    except (TypeError, ValueError, OSError) as error:
-        raise InputError(f"path must be the path of a file, not {checks.shown(path)}: {error}") from None
-    return as_given
+        table = formats.read(source, names.wanted)
+    except (InputError, TooLargeError, MissingExtraError) as error:
+        raise type(error)(f"{source}: {error}") from None
+    if table.run is None or not table.run.failure:
+        return table
+    fate = "the samples that it has are read" if source.named else "it is left out"
+    warn(f"{source}: the evaluation failed ({table.run.failure}): {fate}")
+    return table if source.named else None
 
 
-def _read(path: Path, names: Names) -> Columns:
-    """The columns of a file."""
-    suffix = path.suffix.lower()
-    if suffix == ".eval":
-        return records(inspect_logs.rows(inspect_logs.packed(path)), names)
-    text = read_text(path)
-    if suffix in (".jsonl", ".ndjson"):
-        lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-        objects = [parsed(line, f"line {number}: ") for number, line in lines]
-        if objects and lm_eval_logs.is_line(objects[0]):
-            return records(lm_eval_logs.rows(objects, path), names)
-        return records(objects, names, [number for number, _ in lines])
-    if suffix == ".json":
-        data = parsed(text, "")
-        if inspect_logs.is_log(data):
-            return records(inspect_logs.rows(data), names)
-        if checks.is_dict(data):
-            raise InputError("it is one JSON object: a list of objects was expected, or a log of Inspect")
-        return records(data, names)
-    return comma_separated(text, names)
+def _refuse_pooled(read: Sequence[tuple[Source, Table]]) -> None:
+    """Refuse runs of one arm at one task that differ in their settings: the user must say what an arm is."""
+    first: dict[tuple[str, str], tuple[Source, Mapping[str, str]]] = {}
+    for source, table in read:
+        if table.run is None:
+            continue
+        settings = table.run.settings
+        for arm in dict.fromkeys(table.columns["arm"]):
+            other, same = first.setdefault((str(arm), table.run.name), (source, settings))
+            if differing := next((name for name in settings if settings[name] != same.get(name)), None):
+                raise InputError(
+                    f"{source}: arm {checks.shown(arm)} ran with {differing} {checks.shown(settings[differing])}, but "
+                    f"{other} with {checks.shown(same.get(differing))}: name what tells arms apart, such as "
+                    'arm="solver" (--arm solver), or arm="model" to pool them'
+                )
 
 
-def _joined(parts: Sequence[Columns], files: Sequence[Path]) -> Columns:
+def _joined(parts: Sequence[tuple[Source, Columns]]) -> Columns:
     """The columns of several files, one after the other."""
-    ends = list(itertools.accumulate(len(part.task) for part in parts))
+    ends = list(itertools.accumulate(len(part.task) for _, part in parts))
 
     def where(place: int) -> str:
         number = bisect.bisect_right(ends, place)
-        return f"{files[number]}: {parts[number].where(place - (ends[number - 1] if number else 0))}"
+        source, part = parts[number]
+        return f"{source}: {part.where(place - (ends[number - 1] if number else 0))}"
 
     def column(name: str) -> list[Any] | None:
-        columns: list[list[Any] | None] = [getattr(part, name) for part in parts]
-        if all(values is None for values in columns):
+        columns: list[tuple[Source, list[Any] | None]] = [(source, getattr(part, name)) for source, part in parts]
+        if all(values is None for _, values in columns):
             return None
-        if missing := next((file for file, values in zip(files, columns, strict=True) if values is None), None):
+        if missing := next((source for source, values in columns if values is None), None):
             raise InputError(f"{missing}: it has no column for the {name}, and others have")
-        return [value for values in columns for value in values or ()]
+        return [value for _, values in columns for value in values or ()]
 
     def judge(name: str) -> list[Any]:
-        if missing := next((file for file, part in zip(files, parts, strict=True) if name not in part.judges), None):
+        if missing := next((source for source, part in parts if name not in part.judges), None):
             raise InputError(f"{missing}: it has no column for the judge {checks.shown(name)}, and others have")
-        return [value for part in parts for value in part.judges[name]]
+        return [value for _, part in parts for value in part.judges[name]]
 
-    judges = {name: judge(name) for name in dict.fromkeys(name for part in parts for name in part.judges)}
+    judges = {name: judge(name) for name in dict.fromkeys(name for _, part in parts for name in part.judges)}
     return Columns(
         *(column("task") or [], column("arm"), column("score"), column("cost"), column("seconds"), column("attempt")),
-        *(where, judges, column("answer"), parts[0].named),
+        *(where, judges, column("answer"), parts[0][1].named),
     )
 
 
-def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a file; errors are one line."""
-    try:
-        file = Path(path)
-        if not file.is_file():
-            file.stat()  # raises the reason, unless the path exists and is not a file
-            raise InputError("it is not a file")
-        if file.stat().st_size > LARGEST_FILE:
-            raise InputError(f"it has {file.stat().st_size / 2**30:.0f} GiB, too much for a log of attempts")
-        return file.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"it is not text in UTF-8: {error.reason} at byte {error.start}") from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}") from None
-
-
-def comma_separated(text: str, names: Names) -> Columns:
-    """The columns of a table whose first line names them; cells are separated by commas, semicolons or tabs."""
-    first = text.partition("\n")[0]
-    separator = max(",;\t", key=first.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    lines: list[int] = []
-    rows: list[list[str]] = []
-    try:
-        header = [name.strip() for name in next(reader, list[str]())]
-        if len(set(header)) < len(header):
-            twice = next(name for name in header if header.count(name) > 1)
-            raise InputError(f"two columns are named {checks.shown(twice)}")
-        for row in reader:
-            if not row:  # a blank line
-                continue
-            if len(row) != len(header):
-                raise InputError(
-                    f"line {reader.line_num}: it has {len(row)} cells, and the first line has {len(header)}"
-                )
-            rows.append(row)
-            lines.append(reader.line_num)
-    except csv.Error as error:
-        raise InputError(f"line {reader.line_num}: {error}") from None
-    taken = names.columns(header)
-
-    def where(place: int) -> str:
-        return f"line {lines[place]}"
-
-    def cells(part: str) -> list[str] | None:
-        if part not in taken:
-            return None
-        place = header.index(taken[part])
-        return [row[place].strip() for row in rows]
+def chosen(table: Table, names: Names) -> Columns:
+    """The columns that the names choose, one entry per attempt."""
+    if not table.names:
+        raise InputError("the log is empty: it has no attempts")
+    taken = names.columns(table.names)
+    given = {part: table.columns[name] for part, name in taken.items()}
+    if names.answer is None and _is_of_the_task(given, "answer"):
+        del given["answer"]  # the reference, and nobody's vote
+    if names.judge is None and _is_of_the_task(given, f"{JUDGE}judge"):
+        del given[f"{JUDGE}judge"], taken[f"{JUDGE}judge"]  # who the judge is, and not what it says
+    parts, where = _one_per_attempt(given, table.where)
 
     def numbers(part: str) -> list[Any] | None:
-        texts = cells(part)
-        return None if texts is None else [_cell(cell) for cell in texts]
+        values = parts.get(part)
+        return None if values is None else [table.number(value) for value in values]
 
-    return _columns(cells, numbers, where, taken, names)
+    return _columns(parts.get, numbers, where, taken, names)
 
 
-def _cell(cell: str) -> Any:
-    """A number, true or false from a cell; None for an empty cell; other text unchanged, which the gate refuses."""
-    if not cell:
+def _is_of_the_task(parts: Mapping[str, list[Any]], part: str) -> bool:
+    """Whether a column has one value in some row with lists of scores."""
+    if part not in parts or "score" not in parts:
+        return False
+    pairs = zip(parts["score"], parts[part], strict=True)
+    return any(_is_several(score) and not _is_several(value) for score, value in pairs)
+
+
+def _one_per_attempt(
+    parts: dict[str, list[Any]], where: Callable[[int], str]
+) -> tuple[dict[str, list[Any]], Callable[[int], str]]:
+    """Rows with lists, for several attempts at a task, as one row per attempt; other rows are unchanged."""
+    if not any(_is_several(value) for values in parts.values() for value in values):
+        return parts, where
+    places: list[tuple[int, int | None]] = []  # the row of each attempt, and its number if the row has several
+    spread: dict[str, list[Any]] = {part: [] for part in parts}
+    for row, values in enumerate(zip(*parts.values(), strict=True)):
+        cells = dict(zip(parts, values, strict=True))
+        n = _number_of_attempts(cells, where(row))
+        places += [(row, None)] if n is None else [(row, number) for number in range(n)]
+        for part, value in cells.items():
+            spread[part] += [*value] if _is_several(value) else [value] * (1 if n is None else n)
+
+    def place(number: int) -> str:
+        row, entry = places[number]
+        return where(row) if entry is None else f"{where(row)}, entry {entry + 1}"
+
+    return spread, place
+
+
+def _is_several(value: Any) -> bool:
+    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def _number_of_attempts(cells: Mapping[str, Any], place: str) -> int | None:
+    """The number of attempts of a row; None if it has no lists."""
+    sizes = {part: len(value) for part, value in cells.items() if _is_several(value)}
+    if not sizes:
         return None
-    number = decimal(cell)
-    return {"true": 1.0, "false": 0.0}.get(cell.lower(), cell) if number is None else number
+    if "task" in sizes:
+        raise InputError(f"{place}: task must be a word or a whole number, not {checks.shown(cells['task'])}")
+    longest, n = max(sizes.items(), key=lambda item: item[1])
+    for part, value in cells.items():
+        if part not in OF_THE_TASK and value is not None and part not in sizes:
+            raise InputError(
+                f"{place}: {longest} is a list, and {part} is one value, {checks.shown(value)}: give a list"
+            )
+        if part in sizes and sizes[part] != n:
+            raise InputError(f"{place}: {longest} has {n} entries, and {part} has {sizes[part]}")
+    if not n:
+        raise InputError(f"{place}: {longest} is an empty list")
+    return n
 
 
-def parsed(text: str, place: str) -> Any:
-    """Parsed JSON; errors are one line."""
-    try:
-        return json.loads(text, object_pairs_hook=_once)
-    except _TwiceError as error:
-        line = place or f"line {_line_of_second(text)}: "
-        raise InputError(f"{line}two entries of one JSON object are named {checks.shown(error.args[0])}") from None
-    except (ValueError, RecursionError) as error:
-        reason = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
-        raise InputError(f"{place}not JSON: {reason}") from None
-
-
-class _TwiceError(Exception):
-    """A JSON object has two entries of one name."""
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The entries of a JSON object without duplicate names, of which Python would keep the last."""
-    entries: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in entries:
-            raise _TwiceError(name)
-        entries[name] = value
-    return entries
-
-
-def _line_of_second(text: str) -> int:
-    """The line of the first duplicate name in an object."""
-    named: list[set[str]] = []  # names in the objects that are open
-    word = ""
-    for token in JSON_TOKEN.finditer(text):
-        mark = token[0]
-        if mark == "{":
-            named.append(set())
-        elif mark == "}":
-            named.pop()
-        elif mark != ":":
-            word = json.loads(mark)
-        elif word in named[-1]:
-            return text.count("\n", 0, token.start()) + 1
-        else:
-            named[-1].add(word)
-    raise AssertionError("no name occurs twice")
-
-
-def records(given: Iterable[Any], names: Names, lines: Sequence[int] | None = None) -> Columns:
+def records(given: Iterable[Any], names: Names) -> Columns:
     """The columns of dictionaries."""
-
-    def where(place: int) -> str:
-        return f"record {place + 1}" if lines is None else f"line {lines[place]}"
-
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise InputError(f"records must be a list of dictionaries, not {checks.shown(given)}")
     rows: list[Any] = [*given]
-    there: dict[str, None] = {}
-    for place, row in enumerate(rows):
-        if not checks.is_dict(row):
-            raise InputError(f"{where(place)}: it is not a dictionary of columns, but {checks.shown(row)}")
-        there.update(dict.fromkeys(row))
-    taken = names.columns(there) if rows else {"task": names.task, "score": names.score or ""}
-
-    def column(part: str) -> list[Any] | None:
-        return [row.get(taken[part]) for row in rows] if part in taken else None
-
-    return _columns(column, column, where, taken, names)
+    require_room(len(rows))
+    return chosen(of_records(rows, names.wanted), names)
 
 
 def frame(given: Any, names: Names) -> Columns:
@@ -300,15 +258,14 @@ def frame(given: Any, names: Names) -> Columns:
         table: Any = nw.from_native(given, eager_only=True)
     except TypeError:
         raise InputError(f"a data frame was expected (pandas, Polars and alike), not {checks.shown(given)}") from None
-    taken = names.columns([str(name) for name in table.columns])
-
-    def column(part: str) -> list[Any] | None:
-        if part not in taken:
-            return None
-        values = table.get_column(taken[part]).to_list()
-        return [None if _is_gap(value) else value for value in values]
-
-    return _columns(column, column, lambda place: f"row {place}", taken, names)
+    require_room(len(table))
+    there = [str(name) for name in table.columns]
+    columns = {
+        name: [None if _is_gap(value) else value for value in table.get_column(name).to_list()]
+        for name in names.wanted
+        if name in there
+    }
+    return chosen(Table(there, columns, lambda place: f"row {place}"), names)
 
 
 def _is_gap(value: Any) -> bool:

@@ -1,1 +1,1 @@
-"""The scheduler: which attempt to make next, for many tasks at once."""
+"""The scheduler: which attempt next at each of many tasks, kept in a database that several workers share."""

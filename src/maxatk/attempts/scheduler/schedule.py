@@ -53,6 +53,10 @@ class Schedule:
             return 0.0
         return float(self._cost[start:stop].sum() / self._reached[start])
 
+    def gain(self, stop: int) -> float:
+        """The expected gain of a task over no attempt, up to ``stop``."""
+        return math.fsum(self._gain[:stop].tolist())
+
     def shadow_price(self, waiting: Mapping[int, int], money: float) -> float:
         """The lowest price at which ``money`` covers the expected cost; ``waiting`` counts the tasks by position."""
         for price in [0.0, *sorted(x for x in set(self.index.tolist()) if 0 < x < math.inf)]:

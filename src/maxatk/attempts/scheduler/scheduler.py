@@ -1,284 +1,295 @@
-"""The scheduler: ask which attempt to make next and tell its result, for many tasks at once, several in flight."""
+"""The scheduler: ask which attempt to make next and tell its result, for many tasks and many workers at once."""
 
 from __future__ import annotations
 
+import asyncio
+import difflib
 import os
 import threading
-from collections import Counter
-from dataclasses import dataclass, field, replace
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from maxatk.attempts.scheduler.journal import Journal
-from maxatk.attempts.scheduler.schedule import Schedule, TaskTrace, learned
-from maxatk.attempts.sequences import files
-from maxatk.attempts.sequences.plan import SequencePlan, Step
-from maxatk.base import archive, checks
+from maxatk.attempts.log import Log
+from maxatk.attempts.scheduler.attempt import Attempt, Handed, SchedulerProgress, Status, TaskState
+from maxatk.attempts.scheduler.databases import Database, Sqlite, database
+from maxatk.attempts.scheduler.records import Records, Settings, amount, checked_settings
+from maxatk.attempts.scheduler.rules import Rules
+from maxatk.attempts.sequences.plan import SequencePlan
+from maxatk.base import checks
 from maxatk.base.errors import InputError
-from maxatk.base.text import count_of, short, threshold
 
-
-@dataclass(frozen=True)
-class Attempt:
-    """The next attempt at a task, or the answer that there is none to make now."""
-
-    arm: str | None  # the arm to try; None if no attempt is to be started now
-    stop: bool  # whether the task is over
-    why: str  # the reason, in words
-
-    @property
-    def wait(self) -> bool:
-        """Whether to wait for attempts in flight: none is to be started, and the task is not over."""
-        return self.arm is None and not self.stop
-
-    def __str__(self) -> str:
-        return f"{self.arm or ('stop' if self.stop else 'wait')}: {self.why}"
-
-
-@dataclass
-class TaskState:
-    """The state of a task."""
-
-    best: float | None = None  # the best score so far; None before the first result
-    spent: float = 0.0  # the cost of its attempts
-    told: list[tuple[str, float, float | None]] = field(
-        default_factory=list[tuple[str, float, float | None]]
-    )  # arm, score, cost
-    in_flight: Counter[str] = field(
-        default_factory=Counter[str]
-    )  # attempts that were handed out and have no result yet, by arm
-    over: bool = False  # whether the scheduler has stopped it
-    allowed: int | None = None  # the number of attempts it would have been given in all; None if that is not known
+T = TypeVar("T")
+AT_A_TIME = 1_000  # tasks that one transaction looks at for an attempt to start
+FIRST_PAUSE, LONGEST_PAUSE = 0.01, 1.0  # seconds between two looks while there is only waiting to do
 
 
 class Scheduler:
     """Decides which arm to try next at each of many tasks, and when to stop. Made by :meth:`SequencePlan.scheduler`.
 
-    All methods may be called from several threads. With a ``path``, every event is written to that file at once;
-    :func:`load_scheduler` resumes from it, even if the process was killed.
+    It lives in a database: SQLite in memory, SQLite in a file that several processes share, or PostgreSQL, which many
+    machines share. Every call is one transaction, which happens as a whole or not at all; an error of the database is a
+    :class:`maxatk.StorageError`, after which the same call can be made again. All methods may be called from several
+    threads, and the object may be handed to other processes.
 
     Args:
-        plan: the sequence to follow.
-        path: a new file in which the scheduler is kept.
-        total_budget: a budget that all tasks share: a task is then given up where going on would gain less per cost
-            than it would at other tasks. An attempt is started only if the budget left covers the highest cost of its
-            arm in the log.
-        tasks: the number of tasks for which the budget must last.
+        database: where it is kept, with its plan.
+        lease: seconds for which an attempt is handed out.
 
     >>> from maxatk import attempts as at
     >>> rows = [{"task": t, "arm": arm, "score": float((t + i) % n == 0), "cost": cost}
     ...         for t in range(60) for arm, n, cost in (("small", 3, 1.0), ("big", 2, 4.0)) for i in range(3)]
     >>> scheduler = at.sequence(at.Log.from_records(rows), price=0.05).scheduler()
-    >>> attempt = scheduler.ask("a new task")
-    >>> attempt.arm, attempt.stop
-    ('small', False)
-    >>> scheduler.tell("a new task", arm="small", score=1.0, cost=1.1)
-    >>> print(scheduler.ask("a new task"))
-    stop: the best score of 1 attempt is 1.00, which reaches 1.00
+    >>> while attempt := scheduler.ask("a new task", wait=True):
+    ...     counts = scheduler.tell(attempt, score=float(attempt.id == 2), cost=1.1)
+    ...     print(attempt.arm)
+    small
+    small
+    >>> print(attempt)
+    stop: the best score of 2 attempts is 1.00, which reaches 1.00
     """
 
-    def __init__(
-        self,
-        plan: SequencePlan,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        total_budget: float | None = None,
-        tasks: int | None = None,
-    ) -> None:
-        if (total_budget is None) != (tasks is None):
-            raise InputError("total_budget needs tasks, the number of tasks that share it, and the other way round")
-        self.plan = self._first_plan = plan  # the sequence that is followed
-        self.total_budget = None if total_budget is None else _amount(total_budget, "total_budget")  # of all tasks
-        self.tasks = None if tasks is None else checks.integer(tasks, "tasks", least=1)  # that share the budget
-        self._schedule = Schedule([*plan.steps, *plan.further])
-        self._states: dict[str, TaskState] = {}
-        self._spent = 0.0
-        self._waiting, self._in_flight = Counter[int](), Counter[str]()  # open tasks by position, attempts by arm
-        self._lock = threading.RLock()
-        self._events: list[Any] = []
-        self._journal: Journal | None = None
-        if path is not None:
-            archive.check_target(path)
-            if Path(path).exists():
-                raise InputError(f"{path}: the file exists already: at.load_scheduler resumes from it")
-            self.save(path)
-            self._keep(path)
+    def __init__(self, database: Database, lease: float) -> None:
+        self._database, self.lease = database, _positive(lease, "lease")  # seconds that an attempt is handed out for
+        self._news = threading.Condition()
+        self._known: tuple[int, Rules] | None = None  # the plan that is followed, by its number
+        self._settings: Settings = self._do(lambda records: records.settings())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_database": self._database, "lease": self.lease}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Scheduler.__init__(self, state["_database"], state["lease"])
+
+    def __repr__(self) -> str:
+        return f"Scheduler({self._database.name})"
 
     # Asking and telling.
 
-    def ask(self, task: Any) -> Attempt:
-        """The next attempt at a ``task``. Attempts in flight count as if they fell short of the threshold.
+    def ask(self, task: Any = None, *, wait: bool = False, timeout: float | None = None) -> Attempt:
+        """The next attempt at a task, which is opened if it is new. Attempts in flight count as if they fell short.
+
+        The answer is false where no attempt is to be started: ``attempt.stop`` says that the task is over, and
+        ``attempt.wait`` that its attempts in flight must come back first.
 
         Args:
-            task: the name of the task, a word or a whole number.
+            task: the name of the task, a word or a whole number; None for the task of the highest priority, among those
+                that are known, that has an attempt to start.
+            wait: sleep while there is only waiting to do, so that the answer is an attempt or a stop.
+            timeout: seconds after which the sleep ends, whatever the answer.
         """
-        with self._lock:
-            name = _task(task)
-            state = self._states.get(name, TaskState())
-            answer, allowed = self._decide(state, newcomer=name not in self._states)
-            if answer.arm is not None:
-                self._note({"ask": [name, answer.arm, allowed]})
-            elif answer.stop and not state.over:
-                self._note({"stop": [name, allowed]})
-            return answer
+        deadline = None if timeout is None else time.monotonic() + _positive(timeout, "timeout")
+        pause = FIRST_PAUSE
+        while True:
+            attempt = self._ask(task)
+            if attempt or attempt.stop or not wait or (deadline is not None and time.monotonic() >= deadline):
+                return attempt
+            left = LONGEST_PAUSE if deadline is None else max(deadline - time.monotonic(), 0.0)
+            with self._news:
+                self._news.wait(min(pause, left))
+            pause = min(2 * pause, LONGEST_PAUSE)
 
-    def tell(self, task: Any, *, arm: str, score: float, cost: float | None = None) -> None:
-        """Tell the score and the cost of an attempt, whether or not the scheduler handed it out.
+    async def ask_async(self, task: Any = None, *, timeout: float | None = None) -> Attempt:
+        """The same for asyncio: the next attempt or a stop; other coroutines run meanwhile.
 
         Args:
-            task: the task.
-            arm: the arm that was tried.
+            task: as for :meth:`ask`.
+            timeout: seconds after which the wait ends, whatever the answer.
+        """
+        deadline = None if timeout is None else time.monotonic() + _positive(timeout, "timeout")
+        pause = FIRST_PAUSE
+        while True:
+            attempt = await asyncio.to_thread(self._ask, task)
+            if attempt or attempt.stop or (deadline is not None and time.monotonic() >= deadline):
+                return attempt
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    def tell(self, attempt: Attempt | int, *, score: float, cost: float | None = None) -> bool:
+        """Tell the result of an attempt. Late results count, and each attempt counts once.
+
+        Args:
+            attempt: the attempt, or its id.
             score: its score.
             cost: its cost; required with a ``total_budget``.
-        """
-        with self._lock:
-            name = _task(task)
-            if not isinstance(arm, str) or not arm:
-                raise InputError(f"arm must be the name of an arm, not {checks.shown(arm)}")
-            points = float(checks.exact_number(score, "score"))
-            if cost is None and self.total_budget is not None:
-                raise InputError("cost is required with a total_budget")
-            self._note({"tell": [name, arm, points, None if cost is None else _amount(cost, "cost")]})
 
-    def drop(self, task: Any, *, arm: str) -> None:
-        """Give an attempt back that will have no result: it crashed, or was never made.
+        Returns:
+            whether the result counts: False if the attempt was told before.
+        """
+        number, points, price = _id(attempt), float(checks.exact_number(score, "score")), self._cost(cost)
+
+        def told(records: Records) -> bool:
+            task, handed = records.attempt(number)
+            if handed.status is Status.TOLD:
+                return False
+            records.tell(handed, points, price)
+            records.settle(task, self._rules(records))
+            return True
+
+        return self._do(told)
+
+    def add(self, task: Any, *, arm: str, score: float, cost: float | None = None, source: str | None = None) -> bool:
+        """Add a result that nobody asked for; the task is opened if it is new.
 
         Args:
             task: the task.
-            arm: the arm of the attempt.
+            arm: the arm that was tried, one of the plan's.
+            score: its score.
+            cost: its cost; required with a ``total_budget``.
+            source: a name of the result, such as a run's: of results with one name only the first counts.
+
+        Returns:
+            whether the result counts.
         """
-        with self._lock:
-            name = _task(task)
-            state = self._states.get(name)
-            if state is None or not state.in_flight[arm]:
-                raise InputError(f"no attempt of arm {checks.shown(arm)} at task {checks.shown(name)} is in flight")
-            self._note({"drop": [name, arm]})
+        name, points, price = _task(task), float(checks.exact_number(score, "score")), self._cost(cost)
+
+        def added(records: Records) -> bool:
+            rules = self._rules(records)
+            _check_arm(arm, rules)
+            records.open(name)
+            counts = records.add(name, arm, points, price, source)
+            records.settle(name, rules)
+            return counts
+
+        return self._do(added)
+
+    def drop(self, attempt: Attempt | int) -> None:
+        """Give an attempt back that will have no result: it is handed out again, with another id.
+
+        Args:
+            attempt: the attempt, or its id.
+        """
+        number = _id(attempt)
+
+        def dropped(records: Records) -> None:
+            task, handed = records.attempt(number)
+            if handed.status is Status.TOLD:
+                raise InputError(f"attempt {number} was told: it cannot be dropped")
+            if handed.status is Status.IN_FLIGHT:
+                records.end(task, handed, Status.DROPPED, self._settings)
+                records.settle(task, self._rules(records))
+
+        self._do(dropped)
+
+    def renew(self, attempt: Attempt | int, *, lease: float | None = None) -> None:
+        """Keep an attempt for longer: its lease begins anew.
+
+        Args:
+            attempt: the attempt, or its id.
+            lease: seconds from now on; by default those of the scheduler.
+        """
+        number, seconds = _id(attempt), self.lease if lease is None else _positive(lease, "lease")
+
+        def renewed(records: Records) -> None:
+            _, handed = records.attempt(number)
+            if handed.status is not Status.IN_FLIGHT:
+                raise InputError(f"attempt {number} is {handed.status}: its lease cannot be renewed")
+            records.renew(handed, seconds)
+
+        self._do(renewed)
+
+    # Tasks.
+
+    def enqueue(self, tasks: Iterable[Any], *, priority: float = 0.0) -> None:
+        """Open tasks, for workers that ask without naming one.
+
+        Args:
+            tasks: their names; those that are known get the priority.
+            priority: tasks of higher priority come first, and among equals the one that was opened first.
+        """
+        names, rank = [_task(task) for task in tasks], float(checks.exact_number(priority, "priority"))
+        self._do(lambda records: records.enqueue(names, rank))
+
+    def pause(self, task: Any) -> None:
+        """Start no attempts at a ``task`` until :meth:`resume`; results of those in flight count."""
+        self._mark(task, paused=1)
+
+    def resume(self, task: Any) -> None:
+        """Go on with a ``task`` that was paused."""
+        self._mark(task, paused=0)
+
+    def cancel(self, task: Any) -> None:
+        """End a ``task``; results of attempts in flight count."""
+        self._mark(task, cancelled=1)
+
+    def _mark(self, task: Any, **columns: int) -> None:
+        name = _task(task)
+
+        def marked(records: Records) -> None:
+            self._check_task(records, name)
+            records.mark(name, **columns)
+            records.settle(name, self._rules(records))
+
+        self._do(marked)
+
+    # What is known.
 
     def state(self, task: Any) -> TaskState:
-        """The state of a ``task``.
+        """The state of a ``task``: its best score, what it has spent, its results and its attempts in flight."""
+        name = _task(task)
 
-        Args:
-            task: the task.
-        """
-        with self._lock:
-            state = self._states.get(_task(task))
-            if state is None:
-                raise InputError(f"this scheduler does not know a task {checks.shown(_task(task))}")
-            return replace(state, told=list(state.told), in_flight=Counter(state.in_flight))
+        def read(records: Records) -> TaskState:
+            self._check_task(records, name)
+            return records.state(name)
+
+        return self._do(read)
 
     def records(self) -> list[dict[str, Any]]:
-        """All results that were told, as :meth:`Log.from_records` reads them.
+        """All results that were told, as :meth:`Log.from_records` reads them."""
+        return self._do(lambda records: records.told())
 
-        Do not plan from a log of these: the number of attempts at a task depends on their scores.
+    def export(self) -> Log:
+        """A log of all results that were told.
+
+        A scheduler makes more attempts where scores are low, and with better arms later. So do not estimate from this
+        log how arms compare, or pass@k for k beyond the first attempt of a task: such estimates assume that the number
+        of attempts does not depend on their scores. What the scheduler itself scored and spent is unbiased.
         """
-        with self._lock:
-            return [
-                {"task": name, "arm": arm, "score": score, "cost": cost}
-                for name, state in self._states.items()
-                for arm, score, cost in state.told
-            ]
+        return Log.from_records(self.records())
 
     @property
     def known(self) -> list[str]:
-        """The tasks that were asked for or told."""
-        with self._lock:
-            return list(self._states)
+        """The tasks, in the order in which they were opened."""
+        return self._do(lambda records: records.names())
+
+    @property
+    def in_flight(self) -> list[Attempt]:
+        """All attempts without a result yet."""
+        return self._with_status(Status.IN_FLIGHT, "in flight")
+
+    @property
+    def failed(self) -> list[Attempt]:
+        """Attempts that were dropped or expired more often than ``max_retries``, and are not made again."""
+        return self._with_status(Status.FAILED, "it was dropped or expired too often")
+
+    def _with_status(self, status: Status, why: str) -> list[Attempt]:
+        every = self._do(lambda records: records.with_status(status))
+        return [Attempt(task, one.arm, False, why, one.id, one.lease_end) for task, one in every]
 
     @property
     def spent(self) -> float:
         """The cost of all attempts that were told."""
-        with self._lock:
-            return self._spent
+        return self._do(lambda records: records.spent())
+
+    @property
+    def plan(self) -> SequencePlan:
+        """The sequence that is followed."""
+        return self._do(lambda records: self._rules(records).plan)
 
     @property
     def price(self) -> float:
         """The gain per cost that an attempt needs now: the plan's price, or that at which a shared budget lasts."""
-        with self._lock:
-            return self._price()
+        return self._do(lambda records: self._rules(records).price(records.budget(self._settings)))
 
-    # Deciding.
+    @property
+    def settings(self) -> Settings:
+        """What all workers agree on: the shared budget, retries and timeouts."""
+        return self._settings
 
-    def _decide(self, state: TaskState, newcomer: bool) -> tuple[Attempt, int | None]:
-        """The next attempt, and the number of attempts that the task would be given in all."""
-        made, stop_at = len(state.told), self.plan.stop_at
-        if state.best is not None and state.best >= stop_at:
-            best = f"the best score of {count_of(made, 'attempt')} is {self._beside(state.best)}"
-            return Attempt(None, True, f"{best}, which reaches {threshold(stop_at)}"), state.allowed
-        flying = sum(state.in_flight.values())
-        meanwhile = (
-            f"; {flying} in flight, counted as if {'it' if flying == 1 else 'they'} fell short" if flying else ""
-        )
-        place, price = self._place(state), self._price(newcomer)
-        length = len(self.plan.steps) if self.total_budget is None else self._schedule.cut(price, place)
-        if place >= length:
-            return Attempt(None, not flying, self._given_up(state, place, price) + meanwhile), max(length, place)
-        step = self._schedule.steps[place]
-        if self.total_budget is not None and not self._affordable(step):
-            may_cost = short(self._dearest(step.arm))
-            left = short(self.total_budget - self._spent)
-            why = f"{left} is left of the shared budget, and {step.arm} may cost {may_cost}"
-            return Attempt(None, not flying, why + meanwhile), place
-        so_far = (
-            f"the best of {made} so far is {self._beside(state.best)}, below {threshold(stop_at)}"
-            if state.best is not None
-            else "no result yet"
-        )
-        why = (
-            f"attempt {place + 1} of at most {length}: {so_far}; at tasks that get here {step.arm} adds "
-            f"{short(step.gain)} on average for {short(step.cost)}, which is {short(step.gain_per_cost)} per unit of "
-            f"cost (the price is {short(price)})"
-        )
-        return Attempt(step.arm, False, why + meanwhile), length
-
-    def _given_up(self, state: TaskState, place: int, price: float) -> str:
-        best = "no result yet" if state.best is None else f"the best score is {short(state.best)}"
-        if place >= len(self._schedule.steps):
-            return f"{best}, and the log has no estimate for attempts after {place}"
-        step = self._schedule.steps[place]
-        return (
-            f"{best}, and one more attempt, {step.arm}, would gain {short(step.gain_per_cost)} per unit of cost, while "
-            f"the price is {short(price)}"
-        )
-
-    def _beside(self, score: float) -> str:
-        """A score to three digits, or in full where rounding would move it across the threshold."""
-        stop_at = self.plan.stop_at
-        return short(score) if (float(short(score)) >= stop_at) == (score >= stop_at) else repr(score)
-
-    def _place(self, state: TaskState) -> int:
-        """The first attempt of the schedule that has neither been made nor is in flight."""
-        used = Counter(arm for arm, _, _ in state.told) + state.in_flight
-        for place, step in enumerate(self._schedule.steps):
-            if not used[step.arm]:
-                return place
-            used[step.arm] -= 1
-        return len(self._schedule.steps)
-
-    def _price(self, newcomer: bool = False) -> float:
-        if self.total_budget is None or self.tasks is None:
-            return self.plan.price
-        waiting = self._waiting.copy()
-        waiting[0] += max(self.tasks - len(self._states), int(newcomer))
-        # What is left after the attempts in flight, at the mean cost of their arms.
-        left = self.total_budget - self._spent - sum(n * self._mean_cost(arm) for arm, n in self._in_flight.items())
-        lowest = self.plan.price if self.plan.goal.price is not None else 0.0
-        return max(lowest, self._schedule.shadow_price(+waiting, left))
-
-    def _mean_cost(self, arm: str) -> float:
-        costs = [step.cost for step in self._schedule.steps if step.arm == arm]
-        return sum(costs) / len(costs) if costs else 0.0
-
-    def _dearest(self, arm: str) -> float:
-        costs = self.plan.built_from.highest_costs
-        return costs.get(arm, max(costs.values(), default=0.0))
-
-    def _affordable(self, step: Step) -> bool:
-        """Whether the budget left covers this attempt and all in flight, each at the highest cost of its arm."""
-        assert self.total_budget is not None
-        flying = sum(n * self._dearest(arm) for arm, n in self._in_flight.items())
-        return self._dearest(step.arm) + flying <= self.total_budget - self._spent
-
-    # Learning.
+    def progress(self) -> SchedulerProgress:
+        """Where the scheduler stands: tasks, attempts by arm, spending."""
+        return self._do(lambda records: records.progress(self._settings))
 
     def learn(self) -> SequencePlan:
         """Re-estimate the gain and cost of every attempt from the results so far, and hence where to give up.
@@ -286,66 +297,24 @@ class Scheduler:
         The order of the arms stays the same: a scheduler is told of attempts that its own sequence chose, which are not
         a fair sample of others. Tasks that are still open do not count. Returns the plan that is followed from now on.
         """
-        with self._lock:
-            plan = self.plan
-            traces = [trace for trace in map(self._trace, self._states.values()) if trace is not None]
-            steps = learned(self._schedule.steps, plan.built_from.tasks, traces)
-            schedule = Schedule(steps)
-            length = schedule.cut(plan.price)
-            if plan.goal.budget is not None:
-                length = max(n for n in range(len(steps) + 1) if schedule.cost(0, n) <= plan.goal.budget)
-            # Counted once: the tasks that were told so far are part of the plan from here on.
-            built_from = replace(plan.built_from, tasks=plan.built_from.tasks + len(traces))
-            new = replace(plan, steps=steps[:length], further=steps[length:], built_from=built_from)
-            self._note({"learn": files.plan_data(new)})
-            return new
 
-    def _trace(self, state: TaskState) -> TaskTrace | None:
-        """The trace of a closed task; None if it is open, was counted before, or left the order of the schedule."""
-        if not self._closed(state) or state.allowed is None or state.in_flight:
-            return None
-        told = list(state.told)
-        best, gains, costs = self.plan.default_score, list[float](), list[float]()
-        for step in self._schedule.steps[: len(told)]:
-            # Attempts in flight together come back in any order. They are fresh draws, whichever is counted first.
-            attempt = next((one for one in told if one[0] == step.arm), None)
-            if attempt is None or attempt[2] is None:
-                return None
-            told.remove(attempt)
-            gains.append(max(attempt[1] - best, 0.0) if gains else attempt[1] - best)
-            best = max(attempt[1], best) if costs else attempt[1]
-            costs.append(attempt[2])
-            if best >= self.plan.stop_at:
-                break
-        return TaskTrace(tuple(gains), tuple(costs), max(state.allowed, len(gains)))
+        def learned(records: Records) -> SequencePlan:
+            rules, names = self._rules(records), records.names()
+            traces = {name: rules.trace(records.state(name), records.allowed(name)) for name in names}
+            plan = rules.learned([trace for trace in traces.values() if trace is not None])
+            records.follow(plan)
+            rules = self._rules(records)
+            for name in names:
+                if traces[name] is not None:
+                    records.mark(name, allowed=None)  # counted once
+                records.settle(name, rules)
+            return plan
 
-    def _closed(self, state: TaskState) -> bool:
-        return state.over or (state.best is not None and state.best >= self.plan.stop_at)
-
-    # Storing.
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the scheduler to ``path``, completely or not at all; :func:`load_scheduler` reads it.
-
-        Args:
-            path: the file.
-        """
-        with self._lock:
-            header = {
-                "format": "maxatk scheduler",
-                "version": files.VERSION,
-                "plan": files.plan_data(self._first_plan),
-                "total_budget": self.total_budget,
-                "tasks": self.tasks,
-            }
-            files.write_lines(path, [header, *self._events])
+        return self._do(learned)
 
     def close(self) -> None:
-        """Close the file in which the scheduler is kept; the scheduler goes on without it."""
-        with self._lock:
-            if self._journal is not None:
-                self._journal.close()
-                self._journal = None
+        """Close the connection to the database; the next call opens it again. A scheduler in memory is gone."""
+        self._database.close()
 
     def __enter__(self) -> Scheduler:
         return self
@@ -353,113 +322,119 @@ class Scheduler:
     def __exit__(self, *error: Any) -> None:
         self.close()
 
-    def _keep(self, path: str | os.PathLike[str]) -> None:
-        """Append all further events to a file that holds the events so far."""
-        self._journal = Journal(path)
+    # Transactions.
 
-    def _note(self, event: dict[str, Any]) -> None:
-        """Write an event to the journal, then apply it."""
-        if self._journal is not None:
-            self._journal.add(event)
-        self._events.append(event)
-        self._apply(event)
+    def _do(self, work: Callable[[Records], T]) -> T:
+        result = self._database.transact(lambda transaction: work(Records(transaction, self._database.name)))
+        with self._news:
+            self._news.notify_all()
+        return result
 
-    def _apply(self, event: Any) -> None:
-        """Apply an event to the state."""
-        ((what, given),) = event.items()
-        if what == "learn":
-            for state in self._states.values():
-                if self._trace(state) is not None:
-                    state.allowed = None  # counted
-            self.plan = files.plan_of(given)
-            self._schedule = Schedule([*self.plan.steps, *self.plan.further])
-            self._waiting = Counter(self._place(state) for state in self._states.values() if not self._closed(state))
-            return
-        name, *rest = given
-        if not isinstance(name, str):
-            raise InputError(f"{checks.shown(name)} is not the name of a task")
-        before = self._states.get(name)
-        if before is not None and not self._closed(before):
-            self._waiting[self._place(before)] -= 1
-        state = self._states.setdefault(name, TaskState())
-        _CHANGES[what](self, state, *rest)
-        if not self._closed(state):
-            self._waiting[self._place(state)] += 1
+    def _rules(self, records: Records) -> Rules:
+        number = records.plan_number()
+        if self._known is None or self._known[0] != number:
+            self._known = number, Rules(records.plan())
+        return self._known[1]
 
-    def _asked(self, state: TaskState, arm: str, allowed: Any) -> None:
-        state.in_flight[arm] += 1
-        self._in_flight[arm] += 1
-        state.over, state.allowed = False, checks.integer(allowed, "allowed")
+    def _ask(self, task: Any) -> Attempt:
+        name = None if task is None else _task(task)
+        return self._database.transact(lambda tx: self._answer(Records(tx, self._database.name), name))
 
-    def _landed(self, state: TaskState, arm: str) -> None:
-        if state.in_flight[arm] > 0:
-            state.in_flight[arm] -= 1
-            self._in_flight[arm] -= 1
-        state.in_flight, self._in_flight = +state.in_flight, +self._in_flight
+    def _answer(self, records: Records, task: str | None) -> Attempt:
+        rules = self._rules(records)
+        for name, handed in records.expired():
+            records.end(name, handed, Status.EXPIRED, self._settings)
+            records.settle(name, rules)
+        if task is not None:
+            records.open(task)
+            return self._next(records, task, rules)
+        for _ in range(AT_A_TIME):
+            name = records.next_ready()
+            if name is None:
+                waiting = records.any_open()
+                return Attempt(None, None, not waiting, "all attempts are in flight" if waiting else "no task is open")
+            if attempt := self._next(records, name, rules):
+                return attempt
+        return Attempt(None, None, False, "the search for an attempt goes on")
 
-    def _told(self, state: TaskState, arm: str, score: Any, cost: Any) -> None:
-        points, amount = files.number(score), None if cost is None else files.number(cost)
-        self._landed(state, arm)
-        state.told.append((arm, points, amount))
-        state.best = points if state.best is None else max(state.best, points)
-        state.spent += amount or 0.0
-        self._spent += amount or 0.0
+    def _next(self, records: Records, task: str, rules: Rules) -> Attempt:
+        state = records.state(task)
+        arm, stop, why, allowed = rules.decide(state, records.budget(self._settings))
+        handed: Handed | None = None
+        if arm is not None:
+            handed = records.hand_out(task, arm, self.lease)
+            records.mark(task, over=0, allowed=allowed)
+        elif stop and not state.over:
+            records.mark(task, over=1, allowed=records.allowed(task) if allowed is None else allowed)
+        records.settle(task, rules, ready=arm is not None)
+        return Attempt(task, arm, stop, why, handed and handed.id, handed and handed.lease_end)
 
-    def _ended(self, state: TaskState, allowed: Any) -> None:
-        state.over = True
-        state.allowed = None if allowed is None else checks.integer(allowed, "allowed")
+    def _check_task(self, records: Records, task: str) -> None:
+        if not records.has(task):
+            raise InputError(f"this scheduler does not know a task {checks.shown(task)}")
 
-
-_CHANGES: dict[str, Any] = {
-    "ask": Scheduler._asked,  # pyright: ignore[reportPrivateUsage]
-    "tell": Scheduler._told,  # pyright: ignore[reportPrivateUsage]
-    "drop": Scheduler._landed,  # pyright: ignore[reportPrivateUsage]
-    "stop": Scheduler._ended,  # pyright: ignore[reportPrivateUsage]
-}
+    def _cost(self, cost: float | None) -> float | None:
+        if cost is None and self._settings.total_budget is not None:
+            raise InputError("cost is required with a total_budget")
+        return None if cost is None else amount(cost, "cost")
 
 
-def load_scheduler(path: str | os.PathLike[str], *, keep: bool = False) -> Scheduler:
-    """Read a scheduler that :meth:`Scheduler.save` wrote, or that was kept in a file.
+def new_scheduler(
+    plan: SequencePlan, where: str | os.PathLike[str] | None, lease: float, settings: Settings
+) -> Scheduler:
+    """A scheduler of a plan: a new one, or one of the same plan that is there already."""
+    agreed, place = checked_settings(settings), database(where)
+    place.transact(lambda transaction: Records(transaction, place.name).create(agreed, plan))
+    return Scheduler(place, lease)
+
+
+def load_scheduler(where: str | os.PathLike[str], *, lease: float = 600.0) -> Scheduler:
+    """Join a scheduler that was made before; its plan is in the file.
 
     Args:
-        path: the file.
-        keep: append all further events to that file.
+        where: the file, or an address ``postgresql://...``.
+        lease: seconds for which attempts are handed out, as for :meth:`SequencePlan.scheduler`.
 
     >>> from maxatk import attempts as at
     >>> from pathlib import Path
-    >>> scheduler = at.sequence(at.example_log(), price=2.0, method="greedy").scheduler()
-    >>> scheduler.tell("f1", arm="L-BFGS-B", score=0.5, cost=0.01)
-    >>> scheduler.save("x.scheduler")
-    >>> at.load_scheduler("x.scheduler").state("f1").best
+    >>> scheduler = at.sequence(at.example_log(), price=2.0, method="greedy").scheduler("x.db")
+    >>> scheduler.add("f1", arm="L-BFGS-B", score=0.5, cost=0.01)
+    True
+    >>> scheduler.close()
+    >>> with at.load_scheduler("x.db") as again:
+    ...     print(again.state("f1").best)
     0.5
-    >>> Path("x.scheduler").unlink()
+    >>> Path("x.db").unlink()
     """
-    scheduler = files.read_lines(path, "scheduler", _scheduler_of)
-    if keep:
-        scheduler._keep(path)  # pyright: ignore[reportPrivateUsage]
-    return scheduler
-
-
-def _scheduler_of(header: dict[str, Any], events: list[Any]) -> Scheduler:
-    plan, total_budget = files.plan_of(header.get("plan")), header.get("total_budget")
-    scheduler = Scheduler(plan, total_budget=total_budget, tasks=header.get("tasks"))
-    for number, event in enumerate(events, 2):
-        try:
-            scheduler._events.append(event)  # pyright: ignore[reportPrivateUsage]
-            scheduler._apply(event)  # pyright: ignore[reportPrivateUsage]
-        except (InputError, TypeError, ValueError, IndexError, KeyError, AttributeError) as error:
-            raise InputError(f"line {number}: {error}") from None
-    return scheduler
+    place = database(where)
+    if isinstance(place, Sqlite) and not Path(where).is_file():
+        raise InputError(f"{where}: there is no such file")
+    place.transact(lambda transaction: Records(transaction, place.name).check(required=True))
+    return Scheduler(place, lease)
 
 
 def _task(task: Any) -> str:
-    if isinstance(task, bool) or not isinstance(task, str | int) or task == "":
+    if isinstance(task, bool) or not isinstance(task, str | int) or task == "" or "\0" in str(task):
         raise InputError(f"the name of a task must be a word or a whole number, not {checks.shown(task)}")
     return str(task)
 
 
-def _amount(value: Any, what: str) -> float:
-    amount = float(checks.exact_number(value, what))
-    if amount < 0:
-        raise InputError(f"{what} must not be negative, but is {amount:g}")
-    return amount
+def _id(attempt: Any) -> int:
+    number = attempt.id if isinstance(attempt, Attempt) else attempt
+    if number is None:
+        raise InputError(f"there is no attempt to speak of: {attempt}")
+    return checks.integer(number, "the id of an attempt", least=1)
+
+
+def _check_arm(arm: Any, rules: Rules) -> None:
+    if arm not in rules.arms:
+        near = difflib.get_close_matches(str(arm), rules.arms, 1)
+        hint = f": did you mean {near[0]}?" if near else f", but {', '.join(sorted(rules.arms))}"
+        raise InputError(f"the plan has no arm {checks.shown(arm)}{hint}")
+
+
+def _positive(value: Any, what: str) -> float:
+    number = amount(value, what)
+    if number == 0:
+        raise InputError(f"{what} must be above 0")
+    return number

@@ -1,6 +1,6 @@
 """Files of plans: JSON lines, written completely or not at all, and checked in every part when read.
 
-The file of a plan is one line. That of a scheduler has more: see ``scheduler/journal.py``.
+The file of a plan is one line; the database of a scheduler holds the same data.
 """
 
 import json
@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from maxatk.attempts.logs.readers import as_path, read_text
+from maxatk.attempts.logs.sources import as_path, read_text
 from maxatk.attempts.sequences.goal import Goal
 from maxatk.attempts.sequences.plan import BuiltFrom, Capped, JudgedPlan, SequencePlan, Step
 from maxatk.base import archive, checks

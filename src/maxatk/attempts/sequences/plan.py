@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from maxatk.attempts.log import Log
@@ -12,7 +12,7 @@ from maxatk.attempts.sequences.goal import Goal
 from maxatk.attempts.sequences.walk import Scoring, ratio
 from maxatk.base import display
 from maxatk.base.display import Displayed
-from maxatk.base.text import spelled
+from maxatk.base.text import clipped, spelled, threshold
 
 if TYPE_CHECKING:
     from maxatk.attempts.scheduler.scheduler import Scheduler
@@ -62,11 +62,11 @@ class BuiltFrom:
     """The tasks that a sequence was built from."""
 
     tasks: int  # how many
-    names: frozenset[str]  # their names
-    highest_costs: dict[str, float]  # the highest cost of an attempt at them, by arm
+    names: frozenset[str] = field(repr=False)  # their names
+    highest_costs: dict[str, float] = field(repr=False)  # the highest cost of an attempt at them, by arm
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SequencePlan(Displayed):
     """A sequence of arms, followed until a score is reached or it ends. Made by :func:`maxatk.attempts.sequence`."""
 
@@ -80,6 +80,9 @@ class SequencePlan(Displayed):
     single: Capped  # the best single arm for the same goal on the same tasks
     default_score: float  # the score of a task without an attempt
     built_from: BuiltFrom  # the tasks that the sequence was built from
+
+    def __repr__(self) -> str:
+        return clipped(f"{type(self).__name__}({self.spelled}, stop at {threshold(self.stop_at)})")
 
     @property
     def arms(self) -> list[str]:
@@ -129,18 +132,35 @@ class SequencePlan(Displayed):
         return replay.replay(self, log, level, interval, pass_threshold)
 
     def scheduler(
-        self, path: str | os.PathLike[str] | None = None, *, total_budget: float | None = None, tasks: int | None = None
+        self,
+        where: str | os.PathLike[str] | None = None,
+        *,
+        lease: float = 600.0,
+        total_budget: float | None = None,
+        tasks: int | None = None,
+        max_retries: int = 3,
+        timeouts: str = "retry",
     ) -> Scheduler:
-        """A scheduler that says which attempt to make next, for many tasks at once.
+        """A scheduler that says which attempt to make next, for many tasks and many workers at once.
 
         Args:
-            path: a file to which every event is written at once, so that nothing is lost even if the process is killed.
-            total_budget: a budget that all tasks share; the sequence is then cut, task by task, so that it lasts.
+            where: a file of SQLite, which several processes share, or the address ``postgresql://...`` of a database,
+                which several machines share (extra ``postgres``); by default memory. A scheduler of the same plan that
+                is there already is joined, and one of another plan refused.
+            lease: seconds for which an attempt is handed out. An attempt that is neither told nor renewed by then is
+                put back, and handed out again.
+            total_budget: a budget that all tasks share: a task is given up where going on would gain less per cost than
+                it would at other tasks. An attempt is started only if the budget left covers the highest cost of its
+                arm in the log.
             tasks: the number of tasks for which the budget must last.
+            max_retries: how often an attempt that was dropped, or whose lease ended, is handed out again.
+            timeouts: ``"retry"`` to hand an attempt out again when its lease ends; ``"count"`` to count it as made,
+                without a score.
         """
-        from maxatk.attempts.scheduler.scheduler import Scheduler
+        from maxatk.attempts.scheduler.records import Settings
+        from maxatk.attempts.scheduler.scheduler import new_scheduler
 
-        return Scheduler(self, path, total_budget=total_budget, tasks=tasks)
+        return new_scheduler(self, where, lease, Settings(total_budget, tasks, max_retries, timeouts))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan to ``path``; :func:`load_sequence` reads it."""

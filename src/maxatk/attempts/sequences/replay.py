@@ -30,6 +30,7 @@ from maxatk.attempts.warnings import warn
 from maxatk.base import checks, display, findings
 from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
+from maxatk.base.text import clipped, count_of, short
 from maxatk.base.types import Floats, Ints, Range
 
 
@@ -50,7 +51,7 @@ class SingleReplay:
         return self.name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Replay(Displayed):
     """A sequence on held-out tasks, beside the best single capped arm."""
 
@@ -64,6 +65,10 @@ class Replay(Displayed):
     price: float  # of a unit of cost, in score; for folds with a budget, the mean of the prices of the folds
     exhausted: int  # tasks with too few attempts in the log: intervals cover all that could have happened there
     needs: tuple[str, ...] = ()  # arguments that the log lacks for proved intervals, by name
+
+    def __repr__(self) -> str:
+        numbers = f"score {short(self.score.value)}, cost {short(self.cost.value)}, gain {short(self.gain.value)}"
+        return clipped(f"Replay({count_of(self.tasks, 'task')}: {numbers} over {self.single.name})")
 
     @property
     def gain(self) -> Estimate:

@@ -27,7 +27,7 @@ from maxatk.attempts.sequences.walk import Outcome, Scoring
 from maxatk.base import checks, display, findings
 from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
-from maxatk.base.text import short, spelled
+from maxatk.base.text import clipped, short, spelled
 from maxatk.base.types import Floats, Ints, Range
 
 PRICES = 10
@@ -49,7 +49,7 @@ class Domination(NamedTuple):
     surely: bool  # whether that exceeds the noise of these tasks
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Strategy:
     """A strategy for spending attempts, with its score and cost per task."""
 
@@ -64,8 +64,11 @@ class Strategy:
     cost_per_solved: CostPerSolved  # the cost per solved task
     dominated: Domination | None  # by another strategy
 
+    def __repr__(self) -> str:
+        return clipped(f"Strategy({self.name}: score {short(self.score.value)}, cost {short(self.cost.value)})")
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Frontier(Displayed):
     """Strategies, and whether sequences are better than one arm with a cap. Made by :func:`frontier`."""
 
@@ -73,6 +76,9 @@ class Frontier(Displayed):
     gain: Estimate  # of sequences over the best capped arm, score less price times cost, averaged over the prices
     prices: tuple[float, ...]  # for which the best of each family was chosen
     fair: int  # the number of prices at which the log does not cut the best arm short; the gain is averaged over these
+
+    def __repr__(self) -> str:
+        return f"Frontier({len(self.strategies)} strategies, {len(self.efficient)} of them not dominated)"
 
     @property
     def efficient(self) -> list[Strategy]:

@@ -15,13 +15,14 @@ from maxatk.attempts.sequences.replay import Replay
 from maxatk.attempts.sequences.sequence import planned
 from maxatk.attempts.warnings import AttemptsWarning
 from maxatk.base.findings import Advice, Aim, ChosenPlan
+from maxatk.base.text import clipped, short
 
 SHARE = 0.5  # of the tasks, on which plans are chosen
 FEWEST = 4  # tasks that can be split
 CLEARLY = 2.0  # standard errors of cross-validation by which a sequence must be better than one arm to be advised
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Advised:
     """One plan to follow, and its score and cost on tasks that it was not chosen on."""
 
@@ -35,6 +36,9 @@ class Advised:
     goal: Goal  # for which it was chosen
     needs: tuple[str, ...]  # arguments that the log lacks for proved intervals, by name
     same: float | None = None  # the score of all attempts of the log, if it is the same
+
+    def __repr__(self) -> str:
+        return clipped(f"Advised({self.plan.spelled}: score {short(self.score.value)}, cost {short(self.cost.value)})")
 
     @property
     def finding(self) -> Advice:

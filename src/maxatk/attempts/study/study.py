@@ -30,7 +30,7 @@ from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
 from maxatk.base.findings import Finding, NoAdvice, Reason
 from maxatk.base.progress import reporter
-from maxatk.base.text import short, threshold
+from maxatk.base.text import clipped, short, threshold
 
 MOST_UNKNOWN = 0.1  # of an arm's costs: an arm with more is left out of all comparisons with costs
 USUAL_GAIN = 0.05  # the gain of an average attempt at the default price, as a share of that of all attempts of the log
@@ -40,7 +40,7 @@ NOMINAL = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Study(Displayed):
     """The results of a study of a log, with advice. Made by :func:`study`."""
 
@@ -54,6 +54,10 @@ class Study(Displayed):
     advised: tuple[Advised, ...]  # the plans for that goal, for lower and for higher ones, where they can be met
     silence: NoAdvice | None  # the reason why there is no advice for that goal; None if there is
     notes: tuple[str, ...]  # warnings, in words
+
+    def __repr__(self) -> str:
+        advised = "no advice" if self.plan is None else f"try {self.plan.spelled}"
+        return clipped(f"Study({self.log!r}: {advised})")
 
     @property
     def main(self) -> Advised | None:

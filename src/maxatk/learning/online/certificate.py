@@ -4,9 +4,12 @@ Half of delta is for bounds from above. The other half is for bounds from below:
 windows, and a half for policies that are tested. docs/theory/online.md, 4.
 """
 
+from fractions import Fraction
+
 import numpy as np
 
 from maxatk.base.betting import STAKES, mean_from_below
+from maxatk.base.returns import floats_around
 from maxatk.base.types import Floats
 from maxatk.learning.online.explore import optimistic
 from maxatk.learning.online.ledger import EpisodeLedger
@@ -47,7 +50,11 @@ def regret(ledger: EpisodeLedger) -> float:
     if not ledger.trials:
         return 0.0
     lower = _window(ledger, np.array(ledger.returns), 0, 0)
-    return ledger.trials * max(ledger.upper - lower, 0.0)
+    if lower > ledger.upper:  # one of both is false, and nobody knows which
+        lower, upper = ledger.known.least, ledger.known.most
+    else:
+        upper = ledger.upper
+    return floats_around(ledger.trials * (Fraction(upper) - Fraction(lower)))[1]
 
 
 def tested(ledger: EpisodeLedger) -> float:

@@ -104,12 +104,16 @@ class EpisodeLedger(Ledger):
         """The grid for all rewards that were seen; from the moment when none holds them they are rounded."""
         grid = self.present_grid
         if grid.rounds and not self.rounds:
-            rounded = Data(self.known)
-            for x, t, r, times in zip(*(column.tolist() for column in self.data.columns()), strict=True):
-                for jump, n in grid.rounded(r, times, self.rng):
-                    rounded.count(x, t, grid.kappa * jump, n)
-            self.rounds, self.data, self.rewards = True, rounded, set()
+            self.round_to(grid)
         return grid
+
+    def round_to(self, grid: ReturnGrid) -> None:
+        """Round all rewards that were counted at random to the points of a grid, and from now on all others."""
+        rounded = Data(self.known)
+        for x, t, r, times in zip(*(column.tolist() for column in self.data.columns()), strict=True):
+            for jump, n in grid.rounded(r, times, self.rng):
+                rounded.count(x, t, grid.kappa * jump, n)
+        self.rounds, self.data, self.rewards = True, rounded, set()
 
     @property
     def present_grid(self) -> ReturnGrid:

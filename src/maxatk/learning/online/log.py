@@ -9,10 +9,12 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any, Unpack
 
-from maxatk.base import checks
+import numpy as np
+
+from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
-from maxatk.base.types import Ints, Number
+from maxatk.base.types import Number
 from maxatk.learning.belief import counted
 from maxatk.learning.episodes import CheckedEpisodes
 from maxatk.learning.grid import ReturnGrid
@@ -23,7 +25,7 @@ from maxatk.learning.online.ledger import EpisodeLedger
 from maxatk.learning.risk import Claim
 from maxatk.learning.sample_size import probability
 from maxatk.learning.spec import EpisodeSpec, Known
-from maxatk.learning.uncertain import BELOW, MEAN, UncertainPlan, UncertainPolicy
+from maxatk.learning.uncertain import BELOW, MEAN, UncertainPlan, policy_of
 
 
 def learn_from(
@@ -41,7 +43,9 @@ def learn_from(
     The log may come from any behaviour, adaptive or unknown. What it must not be is a selection: every step of a
     rollout must be there, and no rollout may be missing because of how it went: a log of the best rollouts alone cannot
     say how often things fail, and nothing in it shows that. With ``max_outcomes`` all rollouts count for both bounds.
-    Without one every other rollout is for finding the policy, and the rest for what it earns.
+    Without one every other rollout is for finding the policy, and the rest for what it earns. Where rewards are
+    multiples of no common number they are rounded at random, with their means kept, and the policy remembers them so:
+    it is asked by its trials alone, with ``begin(rng)``.
 
     Args:
         log: rollouts, each a list of steps ``(state, action, reward, next_state)``; a next state of None ends it.
@@ -65,11 +69,19 @@ def learn_from(
     """
     risk = float(probability(delta, "delta"))
     episodes, k = CheckedEpisodes(EpisodeSpec(n_states, n_actions, horizon, **known)), checks.rollouts(k)
-    whole, *halves = (EpisodeLedger(episodes, k, 0, delta=risk) for _ in range(3))
-    rollouts = 0
     if not isinstance(log, Iterable):
         raise InputError(f"log must be a list of rollouts, not {shown(log)}")
+    with stopping.scope():
+        return _learned(log, episodes, k, risk)
+
+
+def _learned(log: Iterable[Any], episodes: CheckedEpisodes, k: int, risk: float) -> Learned:
+    """The same, of what was checked."""
+    streams = np.random.default_rng(0).spawn(3)  # what is rounded in one half must not depend on the other
+    whole, *halves = (EpisodeLedger(episodes, k, stream, delta=risk) for stream in streams)
+    rollouts = 0
     for rollouts, rollout in enumerate(log, start=1):
+        stopping.check()
         told = _checked(rollout, rollouts - 1, episodes)
         for ledger in (whole, halves[rollouts % 2]):
             ledger.tell_rollout(*told)
@@ -81,29 +93,31 @@ def learn_from(
         plan = UncertainPlan(grid, k, counted(whole.data, whole.starts, grid, balls(whole)), BELOW)
         lower = plan.value
     else:
-        plan, lower = _by_halves(halves, grid, grid.in_steps(whole.data.columns()[2])[0])
-    lower = max(lower - certificate.rounding(whole, plan), episodes.least)
+        plan, lower = _by_halves(halves, grid)
+    lower = max(lower - grid.excess(k) - certificate.rounding(whole, plan), episodes.least)
     basis = f"{whole.steps} steps in {rollouts} rollouts, if nothing was left out of the log because of how it went"
     return Learned(
-        UncertainPolicy(plan),
-        Bounds.between(lower, whole.upper, risk, None),
+        policy_of(plan),
+        Bounds.between(lower, whole.upper, episodes, risk, None),
         Evidence(whole.steps, whole.data.counts, basis, {"rollouts": rollouts}),
     )
 
 
-def _by_halves(halves: list[EpisodeLedger], grid: ReturnGrid, jumps: Ints) -> tuple[UncertainPlan, float]:
-    """The policy that is best by one half of the log, and what it earns at least by the other.
+def _by_halves(halves: list[EpisodeLedger], grid: ReturnGrid) -> tuple[UncertainPlan, float]:
+    """The policy that is best by one half of the log, and what it earns at least by the other, on the grid.
 
     Given the policy, its value from each cell on is a fixed function, and bets on it need no bound on the number of
-    outcomes.
+    outcomes. So the policy must not depend on the other half: it is planned in all cells, whatever was seen.
     """
     first, second = halves
+    if grid.rounds:
+        for half in halves:
+            half.round_to(grid)
     log = grid.log(second.risk.half(Claim.POLICIES), second.k)
-    planned, below = (
-        UncertainPlan(grid, half.k, counted(half.data, half.starts, grid, radius), side, jumps=jumps)
-        for half, radius, side in ((first, 1.0, MEAN), (second, log, BELOW))
-    )
-    return planned, below.value_of(planned)
+    jumps = np.arange(grid.fall, grid.rise + 1)
+    seen, others = (counted(half.data, half.starts, grid, radius) for half, radius in ((first, 1.0), (second, log)))
+    planned = UncertainPlan(grid, first.k, seen, MEAN, jumps=jumps)
+    return planned, UncertainPlan(grid, 1, others, BELOW, jumps=jumps).value_of(planned)
 
 
 def _checked(rollout: Any, number: int, known: CheckedEpisodes) -> tuple[int, list[tuple[int, int, float]]]:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Unpack, get_args
 
-from maxatk.base import checks
+from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number, Seed
 from maxatk.learning.episodes import CheckedEpisodes
-from maxatk.learning.learned import Bounds, Evidence, Learned
+from maxatk.learning.learned import Bounds, Evidence, Learned, loss_between
 from maxatk.learning.online import certificate
 from maxatk.learning.online.ledger import EpisodeLedger
 from maxatk.learning.online.run import Explore, OnlineRun, OnlineTrial
@@ -101,6 +101,7 @@ class Online:
             ledger.refuse(f"it has {ledger.trials} trials, and looks at its bounds after {ledger.next_check} of them")
         search = _Search(ledger, OnlineRun(ledger, self.explore), epsilon)
         while True:
+            stopping.check()
             ledger.about_to_draw(0)  # from here to the end of the trial nothing is saved
             if ledger.trials >= ledger.next_check and search.proved():
                 break
@@ -129,7 +130,7 @@ class _Search:
         _, upper = run.bounds
         lower = certificate.tested(ledger)
         ledger.report(lower, upper)
-        if upper - lower <= epsilon or last:
+        if loss_between(lower, upper) <= epsilon or last:
             return True
         ledger.decide(next_check=ledger.trials + _until_check(ledger.trials))
         plan = run.plan
@@ -168,7 +169,7 @@ class _Search:
         }
         return Learned(
             plan.policy,
-            Bounds.between(lower, upper, delta, self._epsilon),
+            Bounds.between(lower, upper, ledger.known, delta, self._epsilon),
             Evidence(
                 samples=ledger.steps,
                 counts=ledger.data.counts.copy(),
@@ -190,6 +191,7 @@ def play(ledger: EpisodeLedger, trial: OnlineTrial) -> None:
     while not trial.finished:
         i, state = trial.rollout, source.reset(ledger.rng)
         while trial.rollout == i:
+            stopping.check()
             outcome: Any = source.step(trial.act(state))
             if not checks.is_list(outcome) or len(outcome) != 3:
                 raise InputError(f"step must return (next state, reward, done), not {shown(outcome)}")

@@ -14,9 +14,9 @@ from maxatk.learning.data import Data
 from maxatk.learning.online import certificate
 from maxatk.learning.online.explore import posterior
 from maxatk.learning.online.ledger import EXPLORED, EpisodeLedger
-from maxatk.learning.uncertain import ABOVE, MEAN, UncertainPlan, UncertainPolicy
+from maxatk.learning.uncertain import ABOVE, MEAN, UncertainPlan, policy_of
 from maxatk.planning import Certified, CertifiedPlan
-from maxatk.policies import CompressedPolicy, Trial
+from maxatk.policies import Policy, Trial
 from maxatk.problem.objective import Objective
 
 Explore: TypeAlias = Literal["optimism", "posterior"]
@@ -125,9 +125,9 @@ class OnlineRun:
         return self._playing
 
     @property
-    def policy(self) -> CompressedPolicy:
+    def policy(self) -> Policy:
         """The same as a policy."""
-        return UncertainPolicy(self.playing)
+        return policy_of(self.playing)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -224,7 +224,7 @@ class OnlineTrial(Trial):
         purpose: what the trial is for: to explore, or which test.
     """
 
-    def __init__(self, run: OnlineRun, policy: CompressedPolicy, purpose: int) -> None:
+    def __init__(self, run: OnlineRun, policy: Policy, purpose: int) -> None:
         super().__init__(policy)
         self._ledger, self._policy, self._plan = run.ledger, policy, run.playing
         self._known, self._purpose, self._grid = run.ledger.known, purpose, run.playing.grid

@@ -12,11 +12,13 @@ from maxatk.planning.certified.curves import Curve, Curves
 from maxatk.planning.certified.off_lattice import OffLattice
 from maxatk.planning.certified.on_lattice import OnLattice
 from maxatk.planning.certified.plan import PROBLEM, CertifiedPlan, Evidence
+from maxatk.planning.certified.utility_plan import in_utilities
 from maxatk.planning.plan import Status
 from maxatk.problem import files
 from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective
+from maxatk.problem.utility import Utility
 
 CORES = EngineConfig()
 
@@ -61,7 +63,7 @@ def read_plan(
     rounding, gap = _number(certificate, "rounding"), _number(certificate, "gap_after_first")
     if rounding < 0 or gap < -slack:
         raise InputError("its certificate allows for less than no error")
-    return CertifiedPlan(
+    plan = CertifiedPlan(
         problem=problem,
         lower=lower,
         upper=upper,
@@ -78,6 +80,7 @@ def read_plan(
             repeats_mean=_bool(certificate, "repeats_mean"),
         ),
     )
+    return in_utilities(plan)
 
 
 def _check_bounds(lower: float, upper: float, problem: DecisionProblem, after: Curve, slack: float) -> None:
@@ -97,8 +100,17 @@ def _objective(k: int, numbers: Mapping[str, Any]) -> Objective:
     best, cost = numbers.get("best_so_far"), numbers.get("cost")
     best_so_far = files.fractions(str(best))[0] if best else -math.inf
     if cost is None:
-        return Objective(k, best_so_far)
+        return Objective(k, best_so_far, utility=_utility(numbers))
     return Objective(k, best_so_far, files.fractions(str(cost))[0], _bool(numbers, "abandon"))
+
+
+def _utility(numbers: Mapping[str, Any]) -> Utility | None:
+    if numbers.get("utility") is None:
+        return None
+    flat = files.fractions(str(numbers["utility"]))
+    if len(flat) % 2:
+        raise InputError("its utility has a knot without a value")
+    return Utility(list(zip(flat[::2], flat[1::2], strict=True)))
 
 
 def _number(numbers: Mapping[str, Any], name: str) -> float:

@@ -15,7 +15,9 @@ MOST_OUTCOMES = 2**23  # that one step of all bins has, where each row is taken 
 def repeated_mean(mdp: MDP, k: int, best_so_far: Number) -> float:
     """At most what ``k`` rollouts of the mean-optimal policy earn (docs/theory/planner.md, 9)."""
     bins = max(min(TUNING.floor_bins // (mdp.n_states + 1), MOST_OUTCOMES * mdp.n_layers // len(mdp.prob), 128), 1)
-    values, probs, error, drift = merged_returns(mdp, mdp.analysis.mean_optimal[0], bins)
+    values, probs, error, drift = mdp.analysis.once(
+        ("returns of the mean-optimal policy", bins), lambda: merged_returns(mdp, mdp.analysis.mean_optimal[0], bins)
+    )
     least, most = mdp.return_range
     incumbent = max(float(best_so_far), least)
     mean = expected_best(values, probs, k, incumbent)

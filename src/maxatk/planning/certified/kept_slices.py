@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Sequence
 
-from maxatk.base import checks
+from maxatk.base import checks, stopping
 from maxatk.planning.certified.curves import Curves
 from maxatk.planning.certified.slice_tables import Slice
 from maxatk.planning.certified.slices import Acting, SliceMethod
@@ -41,7 +41,8 @@ class KeptSlices:
         with _KEEPING:
             while self._kept and self._held > room:
                 self._held -= self._kept.pop(next(iter(self._kept))).size
-        swept = self._method.decisions([one.task(self._method, self._curves) for one in wanted])
+        with stopping.ensured():
+            swept = self._method.decisions([one.task(self._method, self._curves) for one in wanted])
         with _KEEPING:
             for one, acting in zip(wanted, swept, strict=True):
                 before = self._kept.pop(one, None)  # of another thread

@@ -29,10 +29,16 @@ def simplest(x: Number) -> Fraction:
 
 
 def common_step(mdp: MDP) -> Fraction | None:
+    """:func:`largest_common_step`, which is kept with the problem."""
+    points = TUNING.common_points
+    return mdp.analysis.once(("common step", points), lambda: largest_common_step(mdp, points))
+
+
+def largest_common_step(mdp: MDP, points: int) -> Fraction | None:
     """The largest number that all rewards are multiples of, if they are multiples of anything sensible.
 
     Floats count as the simplest fraction that they round (0.1 as 1/10), also beside fractions; what that leaves out is
-    :attr:`WholeLattice.error`.
+    :attr:`WholeLattice.error`. None if a lattice of that step had more than ``points`` points.
     """
     if mdp.exact_reward is not None:
         rewards = [simplest(r) if _is_float(r) else r for r in dict.fromkeys(mdp.exact_reward)]
@@ -52,7 +58,7 @@ def common_step(mdp: MDP) -> Fraction | None:
     if step == 0:
         return Fraction(1)
     spread = (max(rewards) - min(rewards)) * mdp.horizon  # states that no rollout reaches count, too
-    if returns_apart(mdp) > TUNING.common_points * step or spread > kernels.WIDEST // 2 * step:
+    if returns_apart(mdp) > points * step or spread > kernels.WIDEST // 2 * step:
         return None
     return step
 
@@ -146,6 +152,10 @@ class Lattice(ABC):
         """The lattice points ``g`` at which a policy looks for returns [n] at a step."""
 
     @abstractmethod
+    def point(self, step: int, so_far: float) -> int:
+        """:meth:`points` of one return."""
+
+    @abstractmethod
     def place(self, step: int, so_far: float) -> tuple[int, float]:
         """A lattice point and a phase that together are any return at all."""
 
@@ -227,6 +237,15 @@ class WholeLattice(Lattice):
         """The nearest."""
         return np.rint(_steps_of(so_far, self.kappa)).astype(np.int64) - self.drift * step
 
+    def point(self, step: int, so_far: float) -> int:
+        """The nearest."""
+        return round(_step_of(so_far, self.kappa)) - self.drift * step
+
+    def is_point(self, m: float) -> bool:
+        """:meth:`are_points` of one return."""
+        far = m / self.kappa
+        return abs(far) < math.inf and abs(m - self.kappa * round(far)) <= self._slack
+
     def place(self, step: int, so_far: float) -> tuple[int, float]:
         """Without a phase where the return is on the lattice."""
         if self.are_points(np.array([so_far]))[0]:
@@ -283,6 +302,10 @@ class RealLattice(Lattice):
         """Those below."""
         return np.floor(_steps_of(so_far, self.kappa)).astype(np.int64) - self.drift * step
 
+    def point(self, step: int, so_far: float) -> int:
+        """The one below."""
+        return math.floor(_step_of(so_far, self.kappa)) - self.drift * step
+
     def place(self, step: int, so_far: float) -> tuple[int, float]:
         """The return itself is made a lattice point."""
         return _place_below(so_far, self.kappa, self.drift * step)
@@ -312,6 +335,10 @@ def _index_below(m: float, phase: float, kappa: float) -> int:
 def _steps_of(so_far: Floats, kappa: float) -> Floats:
     with np.errstate(over="ignore"):
         return np.clip(so_far / kappa, -FAR, FAR)
+
+
+def _step_of(so_far: float, kappa: float) -> float:
+    return min(max(so_far / kappa, -FAR), FAR)
 
 
 def _place_below(so_far: float, kappa: float, drift: int) -> tuple[int, float]:

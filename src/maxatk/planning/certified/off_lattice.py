@@ -79,7 +79,6 @@ class PlaneJob(SliceJob):
     def begin(self, memory: float) -> None:
         """Lay out the cells."""
         engine, kind = self.method.engine(), choice_type(self.method.mdp)
-        self.cells = self.method.cells(self.task)
         self.layout, n = self.cells.all_layers() if self.keep else self.cells.two_layers()
         check_memory((32 + kind.itemsize) * n + self.cells.size, memory)
         # On the host choices are always written; a device does without them where nobody asks.
@@ -136,6 +135,12 @@ class PlaneDecisions:
         _, choice = self.planes(step, state, best, so_far)
         first = self.method.mdp.step(step).first_row[state]
         return np.where(choice < 0, self.method.problem.idle_rows(step, state), first + choice)
+
+    def row(self, step: int, state: int, g: int, best: float, so_far: float) -> int:
+        """:meth:`rows` of one state."""
+        _, choice = self.planes(step, np.array([state]), np.array([best]), np.array([so_far]))
+        problem = self.method.problem
+        return problem.idle_row(step, state) if choice[0] < 0 else problem.first_row(step, state) + int(choice[0])
 
     def planes(self, step: int, state: Ints, best: Floats, so_far: Floats) -> tuple[Floats, Ints]:
         """The value of the best plane at each true (s, M, G) [n], and its row counted from the state's first.

@@ -109,6 +109,11 @@ class OnLattice(SliceMethod):
         inside[inside] = self.lattice.are_points(so_far[inside])
         return inside
 
+    def comes_to_one(self, step: int, state: int, g: int, so_far: float) -> bool:
+        """:meth:`comes_to` of one state."""
+        reach = self.tables.reach
+        return bool(reach.first[step, state] <= g <= reach.last[step, state]) and self.lattice.is_point(so_far)
+
     def payoff(self, task: Task, final: Ints, value: Floats, slope: Floats) -> tuple[Floats, Floats]:
         """The value of rollouts that end with the returns ``final`` [ends], and its slope in ``m``: [ends, B].
 
@@ -154,7 +159,6 @@ class ValueJob(_OnLatticeJob):
     def begin(self, memory: float) -> None:
         """Lay out the cells, with the payoff of finished rollouts."""
         engine, task = self.method.engine(), self.task
-        self.cells = self.method.cells(task)
         self.shape = Summed(self.cells) if self._keep else self.method.shape(self.cells)
         self.layout, n = self.cells.all_layers() if self._keep else self.shape.two_layers()
         check_memory(16 * len(task.ms) * n + self.cells.size, memory)
@@ -188,7 +192,6 @@ class DecisionJob(_OnLatticeJob):
     def begin(self, memory: float) -> None:
         """Lay out two layers of values, and all choices."""
         engine, kind = self.method.engine(), choice_type(self.method.mdp)
-        self.cells = self.method.cells(self.task)
         self.shape = self.method.shape(self.cells)
         self._layout, n = self.shape.two_layers()
         place, kept = self.cells.without_idle()
@@ -234,3 +237,12 @@ class Decisions:
             taken = np.where(choice == np.iinfo(self.choice.dtype).max, -1, taken)
         rows[busy] = taken
         return rows
+
+    def row(self, step: int, state: int, g: int, best: float, so_far: float) -> int:
+        """:meth:`rows` of one state."""
+        if g < self.low[step, state]:
+            return self.problem.idle_row(step, state)
+        choice = int(self.choice[int(self.place[step, state]) + g])
+        if self.problem.may_abandon and choice == np.iinfo(self.choice.dtype).max:
+            return -1
+        return self.problem.first_row(step, state) + choice

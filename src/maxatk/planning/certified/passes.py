@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maxatk.planning.certified.curve_maker import CurveMaker, Effort, Stop
-from maxatk.planning.certified.curves import Curve, Curves, at_least, distance, identity
+from maxatk.planning.certified.curves import Curve, Curves, at_least, distance
+from maxatk.planning.certified.payoffs import final_curve
 from maxatk.planning.certified.slices import SliceMethod
 
 
@@ -55,7 +56,7 @@ class LatticePass:
             *_, stop = maker.last_curve(curves[1], method.share(self._left(tol()), 0.0, 0, 1))
         for i in range(k - 1, 0, -1):
             after, share = curves[i + 1], method.share(self._left(tol()), gap, i, k)
-            if i == k - 1:
+            if i == k - 1 and problem.ends_with_best:
                 curve, gap, stop = maker.last_curve(after, share)
             else:
                 curve, gap = maker.curve(after, gap, share, stop)
@@ -75,7 +76,7 @@ class LatticePass:
     def value_of_one(self) -> float:
         """No policy earns more than this with a single rollout."""
         problem = self._problem
-        if problem.incumbent <= problem.least and not problem.costly:
+        if problem.incumbent <= problem.least and not problem.costly and problem.ends_with_best:
             return problem.mean + self.method.rounding
         _, upper = self._maker.value(self._no_curves()[self._k], 0.0, self._within(self._asked_at))
         return max(upper + self.method.rounding, problem.best_around[1])
@@ -103,8 +104,8 @@ class LatticePass:
         return min(max(m, self.method.lattice.floor), self._problem.most)
 
     def _no_curves(self) -> Curves:
-        """With no rollouts to come, the value of a best return is that return."""
-        return Curves(self._k, (identity(self.method.lattice.floor, self._problem.most),))
+        """With no rollouts to come, the value of a best return is that return, or its utility."""
+        return Curves(self._k, (final_curve(self._problem, self.method.lattice.floor),))
 
     def _first_rollout(self, after: Curve, gap: float, stop: Stop) -> tuple[float, float, float]:
         """The first rollout needs one slice, that of the incumbent: its best return, and bounds."""

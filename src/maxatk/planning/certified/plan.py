@@ -2,6 +2,7 @@
 
 import math
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -10,22 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from maxatk.base import archive, checks
+from maxatk.base import archive, checks, stopping
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
+from maxatk.planning.certified import histories
 from maxatk.planning.certified.curve_maker import Effort
 from maxatk.planning.certified.curves import Curve, Curves
 from maxatk.planning.certified.passes import LatticePass
 from maxatk.planning.certified.policy import SlicePolicy
 from maxatk.planning.certified.slices import SliceMethod
 from maxatk.planning.certified.threshold import threshold_near
+from maxatk.planning.histories import CompressedHistory
 from maxatk.planning.plan import Plan
 from maxatk.planning.stops import Threshold
 from maxatk.policies import KnownValue
 from maxatk.problem import files
 from maxatk.problem.rows import exact_text
 
-VERSIONS = VERSION, WITH_COSTS = 2, 4
+VERSIONS = VERSION, WITH_COSTS, WITH_UTILITY = 2, 4, 5
 CERTIFICATE = ("tol", "rounding", "gap_after_first", "repeats_mean", "stop_at")  # what a file keeps of the evidence
 PROBLEM = "problem_"  # what the members of a problem within a plan are named with
 
@@ -83,12 +86,18 @@ class CertifiedPlan(Plan):
         best = checks.incumbent(m, "m")
         if i == self.k or best >= self.mdp.return_range[1]:  # nothing can be improved
             return floats_around(best) if isinstance(best, Fraction) else (best, best)
-        lower, upper = self._of_rollout(i, best)
+        with nullcontext() if i else stopping.ensured():  # the curves of later rollouts are at hand
+            lower, upper = self._of_rollout(i, best)
         if self.stop_at < math.inf and best > -math.inf:  # or else stop
             at_least, at_most = floats_around(best)
             # Below the threshold the policy goes on, if only for what rounding leaves open: m is not what it promises.
             return max(lower, at_least) if best >= self.stop_at else lower, max(upper, at_most)
         return lower, upper
+
+    def _action_values(self, at: CompressedHistory) -> dict[int, tuple[float, float]]:
+        evidence, last = self._evidence, at.rollout == self.k - 1
+        after = evidence.curves[at.rollout + 1]
+        return histories.action_values(evidence.method, after, at, evidence.rounding, last=last)
 
     def value_of_tries(self, n: int) -> tuple[float, float]:
         """Bounds on the optimum of ``n`` rollouts; one of them may always maximise the mean."""
@@ -152,7 +161,8 @@ class CertifiedPlan(Plan):
         """
         checks.boolean(with_problem, "with_problem")
         header, arrays = plan_members(self, with_problem)
-        archive.write(path, "plan", WITH_COSTS if self.costly else VERSION, header, arrays)
+        version = WITH_UTILITY if self.objective.utility is not None else WITH_COSTS if self.costly else VERSION
+        archive.write(path, "plan", version, header, arrays)
 
     def numbers(self) -> dict[str, Any]:
         """All but arrays, for a file."""
@@ -200,7 +210,7 @@ class CertifiedPolicy(SlicePolicy):
             stop_at=evidence.stop_at,
         )
         self._traits = replace(self._traits, known_value=KnownValue(plan.mdp, plan.lower, plan.upper))
-        self.cost = plan.objective.cost
+        self.cost, self.utility = plan.objective.cost, plan.objective.utility
 
 
 def evidence_of(plan: "CertifiedPlan") -> Evidence:

@@ -12,7 +12,7 @@ from maxatk.base.returns import Amounts
 from maxatk.base.types import Floats, Ints, Number
 from maxatk.planning.certified.curves import Curves
 from maxatk.planning.certified.kept_slices import KeptSlices
-from maxatk.planning.certified.slice_tables import Served, Slice, SliceTables
+from maxatk.planning.certified.slice_tables import Served, ServedOne, Slice, SliceTables
 from maxatk.planning.certified.slices import SliceMethod
 from maxatk.planning.tuning import TUNING
 from maxatk.policies import ABANDON, CompressedPolicy, Rule, Traits
@@ -66,7 +66,7 @@ class SlicePolicy(CompressedPolicy):
         return self._method.mdp
 
     def __getstate__(self) -> dict[str, Any]:
-        own = ("_tables", "_slices")  # a copy solves its own slices
+        own = ("_tables", "_slices", "_lately")  # a copy solves its own slices
         return {name: value for name, value in vars(self).items() if name not in own}
 
     @cached_property
@@ -83,6 +83,11 @@ class SlicePolicy(CompressedPolicy):
     def _slices(self) -> KeptSlices:
         return KeptSlices(self._method, self._curves, self._slice_size)
 
+    @cached_property
+    def _lately(self) -> dict[tuple[int, float], ServedOne]:
+        """What serves the best returns of each rollout that were asked about one by one."""
+        return {}
+
     @property
     def _slice_size(self) -> int:
         """About so many bytes are kept of a slice, at most."""
@@ -93,8 +98,28 @@ class SlicePolicy(CompressedPolicy):
         i = checks.integer(rollout, "rollout", most=self.k - 1)
         h = checks.integer(step, "step", most=self.horizon - 1)
         s = checks.integer(state, "state", most=self.mdp.n_states - 1)
-        M, G = float(checks.incumbent(best, "best")), float(checks.exact_number(so_far, "so_far"))
-        return int(self._answers(i, h, np.array([s]), np.array([M]), np.array([G]))[0])
+        M, G = checks.nearest_return(best, "best", none=True), checks.nearest_return(so_far, "so_far")
+        row = self._row(h, s, self._serve_one(i, M), G)
+        return ABANDON if row < 0 else int(self.mdp.action[row])
+
+    def _serve_one(self, rollout: int, best: float) -> ServedOne:
+        """What serves one best return: a trial asks about the same one for a whole rollout."""
+        one = self._lately.get((rollout, best))
+        if one is None:
+            if len(self._lately) >= TUNING.lately_served:
+                self._lately.clear()
+            one = self._lately[rollout, best] = self._tables.serve(rollout, np.array([best])).one()
+        return one
+
+    def _row(self, h: int, s: int, one: ServedOne, so_far: float) -> int:
+        """:meth:`_rows` of one state."""
+        if one.slice.m == -math.inf:
+            return int(self.mdp.analysis.mean_optimal[0][h, s])
+        method, G = self._method, so_far - one.beyond
+        g = method.lattice.point(h, G)
+        if not method.comes_to_one(h, s, g, G):
+            return self._unusual_row(one.slice.place, h, s, one.best, G)
+        return self._slices[one.slice].row(h, s, g + one.steps, one.best + one.shift, G + one.shift)
 
     def _answers(self, rollout: int, step: int, state: Ints, best: Floats, so_far: Floats) -> Ints:
         """The same at [n] states and returns, slice by slice."""
@@ -145,9 +170,8 @@ class SlicePolicy(CompressedPolicy):
         """The row at a return that no rollout comes there with."""
         mdp = self.mdp
         if G + mdp.analysis.most[h, s] <= M:  # nothing can be improved
-            return int(self._method.problem.idle_rows(h, np.array([s]))[0])
+            return self._method.problem.idle_row(h, s)
         if G + mdp.analysis.least[h, s] >= mdp.return_range[1]:  # whatever comes counts for itself
             return int(mdp.analysis.mean_optimal[0][h, s])
         g, phase = self._method.lattice.place(h, G)
-        acting = self._slices[Slice(place, M, start=(h, s, g, phase))]
-        return int(acting.rows(h, *(np.array([x]) for x in (s, g, M, G)))[0])
+        return self._slices[Slice(place, M, start=(h, s, g, phase))].row(h, s, g, M, G)

@@ -174,7 +174,8 @@ class Search:
         else:
             if self._problem.incumbent >= self._problem.most:  # nothing can be improved
                 return None
-            if self._problem.k == 1 and self._problem.incumbent <= self._problem.least:  # all that counts is the mean
+            mean_alone = self._problem.ends_with_best and self._problem.incumbent <= self._problem.least
+            if self._problem.k == 1 and mean_alone:
                 self._upper = min(self._upper, self._problem.mean + present.rounding)
                 return None
             repeated = repeated_mean(self._problem.mdp, self._problem.k, self._problem.best_so_far)

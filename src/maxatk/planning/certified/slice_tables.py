@@ -5,6 +5,7 @@ the slice is held and where in it each of them lies.
 """
 
 import math
+import threading
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import NamedTuple
@@ -17,6 +18,8 @@ from maxatk.planning.certified.curves import Curve, Curves
 from maxatk.planning.certified.on_lattice import OnLattice
 from maxatk.planning.certified.slices import SliceMethod
 from maxatk.planning.tuning import TUNING
+
+_LOWERING = threading.Lock()  # trials on several threads share the tables of a policy
 
 
 class Slice(NamedTuple):
@@ -38,6 +41,16 @@ class Slice(NamedTuple):
         lattice, middle = method.lattice, method.middle
         ends = lattice.last_index(method.problem.most), lattice.index(self.m)
         return Task(after, (lattice.kappa * middle,), shifts=(middle - ends[0], middle - ends[1]))
+
+
+class ServedOne(NamedTuple):
+    """What serves one best return: its entry in each column of :class:`Served`."""
+
+    slice: Slice
+    best: float
+    beyond: float
+    steps: int
+    shift: float
 
 
 @dataclass(frozen=True)
@@ -63,6 +76,11 @@ class Served:
         pairs: Floats = np.stack([self.place.astype(np.float64), self.knot, self.shared.astype(np.float64)])
         different, places = np.unique(pairs, axis=1, return_inverse=True)
         return [Slice(int(place), m, bool(shared)) for place, m, shared in different.T.tolist()], places.ravel()
+
+    def one(self) -> ServedOne:
+        """What serves the first best return."""
+        place, knot, shared, *rest = (getattr(self, column.name)[0].item() for column in fields(self))
+        return ServedOne(Slice(place, knot, shared), *rest)
 
 
 @dataclass
@@ -111,6 +129,19 @@ class SliceTable:
         return np.zeros(len(M), np.bool_)
 
 
+class _Lowest:
+    """The lowest of all best returns that were asked about so far, by whatever thread."""
+
+    def __init__(self) -> None:
+        self._lowest = math.inf
+
+    def with_these(self, best: Floats) -> float:
+        """The lowest, now that ``best`` [n] are asked about."""
+        with _LOWERING:
+            self._lowest = min(float(best.min(initial=math.inf)), self._lowest)
+            return self._lowest
+
+
 class MeanTable(SliceTable):
     """No slice: the mean is maximised, whatever the best return."""
 
@@ -126,12 +157,11 @@ class DifferenceTable(SliceTable):
     """
 
     method: OnLattice = field(kw_only=True)
-    lowest: float = math.inf
+    lowest: _Lowest = field(default_factory=_Lowest)
 
     def _shared(self, served: Served) -> Served:
         lattice, on = self.method.lattice, self.method.lattice.are_points(served.best)
-        self.lowest = min(float(served.best[on].min(initial=math.inf)), self.lowest)
-        served.knot[on], served.shared[on] = self.lowest, True
+        served.knot[on], served.shared[on] = self.lowest.with_these(served.best[on]), True
         served.steps[on] = self.method.middle - lattice.points(0, served.best[on])
         return served
 
@@ -170,14 +200,13 @@ class SweptTable(TangentTable):
 
     method: SliceMethod = field(kw_only=True)
     incumbent: float = field(kw_only=True)  # a knot that has a slice of its own
-    lowest: float = math.inf
+    lowest: _Lowest = field(default_factory=_Lowest)
 
     def _shared(self, served: Served) -> Served:
         kappa, knots = self.method.lattice.kappa, served.knot
         on = _multiples(knots, kappa) & (knots >= self.curve.floor) & (knots != self.incumbent)
-        self.lowest = min(float(knots[on].min(initial=math.inf)), self.lowest)
         served.shift[on] = kappa * self.method.middle - knots[on]
-        knots[on], served.shared[on] = self.lowest, True
+        knots[on], served.shared[on] = self.lowest.with_these(knots[on]), True
         return served
 
 
@@ -219,7 +248,7 @@ class SliceTables:
 
     def _table(self, i: int) -> SliceTable:
         if i not in self.tables:
-            self.tables[i] = self._made(i)
+            self.tables.setdefault(i, self._made(i))  # or another thread's
         return self.tables[i]
 
     @property

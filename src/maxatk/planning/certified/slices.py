@@ -40,6 +40,10 @@ class Acting(Protocol):
         """The row to take at each state, M and G [n], where ``g`` is the lattice point of G."""
         ...
 
+    def row(self, step: int, state: int, g: int, best: float, so_far: float) -> int:
+        """:meth:`rows` of one state."""
+        ...
+
 
 class SliceMethod(ABC):
     """A problem on a lattice of returns, ready to be swept: what a plan's bounds are made by, and its policy acts on.
@@ -86,7 +90,8 @@ class SliceMethod(ABC):
     def tables(self) -> kernels.Tables:
         """The problem on the lattice, on the host."""
         mdp, rows, moves = self.mdp, self.mdp.analysis.rows, self.lattice.moves
-        reach = stopping.run(kernels.reachable, rows, moves, 0, mdp.start_state)
+        with stopping.brief(mdp.analysis.brief):
+            reach = stopping.run(kernels.reachable, rows, moves, 0, mdp.start_state)
         finishing = self.problem.finish_cost
         nothing = np.zeros((mdp.horizon + 1, mdp.n_states)) if finishing is None else finishing
         return kernels.Tables(rows, moves, reach, nothing, self.problem.may_abandon)
@@ -125,7 +130,9 @@ class SliceMethod(ABC):
             reach = engine.reachable(tables.rows, tables.moves, step, np.array([state], np.int32))
             tables = tables._replace(reach=reach)
         m = self.lattice.index(min(task.ms), task.phase)
-        return Cells(engine.xp, tables, engine.windows(tables, task.shifts, m), task.shifts, m)
+        with stopping.brief(self.mdp.analysis.brief):
+            windows = engine.windows(tables, task.shifts, m)
+        return Cells(engine.xp, tables, windows, task.shifts, m)
 
     @cached_property
     def work(self) -> float:
@@ -219,6 +226,10 @@ class SliceMethod(ABC):
     def comes_to(self, step: int, state: Ints, g: Ints, so_far: Floats) -> Bools:
         """Whether a rollout comes to each state with such a return, of lattice point ``g``, or drifts there: [n]."""
 
+    def comes_to_one(self, step: int, state: int, g: int, so_far: float) -> bool:
+        """:meth:`comes_to` of one state."""
+        return bool(self.comes_to(step, np.array([state]), np.array([g]), np.array([so_far]))[0])
+
 
 class SliceJob(Job[Any]):
     """A job of one task.
@@ -228,13 +239,26 @@ class SliceJob(Job[Any]):
         task: what is to be swept.
     """
 
-    cells: Cells  # of the task, once the job has begun
     travels = False  # whether workers elsewhere may do it: those that keep much are not sent
 
     def __init__(self, method: SliceMethod, task: Task) -> None:
         self.method, self.task = method, task
         self.steps, self.states = method.mdp.horizon, method.mdp.n_states
         self.large, self.multiplies = method.large, method.multiplies
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The cells of the task."""
+        return self.method.cells(self.task)
+
+    @property
+    def brief(self) -> bool:
+        """Whether there are few states and few cells."""
+        mdp = self.method.mdp
+        if self.large or self.multiplies or self.steps * self.states > TUNING.brief_states:
+            return False
+        outcomes = len(mdp.prob) / (len(mdp.pair_start) - 1)
+        return float(self.cells.windows.sizes.sum()) * outcomes * len(self.task.ms) <= TUNING.brief_work
 
     def cuts(self, step: int, parts: int) -> list[int]:
         """Where to cut the states of a layer."""

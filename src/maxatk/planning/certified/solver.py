@@ -2,12 +2,14 @@
 
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from typing import ClassVar
 
 from maxatk.base import checks, stopping
 from maxatk.base.errors import InputError
 from maxatk.engines.engine import EngineConfig, SharedEngine
 from maxatk.planning.certified.plan import CertifiedPlan
 from maxatk.planning.certified.search import Search
+from maxatk.planning.certified.utility_plan import in_utilities
 from maxatk.planning.plan import Reporter
 from maxatk.problem.decision import DecisionProblem
 
@@ -37,6 +39,8 @@ class Certified:
     device: str = "cpu"
     executor: Executor | None = None
 
+    honours: ClassVar[frozenset[str]] = frozenset({"utility"})  # of what an objective may ask beside costs
+
     def __post_init__(self) -> None:
         for name in ("tol", "time_limit"):
             value = getattr(self, name)
@@ -52,4 +56,4 @@ class Certified:
         with stopping.scope(patient=True):
             search = Search(SharedEngine(self._engine(), problem), self.tol, progress)
         with stopping.scope(None if self.time_limit is None else self.time_limit - search.seconds):
-            return search.run()
+            return in_utilities(search.run())

@@ -12,7 +12,7 @@ import altair as alt
 import numpy as np
 
 from maxatk.problem.grid import CellGrid
-from maxatk.report.page.specs import FAINT, INK, dashed, inline, spec
+from maxatk.report.page.specs import INK, dashed, inline, spec
 from maxatk.report.palette import COLOURS, action_colours
 from maxatk.report.views import BEST, FEW, SO_FAR, Classes, Curves
 
@@ -107,6 +107,21 @@ def colours(often: Any) -> list[str]:
     return by_action
 
 
+def inks(colours: Sequence[str]) -> list[str]:
+    """Black or white, whichever is easier to read on each colour."""
+    return [_ink(colour) for colour in colours]
+
+
+def _ink(colour: str) -> str:
+    linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in _channels(colour)]
+    light = sum(share * x for share, x in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+    return "#000" if (light + 0.05) / 0.05 >= 1.05 / (light + 0.05) else "#fff"  # the greater contrast, by WCAG
+
+
+def _channels(colour: str) -> list[float]:
+    return [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+
+
 def action_map(colours: Sequence[str]) -> dict[str, Any]:
     """The actions of the plan in one state at one step, by best return and return so far; data ``map``."""
     # Returns by their ranks, which stay in order as data change; the page has their labels.
@@ -129,7 +144,9 @@ def action_map(colours: Sequence[str]) -> dict[str, Any]:
         description="says:N",
     )
     wide = "bandwidth('x') > 13 && bandwidth('y') > 11 ? 0.8 : 0"
-    signs = cells.mark_text(color="#000", fontSize=11, aria=False, opacity=alt.ExprRef(wide)).encode(text="sign:N")
+    signs = cells.mark_text(fontSize=11, aria=False, opacity=alt.ExprRef(wide)).encode(
+        text="sign:N", color=alt.Color("ink:N", scale=None, legend=None)
+    )
     frame = (
         cells.transform_filter(alt.datum.now)
         .mark_rect(filled=False, stroke=INK, strokeWidth=3, aria=False)
@@ -149,10 +166,16 @@ def grid(cells: CellGrid, start: Iterable[int], colours: Sequence[str]) -> dict[
     def kind(s: int) -> str:
         if s in cells.closed:
             return "goal" if s in cells.goals else "hazard" if s in cells.hazards else "wall"
-        return "start" if s in start else "cell"
+        return "cell"
 
     squares = [
-        {"row": row, "column": column, "kind": kind(s), "sign": "G" if s in cells.goals else ""}
+        {
+            "row": row,
+            "column": column,
+            "kind": kind(s),
+            "goal": "G" if s in cells.goals else "",
+            "start": "S" if start == {s} else "",
+        }
         for s in range(cells.rows * cells.columns)
         for row, column in [cells.cell(s)]
     ]
@@ -161,11 +184,15 @@ def grid(cells: CellGrid, start: Iterable[int], colours: Sequence[str]) -> dict[
     kinds: Any = alt.Color(
         "kind:N", legend=None,
         scale=alt.Scale(
-            domain=["cell", "start", "wall", "hazard", "goal"],
-            range=["transparent", "var(--start)", "var(--never)", "var(--hazard)", "var(--goal)"],
+            domain=["cell", "wall", "hazard", "goal"],
+            range=["var(--ground)", "var(--never)", "var(--hazard)", "var(--goal)"],
         ),
     )  # fmt: skip
-    board: Any = alt.Chart(inline(squares)).mark_rect(stroke=FAINT, aria=False).encode(x=x, y=y, color=kinds)
+    board: Any = (
+        alt.Chart(inline(squares))
+        .mark_rect(stroke="var(--paper)", strokeWidth=2.5, cornerRadius=5, aria=False)
+        .encode(x=x, y=y, color=kinds)
+    )
     arrows: Any = (
         alt.Chart(alt.NamedData("arrows"))
         .mark_point(filled=True)
@@ -188,11 +215,9 @@ def grid(cells: CellGrid, start: Iterable[int], colours: Sequence[str]) -> dict[
             strokeWidth=alt.condition(alt.datum.now, alt.value(4), alt.value(3)),
         )
     )  # fmt: skip
-    signs: Any = (
-        alt.Chart(inline(squares))
-        .mark_text(color="#fff", fontWeight="bold", aria=False)
-        .encode(x=x, y=y, text="sign:N")
-    )
+    letters: Any = alt.Chart(inline(squares)).encode(x=x, y=y)
+    goal = letters.mark_text(color="#fff", fontWeight="bold", fontSize=15, aria=False).encode(text="goal:N")
+    first = letters.mark_text(color=INK, fontWeight="bold", dx=-11, dy=-11, aria=False).encode(text="start:N")
     falls: Any = (
         alt.Chart(alt.NamedData("falls"))
         .mark_point(shape="cross", filled=True, angle=45, color=COLOURS[6], aria=False)
@@ -203,7 +228,7 @@ def grid(cells: CellGrid, start: Iterable[int], colours: Sequence[str]) -> dict[
         .mark_point(shape="circle", strokeWidth=3, color=COLOURS[6], opacity=1, aria=False)
         .encode(x=x, y=y, size=alt.Size("size:Q", scale=None))
     )
-    layers: Any = alt.layer(board, signs, trails, falls, arrows, here)
+    layers: Any = alt.layer(board, goal, first, trails, falls, arrows, here)
     chart = layers.resolve_scale(color="independent", shape="independent")
     chart = chart.properties(
         width=40 * cells.columns,

@@ -2,7 +2,7 @@
 "use strict";
 
 const page = JSON.parse(document.getElementById("data").textContent);
-const { problem, moments, trials, states, grid, colours } = page;
+const { problem, moments, trials, states, grid, colours, inks, sheets } = page;
 const element = (id) => document.getElementById(id);
 const NOTHING = "none";
 
@@ -84,8 +84,11 @@ const actionName = (a) => (a === null ? "M cannot be beaten" : problem.actions[a
 
 // A sign for each action, where there is no room for its name: an arrow, a letter, or its number.
 function signsOfActions() {
-  if (grid) {
-    const arrows = grid.towards.map(([down, right]) => (right > 0 ? "→" : right < 0 ? "←" : down > 0 ? "↓" : down < 0 ? "↑" : "·"));
+  const moves = grid ?? sheets;
+  if (moves) {
+    const initials = problem.actions.map((name) => [...name][0].toUpperCase());
+    const still = (a) => (initials.filter((other, b) => other === initials[a] && !moves.towards[b].some(Boolean)).length > 1 ? String(a) : initials[a]);
+    const arrows = moves.towards.map(([down, right], a) => (right > 0 ? "→" : right < 0 ? "←" : down > 0 ? "↓" : down < 0 ? "↑" : grid ? "·" : still(a)));
     if (new Set(arrows).size === arrows.length) return arrows;
   }
   const letters = problem.actions.map((name) => [...name][0].toUpperCase());

@@ -20,6 +20,9 @@ async function start() {
   }
 }
 
+// Charts in a folded part learn their width when it is opened.
+document.querySelectorAll("details").forEach((folded) => folded.addEventListener("toggle", () => window.dispatchEvent(new Event("resize"))));
+
 // Keys of the player, where no control has a use of its own for them.
 function keys(player) {
   const does = { ArrowRight: "forward", ArrowLeft: "back", " ": "play", Home: "first", n: "next" };

@@ -21,6 +21,7 @@ import numpy as np
 from maxatk.base import archive, stopping
 from maxatk.base.checks import is_list, name_of, shown
 from maxatk.base.errors import InputError, TooLargeError
+from maxatk.base.findings import Outcome
 from maxatk.base.progress import reporter
 from maxatk.base.stopping import StoppedError
 from maxatk.base.text import at_least, at_most, finite
@@ -37,6 +38,7 @@ from maxatk.report import views
 from maxatk.report.page import file, graph
 from maxatk.report.page.boards import boards
 from maxatk.report.page.moments import ANY, Count, ask, frame, passed_over, sample_trials, story
+from maxatk.report.page.sheets import find_sheets
 from maxatk.report.tables import plans as tables
 from maxatk.report.tables.comparisons import share_of, tries_of
 from maxatk.report.template import Html, in_script, minus, part, render
@@ -58,6 +60,8 @@ def write(
     progress: bool | Callable[[str], None] = False,
 ) -> None:
     """Write the page of a plan to ``path`` atomically."""
+    if plan.objective.utility is not None:
+        raise InputError("page: a plan for a utility has no page: those of plans are about the best return itself")
     file.require()
     archive.check_target(path)
     plan = renamed(plan, names)
@@ -101,10 +105,13 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
     data: dict[str, Any] = {"problem": {**sizes, "actions": actions, "stop_at": stop_at}, "charts": drawn}
     try:
         data |= _moments(plan, grid, drawn)
-        drawing = None if grid else _graph(plan.mdp, data)
+        sheets = None if grid else find_sheets(plan.mdp)
+        drawing = None if grid or sheets else _graph(plan.mdp, data)
+        if sheets:
+            data["sheets"] = sheets.data()
         silent = ""
     except (TooLargeError, StoppedError) as error:
-        silent, drawing = str(error), None
+        silent, drawing, sheets = str(error), None, None
     return render(
         part(HERE, "plan.html"),
         plan=plan,
@@ -124,6 +131,10 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
         boards=boards(tries, grid, data.get("colours") or charts.colours([0] * len(actions))) if tries else [],
         listed=rows,
         colours=data.get("colours", []),
+        inks=data.get("inks", []),
+        short=_gains_nothing(plan, compared),
+        made=file.made_by(_call(plan)),
+        home=file.home(),
         actions=actions,
         state_names=_names(plan.mdp, {row.state for row in rows}),
         drawn=drawn,
@@ -133,6 +144,7 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
         tries_of=tries_of,
         grid="grid" in drawn,
         graph=drawing,
+        sheets=sheets,
         trials=len(data.get("trials", [])),
         style=Html(part(HERE, "page.css")),
         script=Html("\n".join(part(HERE, name) for name in SCRIPTS)),
@@ -162,6 +174,28 @@ def _compared(plan: Plan, given: Comparison | bool, tell: Callable[[str], None])
             ), ""
     except TooLargeError as error:
         return None, str(error)
+
+
+def _gains_nothing(plan: Plan, compared: Comparison | None) -> bool:
+    """Whether it is proved that adapting gains nothing, so that most of the page is about nothing, and is folded."""
+    try:
+        gain = compared.gain if compared else plan.gain
+    except StoppedError:
+        return False
+    return gain.outcome is Outcome.DISPROVED and plan.stop_at == math.inf
+
+
+def _call(plan: Plan) -> str:
+    """The call that makes such a page."""
+    given = [f"k={plan.k}"]
+    if plan.best_so_far > -math.inf:
+        given.append(f"best_so_far={float(plan.best_so_far):g}")
+    if plan.objective.cost:
+        given.append(f"cost={float(plan.objective.cost):g}")
+    if plan.objective.abandon:
+        given.append("abandon=True")
+    arguments = ", ".join(given)
+    return f'mk.solve(problem, {arguments}).page("page.html")'
 
 
 def _grid(mdp: MDP) -> CellGrid | None:
@@ -199,6 +233,7 @@ def _moments(plan: Plan, grid: CellGrid | None, drawn: dict[str, Any]) -> dict[s
 
     data: dict[str, Any] = {
         "colours": colours,
+        "inks": charts.inks(colours),
         "moments": {
             "rollouts": asked.rollouts,
             "bests": [finite(m) for m in asked.bests.tolist()],

@@ -3,7 +3,8 @@ class Player {
   constructor(shower) {
     this.shower = shower;
     this.timer = null;
-    shower.touched = () => this.pause();
+    shower.touched = () => this.leave();
+    element("back-to-trial").addEventListener("click", () => this.go(this.at));
     trials.forEach((trial, n) => {
       element("trial").add(new Option(this.title(n, this.frames(trial)), n));
     });
@@ -78,7 +79,19 @@ class Player {
     element("moment").value = this.at;
     element("moment").setAttribute("aria-valuetext", `${this.at + 1} of ${this.trial.length}`);
     this.tries(frame);
+    this.away(false);
     return this.shower.follow({ ...frame, trails: this.trails(frame), trial: this.number, at: this.at });
+  }
+
+  // Sliders and clicks choose a moment that is not of this trial: its tries are shown as they stood, and say so.
+  leave() {
+    this.pause();
+    this.away(true);
+  }
+
+  away(gone) {
+    element("away").hidden = !gone;
+    element("tries").classList.toggle("gone", gone);
   }
 
   // What the tries have come to so far: all of them, or the present one and the best.
@@ -116,7 +129,7 @@ class Player {
 
   play() {
     if (this.at === this.trial.length - 1) this.go(0);
-    this.button("⏸ pause", true);
+    this.button("pause", true);
     const delay = (matchMedia("(prefers-reduced-motion: reduce)").matches ? 900 : 350) / Number(element("speed").value);
     clearInterval(this.timer);
     this.timer = setInterval(() => {
@@ -128,12 +141,11 @@ class Player {
   pause() {
     clearInterval(this.timer);
     this.timer = null;
-    this.button("▶ play", false);
+    this.button("play", false);
   }
 
   button(text, pressed) {
     element("play").textContent = text;
-    element("play").setAttribute("aria-label", pressed ? "pause" : "play");
     element("play").setAttribute("aria-pressed", String(pressed));
   }
 }

@@ -37,14 +37,18 @@ class Shower {
     this.clicks();
   }
 
+  // Choose a moment that is not the player's.
+  choose(change) {
+    this.frame = null;
+    this.touched();
+    change();
+    this.show();
+  }
+
   // Cells of maps and grids are clicked to choose what they show.
   clicks() {
-    const choose = (change) => {
-      this.frame = null;
-      this.touched();
-      change();
-      this.show();
-    };
+    const choose = (change) => this.choose(change);
+    if (sheets) element("sheet").addEventListener("change", () => this.sheet(Number(element("sheet").value)));
     this.views.map.addEventListener("click", (_, item) => {
       if (item && item.datum && item.datum.m !== undefined) choose(() => { this.best = item.datum.m; this.soFar = item.datum.g; });
     });
@@ -93,6 +97,7 @@ class Shower {
     const state = whole("state", problem.n_states - 1);
     if (state === null || !this.asked.firstPlace.has(state)) return false;
     this.frame = null;
+    this.touched();
     this.rollout = whole("try", this.asked.rollouts.length - 1) ?? 0;
     this.best = whole("best", this.asked.bests.length - 1) ?? 0;
     this.move(whole("step", problem.horizon - 1) ?? 0, state);
@@ -135,7 +140,7 @@ class Shower {
     document.documentElement.dataset.ready = "no";
     this.sliders();
     this.says();
-    await Promise.all([this.map(this.graph()), this.grid()]);
+    await Promise.all([this.map([...this.graph(), ...this.sheet()]), this.grid()]);
     if (turn !== this.shows) return;
     this.write();
     document.documentElement.dataset.ready = "yes"; // what is drawn is what is said
@@ -207,7 +212,7 @@ class Shower {
         const [M, G, name] = [this.bestLabels[m], names[g], actionName(action)];
         seen.add(a);
         rows.push({
-          M, G, m, g, a, action: name, sign: action === null ? "" : signs[action], says: `M ${M}, G ${G}: ${name}`,
+          M, G, m, g, a, action: name, sign: action === null ? "" : signs[action], ink: inks[a] ?? "currentColor", says: `M ${M}, G ${G}: ${name}`,
           now: g === this.soFar && m === this.best,
         });
       }));
@@ -238,6 +243,7 @@ class Shower {
       const item = document.createElement("li");
       const swatch = document.createElement("span");
       swatch.style.background = a < 0 ? "var(--any)" : colours[a];
+      swatch.style.color = a < 0 ? "inherit" : inks[a];
       swatch.textContent = a < 0 ? "" : signs[a];
       item.append(swatch, actionName(a < 0 ? null : a));
       return item;
@@ -270,6 +276,7 @@ class Shower {
       const { now, action } = this.done(s);
       taken.set(s, action);
       node.style.setProperty("--does", action === null ? "var(--any)" : colours[action]);
+      node.style.setProperty("--on", action === null ? "var(--ink)" : inks[action]);
       node.classList.toggle("idle", action === null);
       node.classList.toggle("later", !now);
       node.classList.toggle("here", s === this.state && !(this.frame && this.frame.end));
@@ -283,6 +290,44 @@ class Shower {
       `States: what the plan does on try ${this.kept + 1} with this best so far: now, at step ${this.step}, or (faint) as soon as a try can be ` +
       "there. Strong lines: the states that it may lead to; the frame: the state of this try. A state without lines ends the try." + this.nearestKept();
     return [...taken.values()].map((action) => action ?? -1);
+  }
+
+  // Cells and something else: the sheet of the present state, with what is done in each of its cells; the actions.
+  sheet(chosen = sheets ? sheets.states.findIndex((some) => some.includes(this.state)) : -1) {
+    if (!sheets) return [];
+    const drawn = (name, attributes, text = "") => {
+      const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+      for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+      made.textContent = text;
+      return made;
+    };
+    const taken = [];
+    const marks = sheets.states[chosen].flatMap((s, n) => {
+      const [x, y] = [10 * (n % sheets.columns), 10 * Math.floor(n / sheets.columns)];
+      const known = s >= 0 && this.asked.firstPlace.has(s);
+      const here = s === this.state && !(this.frame && this.frame.end);
+      const cell = drawn("rect", { x: x + 0.3, y: y + 0.3, width: 9.4, height: 9.4, rx: 1.2, class: `${known ? "ground" : "wall"}${here ? " here" : ""}` });
+      if (!known) return [cell];
+      const { now, action } = this.done(s);
+      taken.push(action ?? -1);
+      cell.append(drawn("title", {}, `${states[s]}: ${actionName(action)}`));
+      cell.addEventListener("click", () => this.choose(() => this.visit(s)));
+      const [down, right] = action === null || !sheets.towards[action] ? [0, 0] : sheets.towards[action];
+      const shade = now ? 1 : 0.45;
+      if (action === null) return [cell, drawn("circle", { cx: x + 5, cy: y + 5, r: 0.8, fill: "var(--soft)", opacity: shade })];
+      if (!down && !right) {
+        return [cell, drawn("circle", { cx: x + 5, cy: y + 5, r: 3.4, fill: colours[action], opacity: shade }),
+          drawn("text", { x: x + 5, y: y + 6.6, "font-size": 4.6, "text-anchor": "middle", style: `fill: ${inks[action]}` }, signs[action])];
+      }
+      const turn = (Math.atan2(down, right) * 180) / Math.PI;
+      return [cell, drawn("path", { d: "M-3,-.9H.2V-2.6L3.4,0L.2,2.6V.9H-3Z", fill: colours[action], opacity: shade, transform: `translate(${x + 5} ${y + 5}) rotate(${turn})` })];
+    });
+    element("sheet-map").replaceChildren(...marks);
+    element("sheet-map").setAttribute("aria-label", `What the plan does: ${sheets.titles[chosen]}`);
+    element("sheet").value = chosen;
+    element("sheet-caption").textContent =
+      `What the plan does on try ${this.kept + 1} with this best so far: now, at step ${this.step}, or (faint) as soon as a try can be there.` + this.nearestKept();
+    return taken;
   }
 
   async grid() {
@@ -314,7 +359,7 @@ class Shower {
     }
     element("grid-caption").textContent =
       `Arrows: what the plan does on try ${this.kept + 1} with this best so far: now, at step ${this.step}, or (faint) as soon as a try can be ` +
-      "there. Line: where this try went, with a cross where it fell; faint lines: the tries before." + this.nearestKept();
+      "there." + this.nearestKept();
     const here = frame && frame.end ? [] : [cell(this.state, 0.8)];
     await this.views.grid.data("arrows", arrows).data("trails", trails).data("falls", falls).data("here", here).runAsync();
   }

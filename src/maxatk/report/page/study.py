@@ -4,6 +4,7 @@ from collections.abc import Callable
 from os import PathLike
 from typing import Any
 
+from maxatk.attempts.sequences.plan import SequencePlan
 from maxatk.attempts.study.study import JudgedStudy, Study
 from maxatk.base import archive
 from maxatk.base.text import amount, count_of, share, short, spelled, threshold
@@ -40,7 +41,12 @@ def render(study: Study, title: str | None) -> str:
         main=study.main,
         reports=reports,
         judged=judged_words.sentences,
-        runs=[] if study.plan is None else spelled(study.plan.arms, "\n").split("\n"),
+        passing=any(curve.name == "pass@k" for curve in study.curves),  # scores pass or fail, or a threshold was given
+        greyed=[charts.greyed(curve) for curve in study.curves],
+        made=file.made_by('study.page("page.html")'),
+        home=file.home(),
+        rivals=_runs(study.main.alternative if study.main else None),
+        runs=_runs(study.plan),
         title=title or "Attempts",
         interval=_minus(lambda estimate: shown(estimate)[1]),
         value=_minus(lambda estimate: shown(estimate)[0]),
@@ -55,6 +61,11 @@ def render(study: Study, title: str | None) -> str:
         vega=template.Html(file.vega()),
         data=template.in_script({"charts": drawn}),
     )
+
+
+def _runs(plan: SequencePlan | None) -> list[str]:
+    """The steps of a plan, with repeated arms together."""
+    return [] if plan is None else spelled(plan.arms, "\n").split("\n")
 
 
 def _minus(written: Callable[[Any], str]) -> Callable[[Any], str]:

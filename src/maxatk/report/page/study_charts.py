@@ -1,5 +1,6 @@
 """The charts of a study's page, as Vega-Lite specifications made with Altair."""
 
+import math
 from typing import Any
 
 import altair as alt
@@ -12,35 +13,70 @@ from maxatk.report.page.specs import INK, dashed, inline, spec
 from maxatk.report.palette import palette
 
 SHAPES = ["circle", "square", "triangle-up", "diamond"]
-MOST_ARMS = 12  # that a chart can distinguish; those with the highest scores
+COLOURED = 5  # arms, those with the highest values; all others are grey
+GREY = "var(--soft)"
+APART = 0.06  # of the height, between two labels
 
 
 def curve(points: Curve) -> dict[str, Any]:
-    """An estimate against k, one line with a band for each arm."""
-    last = max(p.k for p in points)
-    best = sorted((p for p in points if p.k == last), key=lambda p: -p.value)[:MOST_ARMS]
-    arms = [p.arm for p in best]
-    rows = [{"arm": p.arm, "k": p.k, "value": p.value, **_ends(p, "lower", "upper")} for p in points if p.arm in arms]
-    ticks = sorted({p.k for p in points})
+    """An estimate against k, one line for each arm, labelled at its end; the best arms in colour with a band."""
+    arms, ticks = _ranked(points), sorted({p.k for p in points})
+    rows = [
+        {"arm": p.arm, "k": p.k, "value": p.value, "best": p.arm in arms[:COLOURED], **_ends(p, "lower", "upper")}
+        for p in points
+    ]
+    k = alt.X(
+        "k:Q", title="attempts, k", scale=alt.Scale(type="log", base=2),
+        axis=alt.Axis(values=ticks, format="d", grid=False),
+    )  # fmt: skip
+    shades = palette(COLOURED)[: len(arms)] + [GREY] * (len(arms) - COLOURED)
+    colour = alt.Color("arm:N", sort=arms, scale=alt.Scale(domain=arms, range=shades), legend=None)
     base: Any = alt.Chart(inline(rows)).encode(
-        x=alt.X(
-            "k:Q", title="attempts, k", scale=alt.Scale(type="log", base=2),
-            axis=alt.Axis(values=ticks, format="d", grid=False),
-        ),
-        color=_by_arm(arms),
+        x=k,
+        color=colour,
         tooltip=[
             alt.Tooltip("arm:N"), alt.Tooltip("k:Q"), alt.Tooltip("value:Q", format=".4~g"),
             alt.Tooltip("lower:Q", format=".4~g"), alt.Tooltip("upper:Q", format=".4~g"),
         ],
     )  # fmt: skip
     y = alt.Y("value:Q", title=points.name, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g"))
-    band = base.mark_area(opacity=0.18, line=False, aria=False).encode(y=alt.Y("lower:Q"), y2="upper:Q")
-    line = base.mark_line(strokeWidth=2.5).encode(y=y, strokeDash=dashed("arm", arms))
-    dots = base.mark_point(filled=True, size=45, opacity=1).encode(y=y)
-    chart = (band + line + dots).properties(
-        width="container", height=300, description=f"{points.name} by arm, with intervals over tasks"
+    best = base.transform_filter(alt.datum.best)
+    band = best.mark_area(opacity=0.18, line=False, aria=False).encode(y=alt.Y("lower:Q"), y2="upper:Q")
+    others = base.transform_filter(~alt.datum.best).mark_line(strokeWidth=1.2, opacity=0.55, point=True).encode(y=y)
+    rest = [others] if len(arms) > COLOURED else []  # a layer without data would warn
+    line = best.mark_line(strokeWidth=2.5).encode(y=y, strokeDash=dashed("arm", arms[:COLOURED]))
+    dots = best.mark_point(filled=True, size=45, opacity=1).encode(y=y)
+    names: Any = alt.Chart(inline(_labels(points, arms))).encode(x=k, y=alt.Y("at:Q"), text="arm:N")
+    labels = names.mark_text(align="left", dx=8, fontSize=12, color=INK, aria=False)
+    chart = alt.layer(*rest, band, line, dots, labels).properties(
+        width="container", height=320, description=f"{points.name} by arm, with intervals over tasks"
     )
     return spec(chart)
+
+
+def greyed(points: Curve) -> int:
+    """The number of arms that the chart of a curve does not colour."""
+    return max(len(_ranked(points)) - COLOURED, 0)
+
+
+def _ranked(points: Curve) -> list[str]:
+    """All arms, by their last values, the highest first."""
+    last = {p.arm: p.value for p in sorted(points, key=lambda p: p.k)}
+    return sorted(last, key=lambda arm: -last[arm])
+
+
+def _labels(points: Curve, arms: list[str]) -> list[dict[str, Any]]:
+    """The names of the coloured arms beside the ends of their lines, moved apart where they would overlap."""
+    values = [p.value for p in points]
+    apart = APART * (max(values) - min(values))
+    ends = {p.arm: (p.k, p.value) for p in sorted(points, key=lambda p: p.k)}
+    rows: list[dict[str, Any]] = []
+    at = math.inf
+    for arm in arms[:COLOURED]:
+        k, value = ends[arm]
+        at = min(value, at - apart)
+        rows.append({"arm": arm, "k": k, "at": at})
+    return rows
 
 
 def frontier(front: Frontier) -> dict[str, Any]:
@@ -85,16 +121,6 @@ def frontier(front: Frontier) -> dict[str, Any]:
         width="container", height=340, description="Score and cost per task of every strategy"
     )
     return spec(chart)
-
-
-def _by_arm(arms: list[str]) -> Any:
-    return alt.Color(
-        "arm:N", sort=arms, scale=alt.Scale(domain=arms, range=palette(len(arms))),
-        legend=alt.Legend(
-            orient="top", columns=2, title=None, labelLimit=260,
-            symbolType="stroke", symbolSize=900, symbolStrokeWidth=3, symbolOpacity=1,
-        ),
-    )  # fmt: skip
 
 
 def _ends(estimate: Estimate, lower: str, upper: str) -> dict[str, float | None]:

@@ -1,8 +1,8 @@
 """Ways of showing an object: one function each, which dispatches on the type of the object.
 
-The renderers are registered in the files beside this one: those of findings, of results from logs of attempts, and of
-all other objects. A file is imported when such an object is first shown: so a log is shown without loading the planner,
-which is slow.
+The renderers are registered in the files beside this one: those of findings, of results from logs of attempts, of
+problems, and of all other objects. A file is imported when such an object is first shown: so a log is shown without
+loading the planner, which is slow.
 """
 
 from collections.abc import Sequence
@@ -11,10 +11,16 @@ from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from maxatk.report.cards import parts
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-RENDERERS = {"base": "findings", "attempts": "attempts"}  # the file for types of a folder; "plans" for all others
+RENDERERS = {
+    "base": "findings",
+    "attempts": "attempts",
+    "problem": "problems",
+}  # the file for types of a folder; "plans" for all others
 
 
 def load(kind: type) -> None:
@@ -58,6 +64,12 @@ def data(shown: object) -> dict[str, Any]:
 def figure(shown: object) -> Any:
     """An object as a Matplotlib figure."""
     raise _unknown(shown)
+
+
+@singledispatch
+def card(shown: object) -> str:
+    """An object as HTML for a notebook: a verdict, a few numbers, a small table or map; by default its text."""
+    return parts.card(type(shown).__name__, parts.plain(text(shown)))
 
 
 @singledispatch

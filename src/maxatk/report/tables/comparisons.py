@@ -125,11 +125,11 @@ def _map(shown: Contrast, grid: CellGrid, panel: Panel, signs: Sequence[str]) ->
 
 
 def _in_words(shown: Contrast) -> RenderableType:
-    table = _by_state(shown)
+    table = by_state(shown)
     return Group(table, "", str(shown)) if table.rows else str(shown)
 
 
-def _by_state(shown: Contrast) -> Table:
+def by_state(shown: Contrast) -> Table:
     """The action of each try in the states that are visited most."""
     mdp, tries = shown.mdp, panels(shown)
     table = Table(box=None, padding=(0, 2, 0, 0))

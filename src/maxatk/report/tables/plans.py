@@ -47,16 +47,22 @@ def tries(plan: Plan) -> Iterator[tuple[int, float, float]]:
         yield n, lower, upper
 
 
-def certified_plan(plan: CertifiedPlan, title: str, verdict: Sequence[str] = ()) -> RenderableType:
-    """The verdict on a certified plan, its interval, and what each further rollout adds."""
+def by_tries(plan: Plan) -> Table:
+    """The values of 1, 2, ... tries, and what each further one adds."""
     table = FittingTable(box=None, padding=(0, 2, 0, 0))
-    for heading in ("rollouts", "at least", "at most", "gain over one fewer"):
+    for heading in ("tries", "at least", "at most", "gain from one more try"):
         table.add_column(heading, justify="right", overflow="fold")
     before = None
     for left, lower, upper in tries(plan):
         gain = "" if before is None or before[0] != left - 1 else _added(before[1:], (lower, upper))
         table.add_row(str(left), at_least(lower, decimals(plan)), at_most(upper, decimals(plan)), gain)
         before = (left, lower, upper)
+    return table
+
+
+def certified_plan(plan: CertifiedPlan, title: str, verdict: Sequence[str] = ()) -> RenderableType:
+    """The verdict on a certified plan, its interval, and what each further rollout adds."""
+    table = by_tries(plan)
     stats = plan.stats
     lowest, highest = interval(plan)
     return Group(

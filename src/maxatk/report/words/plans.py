@@ -29,11 +29,12 @@ def gain(finding: Gain, value: float, best: float, why: str = "", remedy: str = 
             f"{_rival(finding, 'Repeat ', 'Take ', 'Make ')}: at least {rival}.",
         ]
     rival = known(finding.rival_lower, finding.rival_upper, _decimals(finding.rival_lower, finding.upper))
+    unit = f" {finding.unit}" if finding.unit else ""
     if finding.outcome is Outcome.PROVED:
         return [
             f"{_rival(finding, 'Repeating ', '', 'Making ')}: {rival}.",
             f"{_planning(finding)}: at least {at_least(best, _decimals(best, finding.upper))}, "
-            f"a gain of {span(finding.lower, finding.upper)}.",
+            f"a gain of {span(finding.lower, finding.upper)}{unit}.",
             *([f"This plan earns at least {at_least(value, _decimals(value, 0.0))} of that."] if value < best else []),
         ]
     most = f": between 0 and {small(finding.upper)}" if math.isfinite(finding.upper) else ""

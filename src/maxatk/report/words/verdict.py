@@ -40,6 +40,17 @@ def sentences(plan: Plan, contrast: Contrast | None = None, comparison: Comparis
     return told
 
 
+def text(plan: Plan) -> str:
+    """A plan in words, for ``print``: its verdict and the interval that contains the optimum."""
+    decimals = decimals_of(plan.lower, plan.upper)
+    unit = f" {plan.mdp.unit}" if plan.mdp.unit else ""
+    interval = (
+        f"This plan earns at least {at_least(plan.lower, decimals)}{unit}, and no policy earns more than "
+        f"{at_most(plan.upper, decimals)} ({goal(plan)}, {plan.status})."
+    )
+    return "\n".join([*sentences(plan), *([stopping(plan)] if plan.costly else []), interval])
+
+
 def _values(plan: Plan, comparison: Comparison | None) -> tuple[float, float]:
     """Lower bounds on the plan's value and on the optimum; they differ if another class has a better policy."""
     last = comparison[ADAPTIVE] if comparison else None

@@ -1,0 +1,172 @@
+"""One rollout at a time on a lattice of returns: the best policy beside others whose laws are fixed.
+
+With the laws of the other rollouts fixed, a rollout that ends with return ``x`` has the value
+``u(x) = E U(max(x, best of the others))``, where ``U`` is the curve of what comes after them: a convex, nondecreasing
+curve, whose slope is at most the distribution function of that best. So the best policy of one rollout that may see its
+return is a slice with ``u`` as the next curve, and the same kernels find it.
+
+The lattice is that of a plan. Where rewards do not lie on it they are rounded to it, and the policies that come out
+remember rounded rewards; what they earn with the true ones is for :func:`maxatk.evaluate` to say.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from maxatk import kernels
+from maxatk.base import checks, stopping
+from maxatk.base.errors import TooLargeError
+from maxatk.base.types import Floats, Ints
+from maxatk.engines.engine import EngineConfig, SharedEngine
+from maxatk.laws.law import mean_under
+from maxatk.planning.certified.cells import Task
+from maxatk.planning.certified.curves import Curve, Curves
+from maxatk.planning.certified.on_lattice import OnLattice, ValueJob
+from maxatk.planning.certified.payoffs import CurveUnits
+from maxatk.planning.certified.policy import SlicePolicy
+from maxatk.planning.certified.slices import SliceMethod
+from maxatk.policies import CompressedPolicy, RoundingPolicy
+from maxatk.problem.decision import DecisionProblem
+
+MOST_POINTS = 2**22  # of a law of returns
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A policy of one rollout, and the law of its return on the lattice."""
+
+    policy: CompressedPolicy
+    law: Floats  # [n] by lattice point; the first entry is all that does not exceed the floor
+    rows: Ints | None = None  # [H, S] of a Markov policy
+
+    @property
+    def below(self) -> Floats:
+        """Its distribution function."""
+        return np.minimum(np.cumsum(self.law), 1.0)
+
+
+class TrySearch:
+    """Searches for policies of one rollout.
+
+    Args:
+        planned_by: the problem on a plan's lattice.
+        floor: a return that good policies almost surely beat: nothing below it is told apart.
+        most_cells: of a slice that is searched.
+
+    Raises:
+        TooLargeError: where a sweep would take too long for a search.
+    """
+
+    def __init__(self, planned_by: SliceMethod, floor: float, most_cells: int) -> None:
+        self._planned_by, asked = planned_by, planned_by.problem
+        if planned_by.exact:
+            self._unit, problem, kappa = 1.0, asked, planned_by.lattice.kappa
+        else:
+            self._unit, kappa = planned_by.lattice.kappa, 1.0
+            rounded = asked.mdp.with_rewards(np.rint(asked.mdp.reward / self._unit))
+            problem = DecisionProblem(rounded, replace(asked.objective, utility=None))
+        self._method = OnLattice(SharedEngine(EngineConfig(), problem), kappa)  # for the cells themselves, on the host
+        self._lattice, tables = self._method.lattice, self._method.tables
+        self._mdp, step = self._lattice.mdp, self._lattice.kappa
+        low, high = self._mdp.return_range
+        incumbent = math.ceil(min(max(float(asked.best_so_far) / self._unit, low), high) / step - 1e-9)
+        first = max(self._lattice.index(floor / self._unit), incumbent)
+        self._first = min(first, self._lattice.index(high) - 1)
+        if self._lattice.index(high) - self._first > MOST_POINTS:
+            raise TooLargeError(f"a search would tell {self._lattice.index(high) - self._first:.2g} returns apart")
+        self.points: Floats = step * np.arange(self._first, self._lattice.index(high) + 1.0)  # [n] the floor first
+        self.final: Floats = self._final()  # [n] what each of them counts in the end, as curves count it
+        least = np.maximum(tables.reach.first, self._first - tables.moves.most_left[:-1])
+        cells = np.maximum(tables.reach.last - least + 1, 0).sum()
+        if cells > most_cells:
+            raise TooLargeError(f"a search would sweep {float(cells):.2g} cells at a time")
+        self._base = self._slice(self._curve(self.final))  # for its cells: they are the same for all curves
+
+    def _final(self) -> Floats:
+        problem, unit = self._planned_by.problem, Fraction(self._unit)
+        utility = problem.objective.utility
+        if utility is None or problem.ends_with_best:
+            return self.points
+        units = CurveUnits.of(problem, utility)
+        bests = [min(unit * Fraction(x), units.top) for x in self.points.tolist()]
+        return np.array([float(units.of_best(best) / unit) for best in bests])
+
+    def rises(self, payoff: Floats) -> Floats:
+        """By how much a payoff [n] rises from each point to the next."""
+        plain = payoff is self.points
+        return np.full(len(payoff) - 1, self._lattice.kappa) if plain else np.diff(payoff)
+
+    def value(self, below: Floats) -> float:
+        """The expected best of independent rollouts, by the product of their distribution functions [n]."""
+        return self._unit * float(mean_under(self.final, below))
+
+    # One rollout.
+
+    def _payoff(self, below: Floats, after: Floats | None = None) -> Floats:
+        """The value of each return beside others whose best has this distribution function: ``u`` [n].
+
+        ``after`` [n] is what the best of all counts; by default in the end.
+        """
+        counts = self.final if after is None else after
+        rises = self.rises(counts) * below[:-1]
+        return counts[-1] - np.append(np.cumsum(rises[::-1])[::-1], 0.0)
+
+    def _curve(self, payoff: Floats, unit: float = 1.0) -> Curve:
+        """A curve through these values, flat before the first; ``unit`` is what a lattice return counts."""
+        slope = np.append(np.maximum.accumulate(np.clip(np.diff(payoff) / self._lattice.kappa, 0.0, 1.0)), 1.0)
+        kinks = np.flatnonzero(np.diff(slope, prepend=0.0) > 0)
+        x, u, slope = unit * self.points[kinks], unit * payoff[kinks], slope[kinks]
+        ends = kinks[-1] < len(payoff) - 1
+        return Curve(
+            floor=unit * float(self.points[0]),
+            line_end=x,
+            line_height=np.append(unit * payoff[0], u - slope * x),
+            line_slope=np.append(0.0, slope),
+            line_knot=np.append(unit * self.points[0], x),
+            point=np.append(x, unit * self.points[-1]) if ends else x,
+            point_value=np.append(u, unit * payoff[-1]) if ends else u,
+        )
+
+    def _slice(self, after: Curve, m: float | None = None) -> ValueJob:
+        task = Task(after, (float(self.points[0]) if m is None else m,))
+        job = ValueJob(self._method, task, keep=True)
+        job.alone(checks.memory() / 4)
+        return job
+
+    def _mass(self, swept: ValueJob, choice: Ints) -> Floats:
+        """Where rollouts go that take these rows [cells]."""
+        mass = np.zeros(len(swept.value))
+        for p, s in zip(self._mdp.reset_prob, self._mdp.start_state.tolist(), strict=True):
+            cell = swept.cell(0, s, 0)
+            if cell is not None:
+                mass[cell] += p
+        stopping.run(kernels.carry_forward, swept.cells.tables, swept.layout, choice, mass)
+        return mass
+
+    def _law(self, swept: ValueJob, mass: Floats) -> Floats:
+        """The law of the return, from where rollouts end."""
+        law = np.zeros(len(self.points))
+        place = swept.cells.final - self._first
+        above = place > 0
+        np.add.at(law, place[above], mass[: len(swept.cells.final)][above])
+        law[0] = max(1.0 - law.sum(), 0.0)
+        return law
+
+    def _remembering(self, policy: CompressedPolicy) -> CompressedPolicy:
+        """The policy for the true rewards: it remembers them as steps of the lattice."""
+        if self._planned_by.exact:
+            return policy
+        unit = self._unit
+        return RoundingPolicy(policy, lambda r: Fraction(unit) * int(np.rint(float(r) / unit)), 1 / Fraction(unit))
+
+    def _best_seeing_return(self, payoff: Floats) -> tuple[Candidate, float]:
+        """The best policy of one rollout that sees its return, and what it is paid."""
+        curve = self._curve(payoff)
+        swept = self._slice(curve)
+        choice = np.zeros(len(swept.value), np.int64)
+        stopping.run(kernels.choose_greedily, swept.cells.tables, swept.layout, swept.value[:, 0], choice)
+        law = self._law(swept, self._mass(swept, choice))
+        policy = SlicePolicy(self._method, Curves(1, (curve,)), float(self.points[0]))
+        return Candidate(self._remembering(policy), law), self._unit * float(swept.result()[1, 0])
