@@ -82,7 +82,7 @@ class SequencePlan(Displayed):
     built_from: BuiltFrom  # the tasks that the sequence was built from
 
     def __repr__(self) -> str:
-        return clipped(f"SequencePlan({self.spelled}, stop at {threshold(self.stop_at)})")
+        return clipped(f"{type(self).__name__}({self.spelled}, stop at {threshold(self.stop_at)})")
 
     @property
     def arms(self) -> list[str]:
