@@ -163,7 +163,9 @@ def test_where_nothing_is_gained_no_chart_says_otherwise(tmp_path):
     mdp = mk.MDP.from_table({0: {0: [(0.5, 0, 1, True), (0.5, 0, 0, True)], 1: [(1.0, 0, 0, True)]}}, horizon=1)
     mk.solve(mdp, 3).page(tmp_path / "x.html")
     text = (tmp_path / "x.html").read_text()
-    assert "Adapting gains next to nothing here (a try succeeds or fails: its return is 0 or 1): at most" in text
+    assert (
+        "Adapting gains next to nothing here (a try succeeds or fails: its return is 0 or 1): less than 0.0001" in text
+    )
     assert 'id="comparison"' not in text
     assert 'id="classes"' in text
 

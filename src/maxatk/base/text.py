@@ -156,7 +156,9 @@ def portion(lower: float, upper: float) -> str:
 
 def _three_digits(x: float) -> str:
     said = f"{100 * x:.3g}"
-    return share(x) if said in ("0", "100") or "e" in said else f"{said} %"
+    if said in ("0", "100") or "e" in said:
+        said = share(x).removesuffix(" %")
+    return f"{said.rstrip('0').rstrip('.') if '.' in said else said} %"
 
 
 def count_of(n: int, noun: str) -> str:

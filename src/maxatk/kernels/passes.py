@@ -80,8 +80,7 @@ def fill_best_means(
             while means[row - first] < best - (error + mistakes[row - first]):
                 row += 1
             best_rows[h, s] = row
-            here[s] = means[row - first]
-            error_here[s] = error + mistakes[row - first]
+            here[s], error_here[s] = best, error  # not those of the row: errors would double at every step
 
 
 @compiled

@@ -52,6 +52,7 @@ STYLE = (
     ".mk-card th,.mk-card td{padding:2px 14px 2px 0;border:0;border-bottom:1px solid var(--mk-line);"
     "vertical-align:top;background:none;color:inherit;text-align:left}"
     ".mk-card th{color:var(--mk-soft);font-weight:500}"
+    ".mk-card td:first-child{white-space:nowrap}"
     ".mk-card .mk-r{text-align:right;white-space:nowrap}"
     ".mk-card pre{margin:4px 0;white-space:pre-wrap;background:none;color:inherit;font-size:12.5px}"
     ".mk-card .mk-maps{display:flex;flex-wrap:wrap;gap:8px 20px;margin:8px 0}"
