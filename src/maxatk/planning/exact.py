@@ -141,6 +141,14 @@ class ExactPlan(Plan):
         values = self.table.action_values(at.rollout, at.step, at.state, at.best, at.so_far)
         return {action: floats_around(value) for action, value in values.items()}
 
+    def _for_incumbent(self, best: float) -> "ExactPlan":
+        value = self.table.curve(0, best)
+        lower, upper = floats_around(value)
+        return ExactPlan(
+            problem=self.problem.changed(best_so_far=best), lower=lower, upper=upper, status=Status.EXACT, stats={},
+            exact=value, table=self.table,
+        )  # fmt: skip
+
     def decisions(self) -> Iterator[Decision]:
         """All decisions that the policy may come to face, in order of time."""
         return self.table.decisions(self.best_so_far)

@@ -15,7 +15,8 @@ from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.findings import Finding, Gain, Stop, Value
 from maxatk.base.types import Number
-from maxatk.planning import gains, stops
+from maxatk.planning import gains, stops, tails
+from maxatk.planning.tails import Cvar
 from maxatk.policies import CompressedPolicy
 from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.histories import CompressedHistory
@@ -226,6 +227,38 @@ class Plan(Displayed, ABC):
     def _action_values(self, at: CompressedHistory) -> dict[int, tuple[float, float]]:
         """:meth:`action_values` at a history that was checked."""
         raise InputError(f"{type(self).__name__} has no values of actions: plans of mk.Certified and mk.Exact have")
+
+    def cvar(self, a: Number) -> Cvar:
+        """The mean of the best share ``a`` of the final best return, over all policies that may draw a plan beforehand.
+
+        Args:
+            a: the share, above 0 and at most 1: 0.1 for the best tenth.
+
+        Returns:
+            Bounds, and the policies of which one is drawn to earn the lower one.
+
+        >>> import maxatk as mk
+        >>> best = mk.solve(mk.instances.figure1(gamma=0.25), k=2).cvar(0.5)
+        >>> print(f"{best.lower:.3f} to {best.upper:.3f}")
+        0.900 to 0.906
+        """
+        return tails.cvar(self.problem, a, self._for_incumbent)
+
+    def tail(self, x: Number) -> float:
+        """No policy reaches a best return of ``x`` or more with a chance above this.
+
+        Args:
+            x: a best return.
+
+        >>> import maxatk as mk
+        >>> mk.solve(mk.instances.figure1(gamma=0.25), k=2).tail(1)
+        0.4375...
+        """
+        return tails.tail(self.problem, x, self._for_incumbent)
+
+    def _for_incumbent(self, best: float) -> "Plan":
+        """The same plan for another incumbent."""
+        raise InputError(f"{type(self).__name__} does not know its tail: plans of mk.Certified and mk.Exact do")
 
     @property
     @abstractmethod

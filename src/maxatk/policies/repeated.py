@@ -1,6 +1,7 @@
 """One policy of a single rollout, repeated: always alike, or until a threshold is reached."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -26,6 +27,25 @@ class FixedBest(CompressedPolicy):
     def _rule(self, rollout: int, best: Amounts) -> Rule:
         act = self._inner._rule(0, Amounts(np.array([NONE]), Scale(Fraction(1), none=self._m))).act
         return Rule(lambda step, tag, state, so_far: act(step, np.zeros_like(tag), state, so_far))
+
+
+class RaisedBest(CompressedPolicy):
+    """Another policy that acts as if the best so far were ``m`` at least; its incumbent is ``best_so_far``."""
+
+    def __init__(self, inner: CompressedPolicy, m: float, best_so_far: Number) -> None:
+        super().__init__(inner.k, inner.horizon, best_so_far)
+        self._inner, self._m = inner, m
+        self._traits = replace(inner._traits, known_value=None)
+
+    def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
+        """The action of the other policy if the best so far is ``m`` at least."""
+        return self._inner.action(rollout=rollout, step=step, state=state, best=max(best, self._m), so_far=so_far)
+
+    def _rule(self, rollout: int, best: Amounts) -> Rule:
+        scale = best.scale
+        below = [scale.number(x) <= self._m for x in best.units.tolist()]
+        raised = Amounts(np.where(below, NONE, best.units), Scale(scale.unit, self._m, scale.beyond))
+        return self._inner._rule(rollout, raised)
 
 
 class Repeated(CompressedPolicy):

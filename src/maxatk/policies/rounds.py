@@ -140,7 +140,14 @@ class RoundsTrial(CompressedTrial):
 
 
 class RoundTry:
-    """One rollout of a round: ask with :meth:`act`, tell with :meth:`observe`, in turn."""
+    """One rollout of a round: ask with :meth:`act`, tell with :meth:`observe`, in turn.
+
+    Args:
+        policy: the policy of all rounds.
+        rollout: which of all rollouts it is, from 0.
+        best: the best return at the start of the round.
+        memory: what is remembered of a reward; None for the reward itself.
+    """
 
     def __init__(
         self, policy: RoundsPolicy, rollout: int, best: Number, memory: Callable[[Fraction], Fraction] | None

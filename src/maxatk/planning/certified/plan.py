@@ -140,6 +140,20 @@ class CertifiedPlan(Plan):
         *_, (_, known) = there.curves(lambda: evidence.tol)
         return max(lower, known.lower), min(upper, known.upper)
 
+    def _for_incumbent(self, best: float) -> "CertifiedPlan":
+        """The same plan for another incumbent below the greatest return, on the same lattice."""
+        evidence, problem = self._evidence, self.problem.changed(best_so_far=best)
+        there = LatticePass(evidence.method.changed(problem), Effort())
+        *_, (_, known) = there.curves(lambda: evidence.tol)
+        earned = replace(
+            evidence, method=known.method, curves=known.curves, start=known.start, gap_after_first=known.gap,
+            rounding=there.rounding, repeats_mean=False,
+        )  # fmt: skip
+        lower = max(known.lower, problem.best_around[0])
+        return CertifiedPlan(
+            problem=problem, lower=lower, upper=max(known.upper, lower), status=self.status, stats={}, _evidence=earned
+        )
+
     def _as_planned(self, m: Number, same: bool, lower: float, upper: float) -> tuple[float, float]:
         """Bounds on ``U_0(m)`` cut down to what the plan's own say: the curve rises, by no more than ``m`` does."""
         floor, most = self._evidence.method.lattice.floor, self.mdp.return_range[1]

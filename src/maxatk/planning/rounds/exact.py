@@ -48,7 +48,7 @@ class ExactRoundsPlan(Plan):
     """An optimal plan in rounds with its exact value."""
 
     exact: Fraction  # the optimum of these rounds
-    table: "_Rounds" = field(repr=False)
+    table: "_Rounds" = field(repr=False)  # what was solved so far
 
     @property
     def rounds(self) -> tuple[int, ...]:
