@@ -35,7 +35,7 @@ def run(capsys, *arguments):
 
 
 def test_what_it_prints(runs, capsys):
-    code, out, _ = run(capsys, "attempts", runs, "--judge", "rm", "--answer", "answer", "--price", "0.02")
+    code, out, _ = run(capsys, "attempts", runs, "--judge", "rm", "--answer", "answer", "--price", "0.02", "--all")
     assert code == 0
     said = " ".join(out.split())
     assert "What rm is good for, attempts of small: scores are of the truth" in said

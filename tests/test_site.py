@@ -178,7 +178,7 @@ def test_each_section_on_the_planner_has_a_claim_before_its_proof():
     import proof_pictures
 
     _, *sections = (DOCS / "theory" / "planner.md").read_text().split("\n## ")
-    assert len(sections) == 11
+    assert len(sections) == 12
     for section in sections:
         assert 0 < section.index("**Claim.**") < section.index('??? note "Why"')
     drawn = set(re.findall(r"pictures/(\w+\.svg)", "".join(sections)))

@@ -166,3 +166,23 @@ def test_who_refuses_it():
 
 def test_arrays_are_knots():
     assert mk.solve(FIGURE1, 2, utility=np.array([[0, 0], [0.5, 0], [1, 1]])).objective.utility == Utility(PRIZE)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_values_of_actions_are_utilities(k):
+    """At every moment of a trial they enclose those of the exact solver."""
+    mdp, knots = mk.instances.proposition3(), [(0, 0), (1, Fraction(1, 2)), (2, 3)]
+    plan = mk.solve(mdp, k, utility=knots)
+    exact = mk.solve(mdp, k, utility=knots, solver=mk.Exact())
+    for at in exact.decisions():
+        moment = {"rollout": at.rollout, "step": at.step, "state": at.state, "best": at.best, "so_far": at.so_far}
+        true = exact.policy.action_values(**moment)
+        for action, (lower, upper) in plan.action_values(**moment).items():
+            assert lower <= true[action] <= upper
+            assert upper - lower <= 1e-6
+
+
+def test_exact_plans_in_rounds_say_what_they_gain():
+    plan = mk.solve(mk.instances.figure1(gamma=0.25), 2, width=2, solver=mk.Exact())
+    assert plan.gain.lower >= 0
+    assert "best of 2" in str(plan)

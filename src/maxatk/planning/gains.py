@@ -42,7 +42,8 @@ def gain_of(plan: "Plan", optimum: tuple[Number, Number], rounding: float) -> Ga
 def gain_over(plan: "Plan", optimum: tuple[Number, Number], rival: Rival, rounding: float) -> Gain:
     """The gain over a given rival; ``rounding`` is what floating point may have added to the plan's bounds."""
     lower, upper = gap_between((rival.lower, rival.upper), optimum)
-    first = plan.curve(plan.k - 1, plan.best_so_far)[1] if plan.k > 1 else math.inf
+    alone = plan.k == 1 or plan.objective.rounds  # there is no try before the others
+    first = math.inf if alone else plan.curve(plan.k - 1, plan.best_so_far)[1]
     added = max(floats_around(optimum[0])[0] - first, 0.0)
     return Gain(
         lower=lower,

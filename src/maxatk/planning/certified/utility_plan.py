@@ -8,6 +8,7 @@ from maxatk.base import checks
 from maxatk.base.types import Number
 from maxatk.planning.certified.payoffs import CurveUnits
 from maxatk.planning.certified.plan import CertifiedPlan, evidence_of
+from maxatk.problem.histories import CompressedHistory
 from maxatk.problem.rows import exact_text
 
 
@@ -39,6 +40,10 @@ class UtilityPlan(CertifiedPlan):
         if n == self.k or self.best_so_far >= self.mdp.return_range[1]:
             return self.lower, self.upper
         return self._converted(self._in_curves.value_of_tries(n))
+
+    def _action_values(self, at: CompressedHistory) -> dict[int, tuple[float, float]]:
+        values = self._in_curves.action_values(**vars(at))
+        return {action: self._converted(bounds) for action, bounds in values.items()}
 
     def _converted(self, bounds: tuple[float, float]) -> tuple[float, float]:
         return _utilities(self._units, bounds, self._evidence.method.rounding)

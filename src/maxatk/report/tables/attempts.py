@@ -21,6 +21,7 @@ from maxatk.report.render import ways
 from maxatk.report.tables import judges
 from maxatk.report.tables.fitting import FittingTable, Side, as_text, plain_table
 from maxatk.report.words import attempts as words
+from maxatk.report.words import judges as judge_words
 
 TIMED: list[tuple[str, Side]] = [("seconds", "right")]
 
@@ -141,6 +142,7 @@ def replay_text(result: Replay) -> str:
     return as_text(replay(result), "", *notes)
 
 
+MOST_REPORTS = 2  # on judges, in a summary
 MOST_ARMS, MOST_RANGES, MOST_KS, LONGEST_ARM = 10, 4, 5, 22  # of a summary: rows, columns, characters of a name
 
 
@@ -156,6 +158,10 @@ def summary(result: Study) -> RenderableType:
         Text(first, style="bold"),
         second,
     ]
+    for one in result.reports[:MOST_REPORTS] if isinstance(result, JudgedStudy) else ():
+        arm = f", attempts of {_cut(one.arm)}" if len(result.log.arms) > 1 else ""
+        told = " ".join(judge_words.sentences(one))
+        parts += ["", Text(f"What {_cut(one.judge)} is good for{arm}: scores are of the truth", "bold"), told]
     for one in result.curves:
         arms = MOST_ARMS // len(result.curves)
         parts += ["", Text(f"{one.name}, ± an interval over tasks", "bold"), *_best_arms(one, arms)]
