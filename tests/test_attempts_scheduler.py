@@ -326,3 +326,47 @@ def test_a_shared_budget_raises_the_price_and_says_so():
     assert empty.ask("t").arm is None
     tight = plan.scheduler(total_budget=2.0, tasks=1)
     assert "2.00 is left of the shared budget, and small may cost 3.00" in tight.ask("t").why
+
+
+# Judges.
+
+
+def judged_plan():
+    plan = plan_of(*THREE, stop_at=0.8)
+    return at.JudgedPlan(**{name: getattr(plan, name) for name in plan.__dataclass_fields__}, judge_name="rm")
+
+
+def test_a_judge_stops_and_picks():
+    scheduler = judged_plan().scheduler()
+    first, second = scheduler.ask("t"), scheduler.ask("t")
+    assert scheduler.pick("t") is None
+    scheduler.tell(first, judge=0.7, answer="41", cost=1.0)
+    assert scheduler.ask("t").arm == "big"
+    scheduler.tell(second, judge=0.9, answer="42", cost=1.0, score=0.0)
+    end = scheduler.ask("t")
+    assert end.stop
+    assert "0.900, which reaches 0.800" in end.why
+    picked = scheduler.pick("t")
+    assert (picked.id, picked.answer, picked.judge, picked.score) == (2, "42", 0.9, 0.0)
+    scheduler.add("t", arm="big", judge=0.9, answer="43")
+    assert scheduler.pick("t").answer == "42"  # of equals, the first
+    with pytest.warns(at.AttemptsWarning, match="2 results without a score are left out"):
+        assert len(scheduler.export().task) == 1
+    with pytest.raises(mk.InputError, match="learn needs the truth of every attempt"):
+        scheduler.learn()
+    with pytest.raises(mk.InputError, match="judge, what rm gave it, is required"):
+        scheduler.tell(3, score=1.0)
+    with pytest.raises(mk.InputError, match="judge must be finite"):
+        scheduler.tell(3, judge=float("nan"))
+    with pytest.raises(mk.InputError, match="answer must be a word, not 42"):
+        scheduler.tell(3, judge=0.5, answer=42)
+
+
+def test_without_a_judge_the_best_score_is_picked():
+    scheduler = plan_of(*THREE).scheduler()
+    scheduler.tell(scheduler.ask("t"), score=0.3, judge=0.9, answer="a")
+    scheduler.tell(scheduler.ask("t"), score=0.4, judge=0.1, answer="b")
+    assert scheduler.pick("t").answer == "b"
+    assert [(row["judge"], row["answer"]) for row in scheduler.records()] == [(0.9, "a"), (0.1, "b")]
+    with pytest.raises(mk.InputError, match="score is required"):
+        scheduler.tell(scheduler.ask("t"), judge=0.5)

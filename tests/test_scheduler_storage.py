@@ -268,7 +268,7 @@ def test_databases_of_others_and_of_other_versions_are_refused(tmp_path):
         ("arm = ''", "attempt 1 is not readable: its arm is ''"),
         ("score = 'high'", "attempt 1 is not readable: 'high' is not a finite number"),
         ("score = 9e999", "attempt 1 is not readable: inf is not a finite number"),
-        ("score = NULL", "attempt 1 is not readable: it is 'told' with the score None"),
+        ("seen = NULL", "attempt 1 is not readable: it is 'told' with the score None"),
         ("status = 'done'", "attempt 1 is not readable: it is 'done' with the score 0.5"),
         ("lease_end = 'x'", "attempt 1 is not readable: 'x' is not a finite number"),
     ],

@@ -45,19 +45,31 @@ class Handed:
     arm: str  # the arm
     status: Status  # what became of it
     lease_end: float  # when its lease ends, in seconds since 1970
-    score: float | None = None  # its score, once it was told
+    score: float | None = None  # its score, if that was told
     cost: float | None = None  # its cost, if that was told
+    judge: float | None = None  # what the judge gave it, if that was told
+    answer: str | None = None  # its answer, if that was told
+    seen: float | None = None  # the number that the plan decides by: its score, or what the plan's judge gave it
+
+
+@dataclass(frozen=True)
+class Result:
+    """What is told of an attempt."""
+
+    seen: float  # the number that the plan decides by: the score, or what the plan's judge gave
+    score: float | None  # the truth, if it is known
+    judge: float | None
+    answer: str | None
+    cost: float | None
 
 
 @dataclass(frozen=True)
 class TaskState:
-    """The state of a task."""
+    """The state of a task; scores are those that the plan decides by, its judge's if it has one."""
 
     best: float | None = None  # the best score so far; None before the first result
     spent: float = 0.0  # the cost of its attempts
-    told: tuple[
-        tuple[str, float, float | None], ...
-    ] = ()  # arm, score and cost of each result, in the order of telling
+    told: tuple[tuple[str, float, float | None], ...] = ()  # arm, score and cost of each result, as they were told
     in_flight: tuple[Handed, ...] = ()  # attempts without a result yet
     failed: tuple[Handed, ...] = ()  # attempts that kept dying
     over: bool = False  # whether the scheduler has stopped it

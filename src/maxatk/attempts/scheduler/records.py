@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from maxatk.attempts.scheduler.attempt import ArmProgress, Handed, SchedulerProgress, Status, TaskState
+from maxatk.attempts.scheduler.attempt import ArmProgress, Handed, Result, SchedulerProgress, Status, TaskState
 from maxatk.attempts.scheduler.databases import Transaction
 from maxatk.attempts.scheduler.rules import Rules, SharedBudget
 from maxatk.attempts.sequences import files
@@ -19,7 +19,8 @@ from maxatk.base import checks
 from maxatk.base.errors import InputError
 
 VERSION = 1
-ATTEMPTS = "SELECT task, id, arm, status, lease_end, score, cost FROM maxatk_attempts"
+COLUMNS = "id, arm, status, lease_end, score, cost, judge, answer, seen"  # of an attempt
+ATTEMPTS = f"SELECT task, {COLUMNS} FROM maxatk_attempts"
 ALIVE = (Status.IN_FLIGHT, Status.TOLD, Status.FAILED)  # the attempts that use up a place
 TABLES = """
 CREATE TABLE IF NOT EXISTS maxatk_meta (
@@ -34,9 +35,10 @@ CREATE TABLE IF NOT EXISTS maxatk_tasks (
 CREATE TABLE IF NOT EXISTS maxatk_attempts (
     id BIGINT PRIMARY KEY, task TEXT NOT NULL REFERENCES maxatk_tasks (name), arm TEXT NOT NULL, status TEXT NOT NULL,
     asked DOUBLE PRECISION NOT NULL, lease_end DOUBLE PRECISION NOT NULL, event BIGINT NOT NULL,
-    score DOUBLE PRECISION, cost DOUBLE PRECISION CHECK (cost >= 0), source TEXT UNIQUE,
+    score DOUBLE PRECISION, cost DOUBLE PRECISION CHECK (cost >= 0), source TEXT UNIQUE, judge DOUBLE PRECISION,
+    answer TEXT, seen DOUBLE PRECISION,
     CHECK (status IN ('in flight', 'told', 'dropped', 'expired', 'failed')),
-    CHECK (status <> 'told' OR score IS NOT NULL));
+    CHECK (status <> 'told' OR seen IS NOT NULL));
 CREATE TABLE IF NOT EXISTS maxatk_waiting (place INTEGER PRIMARY KEY, n BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS maxatk_flying (arm TEXT PRIMARY KEY, n BIGINT NOT NULL);
 CREATE INDEX IF NOT EXISTS maxatk_attempts_of ON maxatk_attempts (task);
@@ -189,12 +191,11 @@ class Records:
         handed = [
             self._handed(*one)
             for one in self._tx.rows(
-                "SELECT id, arm, status, lease_end, score, cost FROM maxatk_attempts "
-                "WHERE task = ? AND status IN (?, ?, ?) ORDER BY event",
+                f"SELECT {COLUMNS} FROM maxatk_attempts WHERE task = ? AND status IN (?, ?, ?) ORDER BY event",
                 *(task, *map(str, ALIVE)),
             )
         ]
-        told = tuple((one.arm, one.score, one.cost) for one in handed if one.score is not None)
+        told = tuple((one.arm, one.seen, one.cost) for one in handed if one.seen is not None)
         return TaskState(
             best=max((score for _, score, _ in told), default=None),
             spent=math.fsum(cost or 0.0 for _, _, cost in told),
@@ -206,6 +207,15 @@ class Records:
             cancelled=bool(row[2]),
             priority=float(row[3]),
         )
+
+    def best(self, task: str) -> Handed | None:
+        """The result of the highest number that the plan decides by; of equals, the one that was told first."""
+        rows = self._tx.rows(
+            f"SELECT {COLUMNS} FROM maxatk_attempts WHERE task = ? AND status = 'told' "
+            "ORDER BY seen DESC, event LIMIT 1",
+            task,
+        )
+        return self._handed(*rows[0]) if rows else None
 
     def allowed(self, task: str) -> int | None:
         """The number of attempts that a task would have been given in all; None if that is not known."""
@@ -250,23 +260,33 @@ class Records:
         self._count("maxatk_flying", "arm", arm, 1)
         return Handed(number, arm, Status.IN_FLIGHT, self.now + lease)
 
-    def add(self, task: str, arm: str, score: float, cost: float | None, source: str | None) -> bool:
+    def add(self, task: str, arm: str, result: Result, source: str | None) -> bool:
         """A result that nobody asked for; False if one of the same ``source`` was added before."""
         if source is not None and self._tx.rows("SELECT 1 FROM maxatk_attempts WHERE source = ?", source):
             return False
         number, event = self._next("next_attempt"), self._next("next_event")
-        self._insert(number, task, arm, Status.TOLD, self.now, event, score, cost, source)
-        self._spend(cost)
+        self._insert(number, task, arm, Status.TOLD, self.now, event, source)
+        self._write(number, result)
         return True
 
     def _insert(
-        self, number: int, task: str, arm: str, status: Status, lease_end: float, event: int,
-        score: float | None = None, cost: float | None = None, source: str | None = None,
-    ) -> None:  # fmt: skip
+        self, number: int, task: str, arm: str, status: Status, lease_end: float, event: int, source: str | None = None
+    ) -> None:
+        # What was told at once is written in the same transaction: until then it counts as nothing.
+        seen = 0.0 if status is Status.TOLD else None
         self._tx.run(
-            "INSERT INTO maxatk_attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            *(number, task, arm, str(status), self.now, lease_end, event, score, cost, source),
+            "INSERT INTO maxatk_attempts (id, task, arm, status, asked, lease_end, event, source, seen) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            *(number, task, arm, str(status), self.now, lease_end, event, source, seen),
         )
+
+    def _write(self, number: int, result: Result) -> None:
+        self._tx.run(
+            "UPDATE maxatk_attempts SET status = ?, seen = ?, score = ?, judge = ?, answer = ?, cost = ? WHERE id = ?",
+            *(str(Status.TOLD), result.seen, result.score, result.judge, result.answer, result.cost, number),
+        )
+        if result.cost:
+            self._tx.run("UPDATE maxatk_meta SET spent = spent + ?", result.cost)
 
     def attempt(self, number: int) -> tuple[str, Handed]:
         """The task of an attempt, and the attempt."""
@@ -276,14 +296,11 @@ class Records:
         task, *rest = rows[0]
         return str(task), self._handed(*rest)
 
-    def tell(self, handed: Handed, score: float, cost: float | None) -> None:
+    def tell(self, handed: Handed, result: Result) -> None:
         """The result of an attempt that had none."""
         self._land(handed)
-        self._tx.run(
-            "UPDATE maxatk_attempts SET status = ?, score = ?, cost = ?, event = ? WHERE id = ?",
-            *(str(Status.TOLD), score, cost, self._next("next_event"), handed.id),
-        )
-        self._spend(cost)
+        self._write(handed.id, result)
+        self._tx.run("UPDATE maxatk_attempts SET event = ? WHERE id = ?", self._next("next_event"), handed.id)
 
     def end(self, task: str, handed: Handed, status: Status, settings: Settings) -> None:
         """Put an attempt in flight back, or count it as failed if that happened too often."""
@@ -319,21 +336,22 @@ class Records:
         if handed.status is Status.IN_FLIGHT:
             self._count("maxatk_flying", "arm", handed.arm, -1)
 
-    def _spend(self, cost: float | None) -> None:
-        if cost:
-            self._tx.run("UPDATE maxatk_meta SET spent = spent + ?", cost)
-
-    def _handed(self, number: Any, arm: Any, status: Any, lease_end: Any, score: Any, cost: Any) -> Handed:
+    def _handed(self, number: Any, arm: Any, status: Any, lease_end: Any, *told: Any) -> Handed:
+        score, cost, judge, answer, seen = told
         try:
-            points = None if score is None else files.number(score)
-            amount = None if cost is None else files.number(cost)
+            numbers = [None if x is None else files.number(x) for x in (score, cost, judge, seen)]
             if not isinstance(arm, str) or not arm:
                 raise InputError(f"its arm is {checks.shown(arm)}")
-            if amount is not None and amount < 0:
-                raise InputError(f"its cost is {amount:g}")
-            if (points is None) == (status == Status.TOLD):
-                raise InputError(f"it is {checks.shown(status)} with the score {checks.shown(score)}")
-            return Handed(int(number), arm, Status(status), files.number(lease_end), points, amount)
+            if numbers[1] is not None and numbers[1] < 0:
+                raise InputError(f"its cost is {numbers[1]:g}")
+            if (seen is None) == (status == Status.TOLD):
+                raise InputError(f"it is {checks.shown(status)} with the score {checks.shown(seen)}")
+            if answer is not None and not isinstance(answer, str):
+                raise InputError(f"its answer is {checks.shown(answer)}")
+            points, amount, judged, decides = numbers
+            return Handed(
+                *(int(number), arm, Status(status), files.number(lease_end), points, amount, judged, answer, decides)
+            )
         except (InputError, TypeError, ValueError) as error:
             raise InputError(f"{self._name}: attempt {checks.shown(number)} is not readable: {error}") from None
 
@@ -343,7 +361,11 @@ class Records:
         """All results, in the order of telling."""
         rows = self._tx.rows(f"{ATTEMPTS} WHERE status = 'told' ORDER BY event")
         every = [(str(task), self._handed(*rest)) for task, *rest in rows]
-        return [{"task": task, "arm": one.arm, "score": one.score, "cost": one.cost} for task, one in every]
+        named = [name for name in ("judge", "answer") if any(getattr(one, name) is not None for _, one in every)]
+        return [
+            {"task": task, **{name: getattr(one, name) for name in ("arm", "score", "cost", *named)}}
+            for task, one in every
+        ]
 
     def with_status(self, status: Status) -> list[tuple[str, Handed]]:
         """All attempts of a status, with their tasks."""
@@ -358,7 +380,7 @@ class Records:
         )
         arms: dict[str, dict[str, tuple[int, float | None, float]]] = {}
         for arm, status, n, mean, cost in self._tx.rows(
-            "SELECT arm, status, count(*), avg(score), coalesce(sum(cost), 0.0) FROM maxatk_attempts "
+            "SELECT arm, status, count(*), avg(seen), coalesce(sum(cost), 0.0) FROM maxatk_attempts "
             "GROUP BY arm, status"
         ):
             arms.setdefault(str(arm), {})[str(status)] = int(n), None if mean is None else float(mean), float(cost)

@@ -7,18 +7,21 @@ import difflib
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from maxatk.attempts.log import Log
-from maxatk.attempts.scheduler.attempt import Attempt, Handed, SchedulerProgress, Status, TaskState
+from maxatk.attempts.scheduler.attempt import Attempt, Handed, Result, SchedulerProgress, Status, TaskState
 from maxatk.attempts.scheduler.databases import Database, Sqlite, database
 from maxatk.attempts.scheduler.records import Records, Settings, amount, checked_settings
 from maxatk.attempts.scheduler.rules import Rules
 from maxatk.attempts.sequences.plan import SequencePlan
+from maxatk.attempts.warnings import AttemptsWarning
 from maxatk.base import checks
 from maxatk.base.errors import InputError
+from maxatk.base.text import count_of
 
 T = TypeVar("T")
 AT_A_TIME = 1_000  # tasks that one transaction looks at for an attempt to start
@@ -106,49 +109,73 @@ class Scheduler:
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
-    def tell(self, attempt: Attempt | int, *, score: float, cost: float | None = None) -> bool:
+    def tell(
+        self,
+        attempt: Attempt | int,
+        *,
+        score: float | None = None,
+        cost: float | None = None,
+        judge: float | None = None,
+        answer: str | None = None,
+    ) -> bool:
         """Tell the result of an attempt. Late results count, and each attempt counts once.
 
         Args:
             attempt: the attempt, or its id.
-            score: its score.
+            score: its score; if the plan has a judge, the truth, which may be unknown.
             cost: its cost; required with a ``total_budget``.
+            judge: what the judge gave it; required if the plan has a judge, which stops and picks by it.
+            answer: its answer.
 
         Returns:
             whether the result counts: False if the attempt was told before.
         """
-        number, points, price = _id(attempt), float(checks.exact_number(score, "score")), self._cost(cost)
+        number, given = _id(attempt), (score, judge, answer, self._cost(cost))
 
         def told(records: Records) -> bool:
             task, handed = records.attempt(number)
+            result = _result(self._rules(records).plan.judge, *given)
             if handed.status is Status.TOLD:
                 return False
-            records.tell(handed, points, price)
+            records.tell(handed, result)
             records.settle(task, self._rules(records))
             return True
 
         return self._do(told)
 
-    def add(self, task: Any, *, arm: str, score: float, cost: float | None = None, source: str | None = None) -> bool:
+    def add(
+        self,
+        task: Any,
+        *,
+        arm: str,
+        score: float | None = None,
+        cost: float | None = None,
+        judge: float | None = None,
+        answer: str | None = None,
+        source: str | None = None,
+    ) -> bool:
         """Add a result that nobody asked for; the task is opened if it is new.
 
         Args:
             task: the task.
             arm: the arm that was tried, one of the plan's.
-            score: its score.
-            cost: its cost; required with a ``total_budget``.
+            score: as for :meth:`tell`.
+            cost: as for :meth:`tell`.
+            judge: as for :meth:`tell`.
+            answer: as for :meth:`tell`.
             source: a name of the result, such as a run's: of results with one name only the first counts.
 
         Returns:
             whether the result counts.
         """
-        name, points, price = _task(task), float(checks.exact_number(score, "score")), self._cost(cost)
+        name, given = _task(task), (score, judge, answer, self._cost(cost))
 
         def added(records: Records) -> bool:
             rules = self._rules(records)
             _check_arm(arm, rules)
+            result = _result(rules.plan.judge, *given)
             records.open(name)
-            counts = records.add(name, arm, points, price, source)
+            counts = records.add(name, arm, result, source)
             records.settle(name, rules)
             return counts
 
@@ -235,6 +262,19 @@ class Scheduler:
 
         return self._do(read)
 
+    def pick(self, task: Any) -> Handed | None:
+        """The attempt at a ``task`` to hand in: the one that the judge likes best, or without a judge the best score.
+
+        Of equals it is the one that was told first; None before the first result.
+        """
+        name = _task(task)
+
+        def picked(records: Records) -> Handed | None:
+            self._check_task(records, name)
+            return records.best(name)
+
+        return self._do(picked)
+
     def records(self) -> list[dict[str, Any]]:
         """All results that were told, as :meth:`Log.from_records` reads them."""
         return self._do(lambda records: records.told())
@@ -246,7 +286,14 @@ class Scheduler:
         log how arms compare, or pass@k for k beyond the first attempt of a task: such estimates assume that the number
         of attempts does not depend on their scores. What the scheduler itself scored and spent is unbiased.
         """
-        return Log.from_records(self.records())
+        rows = self.records()
+        known = [row for row in rows if row["score"] is not None]
+        if rows and not known:
+            return Log.from_records(rows, score=None)
+        if len(known) < len(rows):
+            left_out = count_of(len(rows) - len(known), "result")
+            warnings.warn(f"{left_out} without a score are left out", AttemptsWarning, stacklevel=2)
+        return Log.from_records(known)
 
     @property
     def known(self) -> list[str]:
@@ -299,6 +346,8 @@ class Scheduler:
         """
 
         def learned(records: Records) -> SequencePlan:
+            if (judge := self._rules(records).plan.judge) is not None:
+                raise InputError(f"learn needs the truth of every attempt, and this plan decides by the judge {judge}")
             rules, names = self._rules(records), records.names()
             traces = {name: rules.trace(records.state(name), records.allowed(name)) for name in names}
             plan = rules.learned([trace for trace in traces.values() if trace is not None])
@@ -411,6 +460,21 @@ def load_scheduler(where: str | os.PathLike[str], *, lease: float = 600.0) -> Sc
         raise InputError(f"{where}: there is no such file")
     place.transact(lambda transaction: Records(transaction, place.name).check(required=True))
     return Scheduler(place, lease)
+
+
+def _result(
+    plan_judge: str | None, score: float | None, judge: float | None, answer: str | None, cost: float | None
+) -> Result:
+    """What was told, checked: a plan decides by scores, or by what its judge gives."""
+    truth = None if score is None else float(checks.exact_number(score, "score"))
+    judged = None if judge is None else float(checks.exact_number(judge, "judge"))
+    if answer is not None and not isinstance(answer, str):
+        raise InputError(f"answer must be a word, not {checks.shown(answer)}")
+    seen = truth if plan_judge is None else judged
+    if seen is None:
+        needed = "score" if plan_judge is None else f"judge, what {plan_judge} gave it,"
+        raise InputError(f"{needed} is required: the plan decides by it")
+    return Result(seen, truth, judged, answer, cost)
 
 
 def _task(task: Any) -> str:
