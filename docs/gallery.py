@@ -97,7 +97,17 @@ LOG = Entry(
     "From a log: 6,000 restarts of solvers on test functions. Which to start next, until when, and does switching pay?",
     FROM_LOG, 10, "",
 )  # fmt: skip
-LOG_CODE = 'study = at.study(at.example_log())\nstudy.page("restarts.html")\n$ maxatk attempts --page restarts.html'
+JUDGED = Entry(
+    "picked", "Picked by a judge that errs",
+    "From a log: 64 solutions of each of 64 questions, and a verifier. How many to sample, and does it beat a vote?",
+    FROM_LOG, 16, "",
+)  # fmt: skip
+LOGS = (LOG, JUDGED)
+LOG_CODE = {
+    LOG.name: 'study = at.study(at.example_log())\nstudy.page("restarts.html")\n$ maxatk attempts --page restarts.html',
+    JUDGED.name: 'study = at.study(at.example_judged_log(), judge="judge")\nstudy.page("picked.html")\n'
+    "$ maxatk attempts --judge judge --page picked.html",
+}
 
 
 def draw(folder: Path = FOLDER, say: Callable[[str], object] = print) -> None:
@@ -112,9 +122,12 @@ def draw(folder: Path = FOLDER, say: Callable[[str], object] = print) -> None:
         (folder / f"{entry.name}.svg").write_text(picture(entry, compared))
         say(f"{entry.name}: {time.perf_counter() - began:.1f} s")
     study = at.study(at.example_log())
-    study.page(folder / f"{LOG.name}.html", title=LOG.title)
-    lead_home(folder / f"{LOG.name}.html", "maxatk attempts --page restarts.html")
     (folder / f"{LOG.name}.svg").write_text(restarts(study.main))
+    judged = at.study(at.example_judged_log(), judge="judge")
+    (folder / f"{JUDGED.name}.svg").write_text(picked(judged.reports[0]))
+    for entry, one in ((LOG, study), (JUDGED, judged)):
+        one.page(folder / f"{entry.name}.html", title=entry.title)
+        lead_home(folder / f"{entry.name}.html", LOG_CODE[entry.name].partition("$ ")[2])
 
 
 def lead_home(page: Path, command: str) -> None:
@@ -147,6 +160,12 @@ def restarts(advised: Any) -> str:
     )
     names = ("one arm, capped", "a sequence") if advised.plan.method == "single" else ("a sequence", "one arm, capped")
     return dots([(names[1], other, SINGLE), (f"{names[0]}: advised", mine, ADAPT)])
+
+
+def picked(report: Any) -> str:
+    """The true score of the pick from 16 solutions: by a vote, by the judge, and by a judge that never errs."""
+    perfect, judge, vote = (next(p.value for p in curve if p.k == JUDGED.k) for curve in report.curves)
+    return dots([("a vote", vote, MEAN), ("the judge", judge, SINGLE), ("a perfect judge", perfect, ADAPT)])
 
 
 def dots(rows: list[tuple[str, float, str]], once: float = math.nan) -> str:
@@ -198,12 +217,12 @@ def _told(rows: list[tuple[str, float, str]]) -> str:
 def markdown() -> str:
     """The entries as cards, for the page of the site."""
     cards = ['<div class="gallery" markdown="0">']
-    for entry in (*ENTRIES, LOG):
+    for entry in (*ENTRIES, *LOGS):
         sketch: str = getattr(pictograms, entry.name)()
         size = f"0 0 {pictograms.WIDTH} {pictograms.HEIGHT}"
         drawn = FOLDER / f"{entry.name}.svg"
         numbers = drawn.read_text() if drawn.exists() else ""
-        code = f"{entry.code}\n$ {entry.command}" if entry.problem else LOG_CODE
+        code = f"{entry.code}\n$ {entry.command}" if entry.problem else LOG_CODE[entry.name]
         cards.append(
             f'<a class="gallery-card" href="pictures/gallery/{entry.name}.html">'
             f'<svg viewBox="{size}" role="img" aria-label="{entry.title}">{sketch}</svg><b>{entry.title}</b>'

@@ -127,6 +127,15 @@ def restarts() -> str:
     return f'<path d="{curve}" fill="none" stroke="{INK}" stroke-width="2"/>' + starts
 
 
+def picked() -> str:
+    """Answers in a row, of which a hand picks one that is not the best."""
+    rows = "".join(
+        f'<rect x="{34 + 42 * n}" y="{70 - h}" width="24" height="{h}" rx="3" fill="{ADAPT if n == 3 else INK}"/>'
+        for n, h in enumerate((18, 30, 38, 52, 24, 34))
+    )
+    return rows + _way("M130 8v14M122 14l8 9l8-9", REPEAT)
+
+
 def _way(d: str, colour: str, dash: str = "") -> str:
     dashes = f' stroke-dasharray="{dash}"' if dash else ""
     return f'<path d="{d}" fill="none" stroke="{colour}" stroke-width="3" stroke-linejoin="round"{dashes}/>'

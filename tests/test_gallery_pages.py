@@ -45,6 +45,8 @@ def test_a_page_and_a_picture_of_one(tmp_path, monkeypatch):
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "drafts.html",
         "drafts.svg",
+        "picked.html",
+        "picked.svg",
         "restarts.html",
         "restarts.svg",
     ]
@@ -54,6 +56,6 @@ def test_a_page_and_a_picture_of_one(tmp_path, monkeypatch):
 
 def test_cards_link_to_their_pages():
     text = gallery.markdown()
-    names = [entry.name for entry in (*gallery.ENTRIES, gallery.LOG)]
+    names = [entry.name for entry in (*gallery.ENTRIES, *gallery.LOGS)]
     assert re.findall(r'href="pictures/gallery/(.*?)\.html"', text) == names
     assert "maxatk solve FrozenLake-v1 --horizon 30 -k 3 --page frozen_lake.html" in text

@@ -209,4 +209,4 @@ def test_every_entry_of_the_gallery_has_its_picture_and_code():
     for entry in gallery.ENTRIES:
         ET.fromstring(f"<svg>{getattr(pictograms, entry.name)()}</svg>")
         compile(entry.code, entry.name, "exec")
-    assert len({getattr(pictograms, entry.name)() for entry in (*gallery.ENTRIES, gallery.LOG)}) == 10
+    assert len({getattr(pictograms, entry.name)() for entry in (*gallery.ENTRIES, *gallery.LOGS)}) == 11
