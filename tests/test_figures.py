@@ -64,7 +64,7 @@ def test_paths_gamble_first_and_insure_last(plan):
     shade = axes[0].get_images()[0].get_array()
     assert shade.shape == (4, 12)
     assert shade[3, 0] >= 1  # every rollout starts there
-    with pytest.raises(mk.InputError, match="the names of the states do not say"):
+    with pytest.raises(mk.InputError, match="the names of the states do not describe a grid"):
         mk.figures.paths(mk.solve(mk.instances.figure1(), 2))
     with pytest.raises(mk.InputError, match="2 rows and 2 columns does not have 48 states"):
         mk.figures.paths(plan, shape=(2, 2))
