@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
+from maxatk.cli import main
 from maxatk.planning.rounds.plan import correlation_gap
 from problems import one_line, problem, specs
 
@@ -286,3 +287,17 @@ def test_too_large_to_try_all():
 def test_correlation_gap():
     assert [correlation_gap(w) for w in (1, 2)] == [1.0, 0.75]
     assert correlation_gap(10**6) == pytest.approx(1 - math.exp(-1), abs=1e-6)
+
+
+def test_rounds_at_the_command_line(capsys):
+    assert main(["solve", "figure1", "-k", "4", "--width", "2"]) == 0
+    told = capsys.readouterr().out
+    plan = mk.solve(mk.instances.figure1(), 4, width=2)
+    share = math.floor(1000 * plan.kept.lower) / 10
+    assert f"2 rounds of 2 keep at least {share:g} % of what 4 tries, one after another, add to a single one." in told
+    assert main(["solve", "figure1", "-k", "4", "--width", "2", "--json"]) == 0
+    assert '"kind": "kept"' in capsys.readouterr().out
+    assert main(["solve", "figure1", "-k", "2", "--width", "2", "--exact"]) == 0
+    assert main(["solve", "figure1", "-k", "4", "--width", "0"]) == 2
+    assert main(["solve", "figure1", "-k", "4", "--width", "2", "--compare"]) == 2
+    assert "--compare is for tries one after another, not for --width" in capsys.readouterr().err

@@ -30,6 +30,7 @@ from maxatk.report.tuning import TUNING
         "solve windy_cliff -k 20 --tol 1e-6 --explain",
         "solve figure1 -k 2 --exact",
         "solve windy_cliff -k 20 --cost 0.5",
+        "solve windy_cliff -k 12 --width 4",
         "solve FrozenLake-v1 --horizon 30 --set is_slippery=false --save lake.plan",
     )
 )
@@ -44,11 +45,12 @@ from maxatk.report.tuning import TUNING
 @click.option("--exact", is_flag=True, help="Solve in fractions and show the policy; for small problems.")
 @click.option("--compare/--no-compare", default=None, help="Show the values of smaller classes of policies.")
 @click.option("--explain/--no-explain", default=None, help="Explain what the policy does differently on the last try.")
+@click.option("--width", type=int, metavar="W", help="Run W tries at a time: those of a round do not see each other.")
 @click.option("-v", "--verbose", is_flag=True, help="Show bounds by number of tries, and the work of the search.")
 @json_option
 def solve(
     request: PlanRequest, *, given_problem: bool, page: Path | None, open_page: bool, exact: bool,
-    compare: bool | None, explain: bool | None, verbose: bool, as_json: bool,
+    compare: bool | None, explain: bool | None, width: int | None, verbose: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Plan for the best of K rollouts, to a certified interval.
 
@@ -73,6 +75,8 @@ def solve(
         prepare()  # loading the renderer does not count against the time limit
     limit = request.time_limit
     with stopping.scope(None if limit is None else limit - (time.perf_counter() - began)):
+        if width is not None:
+            return _in_rounds(request, shown, mk.Exact() if exact else mk.Certified(tol=request.tol), width)
         return _exactly(request, shown) if exact else _certified(request, shown)
 
 
@@ -96,6 +100,19 @@ class _Shown:
             print(f"wrote {self.page}")
         if self.open_page:
             click.launch(self.page.resolve().as_uri())
+
+
+def _in_rounds(request: PlanRequest, shown: _Shown, solver: mk.Exact | mk.Certified, width: int) -> int:
+    """Plan for rounds of so many tries at a time, and show what they keep."""
+    for option, given in (("--compare", shown.compare), ("--explain", shown.explain), ("--page", shown.page)):
+        if given:
+            raise click.UsageError(f"{option} is for tries one after another, not for --width")
+    mdp = mk.find_problem(request.title, **request.settings)
+    plan = mk.solve(mdp, request.k, solver=solver, width=width, **request.objective())
+    if request.save is not None:
+        plan.save(request.save, with_problem=True)
+    show(shown.as_json, lambda: plan_data(plan), lambda: str(plan))
+    return 0
 
 
 def _exactly(request: PlanRequest, shown: _Shown) -> int:

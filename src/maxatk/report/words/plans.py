@@ -3,11 +3,20 @@
 import math
 from fractions import Fraction
 
-from maxatk.base.findings import Agreement, Gain, Loss, Outcome, Share, Stop
+from maxatk.base.findings import Agreement, Gain, Kept, Loss, Outcome, Share, Stop
 from maxatk.base.text import as_given, at_least, at_most, decimals_of, known, probability, small, span
 
 TINY, ORDINARY = 0.0001, 0.1  # a gain that is not told in digits, of returns at least so large
 MEAN, ONE_MEAN = "a policy with the best mean", "one of the policies with the best mean"
+
+
+def kept(finding: Kept) -> str:
+    """A sentence on how much tries in rounds keep of what tries one at a time add."""
+    share = math.floor(1000 * finding.lower) / 10  # rounded down: it is a lower bound
+    widths, number = sorted(set(finding.rounds)), len(finding.rounds)
+    of = f"{widths[0]}" if len(widths) == 1 else ", ".join(map(str, finding.rounds))
+    rounds = f"1 round of {of} keeps" if number == 1 else f"{number} rounds of {of} keep"
+    return f"{rounds} at least {share:g} % of what {finding.k} tries, one after another, add to a single one."
 
 
 def gain(finding: Gain, value: float, best: float, why: str = "", remedy: str = "Ask for a smaller tol.") -> list[str]:

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from maxatk.base.findings import Gain, Share
+from maxatk.base.findings import Gain, Kept, Share
 from maxatk.base.text import as_given, at_least, at_most, decimals_of, known, probability
 from maxatk.comparison.classes import ADAPTIVE, ONE_UNTIL, SINGLE
 from maxatk.comparison.compare import Comparison
@@ -48,7 +48,8 @@ def text(plan: Plan) -> str:
         f"This plan earns at least {at_least(plan.lower, decimals)}{unit}, and no policy earns more than "
         f"{at_most(plan.upper, decimals)} ({goal(plan)}, {plan.status})."
     )
-    return "\n".join([*sentences(plan), *([stopping(plan)] if plan.costly else []), interval])
+    in_rounds = [plans.kept(one) for one in plan.findings if isinstance(one, Kept)]
+    return "\n".join([*sentences(plan), *in_rounds, *([stopping(plan)] if plan.costly else []), interval])
 
 
 def _values(plan: Plan, comparison: Comparison | None) -> tuple[float, float]:
