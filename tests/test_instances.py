@@ -86,6 +86,16 @@ def test_figure1_is_two_lotteries():
     assert mk.instances.figure1(0).exact_outcomes(0, 0, 0) == [(1, None, Fraction(1, 2))]
 
 
+@pytest.mark.parametrize(("k", "ratio"), [(10, 1.2557), (50, 1.2796)])
+def test_adapting_gains_most_in_the_gap_family(k, ratio):
+    compared = mk.compare(mk.instances.adaptivity_gap(k, jackpot=10**9), k, solver=mk.Certified(tol=1e-7))
+    without = compared["without M"]
+    assert without.exact is not None
+    assert compared["adaptive"].lower / float(without.exact) == pytest.approx(ratio, abs=5e-5)
+    with pytest.raises(mk.InputError, match="jackpot must be at least 1"):
+        mk.instances.adaptivity_gap(jackpot=0.5)
+
+
 def test_proposition1_is_two_lotteries():
     mdp = mk.instances.proposition1(4, mu=Fraction(2, 5))
     assert mdp.exact_outcomes(0, 0, 0) == [(Fraction(3, 4), None, 0), (Fraction(1, 4), None, Fraction(1, 4))]
