@@ -158,9 +158,9 @@ def proposition1(k: int = 3, mu: Number = Fraction(1, 2)) -> MDP:
 def adaptivity_gap(k: int = 50, jackpot: Number = 10**6) -> MDP:
     """A family in which adapting to M gains most: a safe 1 now and then, or a jackpot almost never.
 
-    It is meant for ``K = k`` rollouts. With a large ``jackpot`` the value of adaptive policies is 1.2557 times that of the
-    best ones without M at ``k = 10``, 1.2796 times at 50, and up to 1.2855 times for large ``k``; no problem is known
-    where it is more (docs/theory/rounds.md).
+    It is meant for ``K = k`` rollouts. With a large ``jackpot`` the value of adaptive policies is 1.2557 times that of
+    the best ones without M at ``k = 10``, 1.2796 times at 50, and up to 1.2855 times for large ``k``; no problem is
+    known where it is more.
     """
     k = checks.integer(k, "k", least=2)
     prize = checks.exact_number(jackpot, "jackpot")
