@@ -41,6 +41,8 @@ def test_they_run(path, tmp_path):
         for output in cell.outputs
         if output.output_type == "execute_result"
     ]
+    kinds = {output.output_type for cell in book.cells if cell.cell_type == "code" for output in cell.outputs}
+    assert kinds <= {"execute_result", "stream"}  # nothing shows itself unasked
     cards = [data["text/html"] for data in shown if "text/html" in data]
     assert len(cards) >= 3
     assert all("mk-card" in card and len(card) <= 100_000 for card in cards)

@@ -40,7 +40,10 @@ def plain_table(*columns: tuple[str, Side]) -> Table:
 
 def as_text(*parts: RenderableType, width: int = 110) -> str:
     """The printed output as plain text."""
-    console = Console(width=width, color_system=None, highlight=False, markup=False, emoji=False)
+    # In a notebook rich would show what is captured, too.
+    console = Console(
+        width=width, color_system=None, highlight=False, markup=False, emoji=False, force_jupyter=False
+    )  # fmt: skip
     with console.capture() as captured:
         for part in parts:
             console.print(part)
