@@ -235,7 +235,9 @@ def test_what_a_tool_named_is_read_alone(tmp_path):
     assert len(at.read_log(tmp_path, score="exact_match,loose").score) == 3
 
 
-@pytest.mark.parametrize("content", [CSV, LINES, json.dumps(ROWS), gzip.compress(CSV.encode())])
+@pytest.mark.parametrize(
+    "content", [CSV, LINES, json.dumps(ROWS), gzip.compress(CSV.encode(), mtime=0)], ids=["csv", "jsonl", "json", "gz"]
+)
 def test_standard_input(monkeypatch, content):
     raw = content if isinstance(content, bytes) else content.encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
