@@ -26,6 +26,7 @@ from common import report
 from maxatk import attempts as at
 from maxatk.attempts.sequences import walk
 from maxatk.attempts.sequences.builder import PlanBuilder, Settings
+from maxatk.attempts.sequences.follow import follow
 from maxatk.attempts.sequences.goal import Goal
 from maxatk.attempts.tuning import TUNING
 
@@ -61,7 +62,7 @@ def planned(log: at.Log) -> dict[str, Curve]:
             builder = PlanBuilder(rest, Settings(Goal(price=price), default_score=0.0))
             for name, method in METHODS.items():
                 plan = builder.plan(method)
-                out = walk.follow(held, plan.arms, walk.Scoring(plan.stop_at, 0.0, 1.0))
+                out = follow(held, plan.arms, walk.Scoring(plan.stop_at, 0.0, 1.0))
                 found[name][0][number, rows], found[name][1][number, rows] = out.score, out.cost
     return found
 
@@ -240,7 +241,7 @@ def _gain(train: at.Log, test: at.Log, method: str, prices: Any) -> float:
             plan = PlanBuilder(train, settings).plan(method)
         nets = []
         for arms, stop_at in ((plan.arms, plan.stop_at), (plan.single.arms, plan.single.stop_at)):
-            out = walk.follow(test, arms, walk.Scoring(stop_at, 0.0, 1.0))
+            out = follow(test, arms, walk.Scoring(stop_at, 0.0, 1.0))
             nets.append(float((out.score - price * out.cost).mean()))
         found.append(nets[0] - nets[1])
     return float(np.mean(found))

@@ -23,6 +23,7 @@ from common import report
 from maxatk import attempts as at
 from maxatk.attempts.logs.data import CostLimits
 from maxatk.attempts.sequences import strategies, walk
+from maxatk.attempts.sequences.follow import follow
 from maxatk.attempts.sequences.goal import Goal
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -263,7 +264,7 @@ def reference(world: str) -> at.Log:
 def truth(world: str, arms: tuple[str, ...], stop_at: float, price: float) -> tuple[float, float, float]:
     """What a sequence earns and costs in a world, and its cost over solved tasks."""
     log = reference(world)
-    out = walk.follow(log, arms, walk.Scoring(stop_at, 0.0, 1.0))
+    out = follow(log, arms, walk.Scoring(stop_at, 0.0, 1.0))
     score, cost = float(out.score.mean()), float(out.cost.mean())
     return score, cost, score - price * cost
 
@@ -341,7 +342,7 @@ def frontiers() -> Iterator[Row]:
                 found = at.frontier(log)
                 strategy = next(s for s in found.strategies if s.name == f"{log.arms[1]} × 3")
                 score, cost, _ = truth(world, (log.arms[1],) * 3, log.top, 0.0)
-                out = walk.follow(reference(world), [log.arms[1]] * 3, walk.Scoring(log.top, 0.0, log.top))
+                out = follow(reference(world), [log.arms[1]] * 3, walk.Scoring(log.top, 0.0, log.top))
                 rows["strategy, score"].add(strategy.score.lower, strategy.score.upper, score)
                 rows["strategy, cost"].add(strategy.cost.lower, strategy.cost.upper, cost)
                 solved = float(out.cost.mean() / out.solved.mean())

@@ -17,6 +17,7 @@ from maxatk.attempts.estimates import intervals
 from maxatk.attempts.judges.choosers import AnyAttempt, ByJudge, ByVote, Oracle, per_task
 from maxatk.attempts.judges.report import CaughtShare
 from maxatk.attempts.sequences import walk
+from maxatk.attempts.sequences.follow import follow
 
 LOGS, TASKS, ATTEMPTS, K, STOP = 400, 60, 6, 4, 1.0
 FRESH = 100_000
@@ -75,7 +76,7 @@ def estimates(log):
     """All intervals of a log, by (what, kind of interval); each way to choose is computed once."""
     ways = ByJudge("rm"), ByVote(), Oracle(), AnyAttempt()
     selected, majority, best, one = (per_task(log, 0, [K], way)[:, 0] for way in ways)
-    out = walk.follow(log, ["attempt"] * K, walk.Scoring(STOP, 0.0, 1.0, "rm"))
+    out = follow(log, ["attempt"] * K, walk.Scoring(STOP, 0.0, 1.0, "rm"))
     values = {
         "selected@4": (selected, (0.0, 1.0)), "majority@4": (majority, (0.0, 1.0)),
         "selected less majority": (selected - majority, (-1.0, 1.0)),

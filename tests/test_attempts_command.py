@@ -15,6 +15,7 @@ import maxatk as mk
 from attempt_worlds import ladder, specialists, twins
 from maxatk import attempts as at
 from maxatk.attempts.sequences import walk
+from maxatk.attempts.sequences.follow import follow
 from maxatk.attempts.study import advice
 from maxatk.cli import main
 from maxatk.report.tables.fitting import as_text, plain_table
@@ -77,11 +78,11 @@ def test_every_number_beside_a_plan_is_its_own(runs, study):
     """The plan is chosen on some tasks; what is said of it, it earned itself on the others."""
     chosen_on, held_out = at.read_log(runs).split(advice.SHARE, 0)
     for one in study.advised:
-        earned = walk.follow(held_out, one.plan.arms, walk.Scoring(one.plan.stop_at, one.plan.default_score, 1.0))
+        earned = follow(held_out, one.plan.arms, walk.Scoring(one.plan.stop_at, one.plan.default_score, 1.0))
         assert one.score.value == pytest.approx(float(earned.score.mean()))
         assert one.cost.value == pytest.approx(float(earned.cost.mean()))
         assert one.plan.built_from.names == set(chosen_on.tasks)
-        other = walk.follow(
+        other = follow(
             held_out, one.alternative.arms, walk.Scoring(one.alternative.stop_at, one.plan.default_score, 1.0)
         )
         net = [x.score.mean() - one.plan.price * x.cost.mean() for x in (earned, other)]

@@ -126,12 +126,26 @@ def test_attempts_that_nobody_asked_for_count_too():
         (lambda s: s.renew(1, lease=0), "lease must be above 0"),
         (lambda s: s.ask("t", wait=True, timeout=-1), "timeout must not be negative"),
         (lambda s: s.plan.scheduler(lease=-1), "lease must not be negative"),
-        (lambda s: s.plan.scheduler(max_retries=-1), "max_retries must be at least 0"),
+        (lambda s: s.plan.scheduler(max_retries=-1), "max_retries must be between 0 and"),
         (lambda s: s.plan.scheduler(timeouts="never"), 'timeouts must be "retry" or "count", not \'never\''),
         (lambda s: s.plan.scheduler(total_budget=5), "total_budget needs tasks, the number of tasks that share it"),
         (lambda s: s.plan.scheduler(tasks=5), "total_budget needs tasks"),
+        (lambda s: s.ask("\ud800"), "has characters that are not Unicode"),
+        (lambda s: s.ask("a\0b"), "the name of a task must be a word"),
+        (lambda s: s.ask(10**5000), "the name of a task must be a word or a whole number, not a int"),
+        (lambda s: s.tell(10**30, score=1), "the id of an attempt must be between 1 and"),
+        (lambda s: s.tell(1, score=10**400), "score is too large for a float"),
+        (lambda s: s.tell(1, score=1, answer="\ud800"), "answer has characters that are not Unicode"),
+        (lambda s: s.add("t", arm=[], score=1), r"the plan has no arm \[\]"),
+        (lambda s: s.add("t", arm="big", score=1, source=7), "source must be a word, not 7"),
+        (lambda s: s.enqueue(7), "tasks must be a list of names, not 7"),
+        (lambda s: s.enqueue("abc"), "tasks must be a list of names, not 'abc'"),
+        (lambda s: s.plan.scheduler(timeouts=np.arange(2)), "timeouts must be"),
+        (lambda s: s.plan.scheduler(max_retries=10**5000), "max_retries must be between"),
+        (lambda s: s.plan.scheduler("a\0b"), "a scheduler is kept in a file"),
+        (lambda s: at.load_scheduler(None), "None: there is no such file"),
         (lambda s: s.plan.scheduler(total_budget=-1, tasks=5), "total_budget must not be negative"),
-        (lambda s: s.plan.scheduler(total_budget=1, tasks=0), "tasks must be at least 1"),
+        (lambda s: s.plan.scheduler(total_budget=1, tasks=0), "tasks must be between 1 and"),
         (lambda s: s.plan.scheduler(total_budget=1, tasks=2).add("t", arm="big", score=1), "cost is required with"),
         (lambda s: at.load_scheduler("/nowhere/x"), "/nowhere/x: there is no folder /nowhere"),
         (lambda s: s.plan.scheduler("/nowhere/x"), "/nowhere/x: there is no folder /nowhere"),
@@ -211,6 +225,7 @@ def test_what_was_learned_is_the_mean_of_old_and_new():
     assert third == old[2]
 
 
+@pytest.mark.slow
 def test_a_scheduler_learns_where_to_give_up():
     """The gains of the sequence's own attempts are learned without bias, although it stops at successes."""
     rng = np.random.default_rng(0)

@@ -11,7 +11,8 @@ import maxatk as mk
 from attempt_worlds import ladder, specialists, twins
 from maxatk import attempts as at
 from maxatk.attempts.estimates.intervals import T
-from maxatk.attempts.sequences import builder, paths, strategies, walk
+from maxatk.attempts.sequences import builder, paths, replay, strategies, walk
+from maxatk.attempts.sequences.follow import follow
 from maxatk.attempts.sequences.goal import Goal
 
 # Curves and differences.
@@ -235,17 +236,13 @@ def test_of_equal_beginnings_the_cheapest_is_taken():
 def test_what_the_steps_say_is_what_the_tasks_say(small_log):
     plan = at.sequence(small_log, price=0.02, method="greedy")
     for length, step in enumerate(plan.steps):
-        before = walk.follow(
-            small_log, plan.arms[:length], walk.Scoring(plan.stop_at, plan.default_score, plan.stop_at)
-        )
-        after = walk.follow(
-            small_log, plan.arms[: length + 1], walk.Scoring(plan.stop_at, plan.default_score, plan.stop_at)
-        )
+        before = follow(small_log, plan.arms[:length], walk.Scoring(plan.stop_at, plan.default_score, plan.stop_at))
+        after = follow(small_log, plan.arms[: length + 1], walk.Scoring(plan.stop_at, plan.default_score, plan.stop_at))
         alive = 1 - before.solved
         assert step.reached == pytest.approx(alive.mean())
         assert step.gain * step.reached == pytest.approx((after.score - before.score).mean())
         assert step.cost * step.reached == pytest.approx((after.cost - before.cost).mean())
-    out = walk.follow(small_log, plan.arms, walk.Scoring(plan.stop_at, plan.default_score, 1.0))
+    out = follow(small_log, plan.arms, walk.Scoring(plan.stop_at, plan.default_score, 1.0))
     assert (plan.score, plan.cost) == pytest.approx((out.score.mean(), out.cost.mean()))
     assert "stop as soon as one scores at least" in str(plan)
 
@@ -258,9 +255,9 @@ def test_the_single_rival_is_the_best_capped_arm():
         for stop_at in paths.thresholds(log):
             for arm in log.arms:
                 for cap in range(5):
-                    out = walk.follow(log, [arm] * cap, walk.Scoring(stop_at, 0.0, 1.0))
+                    out = follow(log, [arm] * cap, walk.Scoring(stop_at, 0.0, 1.0))
                     best = max(best, out.score.mean() - price * out.cost.mean())
-        one = walk.follow(log, plan.single.arms, walk.Scoring(plan.single.stop_at, 0.0, 1.0))
+        one = follow(log, plan.single.arms, walk.Scoring(plan.single.stop_at, 0.0, 1.0))
         assert one.score.mean() - price * one.cost.mean() == pytest.approx(best, abs=2e-3)  # paths stop at two tasks
 
 
@@ -323,8 +320,8 @@ def test_a_replay_is_what_follows_say():
     train, held = specialists(60, 3, 1), specialists(50, 3, 2, first=100)
     plan = at.sequence(train, price=0.03, method="greedy")
     replayed = plan.replay(held)
-    mine = walk.follow(held, plan.arms, walk.Scoring(plan.stop_at, 0.0, held.top))
-    one = walk.follow(held, plan.single.arms, walk.Scoring(plan.single.stop_at, 0.0, held.top))
+    mine = follow(held, plan.arms, walk.Scoring(plan.stop_at, 0.0, held.top))
+    one = follow(held, plan.single.arms, walk.Scoring(plan.single.stop_at, 0.0, held.top))
     assert replayed.score.value == pytest.approx(mine.score.mean())
     assert replayed.cost.value == pytest.approx(mine.cost.mean())
     assert replayed.net.value == pytest.approx((mine.score - 0.03 * mine.cost).mean())
@@ -422,7 +419,7 @@ def test_verdicts():
 
 def test_cross_replay_never_sees_the_tasks_that_it_judges(monkeypatch):
     log, seen = specialists(40, 3, 5), []
-    build, follow = builder.PlanBuilder.plan, walk.follow
+    build = builder.PlanBuilder.plan
 
     def watched(self, method, why=""):
         plan = build(self, method, why)
@@ -439,7 +436,7 @@ def test_cross_replay_never_sees_the_tasks_that_it_judges(monkeypatch):
         return follow(held, arms, scoring)
 
     monkeypatch.setattr(builder.PlanBuilder, "plan", watched)
-    monkeypatch.setattr(walk, "follow", judged)
+    monkeypatch.setattr(replay, "follow", judged)
     replayed = at.cross_replay(log, price=0.03, method="greedy")
     assert len(checked) == 10
     assert replayed.tasks == 40
@@ -528,7 +525,7 @@ def test_the_frontier_has_every_arm_and_cap(small_frontier):
     for strategy in front.strategies:
         if strategy.family == "one arm":
             arm, _, cap = strategy.name.partition(" × ")
-            out = walk.follow(log, [arm] * int(cap or 1), walk.Scoring(log.top, 0.0, log.top))
+            out = follow(log, [arm] * int(cap or 1), walk.Scoring(log.top, 0.0, log.top))
             assert strategy.score.value == pytest.approx(out.score.mean())
             assert strategy.cost.value == pytest.approx(out.cost.mean())
             assert strategy.solved == pytest.approx(out.solved.mean())

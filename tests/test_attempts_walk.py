@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 import maxatk as mk
 from maxatk import attempts as at
 from maxatk.attempts.sequences import walk
+from maxatk.attempts.sequences.follow import follow
 from maxatk.attempts.sequences.paths import Lattice, along, greedy, pairs, singles
-from maxatk.attempts.sequences.walk import PreparedLog, Scoring, caps, follow
+from maxatk.attempts.sequences.walk import PreparedLog, Scoring, caps
 from maxatk.base.tuning import tuned
 
 ARMS = ("a", "b")

@@ -14,6 +14,7 @@ from attempt_worlds import ladder, specialists
 from maxatk import attempts as at
 from maxatk.attempts.estimates.intervals import BETTING, ON_RANGE_SEEN, T
 from maxatk.attempts.sequences import paths, walk
+from maxatk.attempts.sequences.follow import follow
 from maxatk.base import text
 from maxatk.cli import main
 from maxatk.report.tables import attempts as tables
@@ -432,7 +433,7 @@ def test_what_a_plan_is_for_has_its_own_numbers():
     study = at.study(log, budget=4.0)
     for one in study.advised:
         held = log.select(tasks=[task for task in log.tasks if task not in one.plan.built_from.names])
-        earned = walk.follow(held, one.plan.arms, walk.Scoring(one.plan.stop_at, one.plan.default_score, 1.0))
+        earned = follow(held, one.plan.arms, walk.Scoring(one.plan.stop_at, one.plan.default_score, 1.0))
         assert one.score.value == pytest.approx(earned.score.mean())
         assert one.cost.value == pytest.approx(earned.cost.mean())
     assert (study.main.finding.aim.budget, study.main.finding.aim.target_score) == (4.0, None)

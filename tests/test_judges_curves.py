@@ -9,7 +9,7 @@ import pytest
 import judge_oracles as oracles
 from maxatk import attempts as at
 from maxatk.attempts.judges.picks import selected_of
-from maxatk.attempts.judges.votes import majority_of
+from maxatk.attempts.judges.votes import majority_of, majority_of_tasks
 from maxatk.attempts.judges.weighted import Task, weighted_of
 
 KS = [1, 4, 16, 64]
@@ -61,6 +61,14 @@ def test_several_numbers_at_once_are_those_one_by_one():
     assert majority_of(truth, np.zeros(40, int), ks, 0.5) == pytest.approx([truth.mean()] * 7, abs=1e-12)
     assert majority_of(truth, np.full(40, -1), ks, 0.5).tolist() == [0.5] * 7
     assert majority_of(truth, np.arange(40), ks, 0.5) == pytest.approx([truth.mean()] * 7, abs=1e-12)
+
+
+def test_tasks_with_one_tally_are_told_from_those_with_another():
+    rng = np.random.default_rng(4)
+    answer = rng.integers(-1, 3, (300, 6))
+    truth = rng.integers(0, 2, (300, 6)) / 1.0
+    wanted = [majority_of(*task, [1, 3, 5, 6], 0.25) for task in zip(truth, answer, strict=True)]
+    assert majority_of_tasks(truth, answer, [1, 3, 5, 6], 0.25) == pytest.approx(np.array(wanted), abs=1e-14)
 
 
 def test_votes_of_two_answers_are_a_hypergeometric_tail():

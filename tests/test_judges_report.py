@@ -51,7 +51,8 @@ def test_the_figures_of_the_real_log():
 
 def test_a_perfect_judge_catches_all():
     report = a_log(80, 8, lambda truth, rng: truth + 0.1 * rng.random(len(truth))).judge_report()
-    assert (report.share.value, report.share.lower) == pytest.approx((1, 1), abs=1e-9)
+    assert report.share.value == pytest.approx(1, abs=1e-9)
+    assert 0.8 < report.share.lower < 1 == report.share.upper  # 80 tasks without a loss do not prove that there is none
     assert report.gap == pytest.approx(0, abs=1e-12)
     assert report.ranking.within.value == 1
     assert report.hurt.tasks == 0

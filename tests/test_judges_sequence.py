@@ -11,6 +11,7 @@ import pytest
 import judge_oracles as oracles
 from maxatk import attempts as at
 from maxatk.attempts.sequences import walk
+from maxatk.attempts.sequences.follow import follow
 from maxatk.base.errors import InputError
 
 
@@ -25,7 +26,7 @@ def test_stopping_at_a_judges_score_equals_all_orders(seed):
     for t in (Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(9)):
         score, made = oracles.stopped(truth, judge, t, k)
         solving = [Fraction(int(x >= 1)) for x in truth]
-        out = walk.follow(a_log(truth, judge), ["attempt"] * k, walk.Scoring(float(t), -9.0, 1.0, "rm"))
+        out = follow(a_log(truth, judge), ["attempt"] * k, walk.Scoring(float(t), -9.0, 1.0, "rm"))
         assert out.score[0] == pytest.approx(float(score), abs=1e-12)
         assert out.attempts[0] == pytest.approx(float(made), abs=1e-12)
         assert out.cost[0] == pytest.approx(float(made), abs=1e-12)
@@ -64,7 +65,7 @@ def test_several_arms_equal_all_orders(seed):
     rows = [
         {"task": 1, "arm": name, "score": float(x), "rm": j} for name, attempts in arms.items() for x, j in attempts
     ]
-    out = walk.follow(at.Log.from_records(rows, judge="rm"), sequence, walk.Scoring(float(stop), -9.0, judge="rm"))
+    out = follow(at.Log.from_records(rows, judge="rm"), sequence, walk.Scoring(float(stop), -9.0, judge="rm"))
     assert out.score[0] == pytest.approx(float(oracles.mean(x for x, _ in outcomes)), abs=1e-12)
     assert out.attempts[0] == pytest.approx(float(oracles.mean(n for _, n in outcomes)), abs=1e-12)
 
@@ -92,13 +93,13 @@ def test_a_judge_that_is_the_truth_changes_nothing():
 def test_the_figures_of_the_real_log():
     """Stopping at the judge's ceiling, at most 16, saves 72 % of the attempts and loses nothing."""
     log = at.example_judged_log()
-    out = walk.follow(log, ["attempt"] * 16, walk.Scoring(1.0, 0.0, 1.0, "judge"))
+    out = follow(log, ["attempt"] * 16, walk.Scoring(1.0, 0.0, 1.0, "judge"))
     assert out.attempts.mean() == pytest.approx(4.43, abs=5e-3)
     # The first attempt at the ceiling has the truth of a random one there: the design's +0.001 is noise of its orders.
     assert out.score.mean() == pytest.approx(log.selected_at_k(16, "judge").value, abs=1e-12)
     assert 1 - out.attempts.mean() / 16 == pytest.approx(0.72, abs=5e-3)
     assert out.solved == pytest.approx(out.score)
-    four = [walk.follow(log, ["attempt"] * 16, walk.Scoring(t, 0.0, 1.0, "judge4")) for t in (0.6, 0.95, 1.0)]
+    four = [follow(log, ["attempt"] * 16, walk.Scoring(t, 0.0, 1.0, "judge4")) for t in (0.6, 0.95, 1.0)]
     assert [x.score.mean() for x in four] == pytest.approx([0.465, 0.474, 0.474], abs=2e-3)
     assert [x.attempts.mean() for x in four] == pytest.approx([2.80, 3.26, 3.33], abs=0.05)
 
@@ -110,7 +111,7 @@ def test_a_plan_promises_the_truth_and_not_what_the_judge_says(tmp_path):
     assert isinstance(plan, at.JudgedPlan)
     assert 0.3 < plan.score < 0.6
     replayed = plan.replay(held_out)
-    assert replayed.score.value == pytest.approx(walk.follow(held_out, plan.arms, plan.scoring).score.mean(), abs=1e-12)
+    assert replayed.score.value == pytest.approx(follow(held_out, plan.arms, plan.scoring).score.mean(), abs=1e-12)
     assert "hand in the one that judge likes best" in str(plan) or len(plan.arms) < 2
     plan.save(tmp_path / "x.plan")
     again = at.load_sequence(tmp_path / "x.plan")
@@ -130,7 +131,7 @@ def test_attempts_that_lower_the_truth_are_not_made():
         rows += [{"task": t, "score": s, "rm": -s + 0.01 * rng.random()} for s in truth]
     log = at.Log.from_records(rows, judge="rm", score_range=(0, 1))
     assert at.sequence(log, judge="rm", price=0.0).arms == ["attempt"]
-    whole = walk.follow(log, ["attempt"] * 6, walk.Scoring(9.0, 0.0, judge="rm"))
+    whole = follow(log, ["attempt"] * 6, walk.Scoring(9.0, 0.0, judge="rm"))
     assert whole.score.mean() < log.max_at_k(1).value - 0.3
 
 

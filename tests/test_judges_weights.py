@@ -109,6 +109,23 @@ def test_tensors_and_their_gradients():
     assert torch.isfinite(rewards.grad).all()
 
 
+def test_arrays_of_jax_also_where_they_are_traced():
+    jax = pytest.importorskip("jax")
+    rng = np.random.default_rng(2)
+    rewards, judge = rng.random((4, 9)).astype(np.float32), rng.integers(0, 4, (4, 9)).astype(np.float32)
+    given, seen = jax.numpy.asarray(rewards), jax.numpy.asarray(judge)
+    for baseline in BASELINES:
+
+        def weighed(x, y, baseline=baseline):
+            return at.weights(x, 3, baseline, judge=y)
+
+        plain = pytest.approx(at.weights(rewards.astype(float), 3, baseline, judge=judge.astype(float)), abs=1e-5)
+        assert np.asarray(weighed(given, seen)) == plain
+        assert np.asarray(jax.jit(weighed)(given, seen)) == plain
+        assert np.asarray(jax.jit(lambda x, f=weighed: f(x, seen))(given)) == plain  # the judge alone is known
+        assert np.isfinite(jax.grad(lambda x, f=weighed: (f(x, seen) ** 2).sum())(given)).all()
+
+
 def test_large_groups_take_no_time_and_lose_no_digits():
     rng = np.random.default_rng(1)
     rewards = rng.normal(size=100_000)

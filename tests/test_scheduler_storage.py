@@ -213,6 +213,7 @@ def make(path):
     plan_of(*THREE).scheduler(path).add(f"t{os.getpid()}", arm="big", score=0.5)
 
 
+@pytest.mark.slow
 def test_many_creators_of_one_file_lose_nothing(tmp_path):
     context = multiprocessing.get_context("spawn")
     for number in range(3):
@@ -282,6 +283,27 @@ def test_what_is_read_is_checked(tmp_path, forged, message):
         connection.execute(f"UPDATE maxatk_attempts SET {forged}")
     with pytest.raises(mk.InputError, match=message):
         at.load_scheduler(path).tell(1, score=0.1)
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        "UPDATE maxatk_meta SET plan = 'x'",
+        "UPDATE maxatk_meta SET next_attempt = 'x'",
+        "UPDATE maxatk_tasks SET priority = 'high'",
+        "UPDATE maxatk_tasks SET place = 'x'",
+        "DELETE FROM maxatk_meta",
+    ],
+)
+def test_tables_that_make_no_sense_are_one_line(tmp_path, forged):
+    path = tmp_path / "x.db"
+    scheduler = plan_of(*THREE).scheduler(path)
+    scheduler.ask("t")
+    with sqlite3.connect(path) as connection:
+        connection.execute(forged)
+    with pytest.raises(mk.MaxAtKError, match=r"its tables make no sense|datatype mismatch|is not") as caught:
+        scheduler.tell(scheduler.ask("t"), score=0.1)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("forged", ["settings = '{}x'", "settings = '{\"tasks\": -1}'", "plan = 7"])

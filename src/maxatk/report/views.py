@@ -122,6 +122,30 @@ def classes(comparison: Comparison) -> Classes:
     )
 
 
+@dataclass(frozen=True)
+class ByRounds:
+    """What tries made several at a time earn, by the number of rounds."""
+
+    rows: list[tuple[str, int, float, float]]  # kind, rounds, lower, upper; by kind and rounds
+    x: str = "rounds"
+    y: str = "expected best return"
+
+
+KINDS = ("alike", "different")  # of tries in rounds
+
+
+def by_rounds(comparison: Comparison) -> ByRounds | None:
+    """The rows of a comparison that are in rounds, and one try after another at the end; None where none are."""
+    rows = [
+        (KINDS[not row.in_rounds.alike], len(row.in_rounds.rounds), row.lower, row.upper)
+        for row in comparison.rows
+        if row.in_rounds is not None and math.isfinite(row.lower)
+    ]
+    last = comparison[ADAPTIVE]
+    ends = [(kind, comparison.plan.k, last.lower, last.upper) for kind in KINDS]
+    return ByRounds(sorted([*rows, *ends])) if rows else None
+
+
 def row_colours(comparison: Comparison) -> list[str]:
     """A colour for each row of a comparison: the same for the mean and for adaptive policies everywhere."""
     return class_colours([row.name for row in comparison.rows], comparison.rows[0].name, ADAPTIVE)

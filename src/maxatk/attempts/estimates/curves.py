@@ -17,6 +17,7 @@ from maxatk.base import checks, display
 from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
 from maxatk.base.tabular import Tabular
+from maxatk.base.text import count_of
 from maxatk.base.types import Floats
 
 
@@ -141,17 +142,21 @@ def threshold(log: LogData, pass_threshold: float | None) -> float:
     return float(checks.exact_number(pass_threshold, "pass_threshold"))
 
 
+def check_attempts(log: LogData, arm: int, task: int, n: int, ks: Sequence[int], else_use: str = "") -> None:
+    """Refuse numbers of attempts beyond the ``n`` that an arm has at a task."""
+    if n < max(ks):
+        k = checks.shown(min(k for k in ks if k > n))
+        raise InputError(
+            f"k = {k} is more than the {count_of(n, 'attempt')} of arm {checks.shown(log.arms[arm])} at "
+            f"task {checks.shown(log.tasks[task])}: no unbiased estimate exists. "
+            f"log.select(min_attempts={k}) leaves such tasks out{else_use}"
+        )
+
+
 def per_task(log: LogData, arm: int, ks: Sequence[int], transform: Callable[[Floats], Floats]) -> Floats:
     """max@k of transformed scores by task [T, len(ks)], for every k of ``ks``; NaN for tasks without this arm."""
     bests = np.full((len(log.tasks), len(ks)), np.nan)
     for tasks, scores in log.by_count(arm):
-        n = scores.shape[1]
-        if n < max(ks):
-            k = min(k for k in ks if k > n)
-            raise InputError(
-                f"k = {k} is more than the {n} attempt{'' if n == 1 else 's'} of arm {checks.shown(log.arms[arm])} at "
-                f"task {checks.shown(log.tasks[tasks[0]])}: no unbiased estimate exists. "
-                f"log.select(min_attempts={k}) leaves such tasks out, and log.pass_range gives bounds"
-            )
+        check_attempts(log, arm, int(tasks[0]), scores.shape[1], ks, ", and log.pass_range gives bounds")
         bests[tasks] = best_of(transform(scores), ks)
     return bests

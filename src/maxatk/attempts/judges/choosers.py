@@ -8,9 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from maxatk.attempts.estimates.curves import check_attempts
 from maxatk.attempts.estimates.estimators import best_of
 from maxatk.attempts.judges.picks import selected_of
-from maxatk.attempts.judges.votes import majority_of
+from maxatk.attempts.judges.votes import majority_of_tasks
 from maxatk.attempts.judges.weighted import Task, weighted_of
 from maxatk.attempts.logs.data import LogData
 from maxatk.base import checks
@@ -106,8 +107,7 @@ class ByVote:
     def scores(self, log: LogData, rows: Ints, ks: Sequence[int]) -> Floats:
         """majority@k [T, len(ks)]."""
         truth, answer = log.score[rows], log.judged.require_answers()[rows]
-        tasks = zip(truth, answer, strict=True)
-        return np.array([majority_of(*task, ks, self.default_score) for task in tasks])
+        return majority_of_tasks(truth, answer, ks, self.default_score)
 
     def span(self, log: LogData) -> Range | None:
         """That of the scores and the default."""
@@ -157,13 +157,6 @@ def per_task(log: LogData, arm: int, ks: Sequence[int], by: Chooser) -> Floats:
     """The true score of what is handed in, by task [T, len(ks)]; NaN for tasks without this arm."""
     values = np.full((len(log.tasks), len(ks)), np.nan)
     for tasks, rows in log.rows_by_count(arm):
-        n = rows.shape[1]
-        if n < max(ks):
-            k = min(k for k in ks if k > n)
-            raise InputError(
-                f"k = {k} is more than the {n} attempt{'' if n == 1 else 's'} of arm {checks.shown(log.arms[arm])} at "
-                f"task {checks.shown(log.tasks[tasks[0]])}: no unbiased estimate exists. "
-                f"log.select(min_attempts={k}) leaves such tasks out"
-            )
+        check_attempts(log, arm, int(tasks[0]), rows.shape[1], ks)
         values[tasks] = by.scores(log, rows, ks)
     return values

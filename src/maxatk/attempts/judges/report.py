@@ -36,7 +36,7 @@ class CaughtShare:
 
     k: int  # the number of attempts
     value: float  # on the tasks of the log
-    lower: float  # of Fieller's interval for the ratio of the two means over tasks
+    lower: float  # of Fieller's interval for the ratio of the two means, with two tasks added: all lost, and all won
     upper: float  # its other end; both are infinite where a perfect judge's gain is not shown to be positive
     level: float | None  # nominal; None for fewer tasks than the interval is meant for
 
@@ -162,7 +162,9 @@ def _share(best: Floats, mine: Floats, k: int, level: float) -> CaughtShare | No
     gain, possible = mine[:, -1] - mine[:, 0], best[:, -1] - best[:, 0]
     if float(possible.mean()) <= EQUAL:
         return None
-    lower, upper = intervals.ratio(gain, possible, level)
+    # Rare losses that the log missed leave no trace in its spread: so two tasks are added, at which all is lost or won.
+    most = float(possible.max())
+    lower, upper = intervals.ratio(np.append(gain, [-most, most]), np.append(possible, [most, most]), level)
     if math.isinf(upper):
         lower = -math.inf
     known = len(gain) >= FEWEST_FOR_T

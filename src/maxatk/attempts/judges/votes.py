@@ -23,19 +23,21 @@ from maxatk.base.types import Floats, Ints
 TINY = 1e-200  # a chance that is still far above the smallest float
 
 
+def majority_of_tasks(truth: Floats, answer: Ints, ks: Sequence[int], default_score: float) -> Floats:
+    """majority@k [T, len(ks)] of tasks with as many attempts each [T, n]; tasks with one tally are computed once."""
+    known: dict[bytes, Floats] = {}
+    values = np.empty((len(truth), len(ks)))
+    for place, (scores, answers) in enumerate(zip(truth, answer, strict=True)):
+        tally = _Tally.of(scores, answers, default_score)
+        if tally.key not in known:
+            known[tally.key] = tally.curve(ks)
+        values[place] = known[tally.key]
+    return values
+
+
 def majority_of(truth: Floats, answer: Ints, ks: Sequence[int], default_score: float) -> Floats:
     """majority@k [len(ks)] of one task, from the truth and the answer of its attempts [n]; every k is at most n."""
-    voters = answer != BLANK
-    _, number = np.unique(answer[voters], return_inverse=True)
-    counts = np.bincount(number)
-    means = np.bincount(number, truth[voters]) / np.maximum(counts, 1) if counts.size else np.zeros(0)
-    means = np.append(means, default_score)
-    chances = _Tally(counts, len(answer) - int(voters.sum()), means)
-    left, values = sorted(set(ks)), dict[int, float]()
-    while left:  # all k whose chance is no underflow at the p of the largest are done at once
-        values |= chances.values(left)
-        left = [k for k in left if k not in values]
-    return np.clip(np.array([values[k] for k in ks]), means.min(), means.max())
+    return _Tally.of(truth, answer, default_score).curve(ks)
 
 
 class _Tally:
@@ -44,9 +46,32 @@ class _Tally:
     """
 
     def __init__(self, counts: Ints, blank: int, truth: Floats) -> None:
-        order = np.argsort(-counts, kind="stable")
+        order = np.lexsort((truth[:-1], -counts))  # tallies that differ in the names of answers alone are equal
         self.counts, self.blank, self.truth, self.default = counts[order], blank, truth[:-1][order], float(truth[-1])
         self.n = int(counts.sum()) + blank
+
+    @classmethod
+    def of(cls, truth: Floats, answer: Ints, default_score: float) -> "_Tally":
+        """The tally of one task, from the truth and the answer of its attempts [n]."""
+        voters = answer != BLANK
+        _, number = np.unique(answer[voters], return_inverse=True)
+        counts = np.bincount(number)
+        means = np.bincount(number, truth[voters]) / np.maximum(counts, 1) if counts.size else np.zeros(0)
+        return cls(counts, len(answer) - int(voters.sum()), np.append(means, default_score))
+
+    @property
+    def key(self) -> bytes:
+        """Equal for tallies of as many attempts that have the same curve."""
+        return self.counts.tobytes() + self.truth.tobytes()
+
+    def curve(self, ks: Sequence[int]) -> Floats:
+        """majority@k [len(ks)]."""
+        left, values = sorted(set(ks)), dict[int, float]()
+        while left:  # all k whose chance is no underflow at the p of the largest are done at once
+            values |= self.values(left)
+            left = [k for k in left if k not in values]
+        means = np.append(self.truth, self.default)
+        return np.clip(np.array([values[k] for k in ks]), means.min(), means.max())
 
     def values(self, ks: Sequence[int]) -> dict[int, float]:
         """majority@k for the greatest of some ``k``, and for those whose chance is not tiny beside it."""

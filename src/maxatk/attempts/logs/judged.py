@@ -50,8 +50,8 @@ class Judged:
         if judge is None and len(self.judges) > 1:
             raise InputError(f"judge must be given: the log has {', '.join(map(checks.shown, self.judges[:8]))}")
         name = next(iter(self.judges)) if judge is None else judge
-        if name not in self.judges:
-            close = checks.nearest(str(name), self.judges)
+        if not isinstance(name, str) or name not in self.judges:
+            close = checks.nearest(name, self.judges) if isinstance(name, str) else None
             known = f"did you mean {checks.shown(close)}?" if close else f"the judges are {', '.join(self.judges[:8])}"
             raise InputError(f"there is no judge {checks.shown(name)}: {known}")
         return self.scores[self.judges.index(name)]

@@ -10,6 +10,7 @@ import sqlite3
 import threading
 import time
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any, Protocol, TypeVar
 
 from maxatk.attempts.tuning import TUNING
 from maxatk.attempts.warnings import AttemptsWarning
+from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, MissingExtraError, StorageError
 
 T = TypeVar("T")
@@ -66,9 +68,11 @@ def database(where: str | os.PathLike[str] | None) -> Database:
         return Sqlite(None)
     if isinstance(where, str) and where.startswith(("postgresql://", "postgres://")):
         return Postgres(where)
-    if not isinstance(where, str | os.PathLike) or not str(where):
-        raise InputError(f"a scheduler is kept in a file or at postgresql://..., not in {where!r}")
-    return Sqlite(Path(where))
+    if isinstance(where, str | os.PathLike) and str(where) and "\0" not in str(where):
+        with suppress(UnicodeEncodeError):
+            os.fsencode(where)
+            return Sqlite(Path(where))
+    raise InputError(f"a scheduler is kept in a file or at postgresql://..., not in {shown(where)}")
 
 
 class _Cursor:
@@ -94,7 +98,7 @@ class _Cursor:
         return float(self.rows("SELECT extract(epoch FROM clock_timestamp())")[0][0])
 
 
-class _Connected:
+class _Connected(ABC):
     """A database with one connection for all threads, which is opened when it is needed and again after a fork."""
 
     name: str
@@ -110,8 +114,9 @@ class _Connected:
             self._connection, self._owner = self._connect(), os.getpid()
         return self._connection
 
+    @abstractmethod
     def _connect(self) -> Any:
-        raise NotImplementedError
+        """A new connection."""
 
     def close(self) -> None:
         """Close the connection; it is opened again when it is needed."""
@@ -135,7 +140,7 @@ class _Connected:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         _Connected.__init__(self)
-        self.__dict__.update(state)
+        vars(self).update(state)
 
 
 class Sqlite(_Connected):
@@ -147,6 +152,10 @@ class Sqlite(_Connected):
         self.name = "a scheduler in memory" if path is None else str(path)
         if path is not None:
             _check_place(path)
+
+    def exists(self) -> bool:
+        """Whether there is a file."""
+        return self._path is not None and self._path.is_file()
 
     def __getstate__(self) -> dict[str, Any]:
         if self._path is None:

@@ -405,12 +405,12 @@ def checked_settings(settings: Settings) -> Settings:
     """Settings, if they make sense."""
     if (settings.total_budget is None) != (settings.tasks is None):
         raise InputError("total_budget needs tasks, the number of tasks that share it, and the other way round")
-    if settings.timeouts not in ("retry", "count"):
+    if not isinstance(settings.timeouts, str) or settings.timeouts not in ("retry", "count"):
         raise InputError(f'timeouts must be "retry" or "count", not {checks.shown(settings.timeouts)}')
     return Settings(
         None if settings.total_budget is None else amount(settings.total_budget, "total_budget"),
-        None if settings.tasks is None else checks.integer(settings.tasks, "tasks", least=1),
-        checks.integer(settings.max_retries, "max_retries", least=0),
+        None if settings.tasks is None else checks.integer(settings.tasks, "tasks", least=1, most=2**53),
+        checks.integer(settings.max_retries, "max_retries", most=2**53),
         settings.timeouts,
     )
 

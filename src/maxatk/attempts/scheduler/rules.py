@@ -2,11 +2,11 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from maxatk.attempts.scheduler.attempt import TaskState
+from maxatk.attempts.scheduler.attempt import Handed, TaskState
 from maxatk.attempts.scheduler.schedule import Schedule, TaskTrace, learned
 from maxatk.attempts.sequences.plan import SequencePlan, Step
 from maxatk.base.text import count_of, short, threshold
@@ -43,7 +43,15 @@ class Rules:
 
     def place(self, task: TaskState) -> int:
         """The first attempt of the schedule that is neither made, nor in flight, nor failed."""
-        used = Counter([arm for arm, _, _ in task.told] + [one.arm for one in (*task.in_flight, *task.failed)])
+        return self._first_unused(task, task.in_flight)
+
+    def _between_rounds(self, task: TaskState, place: int) -> bool:
+        """Whether an attempt would begin a round while one of an earlier round is in flight."""
+        width = self.plan.width
+        return width > 1 and self._first_unused(task, ()) // width < place // width
+
+    def _first_unused(self, task: TaskState, in_flight: Sequence[Handed]) -> int:
+        used = Counter([arm for arm, _, _ in task.told] + [one.arm for one in (*in_flight, *task.failed)])
         for place, step in enumerate(self._schedule.steps):
             if not used[step.arm]:
                 return place
@@ -71,6 +79,8 @@ class Rules:
         length = len(self.plan.steps) if budget is None else self._schedule.cut(price, place)
         if place >= length:
             return Decision(None, not flying, self._given_up(task, place, price) + meanwhile, max(length, place))
+        if self._between_rounds(task, place):
+            return Decision(None, False, f"the next round begins when this one is over: {flying} in flight", length)
         step = self._schedule.steps[place]
         if budget is not None and not self._affordable(step, budget):
             left, may_cost = short(budget.total - budget.spent), short(self._dearest(step.arm))
@@ -142,7 +152,7 @@ class Rules:
             gains.append(max(attempt[1] - best, 0.0) if gains else attempt[1] - best)
             best = max(attempt[1], best) if costs else attempt[1]
             costs.append(attempt[2])
-            if best >= self.plan.stop_at:
+            if best >= self.plan.stop_at and len(gains) % self.plan.width == 0:  # all of a round are made
                 break
         return TaskTrace(tuple(gains), tuple(costs), max(allowed, len(gains)))
 

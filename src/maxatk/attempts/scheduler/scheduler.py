@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import os
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, TypeVar
 
 from maxatk.attempts.log import Log
-from maxatk.attempts.scheduler.attempt import Attempt, Handed, Result, SchedulerProgress, Status, TaskState
+from maxatk.attempts.scheduler import arguments
+from maxatk.attempts.scheduler.attempt import Attempt, Handed, SchedulerProgress, Status, TaskState
 from maxatk.attempts.scheduler.databases import Database, Sqlite, database
 from maxatk.attempts.scheduler.records import Records, Settings, amount, checked_settings
 from maxatk.attempts.scheduler.rules import Rules
 from maxatk.attempts.sequences.plan import SequencePlan
 from maxatk.attempts.warnings import AttemptsWarning
 from maxatk.base import checks
-from maxatk.base.errors import InputError
+from maxatk.base.errors import InputError, MaxAtKError
 from maxatk.base.text import count_of
 
 T = TypeVar("T")
@@ -54,7 +53,8 @@ class Scheduler:
     """
 
     def __init__(self, database: Database, lease: float) -> None:
-        self._database, self.lease = database, _positive(lease, "lease")  # seconds that an attempt is handed out for
+        self._database = database
+        self.lease = arguments.seconds(lease, "lease")  # seconds that an attempt is handed out for
         self._news = threading.Condition()
         self._known: tuple[int, Rules] | None = None  # the plan that is followed, by its number
         self._settings: Settings = self._do(lambda records: records.settings())
@@ -82,7 +82,7 @@ class Scheduler:
             wait: sleep while there is only waiting to do, so that the answer is an attempt or a stop.
             timeout: seconds after which the sleep ends, whatever the answer.
         """
-        deadline = None if timeout is None else time.monotonic() + _positive(timeout, "timeout")
+        deadline = None if timeout is None else time.monotonic() + arguments.seconds(timeout, "timeout")
         pause = FIRST_PAUSE
         while True:
             attempt = self._ask(task)
@@ -100,7 +100,7 @@ class Scheduler:
             task: as for :meth:`ask`.
             timeout: seconds after which the wait ends, whatever the answer.
         """
-        deadline = None if timeout is None else time.monotonic() + _positive(timeout, "timeout")
+        deadline = None if timeout is None else time.monotonic() + arguments.seconds(timeout, "timeout")
         pause = FIRST_PAUSE
         while True:
             attempt = await asyncio.to_thread(self._ask, task)
@@ -130,11 +130,11 @@ class Scheduler:
         Returns:
             whether the result counts: False if the attempt was told before.
         """
-        number, given = _id(attempt), (score, judge, answer, self._cost(cost))
+        number, given = arguments.attempt_id(attempt), (score, judge, answer, self._cost(cost))
 
         def told(records: Records) -> bool:
             task, handed = records.attempt(number)
-            result = _result(self._rules(records).plan.judge, *given)
+            result = arguments.result(self._rules(records).plan.judge, *given)
             if handed.status is Status.TOLD:
                 return False
             records.tell(handed, result)
@@ -168,14 +168,15 @@ class Scheduler:
         Returns:
             whether the result counts.
         """
-        name, given = _task(task), (score, judge, answer, self._cost(cost))
+        name, given = arguments.task_name(task), (score, judge, answer, self._cost(cost))
+        named = None if source is None else arguments.word(source, "source")
 
         def added(records: Records) -> bool:
             rules = self._rules(records)
-            _check_arm(arm, rules)
-            result = _result(rules.plan.judge, *given)
+            arguments.check_arm(arm, rules)
+            result = arguments.result(rules.plan.judge, *given)
             records.open(name)
-            counts = records.add(name, arm, result, source)
+            counts = records.add(name, arm, result, named)
             records.settle(name, rules)
             return counts
 
@@ -187,7 +188,7 @@ class Scheduler:
         Args:
             attempt: the attempt, or its id.
         """
-        number = _id(attempt)
+        number = arguments.attempt_id(attempt)
 
         def dropped(records: Records) -> None:
             task, handed = records.attempt(number)
@@ -206,7 +207,8 @@ class Scheduler:
             attempt: the attempt, or its id.
             lease: seconds from now on; by default those of the scheduler.
         """
-        number, seconds = _id(attempt), self.lease if lease is None else _positive(lease, "lease")
+        number = arguments.attempt_id(attempt)
+        seconds = self.lease if lease is None else arguments.seconds(lease, "lease")
 
         def renewed(records: Records) -> None:
             _, handed = records.attempt(number)
@@ -225,7 +227,7 @@ class Scheduler:
             tasks: their names; those that are known get the priority.
             priority: tasks of higher priority come first, and among equals the one that was opened first.
         """
-        names, rank = [_task(task) for task in tasks], float(checks.exact_number(priority, "priority"))
+        names, rank = arguments.task_names(tasks), float(checks.exact_number(priority, "priority"))
         self._do(lambda records: records.enqueue(names, rank))
 
     def pause(self, task: Any) -> None:
@@ -241,7 +243,7 @@ class Scheduler:
         self._mark(task, cancelled=1)
 
     def _mark(self, task: Any, **columns: int) -> None:
-        name = _task(task)
+        name = arguments.task_name(task)
 
         def marked(records: Records) -> None:
             self._check_task(records, name)
@@ -254,7 +256,7 @@ class Scheduler:
 
     def state(self, task: Any) -> TaskState:
         """The state of a ``task``: its best score, what it has spent, its results and its attempts in flight."""
-        name = _task(task)
+        name = arguments.task_name(task)
 
         def read(records: Records) -> TaskState:
             self._check_task(records, name)
@@ -267,7 +269,7 @@ class Scheduler:
 
         Of equals it is the one that was told first; None before the first result.
         """
-        name = _task(task)
+        name = arguments.task_name(task)
 
         def picked(records: Records) -> Handed | None:
             self._check_task(records, name)
@@ -284,7 +286,8 @@ class Scheduler:
 
         A scheduler makes more attempts where scores are low, and with better arms later. So do not estimate from this
         log how arms compare, or pass@k for k beyond the first attempt of a task: such estimates assume that the number
-        of attempts does not depend on their scores. What the scheduler itself scored and spent is unbiased.
+        of attempts does not depend on their scores. The mean score and cost of the scheduler's own tasks are unbiased
+        for tasks like them, once all of them are over: those that end first are the easier ones.
         """
         rows = self.records()
         known = [row for row in rows if row["score"] is not None]
@@ -374,10 +377,19 @@ class Scheduler:
     # Transactions.
 
     def _do(self, work: Callable[[Records], T]) -> T:
-        result = self._database.transact(lambda transaction: work(Records(transaction, self._database.name)))
+        result = self._transact(work)
         with self._news:
             self._news.notify_all()
         return result
+
+    def _transact(self, work: Callable[[Records], T]) -> T:
+        """The result of ``work``. Arguments were checked: what makes no sense now was read from the database."""
+        try:
+            return self._database.transact(lambda transaction: work(Records(transaction, self._database.name)))
+        except MaxAtKError:
+            raise
+        except (TypeError, ValueError, LookupError, ArithmeticError) as error:
+            raise InputError(f"{self._database.name}: its tables make no sense: {checks.shown(str(error))}") from None
 
     def _rules(self, records: Records) -> Rules:
         number = records.plan_number()
@@ -386,8 +398,8 @@ class Scheduler:
         return self._known[1]
 
     def _ask(self, task: Any) -> Attempt:
-        name = None if task is None else _task(task)
-        return self._database.transact(lambda tx: self._answer(Records(tx, self._database.name), name))
+        name = None if task is None else arguments.task_name(task)
+        return self._transact(lambda records: self._answer(records, name))
 
     def _answer(self, records: Records, task: str | None) -> Attempt:
         rules = self._rules(records)
@@ -456,49 +468,7 @@ def load_scheduler(where: str | os.PathLike[str], *, lease: float = 600.0) -> Sc
     >>> Path("x.db").unlink()
     """
     place = database(where)
-    if isinstance(place, Sqlite) and not Path(where).is_file():
+    if isinstance(place, Sqlite) and not place.exists():
         raise InputError(f"{where}: there is no such file")
     place.transact(lambda transaction: Records(transaction, place.name).check(required=True))
     return Scheduler(place, lease)
-
-
-def _result(
-    plan_judge: str | None, score: float | None, judge: float | None, answer: str | None, cost: float | None
-) -> Result:
-    """What was told, checked: a plan decides by scores, or by what its judge gives."""
-    truth = None if score is None else float(checks.exact_number(score, "score"))
-    judged = None if judge is None else float(checks.exact_number(judge, "judge"))
-    if answer is not None and not isinstance(answer, str):
-        raise InputError(f"answer must be a word, not {checks.shown(answer)}")
-    seen = truth if plan_judge is None else judged
-    if seen is None:
-        needed = "score" if plan_judge is None else f"judge, what {plan_judge} gave it,"
-        raise InputError(f"{needed} is required: the plan decides by it")
-    return Result(seen, truth, judged, answer, cost)
-
-
-def _task(task: Any) -> str:
-    if isinstance(task, bool) or not isinstance(task, str | int) or task == "" or "\0" in str(task):
-        raise InputError(f"the name of a task must be a word or a whole number, not {checks.shown(task)}")
-    return str(task)
-
-
-def _id(attempt: Any) -> int:
-    number = attempt.id if isinstance(attempt, Attempt) else attempt
-    if number is None:
-        raise InputError(f"there is no attempt to speak of: {attempt}")
-    return checks.integer(number, "the id of an attempt", least=1)
-
-
-def _check_arm(arm: Any, rules: Rules) -> None:
-    if arm not in rules.arms:
-        near = difflib.get_close_matches(str(arm), rules.arms, 1)
-        hint = f": did you mean {near[0]}?" if near else f", but {', '.join(sorted(rules.arms))}"
-        raise InputError(f"the plan has no arm {checks.shown(arm)}{hint}")
-
-
-def _positive(value: Any, what: str) -> float:
-    number = amount(value, what)
-    if number == 0:
-        raise InputError(f"{what} must be above 0")
-    return number

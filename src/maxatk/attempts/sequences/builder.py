@@ -13,6 +13,7 @@ import numpy as np
 from maxatk.attempts.log import Log
 from maxatk.attempts.sequences import paths, walk
 from maxatk.attempts.sequences.folds import Fold, folds_of, in_order
+from maxatk.attempts.sequences.follow import follow, prepare
 from maxatk.attempts.sequences.goal import Goal
 from maxatk.attempts.sequences.paths import Lattice, SequencePath
 from maxatk.attempts.sequences.plan import BuiltFrom, Capped, JudgedPlan, SequencePlan, Step
@@ -43,6 +44,7 @@ class Settings:
     max_per_arm: int | None = None  # None: as many as every task has
     default_score: float | None = None  # None: the lowest score of the log's range
     judge: str | None = None  # who stops a sequence and picks an attempt; None if the truth is seen
+    width: int = 1  # attempts that are made at once, in a round
 
     def __post_init__(self) -> None:
         for name in ("stop_at", "default_score"):
@@ -50,6 +52,7 @@ class Settings:
                 object.__setattr__(self, name, float(checks.exact_number(value, name)))
         if self.max_per_arm is not None:
             checks.integer(self.max_per_arm, "max_per_arm", least=1)
+        object.__setattr__(self, "width", checks.integer(self.width, "width", least=1))
 
 
 class PlanBuilder:
@@ -61,7 +64,8 @@ class PlanBuilder:
         self._default_score = log.usual_range[0] if settings.default_score is None else settings.default_score
         self.limit = walk.caps(log, settings.max_per_arm)  # [A] attempts of each arm at most
         self._prepared = [
-            walk.prepare(log, Scoring(stop_at, self._default_score, judge=settings.judge)) for stop_at in self._stops
+            prepare(log, Scoring(stop_at, self._default_score, judge=settings.judge, width=settings.width))
+            for stop_at in self._stops
         ]
 
     @property
@@ -84,7 +88,8 @@ class PlanBuilder:
     @property
     def can_search(self) -> bool:
         """Whether the best sequence is searched for by default: few combinations, whose order makes no difference."""
-        return self._settings.judge is None and self.states <= TUNING.default_combinations
+        alone = self._settings.judge is None and self._settings.width == 1
+        return alone and self.states <= TUNING.default_combinations
 
     @cached_property
     def _singles(self) -> list[SequencePath]:
@@ -119,6 +124,8 @@ class PlanBuilder:
     def _exact(self) -> tuple[SequencePath, int]:
         if self._settings.judge is not None:
             raise InputError("with a judge the best sequence is not searched for: take method='greedy' or 'single'")
+        if self._settings.width > 1:
+            raise InputError("in rounds the best sequence is not searched for: take method='greedy' or 'single'")
         if self.states > TUNING.most_combinations:
             raise TooLargeError(
                 f"{self.states} combinations of attempts are too many to find the best sequence: take method='greedy', "
@@ -150,6 +157,7 @@ class PlanBuilder:
             why=why,
             single=Capped(log.arms[alone.arms[0]], cap, alone.stop_at, goal.cut(alone, cap, self.limit)),
             default_score=self._default_score,
+            width=self._settings.width,
             built_from=BuiltFrom(
                 tasks=len(log.tasks),
                 names=frozenset(log.tasks),
@@ -195,7 +203,7 @@ def _net(builder: PlanBuilder, method: str, fold: Fold, compared: SequencePlan) 
         plan = builder.plan(method)
     except UnmetError:  # the goal cannot be met on these tasks alone: no attempt would be made
         return np.full(len(fold.rows), compared.default_score)
-    outcome = walk.follow(fold.held_out, plan.arms, plan.scoring)
+    outcome = follow(fold.held_out, plan.arms, plan.scoring)
     return outcome.score - compared.price * outcome.cost
 
 

@@ -99,6 +99,7 @@ def plan_data(plan: SequencePlan) -> dict[str, Any]:
         "tasks": plan.built_from.tasks,
         "seen": sorted(plan.built_from.names),
         "dearest": plan.built_from.highest_costs,
+        **({} if plan.width == 1 else {"width": plan.width}),
         **({} if plan.judge is None else {"judge": plan.judge}),
     }
 
@@ -129,6 +130,7 @@ def plan_of(data: Any) -> SequencePlan:
             _word(single["arm"]), checks.integer(single["cap"], "cap"), number(single["stop_at"]), single["cut"] is True
         ),
         default_score=number(data["default_score"]),
+        width=checks.integer(data.get("width", 1), "width", least=1),
         built_from=BuiltFrom(
             tasks=checks.integer(data["tasks"], "tasks", least=1),
             names=frozenset(map(_word, data["seen"])),

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxatk.attempts.log import Log
-from maxatk.attempts.sequences.walk import Outcome
+from maxatk.attempts.sequences.follow import Outcome
 from maxatk.base.types import Ints
 
 

@@ -126,8 +126,8 @@ class PathBuilder:
         """The effect of one more attempt of an arm: the state after it, the mean score from tasks that have reached the
         threshold by then, the mean score of all tasks, and the cost of the attempt.
         """
-        after, hit, cost = self.state.step(arm)
-        reached = self._reached + float((hit * self.state.prepared.reached_score[:, arm]).mean())
+        after, over, _, cost = self.state.step(arm)
+        reached = self._reached + float(over.mean())
         return after, reached, reached + float(after.best.mean()), float(cost[0].mean())
 
     def take(self, arm: int, seen: tuple[SequenceState, float, float, float] | None = None) -> None:
@@ -209,8 +209,8 @@ class Lattice:
             self.stop[at] = state.best.mean()
             for a in range(len(self.limit)) if can_extend(state) else ():
                 if made[a] < self.limit[a]:
-                    _, hit, cost = state.step(a)
-                    self.reached[(*at, a)] = (hit * self.prepared.reached_score[:, a]).mean()
+                    _, over, _, cost = state.step(a)
+                    self.reached[(*at, a)] = over.mean()
                     self.cost[(*at, a)] = cost[0].mean()
             return
         for n in range(int(self.limit[arm]) + 1):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from maxatk.attempts.log import Log
 from maxatk.attempts.sequences.goal import Goal
+from maxatk.attempts.sequences.rounds import in_rounds
 from maxatk.attempts.sequences.walk import Scoring, ratio
 from maxatk.base import display
 from maxatk.base.display import Displayed
@@ -80,6 +82,7 @@ class SequencePlan(Displayed):
     single: Capped  # the best single arm for the same goal on the same tasks
     default_score: float  # the score of a task without an attempt
     built_from: BuiltFrom  # the tasks that the sequence was built from
+    width: int = field(default=1, kw_only=True)  # attempts that are made at once, in a round; it stops between rounds
 
     def __repr__(self) -> str:
         return clipped(f"{type(self).__name__}({self.spelled}, stop at {threshold(self.stop_at)})")
@@ -88,6 +91,11 @@ class SequencePlan(Displayed):
     def arms(self) -> list[str]:
         """The sequence."""
         return [step.arm for step in self.steps]
+
+    @property
+    def rounds(self) -> list[Sequence[Step]]:
+        """The attempts round by round; the last round may be shorter."""
+        return in_rounds(self.steps, self.width)
 
     @property
     def is_single(self) -> bool:
@@ -102,7 +110,7 @@ class SequencePlan(Displayed):
     @property
     def scoring(self) -> Scoring:
         """The scores that matter to it."""
-        return Scoring(self.stop_at, self.default_score, judge=self.judge)
+        return Scoring(self.stop_at, self.default_score, judge=self.judge, width=self.width)
 
     @property
     def score(self) -> float:

@@ -19,13 +19,12 @@ from maxatk.attempts.estimates import intervals
 from maxatk.attempts.estimates.curves import threshold
 from maxatk.attempts.estimates.intervals import Estimate, checked_level
 from maxatk.attempts.log import Log
-from maxatk.attempts.sequences import walk
 from maxatk.attempts.sequences.builder import FOLDS, Settings
 from maxatk.attempts.sequences.folds import fold_numbers, folds_of, gathered, in_order
+from maxatk.attempts.sequences.follow import Outcome, follow
 from maxatk.attempts.sequences.goal import Goal
 from maxatk.attempts.sequences.plan import SequencePlan
 from maxatk.attempts.sequences.sequence import planned
-from maxatk.attempts.sequences.walk import Outcome
 from maxatk.attempts.warnings import warn
 from maxatk.base import checks, display, findings
 from maxatk.base.display import Displayed
@@ -60,6 +59,8 @@ class Replay(Displayed):
     net: Estimate  # score less price times cost
     seconds: Estimate | None  # the duration of a task, attempts one after the other, if it was logged
     attempts: float  # the mean number of attempts per task
+    width: int  # attempts that are made at once, in a round
+    rounds: Estimate  # the rounds of a task: the latency
     solved: float  # the share of tasks solved
     single: SingleReplay  # the best single capped arm on the same tasks
     price: float  # of a unit of cost, in score; for folds with a budget, the mean of the prices of the folds
@@ -119,7 +120,7 @@ def _both(plan: SequencePlan, log: Log, pass_threshold: float) -> tuple[Outcome,
     """The outcomes of a plan and of the single arm that it has to beat."""
     pairs = (plan.arms, plan.stop_at), (plan.single.arms, plan.single.stop_at)
     scoring = plan.scoring._replace(pass_threshold=pass_threshold)
-    mine, other = (walk.follow(log, arms, scoring._replace(stop_at=end)) for arms, end in pairs)
+    mine, other = (follow(log, arms, scoring._replace(stop_at=end)) for arms, end in pairs)
     return mine, other
 
 
@@ -127,7 +128,7 @@ def cross_replay(
     log: Log, *, price: float | None = None, budget: float | None = None, target_score: float | None = None,
     method: str = "auto", stop_at: float | None = None, max_per_arm: int | None = None,
     default_score: float | None = None, folds: int = FOLDS, level: float = 0.95, interval: str = "usual",
-    pass_threshold: float | None = None, rng: Any = 0, judge: str | None = None,
+    pass_threshold: float | None = None, rng: Any = 0, judge: str | None = None, width: int = 1,
 ) -> Replay:  # fmt: skip
     """The cross-validated score and cost of sequences: each fold is replayed with the sequence of all other tasks.
 
@@ -149,6 +150,7 @@ def cross_replay(
         pass_threshold: the lowest score that solves a task; by default the highest of the log.
         rng: a seed or a ``Generator`` for the folds.
         judge: as for :func:`maxatk.attempts.sequence`; thresholds are then chosen on other tasks, too.
+        width: as for :func:`maxatk.attempts.sequence`.
 
     >>> from maxatk import attempts as at
     >>> replayed = at.cross_replay(at.example_log(), price=2.0, method="greedy")
@@ -156,7 +158,7 @@ def cross_replay(
     0.025 [-0.022, 0.073] the best single arm, chosen fold by fold
     """
     goal = Goal.of(price=price, budget=budget, target_score=target_score)
-    settings = Settings(goal, stop_at, max_per_arm, default_score, judge)
+    settings = Settings(goal, stop_at, max_per_arm, default_score, judge, width)
     lowest = threshold(log, pass_threshold)
     _check_interval(log, interval, intervals.KINDS)
     whole = planned(log, settings, method, rng)
@@ -204,6 +206,8 @@ class _Summary:
             net=mean(a.net(prices), bounded and limited, costly=True),
             seconds=None if seconds is None else mean(seconds, False),
             attempts=float(mine.attempts.mean()),
+            width=plans[0].width,
+            rounds=mean(a.rounds, True),
             solved=float(mine.solved.mean()),
             single=SingleReplay(
                 name=names.pop() if len(names) == 1 else "the best single arm, chosen fold by fold",
@@ -302,6 +306,9 @@ class _Limits:
         self.score = _Between(out.score, low, up, span, idle)
         highest = max(math.fsum(dearest[arm] for arm in sequence) for sequence in sequences)
         lowest = 1.0 if log.cost_limits.in_units and all(sequences) else 0.0  # the first attempt is always made
+        width = plans[0].width
+        most, more = math.ceil(max(map(len, sequences)) / width), out.open * np.ceil(out.missing / width)
+        self.rounds = _Between(out.rounds, out.rounds, out.rounds + more, (0.0, float(most)), idle)
         missing = out.cost + out.open * out.missing * max(dearest.values())
         self.cost = _Between(out.cost, out.cost, missing, (lowest, highest), idle)
 

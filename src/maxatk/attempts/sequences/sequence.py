@@ -25,7 +25,7 @@ METHODS = ("auto", "greedy", "exact", "portfolio", "single")
 def sequence(
     log: Log, *, price: float | None = None, budget: float | None = None, target_score: float | None = None,
     method: str = "auto", stop_at: float | None = None, max_per_arm: int | None = None,
-    default_score: float | None = None, rng: Any = 0, judge: str | None = None,
+    default_score: float | None = None, rng: Any = 0, judge: str | None = None, width: int = 1,
 ) -> SequencePlan:  # fmt: skip
     """Which arm to try next after each attempt that did not reach a score, and when to give up.
 
@@ -46,6 +46,8 @@ def sequence(
             as this judge of the log gives an attempt ``stop_at``, and hands in the one that it likes best, of equal
             ones the first. All numbers, here and in a replay, are of the truth, the scores of the log. ``stop_at`` is
             then chosen among the judge's highest score and two quantiles.
+        width: attempts that are made at once, in a round. A sequence then stops between rounds only: all attempts of a
+            round are made and paid, and the best of them counts.
 
     >>> from maxatk import attempts as at
     >>> rows = [{"task": t, "arm": arm, "score": float((t + i) % n == 0), "cost": cost}
@@ -55,7 +57,7 @@ def sequence(
     (['small', 'small', 'small'], 1.0)
     """
     goal = Goal.of(price=price, budget=budget, target_score=target_score)
-    return planned(log, Settings(goal, stop_at, max_per_arm, default_score, judge), method, rng)
+    return planned(log, Settings(goal, stop_at, max_per_arm, default_score, judge, width), method, rng)
 
 
 def planned(log: Log, settings: Settings, method: str, rng: Any, fewest: int = FEWEST_TASKS) -> SequencePlan:

@@ -21,9 +21,10 @@ from maxatk.attempts.log import Log
 from maxatk.attempts.sequences import paths, walk
 from maxatk.attempts.sequences.builder import FOLDS
 from maxatk.attempts.sequences.folds import Fold, fold_numbers, folds_of, gathered
+from maxatk.attempts.sequences.follow import Outcome, follow, prepare
 from maxatk.attempts.sequences.goal import Goal
 from maxatk.attempts.sequences.paths import SequencePath
-from maxatk.attempts.sequences.walk import Outcome, Scoring
+from maxatk.attempts.sequences.walk import Scoring
 from maxatk.base import checks, display, findings
 from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
@@ -61,6 +62,7 @@ class Strategy:
     score: Estimate  # the best score of a task
     cost: Estimate  # the cost of a task
     seconds: Estimate | None  # the duration of a task, attempts one after the other
+    rounds: float  # the mean number of rounds of a task, in each of which attempts are made at once: the latency
     solved: float  # the share of tasks solved
     cost_per_solved: CostPerSolved  # the cost per solved task
     dominated: Domination | None  # by another strategy
@@ -89,6 +91,7 @@ class Frontier(Displayed, Tabular):
             "strategy": [one.name for one in self.strategies],
             **{f"score {part}": [getattr(one.score, part) for one in self.strategies] for part in parts},
             **{f"cost {part}": [getattr(one.cost, part) for one in self.strategies] for part in parts},
+            "rounds": [one.rounds for one in self.strategies],
             "solved": [one.solved for one in self.strategies],
             "dominated": [one.dominated is not None for one in self.strategies],
         }
@@ -125,7 +128,7 @@ class Frontier(Displayed, Tabular):
 
 def frontier(
     log: Log, *, stop_at: float | None = None, max_per_arm: int | None = None, pass_threshold: float | None = None,
-    folds: int = FOLDS, level: float = 0.95, rng: Any = 0, judge: str | None = None,
+    folds: int = FOLDS, level: float = 0.95, rng: Any = 0, judge: str | None = None, width: int = 1,
 ) -> Frontier:  # fmt: skip
     """Every arm with every cap, and the best pairs, portfolios and sequences at several prices.
 
@@ -138,6 +141,7 @@ def frontier(
         level: of the intervals, each by itself.
         rng: a seed or a ``Generator`` for the folds.
         judge: who stops and picks, as for :func:`maxatk.attempts.sequence`; ``stop_at`` is then its highest score.
+        width: attempts that are made at once, in a round, as for :func:`maxatk.attempts.sequence`.
 
     >>> from maxatk import attempts as at
     >>> frontier = at.frontier(at.example_log().select(arms=["L-BFGS-B", "DE"]), max_per_arm=2)
@@ -151,7 +155,9 @@ def frontier(
     highest = log.top if judge is None else float(log.judged.of_judge(judge).max())
     top = highest if stop_at is None else float(checks.exact_number(stop_at, "stop_at"))
     limit = walk.caps(log, None if max_per_arm is None else checks.integer(max_per_arm, "max_per_arm", least=1))
-    scoring = Scoring(top, log.usual_range[0], threshold(log, pass_threshold), judge)
+    scoring = Scoring(
+        top, log.usual_range[0], threshold(log, pass_threshold), judge, checks.integer(width, "width", least=1)
+    )
     setting = _Setting(log, scoring, limit, checked_level(level), folds_of(log, folds, rng))
     prices = setting.prices()
     rows = [*setting.capped(), *setting.chosen(prices)]
@@ -203,7 +209,7 @@ class _Setting:
         mean_cost, span = float(self.log.cost.mean()), top - self.scoring.default_score
         if mean_cost == 0:
             raise InputError("all attempts of the log cost 0: there are no costs to weigh scores against")
-        prepared = walk.prepare(self.log, self.scoring)
+        prepared = prepare(self.log, self.scoring)
         firsts = [paths.along(prepared, [arm]).gain_per_cost(0) for arm in range(len(self.log.arms))]
         highest = max((x for x in firsts if math.isfinite(x)), default=0.0)
         range_per_cost = (span if span > 0 else 1) / mean_cost
@@ -213,7 +219,7 @@ class _Setting:
         """Each arm with each cap."""
         for arm, cap in zip(self.log.arms, self.limit.tolist(), strict=True):
             for n in range(1, cap + 1):
-                yield _Row(ONE, spelled([arm] * n), None, walk.follow(self.log, [arm] * n, self.scoring))
+                yield _Row(ONE, spelled([arm] * n), None, follow(self.log, [arm] * n, self.scoring))
 
     def chosen(self, prices: Sequence[float]) -> Iterator[_Row]:
         """The choice of each family at each price: named after the choice on all tasks, replayed fold by fold."""
@@ -223,7 +229,7 @@ class _Setting:
                 goal = Goal(price=price)
                 arms = [self._named(*goal.best(part[family])) for part in parts]
                 pairs = zip(self.folds, arms, strict=True)
-                out = gathered(self.folds, [walk.follow(fold.held_out, x, self.scoring) for fold, x in pairs])
+                out = gathered(self.folds, [follow(fold.held_out, x, self.scoring) for fold, x in pairs])
                 path, length = goal.best(candidates)
                 cut = family == SINGLE and goal.cut(path, length, self.limit)
                 yield _Row(family, spelled(self._named(path, length)), price, out, cut)
@@ -264,6 +270,7 @@ class _Setting:
             score=self._score(row),
             cost=intervals.mean(out.cost, None, self.level, use_betting=self.log.heavy_costs),
             seconds=None if out.seconds is None else intervals.mean(out.seconds, None, self.level),
+            rounds=float(out.rounds.mean()),
             solved=solved,
             cost_per_solved=CostPerSolved(per_solved, max(low, 0.0), high),
             dominated=dominated,
@@ -292,7 +299,7 @@ def _nets(rows: Sequence[_Row], family: str) -> Floats:
 
 def families(log: Log, scoring: Scoring, limit: Ints) -> dict[str, list[SequencePath]]:
     """The candidates of each family, built on the tasks of a log."""
-    prepared = walk.prepare(log, scoring)
+    prepared = prepare(log, scoring)
     several = len(limit) > 1
     return {
         SINGLE: list(paths.singles(prepared, limit)),

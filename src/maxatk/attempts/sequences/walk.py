@@ -13,7 +13,6 @@ no task runs out of attempts every mean is unbiased for the sequence run on fres
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -33,16 +32,11 @@ class Scoring(NamedTuple):
     default_score: float  # the score of a task without an attempt
     pass_threshold: float = math.inf  # the lowest score that solves a task
     judge: str | None = None  # whose scores stop a sequence and pick an attempt, if the truth is not seen
+    width: int = 1  # attempts of a round, which are made at once
 
     def seen(self, log: Log) -> Floats:
         """What is seen of attempts [N] at run time, on the scale of ``stop_at``."""
         return log.score if self.judge is None else log.judged.scores_of(self.judge)
-
-
-def prepare(log: Log, scoring: Scoring) -> PreparedLog:
-    """The tasks of a log, prepared for sequences that stop at a threshold of the truth or of a judge."""
-    log.require_truth()
-    return PreparedLog(log, scoring) if scoring.judge is None else JudgedLog(log, scoring)
 
 
 class PreparedLog:
@@ -77,12 +71,16 @@ class PreparedLog:
         # The mean cost, and seconds, of attempts that fall short and of those that reach the threshold [P, T, A].
         self.short_cost = np.stack([total(x, short) / np.maximum(self.short, 1) for x in costs])
         self.reached_cost = np.stack([total(x, ~short) / np.maximum(reached, 1) for x in costs])
-        self._count_scores(log, seen, short, tasks, arms)
+        self._count_scores(log, seen, self._told_apart(short), tasks, arms)
 
-    def _count_scores(self, log: Log, seen: Floats, short: Any, tasks: int, arms: int) -> None:
-        """Scores that fall short, by task [T, V], and the number of attempts of each arm up to each score [A, T, V]."""
-        order = np.lexsort((seen[short], log.task[short]))
-        task, arm, score = log.task[short][order], log.arm[short][order], seen[short][order]
+    def _told_apart(self, short: Any) -> Any:
+        """The attempts [N] whose scores are told apart: those that fall short, of which the best is kept."""
+        return short
+
+    def _count_scores(self, log: Log, seen: Floats, some: Any, tasks: int, arms: int) -> None:
+        """Scores of some attempts by task [T, V], and the number of attempts of each arm up to each score [A, T, V]."""
+        order = np.lexsort((seen[some], log.task[some]))
+        task, arm, score = log.task[some][order], log.arm[some][order], seen[some][order]
         new = np.ones(len(task), bool)
         new[1:] = (np.diff(task) != 0) | (np.diff(score) != 0)
         first = np.flatnonzero(new)
@@ -106,7 +104,7 @@ class PreparedLog:
         at_value = np.zeros((arms, tasks, width))
         np.add.at(at_value, (arm, task, column), 1.0)
         self.at_most = np.cumsum(at_value, axis=2)
-        self._count_truths(log.score[short][order], (arm, task, column), at_value)
+        self._count_truths(log.score[some][order], (arm, task, column), at_value)
 
     def _count_truths(self, truth: Floats, cells: tuple[Ints, Ints, Ints], at_value: Floats) -> None:
         """The truths of attempts that fall short, which are what is seen of them."""
@@ -134,6 +132,15 @@ class JudgedLog(PreparedLog):
         return JudgedState(self, start.made, start.chance, start.best, np.zeros((2, *self.values.shape)))
 
 
+class Taken(NamedTuple):
+    """One more attempt of a sequence, and what it adds."""
+
+    after: SequenceState  # the state after it
+    score: Floats  # [T] the score of tasks that are over before the next attempt and were not before, times the chance
+    solved: Floats  # [T] the chance that such a task is solved
+    cost: Floats  # [P, T] the cost of the attempt, times the chance that it is made
+
+
 @dataclass(frozen=True)
 class SequenceState:
     """The state of a sequence after given numbers of attempts of each arm."""
@@ -145,12 +152,16 @@ class SequenceState:
 
     @property
     def alive(self) -> Floats:
-        """The chance [T] that the threshold has not been reached."""
+        """The chance [T] that another attempt is made: that the threshold has not been reached."""
         return self.chance[:, -1]
 
-    def step(self, arm: int) -> tuple[SequenceState, Floats, Floats]:
-        """One more attempt of an arm if the threshold has not been reached: the state after it, the chance that this
-        attempt reaches the threshold [T], and its cost [P, T]; both include the chance of getting here.
+    @property
+    def open_best(self) -> Floats:
+        """The expected best score [T] if the threshold has not been reached, times the chance of that."""
+        return self.best
+
+    def step(self, arm: int) -> Taken:
+        """One more attempt of an arm if the threshold has not been reached.
 
         A task without another logged attempt keeps its state.
         """
@@ -167,7 +178,8 @@ class SequenceState:
         chance = np.where(more[:, None], self.chance * factor, self.chance)
         count = self.made.copy()
         count[arm] += 1
-        return self._after(arm, count, chance, factor).where(more, self), hit, cost
+        after = self._after(arm, count, chance, factor).where(more, self)
+        return Taken(after, hit * log.reached_score[:, arm], hit * log.reached_solved[:, arm], cost)
 
     def _after(self, arm: int, made: Ints, chance: Floats, factor: Floats) -> SequenceState:
         """The state after an attempt of an arm; ``factor`` [T, V] is the chance that it is seen to be no better."""
@@ -200,13 +212,8 @@ class JudgedState(SequenceState):
     )
 
     def _after(self, arm: int, made: Ints, chance: Floats, factor: Floats) -> SequenceState:
-        log = self.prepared
-        assert isinstance(log, JudgedLog)
-        left = np.maximum(log.attempts[:, arm] - (made[arm] - 1), 1)[:, None]
-        # The chance that all attempts before were seen to be worse than a level; before the first there are none.
-        worse = np.concatenate([np.full((len(chance), 1), float(not self.made.any())), self.chance[:, :-1]], axis=1)
-        picks = self.picks * factor + worse * log.totals[:, arm] / left
-        return JudgedState(log, made, chance, picks[0].sum(axis=1), picks)
+        picks = picked(self, self.picks, arm, factor)
+        return JudgedState(self.prepared, made, chance, picks[0].sum(axis=1), picks)
 
     def where(self, some: Any, before: SequenceState) -> SequenceState:
         """This state for some tasks, given by truth values [T], and the one before for the others."""
@@ -221,54 +228,17 @@ class JudgedState(SequenceState):
         return self.picks[1].sum(axis=1)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The results of a sequence on every task of a log, averaged over the orders of its attempts.
-
-    Where a task runs out of logged attempts, the sequence is cut; ``open`` is the chance that it would have gone on.
+def picked(before: SequenceState, picks: Floats, arm: int, factor: Floats) -> Floats:
+    """The truths of a judge's picks by level [2, T, V] after one more attempt of an arm; ``factor`` [T, V] is the
+    chance that it is seen to be no better.
     """
-
-    score: Floats  # [T] the best score
-    cost: Floats  # [T]
-    seconds: Floats | None  # [T] if they were logged
-    attempts: Floats  # [T] the number of attempts
-    solved: Floats  # [T] the chance to solve the task
-    open: Floats  # [T] the chance that more attempts would be made than were logged
-    open_best: Floats  # [T] the expected best score there, times that chance
-    missing: Ints  # [T] the number of attempts that are missing there, at most
-
-
-def follow(log: Log, arms: Sequence[str], scoring: Scoring) -> Outcome:
-    """Run a sequence of arms, by name, over every task of a log."""
-    log.require_costs(arms)
-    prepared = prepare(log, scoring)
-    state, tasks = prepared.start, len(log.tasks)
-    score, solved, made, missing = np.zeros(tasks), np.zeros(tasks), np.zeros(tasks), np.zeros(tasks, np.int64)
-    costs = np.zeros((len(prepared.short_cost), tasks))
-    for name in arms:
-        arm = log.arm_number(name)
-        more = prepared.attempts[:, arm] > state.made[arm]
-        # The results after an attempt that was not logged are not known either: the task ends there.
-        missing += ~more | (missing > 0)
-        after, hit, cost = state.step(arm)
-        on = missing == 0
-        score += np.where(on, hit * prepared.reached_score[:, arm], 0.0)
-        solved += np.where(on, hit * prepared.reached_solved[:, arm], 0.0)
-        costs += np.where(on, cost, 0.0)
-        made += np.where(on, state.alive, 0.0)
-        state = after.where(on, state)
-    if state.made.any():
-        solved += state.solved
-    return Outcome(
-        score=score + state.best,
-        cost=costs[0],
-        seconds=costs[1] if len(costs) > 1 else None,
-        attempts=made,
-        solved=solved,
-        open=np.where(missing > 0, state.alive, 0.0),
-        open_best=np.where(missing > 0, state.best, 0.0),
-        missing=missing,
-    )
+    log = before.prepared
+    assert isinstance(log, JudgedLog)
+    left = np.maximum(log.attempts[:, arm] - before.made[arm], 1)[:, None]
+    # The chance that all attempts before were seen to be worse than a level; before the first there are none.
+    first = np.full((len(before.chance), 1), float(not before.made.any()))
+    worse = np.concatenate([first, before.chance[:, :-1]], axis=1)
+    return picks * factor + worse * log.totals[:, arm] / left
 
 
 def caps(log: Log, max_per_arm: int | None = None) -> Ints:

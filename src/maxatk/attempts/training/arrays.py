@@ -31,6 +31,8 @@ def taken_in(named: Mapping[str, Any], nonnegative: str = "") -> tuple[Library, 
             if isinstance(named[name], np.ndarray) or (is_foreign(x) and _compat.array_namespace(x) is not xp):
                 raise InputError(f"{' and '.join(named)} must be arrays of one library")
             arrays[name] = x if is_foreign(x) else xp.asarray(x, device=device)
+            if is_traced(arrays[name]) or is_traced(first):
+                continue  # inside ``jax.jit`` and ``jax.grad`` an array has no device yet
             if _compat.device(arrays[name]) != device:
                 raise InputError(f"{' and '.join(named)} must be on one device, not {device} and {_compat.device(x)}")
     xp = _compat.array_namespace(*arrays.values())

@@ -41,7 +41,7 @@ def strategy(one: Strategy) -> dict[str, Any]:
     """A strategy, with its score and cost."""
     per_solved, *ends = map(finite, one.cost_per_solved)
     return {
-        **_named(one, "family", "name", "example", "price", "solved"),
+        **_named(one, "family", "name", "example", "price", "rounds", "solved"),
         "score": estimate(one.score),
         "cost": estimate(one.cost),
         "seconds": None if one.seconds is None else estimate(one.seconds),

@@ -126,6 +126,8 @@ def replay(result: Replay) -> Table:
         table.add_row(name, *shown(mine), *shown(other))
     table.add_row(f"score − {short(result.price)} × cost", *shown(result.net), "", "")
     table.add_row("gain over it", *shown(result.gain), "", "")
+    if result.width > 1:  # otherwise every attempt is a round
+        table.add_row("rounds", *shown(result.rounds), "", "")
     if result.seconds is not None:
         table.add_row("seconds", *shown(result.seconds), "", "")
     return table

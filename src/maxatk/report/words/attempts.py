@@ -103,7 +103,12 @@ def sequence(plan: SequencePlan) -> str:
         return f"Try nothing: {pays} on the {count_of(plan.built_from.tasks, 'task')} that this was built from."
     if len(plan.steps) == 1:
         return f"{plan.spelled}, once."
-    return f"{plan.spelled}; stop as soon as one scores at least {threshold(plan.stop_at)}."
+    return f"{plan.spelled}; {when(plan)} one scores at least {threshold(plan.stop_at)}."
+
+
+def when(plan: SequencePlan) -> str:
+    """When to stop: after any attempt, or after a round of those that are made at once."""
+    return "stop as soon as" if plan.width == 1 else f"{plan.width} at a time; stop after a round in which"
 
 
 def replay(result: Replay) -> str:

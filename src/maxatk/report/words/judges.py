@@ -8,7 +8,7 @@ from maxatk.attempts.judges.vote_stops import VoteStop
 from maxatk.attempts.sequences.plan import JudgedPlan
 from maxatk.base.findings import Outcome
 from maxatk.base.text import count_of, ends, percent, short, threshold
-from maxatk.report.words.attempts import difference
+from maxatk.report.words.attempts import difference, when
 
 
 def report(result: JudgeReport) -> str:
@@ -80,7 +80,7 @@ def sequence(plan: JudgedPlan) -> str:
         return f"Try nothing: {pays} on the {count_of(plan.built_from.tasks, 'task')} that this was built from."
     if len(plan.steps) < 2:
         return f"{plan.spelled}, once." if plan.steps else "Try nothing: the default score reaches the target."
-    stop = f"stop as soon as {plan.judge} gives one at least {threshold(plan.stop_at)}"
+    stop = f"{when(plan)} {plan.judge} gives one at least {threshold(plan.stop_at)}"
     return f"{plan.spelled}; {stop}, and hand in the one that {plan.judge} likes best."
 
 
