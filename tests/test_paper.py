@@ -20,6 +20,7 @@ import maxatk as mk
 from maxatk import paper
 from maxatk.cli import main
 from maxatk.paper import (
+    adapting,
     claim,
     drawing,
     errata_learning,
@@ -28,6 +29,7 @@ from maxatk.paper import (
     proposition2,
     runner,
     theorem1,
+    theorem1_histories,
     theorem2,
     theorem3,
 )
@@ -283,6 +285,25 @@ def test_subset_sums_by_hand():
     # X = 4Z + 4Z' + 12Z'': P[X = 8] = 1/8, read off three values of one action; C = 9 + 5 + 8 - 1 = 21.
     low, middle, high = (theorem2.value_of_plus([4, 4], 8, off) for off in (-1, 0, 1))
     assert 21 * (low - 2 * middle + high) == Fraction(1, 8)
+
+
+def test_theorem_1_at_every_history_by_hand():
+    """One step, K = 1: 1 - kappa and 1 round to one midpoint, and the first of equals is taken: kappa is lost."""
+    mdp = mk.MDP.from_table([[[(1, 0, Fraction(3, 4), True)], [(1, 0, 1, True)]]], horizon=1)
+    assert theorem1_histories.losses(mdp, 1, Fraction(1, 4)) == (1, Fraction(1), Fraction(1, 2))
+    too_much = [{"histories": 1, "loss": Fraction(101, 100), "value_error": Fraction(51, 100)}]
+    assert [c.verdict for c in theorem1_histories.checks(too_much)] == [Verdict.FAILS, Verdict.FAILS]
+
+
+def test_theorems_a_and_b_by_hand():
+    """A coin for 1, or nothing, twice without looking: 3/4. The guarantee at K = 2 is 3/4, too."""
+    nothing = [(Fraction(1), 0, 0, True)]
+    coin = [(Fraction(1, 2), 0, 0, True), (Fraction(1, 2), 0, 1, True)]
+    assert adapting.without_looking(mk.MDP.from_table([[coin, nothing]], horizon=1), 2) == Fraction(3, 4)
+    assert adapting.guarantee(2) == Fraction(3, 4)
+    kept = [{"share": 0.6, "least": 0.7, "holds": False}]
+    verdicts = [c.verdict for c in adapting.checks([{"K": 10, "ratio": 1.2557}], kept)]
+    assert verdicts == [Verdict.FAILS, Verdict.ADDED, Verdict.ADDED]
 
 
 def test_an_exponent_and_a_confidence_bound():

@@ -8,8 +8,8 @@ from typing import Any
 from scipy import optimize
 
 import maxatk as mk
-from maxatk.paper import drawing
-from maxatk.paper.claim import Check, Claim, Effort, Picture, Row, Table, check, equal
+from maxatk.paper import adapting, drawing
+from maxatk.paper.claim import Check, Claim, Effort, Picture, Row, Table, check, equal, only
 from maxatk.paper.values import optimum, value
 
 MOST = 1000
@@ -81,6 +81,7 @@ def run(effort: Effort) -> Claim:
     planned, evaluated = effort.pick(60, 400), effort.pick(6, 10)  # up to which K
     intervals = {K: inside(K, effort) for K in effort.pick([200, 1000], list(range(450, MOST + 1, 50)))}
     mu = best_mu()
+    family, kept = adapting.family(effort), adapting.shares(effort)
     first = next(r["K"] for r in rows if r["times"] > Fraction(124, 100))
     return Claim(
         "proposition1",
@@ -96,6 +97,7 @@ def run(effort: Effort) -> Claim:
                 f"Markov value by evaluation, K = 2..{evaluated}", paper="max over W", ours="max over W",
                 holds=all(all_markov_policies(K) == markov(K) for K in range(2, evaluated + 1)),
             ),
+            *adapting.checks(family, kept),
         ],
         tables=[
             Table.of(
@@ -103,7 +105,8 @@ def run(effort: Effort) -> Claim:
                 [r for r in rows if r["K"] in SHOWN],
                 {"K": "K", "adaptive": "adaptive", "Markov": "markov", "ratio": "{ratio:.6f}",
                  "K × (limit − ratio)": "{left:.4f}"},
-            )
+            ),
+            *adapting.tables(family, kept),
         ],
         pictures=[_picture(rows, mu)],
         facts={"count": len(rows), "most": MOST, "planned": planned, "evaluated": evaluated},
@@ -115,6 +118,8 @@ def run(effort: Effort) -> Claim:
             "first_above_1.24": first,
             "planned_exactly_up_to": planned,
             "inside_certified_interval": intervals,
+            "theorem_b": family,
+            "theorem_a": only(kept, "problem", "K", "share", "least"),
         },
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 import maxatk as mk
-from maxatk.paper import drawing
+from maxatk.paper import drawing, theorem1_histories
 from maxatk.paper.claim import Check, Claim, Effort, Picture, Row, Table, check, column, exponent, only, seconds
 from maxatk.paper.values import optimum, value
 
@@ -157,6 +157,7 @@ def run(effort: Effort) -> Claim:
         dict(zip(("n", "H", "K", "loss", "value"), (*size, *worst_case(*size)), strict=True))
         for size in itertools.product((2, 5, 10), (1, 3), (1, 2))
     ]
+    everywhere = theorem1_histories.on_small_problems(effort)
     timed = times(effort)
     slopes, counted = (
         {name: exponent(column(rows, "size"), column(rows, what)) for name, rows in timed.items()}
@@ -165,7 +166,12 @@ def run(effort: Effort) -> Claim:
     fair, steps = equal_guarantee(effort), footnote(effort)
     return Claim(
         "theorem1",
-        checks=[*_loss_checks(lost, attained), *_time_checks(slopes, counted, fair), *_footnote_checks(steps)],
+        checks=[
+            *_loss_checks(lost, attained),
+            *theorem1_histories.checks(everywhere),
+            *_time_checks(slopes, counted, fair),
+            *_footnote_checks(steps),
+        ],
         tables=_tables(lost, timed, slopes, counted, fair),
         pictures=[_errors_picture(lost), _times_picture(timed, slopes, fair, steps)],
         numbers={
@@ -173,6 +179,7 @@ def run(effort: Effort) -> Claim:
             "largest_value_error_in_kappa_H": max(column(lost, "value_error")),
             "errors": lost,
             "attained": attained,
+            "every_history": everywhere,
             "work_exponents": counted,
             "footnote": only(steps, "H", "before_last", "finished", "histories"),
         },
@@ -182,7 +189,7 @@ def run(effort: Effort) -> Claim:
             "equal_guarantee": fair,
             "footnote_seconds": only(steps, "H", "exact", "certified"),
         },
-        seeds={"random problems": SEED},
+        seeds={"random problems": SEED, "every history": theorem1_histories.SEED},
     )
 
 
