@@ -1,13 +1,15 @@
 """Learning from episodes alone: regret, trials until a policy stays good, certificates, growth with K.
 
     python benchmarks/online.py [--quick] [--resume] [regret] [certified] [coverage] [growth] [gaps] [published]
+                                [speed] [slopes]
 
 Tables, each in a file of its own; with ``--resume`` the rows that a run left behind are kept. ``regret``: what is lost
 to the optimum while learning, by optimism (proved), posterior sampling, greedy plans with a share
 0.1/sqrt(t) of random steps, and posterior sampling for the mean of one rollout, repeated. ``certified``: steps until a
 policy is proved to be within epsilon. ``coverage``: bounds at every plan of repeated runs. ``growth``: the same two
 coins for K = 1 to 64. ``gaps``: the worst of several gaps, by number of trials.
-``published``: for K = 1, beside UCBVI of rlberry-scool, if it is installed.
+``published``: for K = 1, beside UCBVI of rlberry-scool, if it is installed. ``speed``: steps per second, by their
+number. ``slopes``: how the steps until a policy is proved grow with 1/epsilon.
 """
 
 import argparse
@@ -366,8 +368,76 @@ def published(quick: bool) -> None:
         report("online_published", "K = 1, beside UCBVI of rlberry-scool", rows)
 
 
+def speed(quick: bool) -> None:
+    """Steps per second of processor time, plans included, by the number of steps."""
+    rows = []
+    sparse = problems()["random, S = 20"][0]
+    off = [[(0.5, 0, 0.1234567, True), (0.5, 0, 0.7654321, True)], [(1.0, 0, 0.3333333, True)]]
+    real = mk.MDP.from_table([off], horizon=1)
+    for name, mdp, k, trials in (
+        ("figure1", mk.instances.figure1(), 2, 2000),
+        ("two actions, rounded rewards", real, 2, 2000),
+        ("coins", coins(64), 64, 100),
+        ("random, S = 20", sparse, 4, 400),
+    ):
+        for explore in ("optimism", "posterior"):
+            rates = {}
+            for times in (0, 1, 4) if quick else (0, 1, 4, 16):
+                run = begun(mdp, k, -math.inf, None, explore, 0)
+                began = time.process_time()
+                for _ in range(trials * times or 5):  # the first few compile
+                    play(run.ledger, run.trial())
+                rates[times] = run.ledger.steps, run.ledger.plans, time.process_time() - began
+            (n, _, first), (most, plans, last) = rates[1], rates[max(rates)]
+            rows.append(
+                {
+                    "problem": name,
+                    "K": k,
+                    "explore": explore,
+                    "steps": f"{n}, {most}",
+                    "steps/s": f"{n / first:,.0f}, {most / last:,.0f}",
+                    "plans": plans,
+                    "exponent of time": round(math.log(last / first) / math.log(most / n), 3),
+                }
+            )
+            report("online_speed", "Steps per second", rows)
+
+
+def slopes(quick: bool) -> None:
+    """How the steps until a policy is proved to be within epsilon grow with 1/epsilon."""
+    rows = []
+    epsilons = (0.1, 0.05, 0.025) if quick else (0.1, 0.05, 0.025, 0.0125)
+    seeds = 1 if quick else SEEDS // 2
+    for name, mdp, k in (("figure1", mk.instances.figure1(), 2), ("proposition1", mk.instances.proposition1(), 3)):
+        means = [
+            float(
+                np.mean(
+                    [
+                        mk.learn(
+                            *(mk.TabularEpisodes(mdp), k),
+                            **{"epsilon": epsilon, "delta": 0.1, "learner": mk.Online(), "rng": seed},
+                        ).samples
+                        for seed in range(seeds)
+                    ]
+                )
+            )
+            for epsilon in epsilons
+        ]
+        local = np.diff(np.log(means)) / -np.diff(np.log(epsilons))
+        rows.append(
+            {
+                "problem": name,
+                "K": k,
+                "seeds": seeds,
+                "steps by epsilon": ", ".join(f"{e}: {n:,.0f}" for e, n in zip(epsilons, means, strict=True)),
+                "slopes": ", ".join(f"{x:.2f}" for x in local),
+            }
+        )
+        report("online_slopes", "Steps until a policy is proved, by epsilon (delta 0.1)", rows)
+
+
 if __name__ == "__main__":
-    tables = {f.__name__: f for f in (certified, coverage, growth, gaps, regret, published)}
+    tables = {f.__name__: f for f in (certified, coverage, growth, gaps, regret, published, speed, slopes)}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tables", nargs="*", default=list(tables))
     parser.add_argument("--quick", action="store_true")

@@ -2,18 +2,20 @@
 
 import itertools
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
 
 import maxatk as mk
 from lemmas import bernoulli_kl
-from maxatk.base.betting import mean_from_below
+from maxatk.base.betting import betting_bound, mean_from_below
 from maxatk.kernels.uncertain import row_value
 from maxatk.learning.grid import STAKES, chord_cost
 from maxatk.learning.online.online import play
 from maxatk.learning.online.run import OnlineRun
 from maxatk.learning.uncertain import ABOVE
+from online_runs import begun
 
 
 def test_the_logarithm_of_lemma_2():
@@ -157,3 +159,50 @@ def test_what_frequencies_say_of_any_function(seed):
         assert float(seen @ f) - mean <= bound + 1e-12
         tight = max(tight, (float(seen @ f) - mean) / bound)
     assert tight > 0.5  # the claim is not empty
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_plans_are_made_when_counts_double_and_equal_a_direct_computation(seed):
+    """Epochs by an observer's own tally; the plan of each, for coins and K = 2, by bets in NumPy; few of them."""
+    mdp = mk.instances.figure1(gamma=0.25)
+    run = begun(mdp, 2, seed=seed)
+    known, trials = run.ledger.known, 400
+    tally: list[Counter] = [Counter(), Counter()]
+    planned = [0, 0]
+
+    def above(action, best, log, after):
+        """A row's bound with the best return in hand, where ``after`` is what a best return is worth afterwards."""
+        n = sum(tally[action].values())
+        most = after(1.0)
+        if not n:
+            return most
+        value = np.array([after(max(best, r)) for r in tally[action]])
+        share = np.array([c / n for c in tally[action].values()])
+        mean = float(share @ value)
+        far = math.sqrt(float(share @ (value - mean) ** 2) * n / (2 * log[action]))
+        wanted = max(most, float(value.max()) + 0.1 * (most - mean), mean + far)
+        stakes = np.sort(1 + run.playing.grid.kappa * (run.playing.grid.top - run.playing.grid.first) * STAKES)
+        stake = float(stakes[min(np.searchsorted(stakes, wanted), len(stakes) - 1)])
+        return min(float(betting_bound(share, value, stake, log[action] / n)), most)
+
+    for _ in range(trials):
+        plans = run.ledger.plans
+        counts = [sum(t.values()) for t in tally]
+        due = any(c >= 2 * max(p, 1) or (c and not p) for c, p in zip(counts, planned, strict=True))
+        trial = run.trial()
+        assert (run.ledger.plans > plans) == (due or not plans)
+        if run.ledger.plans > plans:
+            planned = counts
+            log = run.playing.belief.risk[:2] * np.maximum(counts, 1)
+
+            def last(m, log=log):
+                return max(above(a, m, log, lambda x: x) for a in (0, 1))
+
+            direct = max(above(a, known.least, log, last) for a in (0, 1))
+            assert run.playing.value == pytest.approx(direct, abs=1e-12)
+        while not trial.finished:
+            action = trial.act(0)
+            reward = 0.5 if action == 0 else float(run.rng.random() < 0.25)
+            tally[action][reward] += 1
+            trial.observe(reward, True, 1)
+    assert run.ledger.plans <= 2 * (1 + math.log2(2 * 2 * trials)) + 2  # and two grids

@@ -5,6 +5,7 @@ sizes and ranges can be relied on.
 """
 
 import math
+from functools import cached_property
 from typing import Any, Protocol, Unpack, runtime_checkable
 
 import numpy as np
@@ -132,14 +133,31 @@ class CheckedEpisodes(Checked):
 
     def check_return(self, amount: Number, name: str) -> None:
         """Refuse a return that is not in the range, but for the rounding of sums of rewards."""
-        slack = self.rounding_of_returns
         low, high = self.return_range
+        if low <= float(amount) <= high:  # which is off by less than that
+            return
+        slack = self.rounding_of_returns
         if not low - slack <= amount <= high + slack:
             raise InputError(f"{name} returned {float(amount):g}, outside the return_range ({low:g}, {high:g})")
 
+    @cached_property
+    def most_ahead(self) -> list[float]:
+        """What a rollout can still bring from each step on, at most: [H]."""
+        one = self.most_reward if self.can_terminate else -math.inf
+        return [max((self.horizon - h) * self.most_reward, one) for h in range(self.horizon)]
+
+    @cached_property
+    def _start_states(self) -> frozenset[int] | None:
+        """The states that a known start gives some probability."""
+        return None if self.start is None else frozenset(self.start[0][self.start[1] > 0].tolist())
+
+    def may_start(self, state: int) -> bool:
+        """Whether a rollout may start in a state."""
+        return self._start_states is None or state in self._start_states
+
     def check_start(self, state: int, name: str) -> None:
         """Refuse a first state that the known start excludes."""
-        if self.start is not None and not self.start[1][self.start[0] == state].sum() > 0:
+        if not self.may_start(state):
             raise InputError(f"{name} starts in state {state}, to which start gives no probability")
 
     def next_state(self, state: Any, name: str) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from maxatk.base import checks
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
+from maxatk.base.returns import floats_around
 from maxatk.base.types import Floats, Ints
 from maxatk.laws.sampling import RowSampler
 from maxatk.problem import readers
@@ -67,7 +68,8 @@ class Tabular:
         self._mdp, self._sampler = mdp, RowSampler(mdp)
         self._start = np.zeros(mdp.n_states)
         self._start[mdp.start_state] = mdp.start_prob
-        self._reward_range = (float(mdp.reward.min()), float(mdp.reward.max()))
+        rewards = mdp.exact_reward or tuple(map(Fraction, (mdp.reward.min().item(), mdp.reward.max().item())))
+        self._reward_range = floats_around(min(rewards))[0], floats_around(max(rewards))[1]
         self._can_terminate = bool((mdp.next_state == mdp.n_states).any())
         self._most_outcomes = int(np.diff(mdp.outcome_start).max())
 

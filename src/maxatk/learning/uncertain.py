@@ -74,6 +74,7 @@ class UncertainPlan:
         self.used: Bools = np.zeros((known.horizon, known.n_rows), np.bool_)  # [H, N] rows that some cell takes
         self._shape = known.horizon, known.n_states, grid.width
         self._slices: dict[tuple[int, int], Ints32] = {}  # by the curve that follows and the best return
+        self._lows: dict[int, list[int]] = {}  # by best return
         self._standing: list[Ints] = []  # [top - first + 1] by the curve that follows: where a policy from below stands
         # From the last rollout's on, until they no longer differ:
         self._curves: list[Floats] = [grid.kappa * np.arange(grid.first, grid.last + 1, dtype=np.float64)]
@@ -162,12 +163,19 @@ class UncertainPlan:
             return m
         return int(self._standing[following][m - self.grid.first])
 
+    def _low(self, m: int, h: int) -> int:
+        """The least return at step ``h`` that can still beat ``m``, in steps."""
+        lows = self._lows.get(m)
+        if lows is None:
+            lows = self._lows[m] = self.grid.low(m).tolist()
+        return lows[h]
+
     def row(self, i: int, h: int, s: int, m: int, g: int) -> int:
         """The row to take at best return ``m`` and return so far ``g``, in steps; -1 where nothing can be improved."""
         if m >= self.grid.top:
             return -1
         m = self._stands(i, max(m, self.grid.first))
-        low = int(self.grid.low(m)[h])
+        low = self._low(m, h)
         if g < low:
             return -1
         return int(self.slice(i, m)[h, s, min(g, int(self.grid.high[h])) - low])

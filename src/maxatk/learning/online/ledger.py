@@ -70,6 +70,7 @@ class EpisodeLedger(Ledger):
         self.purposes: list[int] = []  # what each was for: exploring, or which test
         self.rewards: set[float] = set()  # that were seen
         self.rounds = False  # whether rewards are rounded
+        self._grid: tuple[tuple[int, bool], ReturnGrid] | None = None  # for how many rewards, rounded or not
         self.upper = known.most  # the least upper bound that was proved
         # The present plan: what it rests on, when it was made, and how long the one before it lasted.
         self.belief: Belief | None = None
@@ -118,7 +119,10 @@ class EpisodeLedger(Ledger):
     @property
     def present_grid(self) -> ReturnGrid:
         """The grid for all rewards that were seen, whether or not they are rounded to it yet."""
-        return grid_for_episodes(self.known, self.rewards, self.rounds)
+        present = len(self.rewards), self.rounds  # rewards are only added, until they are rounded
+        if self._grid is None or self._grid[0] != present:
+            self._grid = present, grid_for_episodes(self.known, self.rewards, self.rounds)
+        return self._grid[1]
 
     # What is told of trials.
 

@@ -1,6 +1,7 @@
 """A run of learning from episodes: ask for a trial, tell it what happens, and see what is certain by now."""
 
 import math
+from fractions import Fraction
 from os import PathLike
 from typing import Any, Literal, TypeAlias
 
@@ -231,7 +232,26 @@ class OnlineTrial(Trial):
         self._m, self._g = self._grid.first, 0  # M and G in steps of the grid, as they are remembered
         self._row, self._pending = -1, False  # the last row, and whether its next state is not known yet
         self._counted, self._given_up = 0.0, False  # the last reward as it is counted
+        self._settle_best()
         self._ledger.begin(purpose)
+
+    def _settle_best(self) -> None:
+        """What the best return decides for the next rollout."""
+        best, known = self.exact_best, self._known
+        self._float_best, self._float_so_far = float(best), 0.0
+        self._at_the_top = best >= known.most
+
+    def _cannot_improve(self) -> bool:
+        """Whether this rollout can no longer beat the best return: floats decide, unless they are too near."""
+        if self._at_the_top:
+            return True
+        best, so_far, most = self._float_best, self._float_so_far, self._known.most_ahead[self.step]
+        if best == -math.inf or so_far + most - best > 2.0**-50 * (abs(so_far) + abs(most) + abs(best)):
+            return False
+        return self.exact_so_far + Fraction(most) <= self.exact_best
+
+    def _name(self) -> str:
+        return f"{self._known.name(self._row)} in trial {self._ledger.trials}"
 
     @property
     def _reached(self) -> float:
@@ -252,7 +272,7 @@ class OnlineTrial(Trial):
         """The action to take in ``state``, which is also the next state of the last action."""
         self._check_open("act")
         s = checks.integer(state, "state", most=self._known.n_states - 1)
-        if self.step == 0:
+        if self.step == 0 and not self._known.may_start(s):  # named only where it is wrong
             self._known.check_start(s, f"rollout {self.rollout} of trial {self._ledger.trials}")
         action = super().act(s)
         if self._pending:
@@ -272,20 +292,25 @@ class OnlineTrial(Trial):
                 nobody acts in it; ``n_states`` for an end. Where it is not, that step is not counted as a sample.
         """
         self._check_open("observe")
-        known, name = self._known, f"{self._known.name(self._row)} in trial {self._ledger.trials}"
+        known = self._known
         if self._taken is None or not isinstance(done, bool | np.bool_):
             super().observe(reward, done)  # which says what is wrong
-        amount = float(checks.exact_number(reward, "reward"))
-        known.check_reward(amount, name)
-        given = None if next_state is None else known.next_state(next_state, name)
-        last, total = self.step + 1 == self._horizon, self.exact_so_far + checks.exact_number(reward, "reward")
+        exact = checks.exact_number(reward, "reward")
+        amount = float(exact)
+        if not known.least_reward <= amount <= known.most_reward:
+            known.check_reward(amount, self._name())
+        given = next_state
+        if next_state is not None and not (type(next_state) is int and 0 <= next_state < known.n_states):
+            given = known.next_state(next_state, self._name())
+        last, total = self.step + 1 == self._horizon, self.exact_so_far + exact
         if last or done:
             known.check_return(total, f"rollout {self.rollout} of trial {self._ledger.trials}")
             if done and not last and not known.can_terminate:
-                raise InputError(f"{name}: the rollout ended, but can_terminate is false")
+                raise InputError(f"{self._name()}: the rollout ended, but can_terminate is false")
         self._counted, self._pending = self._ledger.tell_reward(amount), True
         self._g = self._g + round(self._counted / self._grid.kappa) if self._grid.rounds else self._grid.index(total)
         super().observe(reward, done)
+        self._float_so_far = float(total)
         if not last and not done:
             if given is not None:
                 self._count(given)
@@ -298,6 +323,7 @@ class OnlineTrial(Trial):
         self._pending = self._pending and not (last or done)
         if last or done:
             self._m, self._g = max(self._m, min(self._g, self._grid.top)), 0
+            self._settle_best()
             self._ledger.tell_best(self._reached)
             if self.finished:
                 self._ledger.finish(self._reached, self._purpose)
@@ -308,10 +334,7 @@ class OnlineTrial(Trial):
 
     def _choose(self, state: int) -> int:
         known, h = self._known, self.step
-        ahead = self._horizon - h
-        most = max(ahead * known.most_reward, known.most_reward if known.can_terminate else -math.inf)
-        best, so_far = self.exact_best, self.exact_so_far
-        if best >= known.most or (best > -math.inf and so_far + most <= best):
+        if self._cannot_improve():
             # Nothing can be improved in this rollout: what is done costs nothing, and the least known is tried.
             node = int(known.step_layer[h]) * known.n_states + state
             first, end = int(known.pair_start[node]), int(known.pair_start[node + 1])
@@ -319,7 +342,8 @@ class OnlineTrial(Trial):
         if self._purpose == EXPLORED:
             row = self._plan.row(self.rollout, h, state, self._m, self._g)
             return int(known.action[known.row_at(h, state, -1) if row < 0 else row])
-        return self._policy.action(rollout=self.rollout, step=h, state=state, best=best, so_far=so_far)
+        where: dict[str, Any] = {"best": self.exact_best, "so_far": self.exact_so_far}
+        return self._policy.action(rollout=self.rollout, step=h, state=state, **where)
 
     def _remember(self, state: Any, action: int, reward: Any, over: bool) -> None:
         """Nothing beyond M and G."""
