@@ -19,6 +19,7 @@ import gallery
 import guide_pictures
 import maxatk as mk
 import proof_pictures
+import proof_pictures_later
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -45,6 +46,7 @@ def draw(folder: Path) -> None:
         "proposition3.svg": proposition3,
         **guide_pictures.drawings(),
         **proof_pictures.drawings(plan),
+        **proof_pictures_later.drawings(plan),
     }
     for name, drawing in drawings.items():
         began = time.perf_counter()

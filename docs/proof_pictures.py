@@ -24,12 +24,13 @@ def drawings(plan: mk.Plan) -> dict[str, Callable[[], Any]]:
     }
 
 
-def _axes(width: float = 6, height: float = 3.2, count: int = 1) -> tuple[Figure, Any]:
+def axes(width: float = 6, height: float = 3.2, count: int = 1, *, sharey: bool = True) -> tuple[Figure, Any]:
+    """A figure, and its axes or the one there is."""
     figure = Figure(figsize=(width, height), layout="constrained")
-    axes: Any = figure.subplots(1, count, sharey=True)
-    for ax in np.atleast_1d(axes):
+    made: Any = figure.subplots(1, count, sharey=sharey)
+    for ax in np.atleast_1d(made):
         ax.spines[["top", "right"]].set_visible(False)
-    return figure, axes
+    return figure, made
 
 
 def _value(plan: mk.Plan, left: int) -> Callable[[float], float]:
@@ -38,7 +39,7 @@ def _value(plan: mk.Plan, left: int) -> Callable[[float], float]:
 
 def slices(plan: mk.Plan) -> Any:
     """Points of a curve, each the value of a problem of its own."""
-    figure, ax = _axes()
+    figure, ax = axes()
     value, x = _value(plan, 2), np.linspace(LOW, HIGH, 57)
     ax.plot(x, [value(m) for m in x], color=BLUE, linewidth=2)
     for m in (-36.0, -24.0, -15.0):
@@ -53,10 +54,10 @@ def slices(plan: mk.Plan) -> Any:
 
 def knots(plan: mk.Plan) -> Any:
     """Chords above and tangents below, which close in as knots are added."""
-    figure, axes = _axes(9, 3, 3)
+    figure, panels = axes(9, 3, 3)
     value, x = _value(plan, 1), np.linspace(LOW, HIGH, 141)
     curve = np.array([value(m) for m in x])
-    for ax, places in zip(axes, ([-40, -12], [-40, -22, -12], [-40, -28, -22, -17, -12]), strict=True):
+    for ax, places in zip(panels, ([-40, -12], [-40, -22, -12], [-40, -28, -22, -17, -12]), strict=True):
         heights = [value(m) for m in places]
         slopes = [(value(m + 0.01) - value(m - 0.01)) / 0.02 for m in places]
         above = np.interp(x, places, heights)
@@ -67,14 +68,14 @@ def knots(plan: mk.Plan) -> Any:
         ax.plot(x, curve, color=BLUE, linewidth=1.8, label="the curve")
         ax.plot(places, heights, "o", color="black", markersize=4)
         ax.set(title=f"{len(places)} knots", xlabel="best return so far")
-    axes[0].set_ylabel("value, one try left")
-    axes[0].legend(frameon=False, fontsize=8)
+    panels[0].set_ylabel("value, one try left")
+    panels[0].legend(frameon=False, fontsize=8)
     return figure
 
 
 def flat(plan: mk.Plan) -> Any:
     """The flat part of a curve, whose end stands for no result yet."""
-    figure, ax = _axes()
+    figure, ax = axes()
     value, x = _value(plan, 2), np.linspace(-60, HIGH, 97)
     y = np.array([value(m) for m in x])
     least = value(-math.inf)
@@ -91,7 +92,7 @@ def flat(plan: mk.Plan) -> Any:
 
 def window() -> Any:
     """Which returns can still win, step by step."""
-    figure, ax = _axes()
+    figure, ax = axes()
     steps, best, per_step, horizon = np.arange(0, 11), 14, 3, 10
     needed = best - per_step * (horizon - steps)
     ax.fill_between(
@@ -106,7 +107,7 @@ def window() -> Any:
 
 def rounding() -> Any:
     """A convex function between two lattice points, and the chord above it."""
-    figure, ax = _axes(5.4, 3)
+    figure, ax = axes(5.4, 3)
     x = np.linspace(-0.4, 1.4, 91)
 
     def value(g: Any) -> Any:

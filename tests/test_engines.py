@@ -140,6 +140,7 @@ def test_the_problem_travels_once_and_tasks_are_small(tune):
     assert sorted(small)[len(small) // 2] < 4096
 
 
+@pytest.mark.slow
 def test_workers_that_never_answer(tune):
     """With a time limit a true, wider interval and the reason; without one, patience ends."""
     mdp, fake = problem(False), Fake(silent=True)

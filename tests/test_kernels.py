@@ -271,7 +271,7 @@ def test_bettered_rows(spec, seed, k):
     actions = np.array([[random.choice(mdp.actions(h, s)) for s in range(spec.S)] for h in range(spec.H)])
     rows = search.rows_of(actions)
     others = search.markov_candidate(rows).below ** (k - 1)
-    swept = search._slice(search._curve(search._payoff(others)))
+    swept = search._slice(search._curve(search.payoff(others)))
 
     def paid(rows) -> float:
         return search.value(others * search.markov_candidate(rows).below)

@@ -13,7 +13,7 @@ from maxatk.base import stopping
 from maxatk.base.errors import TooLargeError
 from maxatk.base.workers import Workers
 from maxatk.engines.blas import one_thread_each
-from maxatk.engines.jobs import Job, Kernel, Windows
+from maxatk.engines.jobs import Job, Kernel, Runs, Windows
 
 T = TypeVar("T")
 
@@ -51,6 +51,16 @@ class Cores:
     def windows(self, tables: kernels.Tables, shifts: tuple[int, int], m: int) -> Windows:
         """The windows of a slice."""
         return Windows(*stopping.run(kernels.windows, tables, *shifts, m))
+
+    def runs(self, where: kernels.Part, layout: kernels.Layout, choice: Any, slices: int, kind: Any) -> list[Runs]:
+        """The runs of equal choices, by a compiled loop."""
+        there = slice(where.first_state, where.end_state)
+        high, low = layout.high[where.first_step, there].astype(np.int64), layout.low[where.first_step, there]
+        cells = int(np.maximum(high - low + 1, 0).sum())  # no more runs than that
+        first, row = np.empty((slices, cells), kind), np.empty((slices, cells), choice.dtype)
+        count, size = np.empty((slices, len(low)), np.int32), np.zeros(slices, np.int64)
+        kernels.find_runs(where, layout, choice, first, row, count, size)
+        return [Runs(first[b, :n].copy(), row[b, :n].copy(), count[b]) for b, n in enumerate(size.tolist())]
 
     def run(self, jobs: Sequence[Job[T]]) -> list[T]:
         """Jobs by one thread each; those that are left over, if their layers are large, by all threads together."""

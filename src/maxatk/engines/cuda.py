@@ -13,7 +13,7 @@ import numpy as np
 from maxatk import kernels
 from maxatk.base import stopping
 from maxatk.base.errors import MissingExtraError
-from maxatk.engines.jobs import Job, Kernel, Windows
+from maxatk.engines.jobs import Job, Kernel, Runs, Windows
 
 T = TypeVar("T")
 
@@ -146,14 +146,40 @@ class Gpu:
     def _sweep_values(
         self, where: kernels.Part, tables: kernels.Tables, layout: kernels.Layout, values: kernels.Values
     ) -> None:
-        """:func:`maxatk.kernels.sweep_values` on the device."""
+        """:func:`maxatk.kernels.sweep_values` on the device; choices, which are bytes there, also of idle cells."""
         rows, S = tables.rows, layout.pad.shape[1]
+        records = values.choice is not None
+        choice = values.choice if records else values.value  # which is not touched then
         for h in _layers(where):
             self._device.launch(
                 *("whole_layer", S, BLOCKS, np.int32(len(values.idle_value)), _of_step(rows, h, S), rows.outcome_start),
                 *(rows.next_state, rows.prob, rows.action_cost, *_finishing(tables, h), tables.moves.jump),
-                *(*_layer(layout, h), *values),
+                *(*_layer(layout, h), *values[:4], choice, np.int32(records)),
             )
+
+    def runs(self, where: kernels.Part, layout: kernels.Layout, choice: Any, slices: int, kind: Any) -> list[Runs]:
+        """The runs of equal choices of a layer. Idle cells before a window are a run of their own."""
+        xp, h = self.xp, where.first_step
+        begin = layout.place[h, :-1] + layout.pad[h]
+        cells = xp.maximum(layout.high[h].astype(np.int64) - layout.pad[h] + 1, 0)
+        first, end = int(self.to_host(begin[0])), int(self.to_host(begin[-1] + cells[-1]))
+        within = choice.reshape(-1, slices)[first:end]
+        begins = begin[cells > 0] - first
+        runs: list[Runs] = []
+        for b in range(slices):
+            column = within[:, b]
+            new = xp.ones(len(column), np.bool_)
+            new[1:] = column[1:] != column[:-1]
+            new[begins] = True
+            at = xp.flatnonzero(new)
+            state = xp.searchsorted(begin, at + first, side="right") - 1
+            run = (
+                (at + first - layout.place[h, state]).astype(kind),
+                column[at],
+                xp.bincount(state, minlength=len(cells)),
+            )
+            runs.append(Runs(*(self.to_host(x) for x in run)))
+        return runs
 
     def _sweep_decisions(
         self, where: kernels.Part, tables: kernels.Tables, layout: kernels.Layout, choices: kernels.Choices

@@ -15,7 +15,7 @@ from maxatk import kernels
 from maxatk.base import checks
 from maxatk.base.errors import InputError, MissingExtraError
 from maxatk.engines.cores import Cores
-from maxatk.engines.jobs import Job, Kernel, Windows
+from maxatk.engines.jobs import Job, Kernel, Runs, Windows
 from maxatk.engines.remote import RemotePool
 
 K = TypeVar("K")
@@ -49,6 +49,13 @@ class Engine(Protocol):
 
     def sweep(self, kernel: Kernel, *arguments: Any) -> None:
         """One of the sweeps of :mod:`maxatk.kernels`, by name, with its arguments but for the last, the stop flag."""
+        ...
+
+    def runs(self, where: kernels.Part, layout: kernels.Layout, choice: Any, slices: int, kind: Any) -> list[Runs]:
+        """The runs of equal choices of a part of one layer, for each of some slices side by side, once it is swept.
+
+        ``kind`` is the type of their returns.
+        """
         ...
 
     def run(self, jobs: Sequence[Job[T]]) -> list[T]:

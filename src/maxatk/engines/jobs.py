@@ -21,6 +21,14 @@ class Windows(NamedTuple):
     sizes: Ints  # [H] cells of each layer; on the host
 
 
+class Runs(NamedTuple):
+    """Runs of equal choices of some states of a layer, state by state and then by return: arrays of the host."""
+
+    first: Any  # [runs] the least return of each
+    choice: Any  # [runs]
+    count: Any  # [states] how many each state has
+
+
 class Job(ABC, Generic[T]):
     """One sweep over the layers of a problem, from the last to the first, in pieces of the engine's choosing."""
 

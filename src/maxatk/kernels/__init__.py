@@ -5,13 +5,21 @@
 
 from maxatk.kernels.acting import best_planes, draw_outcomes, rows_of_actions
 from maxatk.kernels.atoms import Followed, bin_outcomes, follow_atoms, spans
-from maxatk.kernels.fixed import carry_forward, choose_by_state, choose_greedily, improve_rows, usual_rows
+from maxatk.kernels.fixed import (
+    carry_choices,
+    carry_forward,
+    choose_by_state,
+    choose_greedily,
+    improve_rows,
+    usual_rows,
+)
 from maxatk.kernels.passes import (
     best_means,
     least_costs,
     most_ahead,
 )
 from maxatk.kernels.products import Dense, multiply_decisions, multiply_values
+from maxatk.kernels.runs import find_runs
 from maxatk.kernels.sweeps import Choices, CurveTable, Ends, Planes, Values, sweep_decisions, sweep_planes, sweep_values
 from maxatk.kernels.trials import (
     Stepped,
@@ -55,11 +63,13 @@ __all__ = [
     "best_means",
     "best_planes",
     "bin_outcomes",
+    "carry_choices",
     "carry_forward",
     "choose_by_state",
     "choose_greedily",
     "draw_outcomes",
     "encode_trials",
+    "find_runs",
     "follow_atoms",
     "improve_rows",
     "least_costs",

@@ -114,6 +114,25 @@ def carry_forward(tables: Tables, layout: Layout, choice: Any, mass: Any, stop: 
 
 
 @compiled
+def carry_choices(tables: Tables, layout: Layout, place: Any, choice: Any, mass: Any, stop: Any) -> None:
+    """The same with a ``choice`` that counts rows from the first of their state, and lies at ``place`` [H, S]."""
+    table, jump = tables.rows, tables.moves.jump
+    H, S = layout.pad.shape
+    for h in range(H):
+        node = table.step_layer[h] * S
+        for s in range(S):
+            if stop[0] != 0:
+                return
+            first_row = table.pair_start[node + s]
+            for g in range(layout.low[h, s], layout.high[h, s] + 1):
+                amount = mass[layout.place[h, s] + g]
+                if amount > 0.0:
+                    row = first_row + choice[place[h, s] + g]
+                    for o in range(table.outcome_start[row], table.outcome_start[row + 1]):
+                        mass[layout.place[h + 1, table.next_state[o]] + g + jump[o]] += amount * table.prob[o]
+
+
+@compiled
 def usual_rows(tables: Tables, layout: Layout, choice: Any, mass: Any, rows: Any, stop: Any) -> None:
     """Fill rows [H, S] with the one that is taken most often at each step and state, where any mass [cells] comes."""
     table = tables.rows

@@ -45,19 +45,22 @@ def multiply(dense: Dense, h: int, first_state: int, end_state: int, S: int, B: 
 
 def multiply_values(where: Part, dense: Dense, layout: Layout, values: Values, stop: Any) -> None:
     """:func:`maxatk.kernels.sweep_values` of dense rows."""
-    fill_products(where, dense, layout, values, sums_of(where, layout, 2, len(values.idle_value)), stop)
+    idle_value, idle_slope, value, slope, _ = values
+    sums = sums_of(where, layout, 2, len(idle_value))
+    fill_products(where, dense, layout, (idle_value, idle_slope, value, slope), sums, stop)
 
 
 @compiled
-def fill_products(where: Part, dense: Dense, layout: Layout, values: Values, sums: Any, stop: Any) -> None:
+def fill_products(where: Part, dense: Dense, layout: Layout, values: Any, sums: Any, stop: Any) -> None:
     """The loops of :func:`multiply_values`."""
-    S, B = layout.pad.shape[1], values.idle_value.shape[0]
+    idle_value, _, value, slope = values
+    S, B = layout.pad.shape[1], idle_value.shape[0]
     for h in range(where.end_step - 1, where.first_step - 1, -1):
         for s in range(where.first_state, where.end_state, dense.together):
             end = min(s + dense.together, where.end_state)
-            multiply(dense, h, s, end, S, B, values.value)
-            multiply(dense, h, s, end, S, B, values.slope)
-            fill_values(Part(h, h + 1, s, end), dense.tables, layout, values, sums, stop)
+            multiply(dense, h, s, end, S, B, value)
+            multiply(dense, h, s, end, S, B, slope)
+            fill_values(Part(h, h + 1, s, end), dense.tables, layout, values, None, sums, stop)
 
 
 def multiply_decisions(where: Part, dense: Dense, layout: Layout, choices: Choices, stop: Any) -> None:

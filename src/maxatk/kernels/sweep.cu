@@ -86,20 +86,22 @@ KERNEL(window_cells,
   count[i] = cells > 0 ? cells : 0;
 }
 
-// slices.whole_layer: value and slope of B slices at once. `cheap` is what it costs to finish from each state.
+// slices.whole_layer: value and slope of B slices at once. `cheap` is what it costs to finish from each state. Where
+// choices are recorded, idle cells have the choice "nothing".
 KERNEL(whole_layer,
        (int B, const int64* pair_start, const int64* outcome_start, const int* next_state, const double* prob,
         const double* cost, const double* cheap, int abandon, const int* jump, const int* low, const int* pad,
         const int* high, const int64* place, const int64* place_there, const double* idle_value,
-        const double* idle_slope, double* value, double* slope),
+        const double* idle_slope, double* value, double* slope, byte_t* choice, int records),
        (B, pair_start, outcome_start, next_state, prob, cost, cheap, abandon, jump, low, pad, high, place, place_there,
-        idle_value, idle_slope, value, slope)) {
+        idle_value, idle_slope, value, slope, choice, records)) {
   int s = blockIdx.x;
   int begin = pad[s], window = low[s];
   int64 cells = ((int64)high[s] - begin + 1) * B;
   for (int64 k = threadIdx.x + (int64)blockIdx.y * blockDim.x; k < cells; k += (int64)blockDim.x * gridDim.y) {
     int b = (int)(k % B), g = begin + (int)(k / B);
     double best = idle_value[b] - cheap[s], rise = idle_slope[b];
+    byte_t taken = 255;
     if (g >= window) {
       for (int64 row = pair_start[s]; row < pair_start[s + 1]; ++row) {
         double v = 0.0 - cost[row], w = 0.0;
@@ -116,16 +118,19 @@ KERNEL(whole_layer,
         if (row == pair_start[s] || v > best) {
           best = v;
           rise = w;
+          taken = (byte_t)(row - pair_start[s]);
         }
       }
       if (abandon && idle_value[b] > best) {
         best = idle_value[b];
         rise = idle_slope[b];
+        taken = 255;
       }
     }
     int64 x = (place[s] + g) * B + b;
     value[x] = best;
     slope[x] = rise;
+    if (records) choice[x] = taken;
   }
 }
 

@@ -34,6 +34,7 @@ class Values(NamedTuple):
     idle_slope: Any  # [B]
     value: Any  # [cells * B]
     slope: Any  # [cells * B] in ``m``
+    choice: Any = None  # [cells * B] the row taken, counted from the state's first; None where that is not recorded
 
 
 class Choices(NamedTuple):
@@ -51,7 +52,9 @@ def sweep_values(where: Part, tables: Tables, layout: Layout, values: Values, st
     ``V_h(s, g) = max_a sum p V_{h+1}(s', g + jump) - cost``. The value of an idle state is the idle value less the
     cost of finishing; where rollouts may be given up, no state has less.
     """
-    fill_values(where, tables, layout, values, sums_of(where, layout, 2, len(values.idle_value)), stop)
+    idle_value, idle_slope, value, slope, choice = values
+    sums = sums_of(where, layout, 2, len(idle_value))
+    fill_values(where, tables, layout, (idle_value, idle_slope, value, slope), choice, sums, stop)
 
 
 def sums_of(where: Part, layout: Layout, columns: int, together: int = 1) -> tuple[Any, ...]:
@@ -62,8 +65,8 @@ def sums_of(where: Part, layout: Layout, columns: int, together: int = 1) -> tup
 
 
 @compiled
-def fill_values(where: Part, tables: Tables, layout: Layout, values: Values, sums: Any, stop: Any) -> None:
-    """The loops of :func:`sweep_values`."""
+def fill_values(where: Part, tables: Tables, layout: Layout, values: Any, choice: Any, sums: Any, stop: Any) -> None:
+    """The loops of :func:`sweep_values`: what is done only where choices are recorded is compiled only for that."""
     idle_value, idle_slope, value, slope = values
     pair_start, outcome_start, next_state = tables.rows.pair_start, tables.rows.outcome_start, tables.rows.next_state
     prob, jump = tables.rows.prob, tables.moves.jump
@@ -109,6 +112,11 @@ def fill_values(where: Part, tables: Tables, layout: Layout, values: Values, sum
                                 sum_slope[k] += p0 * slope[i0 + k] + p1 * slope[i1 + k] + p2 * slope[i2 + k]
                         begun = True
                         if o >= end:
+                            if choice is not None:
+                                number = choice.dtype.type(row - pair_start[node + s])
+                                for k in range(n):
+                                    better, taken = new or sum_value[k] > value[to + k], choice[to + k]
+                                    choice[to + k] = number if better else taken
                             for k in range(n):
                                 v, w, best, best_slope = sum_value[k], sum_slope[k], value[to + k], slope[to + k]
                                 better = new or v > best
@@ -118,6 +126,19 @@ def fill_values(where: Part, tables: Tables, layout: Layout, values: Values, sum
                         for k in range(n):
                             value[to + k] = p0 * value[i0 + k] + p1 * value[i1 + k] + p2 * value[i2 + k] - cost
                             slope[to + k] = p0 * slope[i0 + k] + p1 * slope[i1 + k] + p2 * slope[i2 + k]
+                        if choice is not None:
+                            for k in range(n):
+                                choice[to + k] = 0
+                    elif choice is not None:
+                        number = choice.dtype.type(row - pair_start[node + s])
+                        for k in range(n):
+                            v = p0 * value[i0 + k] + p1 * value[i1 + k] + p2 * value[i2 + k] - cost
+                            w = p0 * slope[i0 + k] + p1 * slope[i1 + k] + p2 * slope[i2 + k]
+                            best, best_slope, taken = value[to + k], slope[to + k], choice[to + k]
+                            better = v > best
+                            value[to + k] = v if better else best
+                            slope[to + k] = w if better else best_slope
+                            choice[to + k] = number if better else taken
                     else:
                         for k in range(n):
                             v = p0 * value[i0 + k] + p1 * value[i1 + k] + p2 * value[i2 + k] - cost
@@ -127,6 +148,10 @@ def fill_values(where: Part, tables: Tables, layout: Layout, values: Values, sum
                             value[to + k] = v if better else best
                             slope[to + k] = w if better else best_slope
             if tables.abandon:
+                if choice is not None:
+                    for k in range(n):
+                        better, taken = idle_value[k % B] > value[to + k], choice[to + k]
+                        choice[to + k] = nothing_of(choice) if better else taken
                 for k in range(n):
                     best, best_slope, idle = value[to + k], slope[to + k], idle_value[k % B]
                     better = idle > best

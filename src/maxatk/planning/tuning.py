@@ -13,6 +13,9 @@ class Planning(Tuning):
     coarse_points: int = 128  # of the first lattice for rewards without a common step
     exact_points: int = 50_000  # a lattice of at most so many points is swept exactly, whatever the tolerance
     common_points: int = 2**22  # of a lattice that is tried as a common step
+    sparse_points: int = 2**15  # of a lattice, from which on rollouts may come to few of them
+    sparse_share: int = 2**7  # points for each that rollouts come to, from which on only those are swept
+    most_nodes: int = 2**15  # states with returns that are told apart one by one
     default_work: float = 3e11  # multiply-adds that the default tolerance grants: a few minutes on two cores
     product_work: float = 2**17  # multiplications of a layer from which on a matrix product is worth its call
     dense_share: float = 0.5  # of all states that follow a row, on average, from which on rows are dense

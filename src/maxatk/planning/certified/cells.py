@@ -51,15 +51,19 @@ class Cells:
         xp: NumPy's functions for the engine's arrays.
         tables: the problem on a lattice, on the engine.
         windows: the windows of a task.
-        shifts: the least and the greatest return at the start.
-        m: the best return so far, in lattice steps.
+        final: [ends] the returns of the cells of finished rollouts, in lattice steps.
+        end_place: [H] where a return of 0 would lie among them, by step.
     """
 
     def __init__(
-        self, xp: Any, tables: kernels.Tables, windows: Windows, shifts: tuple[int, int], m: int
+        self, xp: Any, tables: kernels.Tables, windows: Windows, final: Ints, end_place: Ints
     ) -> None:  # fmt: skip
         self.xp, self.tables, self.windows = xp, tables, windows
-        self.final, self.end_place = finished(tables, shifts, m)  # [ends], [H]
+        self.final, self.end_place = final, end_place
+
+    def columns(self, step: int, state: Ints, g: Ints) -> tuple[Ints, Ints]:
+        """The columns of windows that states with returns [n] have at a step, and where in them these returns lie."""
+        return state, g
 
     @property
     def size(self) -> int:

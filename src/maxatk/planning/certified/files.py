@@ -10,7 +10,7 @@ from maxatk.base.errors import InputError
 from maxatk.engines.engine import EngineConfig, SharedEngine
 from maxatk.planning.certified.curves import Curve, Curves
 from maxatk.planning.certified.off_lattice import OffLattice
-from maxatk.planning.certified.on_lattice import OnLattice
+from maxatk.planning.certified.on_reached import on_lattice
 from maxatk.planning.certified.plan import PROBLEM, CertifiedPlan, Evidence
 from maxatk.planning.certified.utility_plan import in_utilities
 from maxatk.planning.plan import Status
@@ -39,8 +39,7 @@ def read_plan(
     if not widest <= 2**52 * kappa or lower > upper:
         raise InputError("its numbers make no sense")
     problem = DecisionProblem(mdp, _objective(k, numbers))
-    kind = OnLattice if _bool(numbers, "exact") else OffLattice
-    method = kind(SharedEngine(config, problem), kappa)
+    method = (on_lattice if _bool(numbers, "exact") else OffLattice)(SharedEngine(config, problem), kappa)
     # With abandonment, a curve's lower bound may become flat slightly below the curve's own floor.
     least, most = method.lattice.floor - (problem.largest if problem.may_abandon else 0.0), mdp.return_range[1]
     start = -math.inf if numbers.get("start") is None else _number(numbers, "start")

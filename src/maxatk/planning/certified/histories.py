@@ -145,13 +145,14 @@ class TwoValuesJob(_Short, ValueJob):
     def bounds(self, step: int, after: Successors) -> tuple[Floats, Floats]:
         """Bounds on the value of each successor."""
         engine = self.method.engine()
+        column, g = self.cells.columns(step, after.state, after.g)
         low, place, finishing = (
-            engine.to_host(array[step, engine.upload(after.state)])
+            engine.to_host(array[step, engine.upload(column)])
             for array in (self.layout.low, self.layout.place, self.cells.tables.finish_cost)
         )
         values = self.idle_value - finishing[:, None]
-        busy = after.g >= low
-        values[busy] = engine.to_host(self.value[engine.upload((place + after.g)[busy])])
+        busy = g >= low
+        values[busy] = engine.to_host(self.value[engine.upload((place + g)[busy])])
         return values[:, 0], values[:, 1]
 
 
@@ -230,7 +231,7 @@ def action_values(
 def _outcome_values(rest: Rest, outcomes: Ints) -> tuple[Floats, Floats]:
     """Bounds on what is expected after each outcome, [n] twice."""
     method, after, history, m = rest.method, rest.after, rest.history, rest.best
-    mdp, moves, h = method.mdp, method.lattice.moves, rest.history.step
+    mdp, h = method.mdp, rest.history.step
     so_far = float(history.so_far) + mdp.reward[outcomes]
     ends = (mdp.next_state[outcomes] == mdp.n_states) | (h == mdp.horizon - 1)
     final = np.maximum(so_far, m)
@@ -238,11 +239,12 @@ def _outcome_values(rest: Rest, outcomes: Ints) -> tuple[Floats, Floats]:
     if ends.all():
         return lower, upper
     going = outcomes[~ends]
+    jump, part = method.lattice.jumps(mdp.reward[going])
     following = Successors(
-        mdp.next_state[going].astype(np.int64), rest.place[0] + moves.jump[going], moves.part[going], so_far[~ends]
+        mdp.next_state[going].astype(np.int64), rest.place[0] + jump.astype(np.int64), part, so_far[~ends]
     )
     if rest.idle:
-        finishing = method.tables.finish_cost[h + 1, following.state]
+        finishing = method.finish_cost[h + 1, following.state]
         lower[~ends], upper[~ends] = after.lower(m) - finishing, after.upper(m) - finishing
     else:
         lower[~ends], upper[~ends] = _layer(rest).bounds(h + 1, following)

@@ -1,4 +1,4 @@
-"""Slices that are solved again from curves to act on, and kept while there is room."""
+"""Slices to act on: those that were recorded, and others, which are solved again and kept while there is room."""
 
 import threading
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _KEEPING = threading.Lock()  # trials on several threads share what a policy kee
 
 
 class KeptSlices:
-    """What slices say, each swept when it is first needed. The oldest make room for new ones.
+    """What slices say. Those that were not recorded are swept when first needed; the oldest make room for new ones.
 
     Args:
         method: the problem on its lattice.
@@ -23,16 +23,23 @@ class KeptSlices:
 
     def __init__(self, method: SliceMethod, curves: Curves, size: int) -> None:
         self._method, self._curves, self._size = method, curves, size
+        self._recorded: dict[Slice, Acting | None] = {}
         self._kept: dict[Slice, Acting] = {}
         self._held = 0  # bytes of what is kept
 
     def __getitem__(self, one: Slice) -> Acting:
-        acting = self._kept.get(one)
+        acting = self._kept.get(one) or self.recorded(one)
         return self._sweep([one])[0] if acting is None else acting
+
+    def recorded(self, one: Slice) -> Acting | None:
+        """What was recorded of a slice while planning."""
+        if one not in self._recorded:
+            self._recorded[one] = self._method.recorded(one.task(self._method, self._curves))
+        return self._recorded[one]
 
     def prepare(self, wanted: Sequence[Slice]) -> None:
         """Sweep those side by side that are missing, if there is room for them all."""
-        new = [one for one in wanted if one not in self._kept]
+        new = [one for one in wanted if one not in self._kept and self.recorded(one) is None]
         if new and len(new) * self._size <= self._room:
             self._sweep(new)
 

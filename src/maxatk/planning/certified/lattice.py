@@ -17,6 +17,7 @@ from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.mdp import MDP
 
 LARGEST_DENOMINATOR = 10**6
+MOST_POINTS = 2**48  # of a lattice whose points floats tell apart
 FAR = 2.0**62  # beyond any index of a lattice point
 
 
@@ -29,8 +30,14 @@ def simplest(x: Number) -> Fraction:
 
 
 def common_step(mdp: MDP) -> Fraction | None:
+    """The largest number that all rewards are multiples of, if a lattice of that step can be swept."""
+    step = common_step_of(mdp, TUNING.common_points)
+    apart = Fraction(float(mdp.reward.max())) - Fraction(float(mdp.reward.min()))  # unreached states count, too
+    return None if step is None or apart * mdp.horizon > kernels.WIDEST // 2 * step else step
+
+
+def common_step_of(mdp: MDP, points: int = MOST_POINTS) -> Fraction | None:
     """:func:`largest_common_step`, which is kept with the problem."""
-    points = TUNING.common_points
     return mdp.analysis.once(("common step", points), lambda: largest_common_step(mdp, points))
 
 
@@ -57,10 +64,7 @@ def largest_common_step(mdp: MDP, points: int) -> Fraction | None:
             return None
     if step == 0:
         return Fraction(1)
-    spread = (max(rewards) - min(rewards)) * mdp.horizon  # states that no rollout reaches count, too
-    if returns_apart(mdp) > points * step or spread > kernels.WIDEST // 2 * step:
-        return None
-    return step
+    return None if returns_apart(mdp) > points * step else step
 
 
 def _is_float(r: Fraction) -> bool:
@@ -97,7 +101,7 @@ class Lattice(ABC):
     @cached_property
     def moves(self) -> kernels.Moves:
         """What outcomes add to returns on the lattice."""
-        steps, part, most_left = self._in_steps(self.drift)
+        (steps, part), most_left = self.jumps(self.mdp.reward), self._most_left()
         if np.abs(steps).max() * self.mdp.horizon >= kernels.WIDEST:
             raise TooLargeError(f"a lattice of step {self.kappa:g} has too many points for these rewards")
         return kernels.Moves(steps.astype(np.int32), part, most_left.astype(np.int64), self.drift)
@@ -113,8 +117,17 @@ class Lattice(ABC):
         return min(self.kappa * (self.index(flat) - 1), below)
 
     @abstractmethod
-    def _in_steps(self, drift: int) -> tuple[Floats, Floats, Floats]:
-        """Rewards beyond the drift in lattice steps, rounded down [T], what is left of them [T], and ``most_left``."""
+    def jumps(self, reward: Floats) -> tuple[Floats, Floats]:
+        """Rewards [n] beyond the drift in lattice steps, rounded down, and what is left of them."""
+
+    @abstractmethod
+    def _most_left(self) -> Floats:
+        """Jumps that can still be gained, [H + 1, S]."""
+
+    @property
+    def _drift_left(self) -> Ints:
+        """What the drift still adds from each step on, [H + 1, 1]."""
+        return np.arange(self.mdp.horizon, -1, -1)[:, None] * self.drift
 
     @cached_property
     def drift(self) -> int:
@@ -182,11 +195,17 @@ class WholeLattice(Lattice):
     What does not expand differences passes the gap of a curve on to the one before.
     """
 
-    def _in_steps(self, drift: int) -> tuple[Floats, Floats, Floats]:
-        left = np.arange(self.mdp.horizon, -1, -1)[:, None] * drift
-        jump = np.rint(self.mdp.reward / self.kappa) - drift
-        most_left: Any = np.rint(self.mdp.analysis.most / self.kappa) - left
-        return jump, np.zeros(len(jump)), most_left
+    def jumps(self, reward: Floats) -> tuple[Floats, Floats]:
+        """All of it: nothing is left."""
+        return np.rint(reward / self.kappa) - self.drift, np.zeros(len(reward))
+
+    def _most_left(self) -> Floats:
+        return np.rint(self.mdp.analysis.most / self.kappa) - self._drift_left.astype(np.float64)
+
+    @property
+    def whole_steps(self) -> Ints:
+        """All rewards in lattice steps, [T]."""
+        return np.rint(self.mdp.reward / self.kappa).astype(np.int64)
 
     def steps(self, amounts: Floats | float) -> Floats:
         """Amounts in lattice steps; what is whole but for rounding is whole."""
@@ -271,14 +290,15 @@ class WholeLattice(Lattice):
 class RealLattice(Lattice):
     """Rewards lie anywhere between lattice points, and values are bounded on both sides (docs/theory/planner.md, 7)."""
 
-    def _in_steps(self, drift: int) -> tuple[Floats, Floats, Floats]:
-        left = np.arange(self.mdp.horizon, -1, -1)[:, None] * drift
-        steps = (self.mdp.reward - drift * self.kappa) / self.kappa
+    def jumps(self, reward: Floats) -> tuple[Floats, Floats]:
+        """Whole steps, and what is left of one."""
+        steps = (reward - self.drift * self.kappa) / self.kappa
         jump = np.floor(steps)
-        most_left = np.ceil(
-            (self.mdp.analysis.most - left * self.kappa) / self.kappa + 1e-6
-        )  # generous to the rounding here
-        return jump, np.clip(steps - jump, 0.0, 1.0), most_left
+        return jump, np.clip(steps - jump, 0.0, 1.0)
+
+    def _most_left(self) -> Floats:
+        # Generous to the rounding here.
+        return np.ceil((self.mdp.analysis.most - self._drift_left * self.kappa) / self.kappa + 1e-6)
 
     @property
     def error(self) -> float:
@@ -342,5 +362,5 @@ def _step_of(so_far: float, kappa: float) -> float:
 
 
 def _place_below(so_far: float, kappa: float, drift: int) -> tuple[int, float]:
-    below = math.floor(so_far / kappa)
+    below = math.floor(min(max(so_far / kappa, -FAR), FAR))
     return below - drift, so_far - kappa * below

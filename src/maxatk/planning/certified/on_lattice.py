@@ -3,8 +3,8 @@
 Slices at several ``m`` are swept together. Dense rows are swept by matrix products, which is a choice of kernel.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,11 +12,13 @@ import numpy as np
 
 from maxatk import kernels
 from maxatk.base.types import Bools, Floats, Ints
-from maxatk.engines.jobs import Kernel, check_memory
+from maxatk.engines.jobs import Kernel, Runs, check_memory
 from maxatk.planning.certified.cells import Cells, Task
+from maxatk.planning.certified.curves import Curve
 from maxatk.planning.certified.lattice import WholeLattice
 from maxatk.planning.certified.products import DenseRows, Rectangles, dense_rows
-from maxatk.planning.certified.slices import Acting, SliceJob, SliceMethod, choice_type
+from maxatk.planning.certified.recorded import RecordedDecisions, Recorder
+from maxatk.planning.certified.slices import SliceJob, SliceMethod, choice_type
 from maxatk.planning.tuning import TUNING
 from maxatk.problem.decision import DecisionProblem
 
@@ -54,6 +56,7 @@ class OnLattice(SliceMethod):
     exact = True
     bytes_kept = 1
     lattice: WholeLattice
+    recorder: Recorder | None = None  # of decisions, where slices are large
 
     on = WholeLattice
 
@@ -88,6 +91,35 @@ class OnLattice(SliceMethod):
         """The row of each cell."""
         return DecisionJob(self, task)
 
+    def record(self, room: float) -> None:
+        """Record decisions from now on, in so many bytes, if slices are so large that a policy acts on those of knots.
+
+        Not of dense rows, nor where workers elsewhere sweep.
+        """
+        reach, here = self.tables.reach, self.engine.config.executor is None
+        cells = np.maximum(reach.last.astype(np.int64) - reach.first + 1, 0).sum()
+        if 8 * cells <= TUNING.small_slice or self.multiplies or not here or choice_type(self.mdp) != np.uint8:
+            return
+        problem = self.problem
+        far_down = max(problem.mean - 2 * (problem.most - problem.mean), self.lattice.floor)  # curves are flat below
+        windows = self.engine().windows(self.on_engine(), (0, 0), self.lattice.index(far_down))
+        if 8 * windows.sizes.sum() > TUNING.small_slice:
+            self.recorder = Recorder(room)
+
+    def recorded(self, task: Task) -> RecordedDecisions | None:
+        """The decisions that were recorded of a task with one best return."""
+        return None if self.recorder is None else self.recorder.of(task)
+
+    def acts_on(self, after: Curve, knots: Collection[float]) -> None:
+        """Forget what was recorded of other slices under a curve than these."""
+        if self.recorder is not None:
+            self.recorder.keep_only(after, knots)
+
+    def record_no_more(self) -> None:
+        """Keep what was recorded, and record nothing else."""
+        if self.recorder is not None:
+            self.recorder.close()
+
     def batches(self, knots: Sequence[float]) -> list[tuple[float, ...]]:
         """Neighbouring knots together, but in two sweeps at least."""
         size = min(TOGETHER, max(len(knots) // 2, 1))
@@ -113,6 +145,10 @@ class OnLattice(SliceMethod):
         """:meth:`comes_to` of one state."""
         reach = self.tables.reach
         return bool(reach.first[step, state] <= g <= reach.last[step, state]) and self.lattice.is_point(so_far)
+
+    def decided(self, cells: Cells, low: Any, place: Any, choice: Any) -> "Decisions":
+        """What was chosen in the cells of a slice."""
+        return Decisions(self.problem, low, place, choice)
 
     def payoff(self, task: Task, final: Ints, value: Floats, slope: Floats) -> tuple[Floats, Floats]:
         """The value of rollouts that end with the returns ``final`` [ends], and its slope in ``m``: [ends, B].
@@ -155,13 +191,16 @@ class ValueJob(_OnLatticeJob):
     def __init__(self, method: OnLattice, task: Task, *, keep: bool = False) -> None:
         super().__init__(method, task)
         self._keep = keep
+        recorder = method.recorder
+        self._recorder = recorder if recorder is not None and recorder.has_room and not keep else None
+        self._runs: dict[kernels.Part, list[Runs]] = {}  # of parts of layers, for each m
 
     def begin(self, memory: float) -> None:
         """Lay out the cells, with the payoff of finished rollouts."""
         engine, task = self.method.engine(), self.task
         self.shape = Summed(self.cells) if self._keep else self.method.shape(self.cells)
         self.layout, n = self.cells.all_layers() if self._keep else self.shape.two_layers()
-        check_memory(16 * len(task.ms) * n + self.cells.size, memory)
+        check_memory((16 + (self._recorder is not None)) * len(task.ms) * n + self.cells.size, memory)
         self.idle_value, self.idle_slope = idle_payoff(task)  # [B] each
         self.value, self.slope = (engine.xp.zeros((n, len(task.ms))) for _ in range(2))  # [cells, B] each
         ends = len(self.cells.final)
@@ -169,14 +208,40 @@ class ValueJob(_OnLatticeJob):
         for column, payoff in zip((self.value, self.slope), payoffs, strict=True):
             column[:ends] = engine.upload(payoff) if ends else 0.0
         idle = engine.upload(self.idle_value), engine.upload(self.idle_slope)
-        self._values = kernels.Values(*idle, self.value.ravel(), self.slope.ravel())
+        choice = None if self._recorder is None else engine.xp.empty(self.value.size, np.uint8)
+        self._values = kernels.Values(*idle, self.value.ravel(), self.slope.ravel(), choice)
 
     def sweep(self, where: kernels.Part) -> None:
-        """Fill some layers."""
-        self.method.engine().sweep(self.shape.values, where, self.shape.rows, self.layout, self._values)
+        """Fill some layers; where choices are recorded, one after the other."""
+        engine = self.method.engine()
+        if self._recorder is None:
+            engine.sweep(self.shape.values, where, self.shape.rows, self.layout, self._values)
+            return
+        for h in range(where.end_step - 1, where.first_step - 1, -1):
+            part = where._replace(first_step=h, end_step=h + 1)
+            engine.sweep(self.shape.values, part, self.shape.rows, self.layout, self._values)
+            choice, slices = self._values.choice, len(self.task.ms)
+            self._runs[part] = engine.runs(part, self.layout, choice, slices, self._kind)
+
+    @cached_property
+    def _kind(self) -> type[np.signedinteger[Any]]:
+        """The type of recorded returns."""
+        reach, farthest = self.method.tables.reach, max(map(abs, self.task.shifts))
+        ever = reach.first <= reach.last
+        most = farthest + max(abs(int(reach.first[ever].min())), abs(int(reach.last[ever].max())))
+        return np.int16 if most < 2**15 else np.int32
+
+    def _record(self, recorder: Recorder) -> None:
+        method, task, in_order = self.method, self.task, [self._runs[part] for part in sorted(self._runs)]
+        for b, m in enumerate(task.ms):
+            index, runs = method.lattice.index(m, task.phase), [part[b] for part in in_order]
+            decisions = RecordedDecisions.of(method.problem, method.tables.moves, index, runs)
+            recorder.keep(replace(task, ms=(m,)), decisions)
 
     def result(self) -> Floats:
         """Upper bound, lower bound and slope in ``m``, [3, n], by ``m`` or by return at the start."""
+        if self._recorder is not None:
+            self._record(self._recorder)
         idle, columns = (self.idle_value, self.idle_slope), (self.value, self.slope)
         value, slope = self.at_start(self.layout, idle, columns)
         return np.array([value, value, slope])
@@ -197,20 +262,30 @@ class DecisionJob(_OnLatticeJob):
         place, kept = self.cells.without_idle()
         check_memory(8 * n + kind.itemsize * kept + 2 * self.cells.size, memory)
         value = engine.xp.zeros(n)
-        idle = idle_payoff(self.task)
-        payoff, _ = self.method.payoff(self.task, self.cells.final, *idle)
+        self._idle = idle_payoff(self.task)
+        payoff, _ = self.method.payoff(self.task, self.cells.final, *self._idle)
         if len(payoff):
             value[: len(payoff)] = engine.upload(payoff[:, 0].copy())
-        self._choices = kernels.Choices(place, float(idle[0][0]), value, engine.xp.empty(kept, kind))
+        self._choices = kernels.Choices(place, float(self._idle[0][0]), value, engine.xp.empty(kept, kind))
 
     def sweep(self, where: kernels.Part) -> None:
         """Fill some layers."""
         self.method.engine().sweep(self.shape.decisions, where, self.shape.rows, self._layout, self._choices)
 
-    def result(self) -> Acting:
+    @property
+    def value(self) -> float:
+        """What the choices are worth at the start, once all is swept."""
+        column = self._choices.value[:, None]
+        return float(
+            self.at_start(self._layout, self._idle, (column, self.method.engine().xp.zeros_like(column)))[0][0]
+        )
+
+    def result(self) -> "Decisions":
         """The choices, on the host."""
         host, windows = self.method.engine().to_host, self.cells.windows
-        return Decisions(self.method.problem, host(windows.low), host(self._choices.place), host(self._choices.choice))
+        return self.method.decided(
+            self.cells, *(host(array) for array in (windows.low, self._choices.place, self._choices.choice))
+        )
 
 
 @dataclass(frozen=True)
@@ -230,13 +305,18 @@ class Decisions:
     def rows(self, step: int, state: Ints, g: Ints, best: Floats, so_far: Floats) -> Ints:
         """The row of each cell; where nothing can be improved, the cheapest, and -1 where to give up."""
         rows = self.problem.idle_rows(step, state)
-        busy = g >= self.low[step, state]
-        choice = self.choice[self.place[step, state[busy]] + g[busy]].astype(np.int64)
+        column, g = self._columns(step, state, g)
+        busy = g >= self.low[step, column]
+        choice = self.choice[self.place[step, column[busy]] + g[busy]].astype(np.int64)
         taken = self.problem.mdp.step(step).first_row[state[busy]] + choice
         if self.problem.may_abandon:
             taken = np.where(choice == np.iinfo(self.choice.dtype).max, -1, taken)
         rows[busy] = taken
         return rows
+
+    def _columns(self, step: int, state: Ints, g: Ints) -> tuple[Ints, Ints]:
+        """The columns of windows that states with returns [n] have, and where in them these returns lie."""
+        return state, g
 
     def row(self, step: int, state: int, g: int, best: float, so_far: float) -> int:
         """:meth:`rows` of one state."""

@@ -60,6 +60,7 @@ class LatticePass:
                 curve, gap, stop = maker.last_curve(after, share)
             else:
                 curve, gap = maker.curve(after, gap, share, stop)
+            method.acts_on(after, set(curve.line_knot.tolist()))
             curves = curves.with_earlier(curve)
             yield i, self._unfinished(curves, stop)
             # A curve that is the next one's equal, but for rounding, is the equal of all before it, too: what the

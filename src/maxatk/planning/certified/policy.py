@@ -133,7 +133,8 @@ class SlicePolicy(CompressedPolicy):
         def act(step: int, tag: Ints, state: Ints, so_far: Amounts) -> Ints:
             return self._actions_of(self._rows(step, served, tag, self._known(state), so_far.floats()))
 
-        side_by_side = self._traits.repeated or self._slice_size * FEW <= TUNING.held_slices
+        few = self._traits.repeated or self._slice_size * FEW <= TUNING.held_slices
+        side_by_side = few or all(self._slices.recorded(one) is not None for one in served.slices[0])
         return Rule(act, None if side_by_side else served.slices[1])
 
     def _actions_of(self, rows: Ints) -> Ints:

@@ -22,15 +22,16 @@ from functools import cached_property
 import numpy as np
 
 from maxatk import kernels
-from maxatk.base import stopping
+from maxatk.base import checks, stopping
 from maxatk.base.errors import TooLargeError
 from maxatk.base.stopping import StoppedError
 from maxatk.engines.engine import SharedEngine
 from maxatk.planning.certified.curve_maker import Effort
 from maxatk.planning.certified.floor import repeated_mean
-from maxatk.planning.certified.lattice import common_step, returns_apart
+from maxatk.planning.certified.lattice import common_step, common_step_of, returns_apart
 from maxatk.planning.certified.off_lattice import OffLattice
 from maxatk.planning.certified.on_lattice import OnLattice
+from maxatk.planning.certified.on_reached import few_reached
 from maxatk.planning.certified.passes import LatticePass, Pass
 from maxatk.planning.certified.plan import CertifiedPlan, Evidence
 from maxatk.planning.certified.slices import SliceMethod
@@ -101,6 +102,7 @@ class Search:
         return self._plan(status)
 
     def _plan(self, status: Status | None) -> CertifiedPlan:
+        self._best.method.record_no_more()
         best, lower, tol = self._best, self._lower, self.tol()
         upper = max(self._upper, lower)
         if status is None or upper - lower <= tol:
@@ -197,10 +199,21 @@ class Search:
         return None
 
     def _pass(self, present: LatticePass) -> None:
-        """All curves on one lattice. Each is finished before the next one is begun."""
-        for rollout, known in present.curves(self.tol):
-            self._keep(known, present.rounding)
-            self._tell(rollout)
+        """All curves on one lattice. Each is finished before the next one is begun.
+
+        The default tolerance narrows as more is known. Where no finer lattice is to come, curves that were made for
+        a wider one are made again. What a policy would have to sweep again is recorded, in a quarter of the memory or
+        half of what jobs may take.
+        """
+        asked_for = self._shared.config.memory
+        present.method.record(min(checks.memory() / 4, math.inf if asked_for is None else asked_for / 2))
+        again = True
+        while again:
+            asked = self.tol()
+            for rollout, known in present.curves(self.tol):
+                self._keep(known, present.rounding)
+                self._tell(rollout)
+            again = present.method.exact and self.tol() < min(self._width, asked / 2)
 
     def _know_one_rollout(self) -> None:
         """Bound the value of a single rollout: what the default tolerance is relative to."""
@@ -208,8 +221,11 @@ class Search:
             self._one_rollout = self._first.value_of_one()
 
     def _first_method(self) -> SliceMethod:
-        """The lattice of a common step if that has few points, else a coarse one."""
+        """The lattice of a common step if that has few points or rollouts come to few of them, else a coarse one."""
         mdp, problem = self._problem.mdp, self._problem
+        finest = self._step or common_step_of(mdp)
+        if finest is not None and (few := few_reached(self._shared, float(finest))) is not None:
+            return few
         if self._step is not None and returns_apart(mdp) <= TUNING.exact_points * self._step:
             return OnLattice(self._shared, float(self._step))
         span, size = problem.most - problem.least, float(np.abs(mdp.reward).max())

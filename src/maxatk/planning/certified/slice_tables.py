@@ -6,7 +6,7 @@ the slice is held and where in it each of them lies.
 
 import math
 import threading
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -132,8 +132,8 @@ class SliceTable:
 class _Lowest:
     """The lowest of all best returns that were asked about so far, by whatever thread."""
 
-    def __init__(self) -> None:
-        self._lowest = math.inf
+    def __init__(self, lowest: float = math.inf) -> None:
+        self._lowest = lowest
 
     def with_these(self, best: Floats) -> float:
         """The lowest, now that ``best`` [n] are asked about."""
@@ -160,7 +160,8 @@ class DifferenceTable(SliceTable):
     lowest: _Lowest = field(default_factory=_Lowest)
 
     def _shared(self, served: Served) -> Served:
-        lattice, on = self.method.lattice, self.method.lattice.are_points(served.best)
+        lattice = self.method.lattice
+        on = lattice.are_points(served.best) & (served.knot > -math.inf)
         served.knot[on], served.shared[on] = self.lowest.with_these(served.best[on]), True
         served.steps[on] = self.method.middle - lattice.points(0, served.best[on])
         return served
@@ -270,13 +271,23 @@ class SliceTables:
             return MeanTable(*base)
         if isinstance(method, OnLattice):
             if last and self._only_difference_matters:
-                return DifferenceTable(*base, method=method)
+                return self._difference(DifferenceTable(*base, method=method))
             if last or 8 * self.cells <= TUNING.small_slice or method.multiplies:
                 return SliceTable(*base)
         start = self.start if first else None
         if last and self._was_swept_at_once(curve):
             return SweptTable(*base, curve=curve, start=start, method=method, incumbent=self.incumbent)
         return TangentTable(*base, curve=curve, start=start, stops=self._may_stop and not first and not last)
+
+    def _difference(self, table: "DifferenceTable") -> "DifferenceTable":
+        """The table of the last rollout, with the slice that was recorded with its curve, if it was.
+
+        Below that slice the curve promises the mean.
+        """
+        floor = self.curves[self.curves.k - 1].floor
+        recorded = table.method.recorded(Slice(table.place, floor, shared=True).task(table.method, self.curves))
+        below = math.nextafter(floor, -math.inf)
+        return table if recorded is None else replace(table, lowest=_Lowest(floor), mean_to=below)
 
     @property
     def _ends_with_best(self) -> bool:
@@ -291,7 +302,7 @@ class SliceTables:
         Not where returns are so far apart that most lattice points are empty.
         """
         method, problem = self.method, self.method.problem
-        if problem.may_abandon or self._may_stop or not self._ends_with_best:
+        if not method.tabulates or problem.may_abandon or self._may_stop or not self._ends_with_best:
             return False
         ends = (problem.least, problem.most)
         return all(abs(m / method.lattice.kappa - method.middle) <= TUNING.table_points for m in ends)

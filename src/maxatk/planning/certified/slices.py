@@ -5,7 +5,7 @@ where they lie between. :class:`SliceMethod` is what both do: a problem on a lat
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Protocol, TypeVar
 
@@ -16,7 +16,7 @@ from maxatk.base import stopping
 from maxatk.base.types import Bools, Floats, Ints
 from maxatk.engines.engine import Engine, EngineConfig, SharedEngine
 from maxatk.engines.jobs import Job, check_memory
-from maxatk.planning.certified.cells import Cells, Task
+from maxatk.planning.certified.cells import Cells, Task, finished
 from maxatk.planning.certified.curves import Bounds, Curve
 from maxatk.planning.certified.lattice import Lattice
 from maxatk.planning.tuning import TUNING
@@ -55,6 +55,7 @@ class SliceMethod(ABC):
 
     exact: bool  # whether all rewards are multiples of the lattice's step
     bytes_kept: int  # of each cell, for acting
+    tabulates = True  # whether one sweep may start from many returns at once
 
     def __init__(self, shared: SharedEngine[DecisionProblem], kappa: float) -> None:
         self.engine, self.problem = shared, shared.known
@@ -89,12 +90,23 @@ class SliceMethod(ABC):
     @cached_property
     def tables(self) -> kernels.Tables:
         """The problem on the lattice, on the host."""
+        return self._tables()
+
+    def _tables(self) -> kernels.Tables:
         mdp, rows, moves = self.mdp, self.mdp.analysis.rows, self.lattice.moves
         with stopping.brief(mdp.analysis.brief):
             reach = stopping.run(kernels.reachable, rows, moves, 0, mdp.start_state)
-        finishing = self.problem.finish_cost
-        nothing = np.zeros((mdp.horizon + 1, mdp.n_states)) if finishing is None else finishing
-        return kernels.Tables(rows, moves, reach, nothing, self.problem.may_abandon)
+        return kernels.Tables(rows, moves, reach, self.finish_cost, self.problem.may_abandon)
+
+    @cached_property
+    def finish_cost(self) -> Floats:
+        """The least expected cost of finishing from each step and state, [H + 1, S]."""
+        cost = self.problem.finish_cost
+        return np.zeros((self.mdp.horizon + 1, self.mdp.n_states)) if cost is None else cost
+
+    def columns_of(self, task: Task) -> int:
+        """Columns of the windows of a task: one for each state."""
+        return self.mdp.n_states
 
     def once(self, name: str, make: Callable[[], T]) -> T:
         """What is made once for the present engine, under a name."""
@@ -132,7 +144,7 @@ class SliceMethod(ABC):
         m = self.lattice.index(min(task.ms), task.phase)
         with stopping.brief(self.mdp.analysis.brief):
             windows = engine.windows(tables, task.shifts, m)
-        return Cells(engine.xp, tables, windows, task.shifts, m)
+        return Cells(engine.xp, tables, windows, *finished(tables, task.shifts, m))
 
     @cached_property
     def work(self) -> float:
@@ -164,6 +176,22 @@ class SliceMethod(ABC):
     @abstractmethod
     def decisions_job(self, task: Task) -> Job[Acting]:
         """What is to be done in a task that has one slice."""
+
+    def record(self, room: float) -> None:
+        """Record decisions from now on, in so many bytes, where that is possible and spares a policy large sweeps."""
+        return
+
+    def recorded(self, task: Task) -> Acting | None:
+        """The decisions that were recorded of a task."""
+        return None
+
+    def acts_on(self, after: Curve, knots: Collection[float]) -> None:
+        """Forget what was recorded of other slices under a curve than these."""
+        return
+
+    def record_no_more(self) -> None:
+        """Keep what was recorded, and record nothing else."""
+        return
 
     def sweep(self, tasks: Sequence[Task]) -> list[Floats]:
         """The bounds of some tasks."""
@@ -202,7 +230,7 @@ class SliceMethod(ABC):
         Not where most of them would be empty, nor where no index reaches them from the middle of all returns.
         """
         reach = max(abs(self.middle - least), abs(self.middle - most))
-        return most - least <= TUNING.table_points and reach < kernels.WIDEST
+        return self.tabulates and most - least <= TUNING.table_points and reach < kernels.WIDEST
 
     # What the two ways differ in.
 
@@ -243,7 +271,7 @@ class SliceJob(Job[Any]):
 
     def __init__(self, method: SliceMethod, task: Task) -> None:
         self.method, self.task = method, task
-        self.steps, self.states = method.mdp.horizon, method.mdp.n_states
+        self.steps, self.states = method.mdp.horizon, method.columns_of(task)
         self.large, self.multiplies = method.large, method.multiplies
 
     @cached_property
@@ -276,7 +304,8 @@ class SliceJob(Job[Any]):
         them are slopes; from the others, what it costs to finish is taken off where a state is idle.
         """
         engine, mdp, g = self.method.engine(), self.method.mdp, self.task.returns
-        start = engine.upload(mdp.start_state)
+        states = mdp.start_state.astype(np.int64)
+        start = engine.upload(self.cells.columns(0, states, np.zeros_like(states))[0])
         low, place, finishing = (
             engine.to_host(array[0, start]).tolist()
             for array in (layout.low, layout.place, self.cells.tables.finish_cost)
