@@ -5,6 +5,7 @@ import re
 import sys
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "maxatk"
@@ -22,10 +23,16 @@ def module_name(file: Path) -> str:
     return ".".join(file.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
 
 
+@cache
+def tree_of(file: Path) -> ast.Module:
+    """A module, parsed once."""
+    return ast.parse(file.read_text())
+
+
 def trees() -> Iterator[tuple[str, ast.Module]]:
     """All modules, as (name, tree)."""
     for file in sorted(SOURCE.rglob("*.py")):
-        yield module_name(file), ast.parse(file.read_text())
+        yield module_name(file), tree_of(file)
 
 
 def signatures(words: set[str]) -> list[str]:
@@ -56,7 +63,7 @@ def carriers() -> dict[str, int]:
 
 def lines_of_code(file: Path) -> int:
     """Lines that hold code: no docstrings, comments or blanks."""
-    tree = ast.parse(file.read_text())
+    tree = tree_of(file)
     prose: set[int] = set()
     for node in ast.walk(tree):
         documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
@@ -93,7 +100,7 @@ def folders() -> dict[str, list[Path]]:
 
 def first_line(file: Path) -> str:
     """What a module says of itself."""
-    return (ast.get_docstring(ast.parse(file.read_text())) or "").partition("\n")[0]
+    return (ast.get_docstring(tree_of(file)) or "").partition("\n")[0]
 
 
 def the_map() -> str:

@@ -69,3 +69,21 @@ def test_bad_input(tmp_path):
     path.write_bytes(b"junk")
     with pytest.raises(mk.InputError, match="not a readable maxatk plan"):
         solved(tmp_path / "plans", mdp, 2)
+
+
+def test_rounds_and_utilities_have_plans_of_their_own(tmp_path):
+    mdp = mk.instances.figure1()
+    asked = [
+        {},
+        {"width": 2},
+        {"rounds": (1, 3)},
+        {"utility": [(0, 0), (0.5, 0), (1, 1)]},
+        {"utility": [(0, 0), (1, 2)]},
+    ]
+    for objective in asked:
+        new, again = (mk.solve(mdp, 4, solver=mk.cached(tmp_path), **objective) for _ in range(2))
+        direct = mk.solve(mdp, 4, **objective)
+        assert (again.lower, again.upper, again.objective) == (new.lower, new.upper, new.objective)
+        assert (new.lower, new.upper, new.objective) == (direct.lower, direct.upper, direct.objective)
+        assert type(again) is type(direct)
+    assert len(list(tmp_path.iterdir())) == len(asked)

@@ -191,7 +191,7 @@ def test_no_mixture_beats_the_certified_bound(spec, k, seed):
     # The bound holds from the first step on, far from the optimum.
     search = Search(mk.solve(mdp, k), mdp.return_range[0])
     actions = [[random.choice(mdp.actions(h, s)) for s in range(spec.S)] for h in range(spec.H)]
-    _, _, upper = search.single(search.markov_candidate(search.rows_of(np.array(actions))), tol=math.inf)
+    _, upper = search.single(search.markov_candidate(search.rows_of(np.array(actions))), tol=math.inf)
     assert max(map(value, mixtures)) <= upper + 1e-12
     # And it is reached: ascent over the weights themselves, with multiplicative steps.
     weights = np.full(len(parts), 1 / len(parts))

@@ -33,7 +33,7 @@ def imports():
     """(importing module, imported module or name), for all imports within the package."""
     for file in sorted(ROOT.rglob("*.py")):
         module = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in ast.walk(house.tree_of(file)):
             names = []
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
@@ -139,7 +139,7 @@ def test_names_are_technical():
     """These words are paraphrases, each of several things."""
     banned = re.compile(r"(?:^|_)(?:worth|enough|paid|found)(?:_|$)|in_hand")
     for file in ROOT.rglob("*.py"):
-        tree = ast.parse(file.read_text())
+        tree = house.tree_of(file)
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         names |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
         names |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}

@@ -1,5 +1,6 @@
 """Rounds: planner, exact solver, evaluation, simulation and trials, held to enumeration in fractions."""
 
+import functools
 import itertools
 import math
 import re
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 
 import maxatk as mk
 from maxatk.cli import main
-from maxatk.planning.rounds.plan import correlation_gap
+from maxatk.planning.certified.plan import evidence_of
+from maxatk.planning.rounds.different import DifferentTries
+from maxatk.planning.rounds.plan import acting, correlation_gap
 from problems import one_line, problem, specs
 
 FIGURE1 = mk.instances.figure1(gamma=Fraction(1, 4))
@@ -173,6 +176,7 @@ def test_a_width_that_does_not_divide_k():
     assert one.lower == mk.solve(FIGURE1, 1).lower
 
 
+@pytest.mark.slow
 def test_larger_problem_in_floats():
     mdp = mk.instances.windy_cliff()
     plan = mk.solve(mdp, 6, width=3)
@@ -239,7 +243,7 @@ def test_trials_one_by_one_agree_with_evaluation():
 
 
 def test_files(tmp_path):
-    mdp = mk.instances.windy_cliff()
+    mdp = mk.instances.windy_cliff(horizon=20)
     plan = mk.solve(mdp, 4, width=2)
     plan.save(tmp_path / "x.plan", with_problem=True)
     read = mk.load_plan(tmp_path / "x.plan")
@@ -251,7 +255,7 @@ def test_files(tmp_path):
     )
     state = np.arange(mdp.n_states)
     for rollout, step, best, so_far in itertools.product(
-        range(4), (0, 5, 20), (-math.inf, -30.0, -15.0), (-3.0, -20.0)
+        range(4), (0, 5, 19), (-math.inf, -30.0, -15.0), (-3.0, -20.0)
     ):
         asked = {"rollout": rollout, "step": step, "state": state, "best": best, "so_far": so_far}
         assert (read.policy.actions(**asked) == plan.policy.actions(**asked)).all()
@@ -301,3 +305,132 @@ def test_rounds_at_the_command_line(capsys):
     assert main(["solve", "figure1", "-k", "4", "--width", "0"]) == 2
     assert main(["solve", "figure1", "-k", "4", "--width", "2", "--compare"]) == 2
     assert "--compare is for tries one after another, not for --width" in capsys.readouterr().err
+
+
+def uncertified(plan):
+    """The policy of a plan without its certificate, so that evaluation stands alone."""
+    return acting([table.acting() for table in plan.tables], plan.problem)
+
+
+@pytest.mark.parametrize(
+    ("name", "k", "asked"),
+    [
+        ("windy_cliff", 4, {"width": 2}),
+        ("blackjack", 3, {"rounds": (1, 2)}),
+        ("figure1", 6, {"width": 3, "best_so_far": Fraction(1, 2)}),
+        ("windy_cliff", 4, {"width": 2, "utility": [(-20, 0), (-14, 0), (-13, 1)]}),
+    ],
+)
+def test_lower_ends_are_earned(name, k, asked):
+    """Lower ends come from laws that the search carried: an evaluation of the policy, action by action, agrees."""
+    plan = mk.solve(name, k, **asked)
+    earned = mk.evaluate(plan.mdp, uncertified(plan), tol=1e-10)
+    assert plan.lower <= earned.ends[1]
+    assert earned.ends[0] - plan.lower <= plan.stats["tol"] / 50
+    # Each law is that of its own policy at all returns that it tells apart.
+    search = DifferentTries(evidence_of(plan.sequential).method, plan.floor)
+    different = {id(one): one for table in plan.tables for members in table.tuples for one in members}
+    for one in different.values():
+        law = mk.evaluate(plan.mdp, one.policy).law
+        for j in np.flatnonzero(search.points > search.task_of(one.payoff).ms[0]):
+            chance = law.cdf(search.points[j]) - law.cdf(search.points[j - 1])
+            assert one.law[j] == pytest.approx(chance, abs=1e-9)
+
+
+def alike_by_hand(laws, rounds, m=None, points=400):
+    """The best of rounds alike for two arms, on a fine grid of mixtures: from below, and nearly attained."""
+    if not rounds:
+        return float(m)
+    best = -math.inf
+    for share in np.linspace(0, 1, points + 1):
+        law = {x: float(share * laws[0].get(x, 0) + (1 - share) * laws[1].get(x, 0)) for x in {*laws[0], *laws[1]}}
+        value, below = 0.0, 0.0
+        for x in sorted(law):
+            chance = (below + law[x]) ** rounds[0] - below ** rounds[0]
+            below += law[x]
+            value += chance * _after(laws, rounds[1:], x if m is None else max(m, x), points)
+        best = max(best, value)
+    return best
+
+
+@functools.cache
+def _cached_after(key, rounds, m, points):
+    return alike_by_hand([dict(law) for law in key], rounds, m, points)
+
+
+def _after(laws, rounds, m, points):
+    return _cached_after(tuple(tuple(sorted(law.items())) for law in laws), rounds, m, points)
+
+
+@pytest.mark.parametrize("rounds", [(2,), (2, 2), (3, 3)])
+def test_rounds_alike_by_hand(rounds):
+    """Frank and Wolfe's bounds enclose the best mixture of two arms, and what its policy earns is evaluated."""
+    laws = SAFE_AND_RISKY
+    mdp, k = arms(*laws), sum(rounds)
+    row = mk.compare(mdp, k, widths=[rounds[0]])[f"{rounds[0]} at a time, alike"]
+    expected = alike_by_hand(laws, rounds)
+    assert row.lower - 1e-9 <= expected + 1e-4
+    assert expected <= row.upper + 1e-12
+    assert row.upper - row.lower < 1e-3
+    assert row.lower <= mk.evaluate(mdp, row.policy).exact <= row.upper
+    low, high = mk.simulate(mdp, row.policy, trials=20_000, rng=0).interval(0.999)
+    assert low <= row.upper
+    assert row.lower <= high
+
+
+def test_trials_of_rounds_alike():
+    """Trials draw by themselves, and see the best return at the start of their round."""
+    row = mk.compare(FIGURE1, 4, widths=[2])["2 at a time, alike"]
+    rng, total, n = np.random.default_rng(7), 0.0, 3000
+    for _ in range(n):
+        trial = row.policy.begin(rng)
+        while not trial.finished:
+            safe = trial.act(0) == 0
+            win = rng.random() < (0.75 if safe else 0.25)
+            trial.observe((0.5 if safe else 1.0) if win else 0.0, done=True)
+        total += trial.best
+    assert abs(total / n - float(mk.evaluate(FIGURE1, row.policy).exact)) < 5 * 0.3 / math.sqrt(n)
+    assert len(row.policy.begin_round(round=1, best=0.5)) == 2
+
+
+def test_compare_by_width():
+    table = mk.compare(mk.instances.figure1(gamma=0), 4, widths=[1, 2, 4, 4])
+    names = [row.name for row in table if row.in_rounds is not None]
+    assert names == ["4 at a time, alike", "4 at a time", "2 at a time, alike", "2 at a time"]
+    value = {row.name: row.lower for row in table}
+    assert value["4 at a time, alike"] <= value["4 at a time"] <= value["2 at a time"] <= value["adaptive"] + 1e-9
+    assert table["2 at a time"].in_rounds.guarantee == 0.75
+    assert "≥ 75.0 %" in str(table)
+    assert "correlation gap" in str(table)
+    assert "correlation gap" not in str(mk.compare(table.mdp, 4))
+    exact = mk.solve(table.mdp, 4, width=2, solver=mk.Exact()).exact
+    assert table["2 at a time"].lower <= exact <= table["2 at a time"].upper
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"widths": 2}, "widths must be a list of numbers of rollouts"),
+        ({"widths": [2, 0]}, "widths[1] must be at least 1"),
+        ({"widths": [2], "cost": 0.1}, "widths: costs are not known to plans in rounds"),
+    ],
+)
+def test_widths_that_are_refused(asked, said):
+    with pytest.raises(mk.InputError, match=re.escape(said)) as error:
+        mk.compare(FIGURE1, 4, **asked)
+    one_line(error.value)
+
+
+def test_value_against_rounds(tmp_path, capsys):
+    plan = mk.solve(FIGURE1, 4)
+    table = mk.compare(FIGURE1, 4, plan=plan, widths=[2, 4])
+    lines = mk.figures.rounds(table).axes[0].get_lines()
+    assert list(lines[2].get_xdata()) == [1, 2, 4]
+    assert list(lines[2].get_ydata()) == [table[name].lower for name in ("4 at a time", "2 at a time", "adaptive")]
+    with pytest.raises(mk.InputError, match="this comparison has none"):
+        mk.figures.rounds(mk.compare(FIGURE1, 4, plan=plan))
+    plan.page(tmp_path / "x.html", comparison=table)
+    assert "by the number of rounds" in (tmp_path / "x.html").read_text()
+    assert main(["compare", "figure1", "-k", "4", "--width", "2"]) == 0
+    assert "2 at a time, alike" in capsys.readouterr().out
+    assert main(["compare", "figure1", "-k", "4", "--width", "0"]) == 2

@@ -71,6 +71,7 @@ def test_no_policy_has_a_greater_chance(x):
         assert bound == pytest.approx(true, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_larger_problem():
     mdp = mk.instances.windy_cliff()
     plan = mk.solve(mdp, 3)

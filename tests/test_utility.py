@@ -83,6 +83,7 @@ def test_planner_and_exact_solver_agree(spec, knots, k, best, data):
             assert true >= u(m)
 
 
+@pytest.mark.slow
 def test_large_problem_in_floats():
     """Evaluation in floats, by the law: the same as by the exact law of the same policy's best return."""
     mdp = mk.instances.windy_cliff()

@@ -691,10 +691,56 @@ def enough(case: Case) -> None:
         raise BrokenError(f"{n} tries are not enough: ten more are worth {float(gained)!r}, not {tol!r}")
 
 
+def in_rounds(case: Case) -> None:
+    """A plan in rounds earns its lower end, which the optimum of one at a time exceeds, and that its upper end."""
+    k = case.problem.k
+    if case.problem.priced or k < 2 or k > MOST_ROLLOUTS:
+        return
+    width = int(case.random.integers(2, k + 1))
+    solver = mk.Certified(tol=case.tol, time_limit=10)
+    try:
+        plan = mk.solve(case.mdp, k, width=width, best_so_far=case.incumbent, solver=solver)
+    except mk.TooLargeError:
+        return
+    low, high = case.truth.value(0, case.incumbent)
+    if Fraction(plan.lower) > high or Fraction(plan.upper) < low:
+        raise BrokenError(f"{width} at a time: [{plan.lower!r}, {plan.upper!r}], one at a time {float(low)!r}")
+    earned = mk.evaluate(case.mdp, plan.policy)
+    _at_least(Fraction(earned.ends[1]), plan.lower, f"{width} at a time")
+    rows = mk.compare(case.mdp, k, plan=case.plan, widths=[width])
+    for row in (row for row in rows if row.in_rounds is not None and row.searched):
+        told = mk.evaluate(case.mdp, row.policy).ends
+        if told[1] < row.lower or told[0] > row.upper or Fraction(row.lower) > high:
+            raise BrokenError(f"{row.name}: [{row.lower!r}, {row.upper!r}], its policy earns {told}")
+
+
+def beyond(case: Case) -> None:
+    """The utility of what lies beyond ``c`` is the value of having ``c``, less ``c``; and no tail is exceeded."""
+    if case.problem.priced:
+        return
+    least, most = case.mdp.return_range
+    c = Fraction(float(case.random.uniform(least, most)))
+    if least < most and case.incumbent <= c:
+        plan = mk.solve(
+            case.mdp, case.problem.k, utility=[(c - 1, 0), (c, 0), (c + 1, 1)], best_so_far=case.incumbent,
+            solver=mk.Certified(time_limit=10),
+        )  # fmt: skip
+        low, high = case.truth.value(0, c)
+        if Fraction(plan.lower) > high - c or Fraction(plan.upper) < low - c:
+            raise BrokenError(f"beyond {float(c)!r}: {float(low - c)!r} is not in [{plan.lower!r}, {plan.upper!r}]")
+    x = float(case.random.uniform(least, most))
+    try:
+        chance = 1 - mk.evaluate(case.mdp, case.plan.policy).cdf(math.nextafter(x, -math.inf))[1]
+    except mk.TooLargeError:  # evaluation may decline; then nothing is said
+        return
+    if chance > case.plan.tail(x) + 1e-9:
+        raise BrokenError(f"{x!r} is reached with a chance of {chance!r}, more than {case.plan.tail(x)!r}")
+
+
 ALWAYS = (interval, policy, lines, stops, gained)
 SOMETIMES = (
     *(saved, threads, stopped, evaluated, simulated, acts_anywhere, compared, learned, enough, told_when_to_stop),
-    attempted,
+    *(attempted, in_rounds, beyond),
 )
 
 

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from numbers import Rational, Real
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -50,6 +50,8 @@ def rollouts(value: Any, name: str = "k") -> int:
 
 def exact_number(value: Any, name: str) -> Fraction:
     """``value`` as an exact rational; a float stands for its binary value."""
+    if type(value) is float and math.isfinite(value):
+        return _binary(value)
     if type(value) is np.ndarray and value.ndim == 0:  # an array of one number is that number
         return exact_number(_plain(value), name)
     if isinstance(value, Rational):
@@ -63,6 +65,11 @@ def exact_number(value: Any, name: str) -> Fraction:
     if not math.isfinite(number):
         raise InputError(f"{name} must be finite, not {number}")
     return Fraction(number)
+
+
+@lru_cache(maxsize=4096)  # rewards of a problem come again and again
+def _binary(value: float) -> Fraction:
+    return Fraction(value)
 
 
 def incumbent(value: Any, name: str = "best_so_far") -> Number:

@@ -1,7 +1,7 @@
 """Shared by commands that plan: the plan, the comparison with its progress, time limits and the exit code."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -61,7 +61,9 @@ def verdict_in_time(
         return []
 
 
-def compared(plan: CertifiedPlan, quiet: bool, title: str | None = None) -> mk.Comparison:
+def compared(
+    plan: CertifiedPlan, quiet: bool, title: str | None = None, widths: Sequence[int] = ()
+) -> mk.Comparison:  # fmt: skip
     """The comparison of a plan with classes of policies, printed as a table unless ``quiet``."""
     console = Console()
     if not quiet:
@@ -72,7 +74,7 @@ def compared(plan: CertifiedPlan, quiet: bool, title: str | None = None) -> mk.C
         if not quiet:
             _passing(f"{row.name}: at least {row.lower:.6g}; still searching, Ctrl-C keeps the rows so far")
 
-    comparison = mk.compare(plan.mdp, plan.k, plan=plan, progress=show)
+    comparison = mk.compare(plan.mdp, plan.k, plan=plan, widths=widths, progress=show)
     if not quiet:
         _passing("")
         console.print(comparison_rows(comparison, comparison.rows))

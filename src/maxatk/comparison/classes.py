@@ -15,6 +15,7 @@ import numpy as np
 from maxatk.base.errors import TooLargeError
 from maxatk.base.types import Number
 from maxatk.comparison.enumeration import Best, Option, best_by_best, best_selection, options
+from maxatk.comparison.rows import InRounds
 from maxatk.comparison.search import Candidate, Search
 from maxatk.evaluation.evaluate import Evaluation, evaluate
 from maxatk.planning.certified.curves import Curves, identity
@@ -41,6 +42,7 @@ class Member:
     exact: Fraction | None = None  # the best that the class can do, where it is known
     tries: int | None = None  # how many tries the policy makes, where their number is fixed
     evaluation: Evaluation | None = None  # of the policy, where it was made
+    lower: float | None = None  # what the policy earns at least, where that is known without an evaluation
 
 
 class Workshop:
@@ -106,11 +108,11 @@ def _mean(shop: Workshop) -> Member:
 
 
 def _single(shop: Workshop) -> Member:
-    parts, weights, upper = shop.search.single(shop.first, evidence_of(shop.plan).tol)
+    policy, upper = shop.search.single(shop.first, evidence_of(shop.plan).tol)
     utility = shop.problem.objective.utility
     if utility is not None:
         upper = CurveUnits.of(shop.problem, utility).utilities(upper, upper + evidence_of(shop.plan).method.rounding)[1]
-    return Member(shop.search.mixed(parts, weights), "Frank-Wolfe", upper)
+    return Member(policy, "Frank-Wolfe", upper)
 
 
 def _markov(shop: Workshop) -> Member:
@@ -187,6 +189,7 @@ class PolicyClass:
     name: str
     inside: tuple[str, ...]  # the names of classes that lie in it, or that it is no worse than
     find: Callable[[Workshop], Member]
+    in_rounds: InRounds | None = None  # where its tries are made several at a time
 
 
 MEAN, SINGLE, MARKOV, NO_BEST, NO_RETURN, ADAPTIVE = (
@@ -206,4 +209,4 @@ COSTLY_CLASSES = (  # where tries cost something
     PolicyClass(ONE_FIXED, (MEAN_FIXED,), _one_fixed),
     PolicyClass(ONE_UNTIL, (MEAN_FIXED, ONE_FIXED), _one_until),
 )
-INSIDE = {each.name: each.inside for each in (*CLASSES, *COSTLY_CLASSES)}
+NAMES = frozenset((ADAPTIVE, *(each.name for each in (*CLASSES, *COSTLY_CLASSES))))

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -18,7 +18,8 @@ from maxatk.base.returns import floats_around
 from maxatk.base.stopping import Reason, StoppedError
 from maxatk.base.tabular import Tabular
 from maxatk.base.types import Number
-from maxatk.comparison.classes import ADAPTIVE, CLASSES, COSTLY_CLASSES, INSIDE, Member, Workshop
+from maxatk.comparison.classes import ADAPTIVE, CLASSES, COSTLY_CLASSES, NAMES, Member, PolicyClass, Workshop
+from maxatk.comparison.in_rounds import round_classes
 from maxatk.comparison.rows import Row
 from maxatk.evaluation.evaluate import Evaluation, evaluate
 from maxatk.planning.certified.plan import CertifiedPlan, evidence_of
@@ -62,7 +63,7 @@ class Comparison(Displayed, Tabular):
 
     def inside(self, row: Row) -> list[Row]:
         """The rows of classes that lie in this one: it earns no less than any of them."""
-        names = [other.name for other in self.rows] if row.name == ADAPTIVE else INSIDE.get(row.name, ())
+        names = [other.name for other in self.rows] if row.name == ADAPTIVE else row.inside
         return [other for other in self.rows if other.name in names and other is not row]
 
     @cached_property
@@ -116,6 +117,7 @@ def compare(
     plan: CertifiedPlan | None = None,
     time_limit: float | None = None,
     policies: Mapping[str, Policy] | None = None,
+    widths: Sequence[int] = (),
     progress: bool | Callable[[Row], None] = False,
 ) -> Comparison:
     """Compare the best policies of all classes in ``k`` rollouts, and so the value of adapting to M and G.
@@ -145,6 +147,8 @@ def compare(
         time_limit: seconds for the whole comparison, of which planning takes half at most; rows that are not searched
             by then say so.
         policies: policies of your own by name, such as a network's: each has a row, before the last.
+        widths: numbers of rollouts that are made at a time: each has two rows, of rounds whose rollouts draw from one
+            mixture and of rounds whose rollouts may differ. Rollouts of a round see the best return at its start.
         progress: a function that is given each row as it comes, or True for lines on standard error.
 
     >>> import maxatk as mk
@@ -157,6 +161,9 @@ def compare(
     without M: 41/32
     without G: 41/32
     adaptive: 1.3125
+    >>> table = mk.compare(mk.instances.figure1(gamma=0), k=2, widths=[2])
+    >>> [round(table[name].lower, 4) for name in ("2 at a time, alike", "2 at a time", "adaptive")]
+    [0.55, 0.625, 0.625]
     """
     if solver is not None and not isinstance(solver, Certified):
         raise InputError(f"solver must be mk.Certified(...), not {shown(solver)}")
@@ -183,8 +190,9 @@ def compare(
                 plan = solve(
                     mdp, k, solver=solver, best_so_far=best_so_far, cost=cost, abandon=abandon, utility=utility
                 )
-        own = _own_rows(plan, policies or {})
-        for row in itertools.chain(_class_rows(plan), own):
+        in_rounds = round_classes(plan.k, widths, costly=plan.costly)
+        own = _own_rows(plan, policies or {}, NAMES | {each.name for each in in_rounds})
+        for row in itertools.chain(_class_rows(plan, in_rounds), own):
             rows.append(row)
             if report:
                 report(row)
@@ -194,27 +202,30 @@ def compare(
         return Comparison(mdp, plan, tuple(_with_nested_bounds(rows)), scope.reason)
 
 
-def _class_rows(plan: CertifiedPlan) -> Iterator[Row]:
+def _class_rows(plan: CertifiedPlan, in_rounds: Sequence[PolicyClass]) -> Iterator[Row]:
     """A row for each class, from the smallest to the largest; a class that is not searched has what others prove."""
     shop, rows = Workshop(plan), dict[str, Row]()
-    for each in COSTLY_CLASSES if plan.costly else CLASSES:
+    for each in COSTLY_CLASSES if plan.costly else (*CLASSES, *in_rounds):
         smaller = [rows[name] for name in each.inside]
         try:
             row = _row(each.name, each.find(shop), smaller, plan)
         except (StoppedError, TooLargeError) as stop:
             reason = stop.reason if isinstance(stop, StoppedError) else stop
             row = _unsearched(each.name, f"not searched: {reason}", smaller, plan)
-        rows[each.name] = row
-        yield row
+        rows[each.name] = replace(row, inside=each.inside, in_rounds=each.in_rounds)
+        yield rows[each.name]
 
 
 def _row(name: str, member: Member, smaller: Sequence[Row], plan: CertifiedPlan) -> Row:
     """The row of a class: of the policy that was found, or of a smaller class's if that is surer to earn more."""
-    earned = member.evaluation or _evaluation(plan, member.policy)
+    earned = member.evaluation
+    if earned is None and member.lower is None:
+        earned = _evaluation(plan, member.policy)
+    known = -math.inf if earned is None else earned.ends[0]
     if member.exact is not None:
         lower, upper = floats_around(member.exact)
     else:
-        lower, upper = -math.inf if earned is None else earned.ends[0], min(member.upper, plan.upper)
+        lower, upper = known if member.lower is None else member.lower, min(member.upper, plan.upper)
     row = Row(name, lower, upper, member.exact, member.method, member.policy, earned, member.tries)
     best = max(smaller, key=lambda other: other.lower, default=row)
     if best.lower <= row.lower or member.exact is not None:
@@ -249,7 +260,7 @@ def _with_nested_bounds(rows: Sequence[Row]) -> list[Row]:
     """
     by_name = {row.name: row for row in rows}
     for outer in reversed(rows):
-        for name in [row.name for row in rows] if outer is rows[-1] else INSIDE.get(outer.name, ()):
+        for name in [row.name for row in rows] if outer is rows[-1] else outer.inside:
             row = by_name[name]
             if row.exact is None and row.upper > by_name[outer.name].upper:
                 by_name[name] = replace(row, upper=by_name[outer.name].upper)
@@ -265,14 +276,15 @@ def _adaptive(plan: CertifiedPlan, others: Sequence[Row]) -> Row:
     lower = plan.lower if earned is None else max(earned.ends[0], plan.lower)
     best = max(others, key=lambda row: row.lower)
     if best.lower > lower:
-        return replace(best, name=ADAPTIVE, upper=plan.upper, exact=None, method=f"certified planner; {best.name}")
+        method = f"certified planner; {best.name}"
+        return replace(best, name=ADAPTIVE, upper=plan.upper, exact=None, method=method, inside=(), in_rounds=None)
     return Row(ADAPTIVE, lower, plan.upper, None, "certified planner", plan.policy, earned)
 
 
-def _own_rows(plan: CertifiedPlan, policies: Mapping[str, Policy]) -> Iterator[Row]:
+def _own_rows(plan: CertifiedPlan, policies: Mapping[str, Policy], taken: Set[str]) -> Iterator[Row]:
     """Rows of a caller's policies: what each earns, and nothing about a class."""
     for name, policy in policies.items():
-        if name in (*INSIDE, ADAPTIVE):
+        if name in taken:
             raise InputError(f"policies: the name {name} is that of a class")
         earned = evaluate(plan.mdp, policy, cost=plan.objective.cost, utility=plan.objective.utility)
         if policy.k != plan.k:

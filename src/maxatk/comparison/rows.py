@@ -4,7 +4,24 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from maxatk.evaluation.evaluate import Evaluation
+from maxatk.planning.rounds.plan import correlation_gap
 from maxatk.policies import Policy
+
+
+@dataclass(frozen=True)
+class InRounds:
+    """Rounds of tries that are made at a time."""
+
+    rounds: tuple[int, ...]  # how many tries each round has
+    alike: bool  # whether all of a round draw from one mixture, each by itself
+
+    @property
+    def guarantee(self) -> float:
+        """The share of what one try after another adds to the best so far that such rounds can keep in any problem.
+
+        It is the correlation gap of the maximum (docs/theory/rounds.md, 2 and 3), and true without costs.
+        """
+        return correlation_gap(max(self.rounds))
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +37,8 @@ class Row:
     evaluation: Evaluation | None = field(repr=False)  # of the policy; None where that says nothing
     tries: int | None = None  # how many tries the policy makes, where their number is fixed beforehand
     searched: bool = True  # whether a policy of the class was looked for; if not, bounds are those of other classes
+    inside: tuple[str, ...] = field(default=(), repr=False)  # the names of classes that it is no worse than
+    in_rounds: InRounds | None = None  # the rounds of a class whose tries are made several at a time
 
     @property
     def ends(self) -> tuple[float | Fraction, float | Fraction]:

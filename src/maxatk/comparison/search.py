@@ -4,7 +4,6 @@ How the best policy of one rollout is found beside others is told in ``planning/
 :meth:`Search.single` makes a claim of its own, an upper bound.
 """
 
-import math
 import os
 from collections.abc import Callable
 from functools import partial
@@ -17,17 +16,16 @@ from maxatk.base.types import Floats, Ints
 from maxatk.base.workers import Workers
 from maxatk.comparison.tuning import TUNING
 from maxatk.laws.law import expected_payoffs
-from maxatk.planning.certified.cells import Task
 from maxatk.planning.certified.curves import Curve
 from maxatk.planning.certified.on_lattice import ValueJob
 from maxatk.planning.certified.plan import CertifiedPlan, evidence_of
+from maxatk.planning.rounds.alike import Mixture, Sampling
 from maxatk.planning.rounds.tries import Candidate, TrySearch
 from maxatk.policies import ByBestPolicy, CompressedPolicy, MarkovPolicy, MixedPolicy
 
 BYTES_A_CELL = 128  # what a search takes, generously
 MOST_GROUPS = 16  # of rollouts that are bettered one by one; beyond, several together
 ROUNDS = 20  # over all rollouts
-ITERATIONS = 100  # of Frank and Wolfe's method
 KNOTS = np.linspace(0.05, 0.95, 7)  # quantiles of the best return for which policies without G are looked for
 
 
@@ -84,7 +82,7 @@ class Search(TrySearch):
         choice = np.zeros(len(self._base.value), np.int64)
         kernels.choose_by_state(self._base.layout, rows, choice)
         policy = MarkovPolicy(self._mdp.action[rows], k=1)
-        return Candidate(policy, self._law(self._base, self._mass(self._base, choice)), rows)
+        return Candidate(self._law(self._base.cells.final, self._mass(self._base, choice)), policy, rows)
 
     def rows_of(self, actions: Ints) -> Ints:
         """The rows that a Markov policy's actions [H, S] take."""
@@ -98,66 +96,12 @@ class Search(TrySearch):
 
     # Classes of policies.
 
-    def single(self, first: Candidate, tol: float) -> tuple[list[Candidate], Floats, float]:
-        """The best randomised policy sampled ``k`` times: its parts, their weights, and an upper bound on the best.
-
-        ``E max`` of ``k`` independent returns is concave in their common law, ``value(F^k)``, and its derivative in the
-        direction of another law is ``k`` times the difference in what ``u`` pays, others being ``k - 1`` draws from
-        ``F``. So (Frank and Wolfe) the best policy for ``u`` both tells how far from the optimum ``F`` can be, and is
-        the one to mix in.
-        """
-        k, parts, weights = self.k, [first], np.ones(1)
-        upper = math.inf
-        for _ in range(ITERATIONS):
-            below = np.minimum(sum(w * part.below for w, part in zip(weights, parts, strict=True)), 1.0)
-            value, payoff = self.value(below**k), self._payoff(below ** (k - 1))
-            best, earned = self._best_seeing_return(payoff)
-            upper = min(upper, self._upper(value, payoff, earned))
-            if k * (earned - value) <= tol:
-                break
-            parts.append(best)
-            weights = self._weights(parts, np.append(weights * 0.9, 0.1))
-            kept = weights > 1e-9
-            parts, weights = [part for part, keep in zip(parts, kept, strict=True) if keep], weights[kept]
-            weights /= weights.sum()
-        return parts, weights, upper
-
-    def _weights(self, parts: list[Candidate], first: Floats) -> Floats:
-        """The best mixture of these parts: a smooth concave problem on a simplex."""
-        from scipy import optimize  # it takes long to import, and few runs need it
-
-        below = np.array([part.below for part in parts])[:, :-1]  # [parts, n - 1]
-        weight: Floats = self.rises(self.final) / self._lattice.kappa  # 1 where the best return itself counts
-
-        def loss(w: Floats) -> tuple[float, Floats]:
-            mixed = np.maximum(w @ below, 0.0)
-            gradient = self.k * (below @ (weight * mixed ** (self.k - 1))) / below.shape[1]
-            return float((weight * mixed**self.k).mean()), gradient
-
-        least = optimize.minimize(
-            loss,
-            first,
-            jac=True,
-            method="SLSQP",
-            bounds=[(0.0, 1.0)] * len(parts),
-            constraints={"type": "eq", "fun": lambda w: w.sum() - 1.0, "jac": lambda w: np.ones(len(w))},
-            options={"ftol": 1e-14, "maxiter": 200},
-        )
-        weights = np.clip(least.x, 0.0, 1.0)
-        return weights / weights.sum() if loss(weights / weights.sum())[0] <= loss(first)[0] else first
-
-    def _upper(self, value: float, payoff: Floats, earned: float) -> float:
-        """What no policy sampled ``k`` times exceeds, by any law's value and the best that its ``u`` pays."""
-        lattice, mdp = self._planned_by.lattice, self._plan.mdp
-        if not self._planned_by.exact:  # the true rewards: bounded from above on the same lattice
-            curve = self._curve(payoff, self._unit)
-            (bounds,) = self._planned_by.sweep([Task(curve, (curve.floor,))])
-            earned = float(bounds[0, 0])
-        b, n = int(np.diff(mdp.outcome_start).max()), len(payoff)
-        size = lattice.problem.largest + self._unit * float(np.abs(self.points).max())
-        rounding = ((mdp.horizon * (b + 6) + 2 * n + 16) * 2.0**-53 * size) + mdp.horizon * lattice.error
-        above_floor = max(float(self._plan.best_so_far) - self._unit * float(self.points[0]), 0.0)  # an incumbent
-        return value + self.k * (earned - value) + (self.k + 1) * rounding + above_floor
+    def single(self, first: Candidate, tol: float) -> tuple[MixedPolicy, float]:
+        """The best randomised policy sampled ``k`` times, one round of rollouts alike; and what none exceeds."""
+        sampling = Sampling(self, np.ones(len(self.points)), self.final, self.k)
+        best, upper = sampling.best(Mixture.of([first], np.ones(1)), tol / self._unit)
+        parts = [part.policy for part in best.parts]
+        return MixedPolicy(parts, best.weights.tolist(), self.k, self._plan.best_so_far), self._unit * upper
 
     def markov(self, first: Candidate) -> list[Candidate]:
         """A good Markov policy for every rollout."""
@@ -170,7 +114,7 @@ class Search(TrySearch):
 
     def without_best(self, first: list[Candidate]) -> list[Candidate]:
         """A good policy that sees its return for every rollout."""
-        return self._ascend(first, lambda payoff, _: self._best_seeing_return(payoff)[0])
+        return self._ascend(first, lambda payoff, _: self.best_seeing_return(payoff)[0])
 
     def _ascend(self, chosen: list[Candidate], better: Callable[[Floats, Candidate], Candidate]) -> list[Candidate]:
         """Better one rollout after the other while that raises the value; beyond some number, several together."""
@@ -181,7 +125,7 @@ class Search(TrySearch):
             before = value
             for group in groups:
                 others = np.prod([chosen[j].below for j in range(self.k) if j != group[0]], axis=0)
-                new = better(self._payoff(others if self.k > 1 else np.ones(len(self.points))), chosen[group[0]])
+                new = better(self.payoff(others if self.k > 1 else np.ones(len(self.points))), chosen[group[0]])
                 changed = [new if j in group else candidate for j, candidate in enumerate(chosen)]
                 changed_value = self.value(np.prod([candidate.below for candidate in changed], axis=0))
                 if changed_value > value:
@@ -237,10 +181,6 @@ class Search(TrySearch):
         parts = list({id(candidate): candidate for candidate in chosen}.values())
         weights = [[int(part is candidate) for part in parts] for candidate in chosen]
         return MixedPolicy([part.policy for part in parts], weights, self.k, self._plan.best_so_far)
-
-    def mixed(self, parts: list[Candidate], weights: Floats) -> MixedPolicy:
-        """A policy that draws one of the candidates in each rollout."""
-        return MixedPolicy([part.policy for part in parts], weights.tolist(), self.k, self._plan.best_so_far)
 
     def table(self, chosen: list[Candidate]) -> MarkovPolicy:
         """Markov candidates, one for each rollout, as one policy."""

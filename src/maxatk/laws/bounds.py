@@ -89,11 +89,10 @@ def propagate(problem: DecisionProblem, policy: Policy, tol: float, max_atoms: i
         else:
             mixed = [(_mixed(components, returns), times) for components, times in rollouts]
             return _independent(mixed, policy.best_so_far)
-    (only,) = hooks.mixture(policy)
-    return law(only.policy, None)
+    return law(policy, None)
 
 
-def _law(problem: DecisionProblem, tol: float, max_atoms: int, policy: CompressedPolicy, i: int | None) -> LawBounds:
+def _law(problem: DecisionProblem, tol: float, max_atoms: int, policy: Policy, i: int | None) -> LawBounds:
     """The law of the best return; with ``i``, of the return of that one rollout.
 
     Atoms as they are; where they are too many, or have too many digits, in bins, if the policy's memory allows it.
@@ -124,7 +123,7 @@ def _law(problem: DecisionProblem, tol: float, max_atoms: int, policy: Compresse
     return LawBounds(laws, error, walk.outcomes, left_out, tally=walk.pruner.tally)
 
 
-def in_bins(policy: CompressedPolicy, i: int | None, walks: Sequence[InBins]) -> LawBounds:
+def in_bins(policy: Policy, i: int | None, walks: Sequence[InBins]) -> LawBounds:
     """The law of the best return, or of rollout ``i``, by a walk that bounds it from below and one from above."""
     bests = [walk.bests(policy, i) for walk in walks]
     low, high = (walks[side].pruner.law(bests[side].value, bests[side].prob, side) for side in (0, 1))

@@ -45,7 +45,7 @@ def evaluate_exactly(problem: DecisionProblem, policy: Policy, most_outcomes: in
     if isinstance(policy, HistoryPolicy):
         return _checked(_ExactWalk(problem, MOST_HISTORIES).tree(policy))
     walk = _ExactWalk(problem, most_outcomes)
-    if isinstance(policy, CompressedPolicy) and hooks.widths(policy):
+    if hooks.widths(policy):
         return _checked(walk.rounds(policy))
     rollouts = hooks.different_rollouts(policy)
     if rollouts is not None:
@@ -132,7 +132,7 @@ class _ExactWalk:
             over[pair] += p
         return ExactEvaluation(_true(over), tries, rows)
 
-    def rounds(self, policy: CompressedPolicy) -> ExactEvaluation:
+    def rounds(self, policy: Policy) -> ExactEvaluation:
         """What trials come to whose rollouts see the best return at the start of their round, and stop before one."""
         bests: ExactLaw = {policy.best_so_far: Fraction(1)}
         over: list[tuple[Number, Fraction]] = []
@@ -144,12 +144,21 @@ class _ExactWalk:
                     over.append((best, p))
                     continue
                 tries += p * width
-                ends = [self.rollout(policy, first + j, -math.inf, best) for j in range(width)]
-                rows += p * sum((cost for _, cost in ends), Fraction(0))
-                law = _best_of([(_true(ended), 1) for ended, _ in ends], best)
+                ends = [self._drawn(policy, first + j, best) for j in range(width)]
+                rows += p * sum((one.rows for one in ends), Fraction(0))
+                law = _best_of([(one.law, 1) for one in ends], best)
                 after += [(value, p * q) for value, q in law.items()]
             bests, first = _summed(after), first + width
         return ExactEvaluation(_summed([*over, *bests.items()]), tries, rows)
+
+    def _drawn(self, policy: Policy, i: int, best: Number) -> ExactEvaluation:
+        """What one rollout of a round comes to by itself, which may draw what it follows."""
+        components = [one for one in hooks.mixture(policy, i) if one.weight]
+        returns: dict[tuple[int, int], ExactEvaluation] = {}
+        for one in components:
+            ended, cost = self.rollout(one.policy, one.rollout, -math.inf, best)
+            returns[id(one.policy), one.rollout] = ExactEvaluation(_true(ended), Fraction(1), cost)
+        return _mixed(components, returns)
 
     def alone(self, policy: CompressedPolicy, i: int) -> ExactEvaluation:
         """What one rollout comes to by itself, where the policy knows of its incumbent alone; -inf if given up."""

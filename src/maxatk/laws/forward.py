@@ -27,7 +27,7 @@ from maxatk.laws.law import Law
 from maxatk.laws.pruning import ROUNDING, AtomPruner
 from maxatk.laws.tuning import TUNING
 from maxatk.laws.units import Units
-from maxatk.policies import ABANDON, CompressedPolicy, hooks
+from maxatk.policies import ABANDON, CompressedPolicy, Policy, hooks
 from maxatk.problem.mdp import MDP
 
 NO_RETURN = "the policy may end without any return: it gives up every rollout of some trials"
@@ -118,13 +118,13 @@ class Walk(ABC):
         memory = first.memory if self.units.carries_memory else np.array([self.units.memory.units(best)])
         return replace(first, value=np.full(1, self._nothing), memory=memory)
 
-    def bests(self, policy: CompressedPolicy, i: int | None) -> Atoms:
+    def bests(self, policy: Policy, i: int | None) -> Atoms:
         """The distribution of the best return after all rollouts; with ``i``, of the return of that one by itself."""
         if i is None:
             return self.trials(policy, policy.k)
         return self.rollout(policy, i, self.alone(policy.best_so_far), later=0)
 
-    def trials(self, policy: CompressedPolicy, rollouts: int) -> Atoms:
+    def trials(self, policy: Policy, rollouts: int) -> Atoms:
         """The distribution of the best return after so many rollouts of trials that may stop before each of them."""
         bests = self.first(policy.best_so_far)
         over = [bests.at(slice(0, 0))]  # of trials that have stopped
@@ -143,22 +143,23 @@ class Walk(ABC):
             bests = self.rollout(policy, i, bests, later) if one else self.round(policy, i, width, bests, later)
         return Atoms.together([*over, bests])
 
-    def rollout(self, policy: CompressedPolicy, i: int, bests: Atoms, later: int) -> Atoms:
+    def rollout(self, policy: Policy, i: int, bests: Atoms, later: int) -> Atoms:
         """The distribution of the best return after rollout ``i``; ``later`` says how many others follow."""
-        last = self.returns(policy, i, bests, later)
+        last = self.drawn_returns(policy, i, bests, later)
         started = bests.at(last.place[0])
         memory = None
         if self.units.carries_memory and started.memory is not None and last.memory is not None:
             memory = np.maximum(started.memory, last.memory)
         return self.merged(Atoms((), np.maximum(started.value, last.value), memory, last.prob))
 
-    def round(self, policy: CompressedPolicy, first: int, width: int, bests: Atoms, later: int) -> Atoms:
+    def round(self, policy: Policy, first: int, width: int, bests: Atoms, later: int) -> Atoms:
         """The distribution of the best return after a round, whose rollouts know the best at its start alone.
 
         Given that, they are independent. What is dropped of one is charged as if the others could still bring anything;
         the rest is a product of distribution functions, of which every probability is a sum of positive terms.
         """
-        ends = [self.returns(policy, first + j, bests, later) for j in range(width)]
+        different = 1 if hooks.traits(policy).alike else width
+        ends = [self.drawn_returns(policy, first + j, bests, later) for j in range(different)] * (width // different)
         values: list[Any] = []
         probs: list[Floats] = []
         orders = [np.argsort(end.place[0], kind="stable") for end in ends]
@@ -186,6 +187,16 @@ class Walk(ABC):
             probs.append(bests.prob[tag] * chance[kept])
         self.error += width * (2 * longest + 8) * ROUNDING
         return self.merged(Atoms((), np.concatenate(values), None, np.concatenate(probs)))
+
+    def drawn_returns(self, policy: Policy, i: int, bests: Atoms, later: int) -> Atoms:
+        """:meth:`returns` where a rollout may draw what it follows."""
+        drawn = [one for one in hooks.mixture(policy, i) if one.weight]
+        ends = [self.returns(one.policy, one.rollout, bests, later) for one in drawn]
+        if len(drawn) == 1:
+            return ends[0]
+        self.error += 4 * ROUNDING
+        weighed = zip(ends, drawn, strict=True)
+        return Atoms.together([replace(atoms, prob=atoms.prob * float(one.weight)) for atoms, one in weighed])
 
     def returns(self, policy: CompressedPolicy, i: int, bests: Atoms, later: int) -> Atoms:
         """The returns of rollout ``i``, each with the best return that it started with."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from maxatk.base.returns import Scale, common_scale, finest_part
 from maxatk.base.types import Floats, Ints, Number
-from maxatk.policies import CompressedPolicy, Policy, hooks
+from maxatk.policies import Policy, hooks
 from maxatk.problem.mdp import MDP
 
 
@@ -29,7 +29,7 @@ class Units:
     sees_true_best: bool = False  # whether the best return that it knows is the true one all the same
 
     @staticmethod
-    def of(mdp: MDP, policy: CompressedPolicy, best: Number = -math.inf) -> "Units":
+    def of(mdp: MDP, policy: Policy, best: Number = -math.inf) -> "Units":
         """The units of a problem for a policy; ``best`` is one more return that must be counted."""
         incumbent = policy.best_so_far if best == -math.inf else best
         true, units, whole = _counted(mdp, Incumbent(incumbent, *mdp.return_range))

@@ -1,12 +1,15 @@
 """Plans kept in a folder, so that what was planned once is read and not planned again."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
+from typing import ClassVar, TypeVar
 
 from maxatk.base import archive
+from maxatk.base.archive import Archive
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError
 from maxatk.engines.engine import EngineConfig
@@ -15,9 +18,18 @@ from maxatk.planning.certified.files import read_plan
 from maxatk.planning.certified.plan import VERSIONS, CertifiedPlan
 from maxatk.planning.certified.solver import Certified
 from maxatk.planning.plan import Reporter, Status
+from maxatk.planning.rounds import plan as rounds_plan
+from maxatk.planning.rounds.files import read_rounds
+from maxatk.planning.rounds.plan import RoundsPlan, solve_in_rounds
 from maxatk.problem.decision import DecisionProblem
 
-KEPT = (Status.WITHIN_TOL, Status.ROUNDING, Status.WORK_LIMIT)  # that depend on nothing but problem and solver
+P = TypeVar("P", CertifiedPlan, RoundsPlan)
+KEPT = (
+    Status.WITHIN_TOL,
+    Status.ROUNDING,
+    Status.WORK_LIMIT,
+    Status.IN_ROUNDS,
+)  # that depend on nothing but problem and solver
 
 
 def cached(folder: str | PathLike[str], solver: Certified | None = None) -> "CachedSolver":
@@ -58,6 +70,8 @@ class CachedSolver:
         solver: how to plan.
     """
 
+    honours: ClassVar[frozenset[str]] = Certified.honours  # of what an objective may ask beside costs
+
     folder: Path
     solver: Certified
 
@@ -67,23 +81,39 @@ class CachedSolver:
         best = "none" if objective.best_so_far == float("-inf") else str(Fraction(objective.best_so_far))
         parts = (
             *(versions(), problem.mdp.fingerprint, str(objective.k), best, str(objective.cost)),
-            *(str(objective.abandon), repr(self.solver.tol)),
+            *(str(objective.abandon), repr(self.solver.tol), str(objective.rounds)),
+            str(None if objective.utility is None else [(str(x), str(u)) for x, u in objective.utility.knots]),
         )
         digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
         return self.folder / f"{digest[:40]}.plan"
 
     def solve(self, problem: DecisionProblem, progress: Reporter | None = None) -> CertifiedPlan:
         """The plan that is kept, or a new one; ``progress`` is as :func:`maxatk.solve` hands it to ``problem``."""
-        path = self.path_of(problem)
+        return self._kept(problem, lambda: self.solver.solve(problem, progress), lambda file, plan: plan)
+
+    def solve_in_rounds(self, problem: DecisionProblem, progress: Reporter | None = None) -> RoundsPlan:
+        """The same for the rounds that the objective of ``problem`` asks for; ``progress`` is handed on likewise."""
+
+        def read(file: Archive, sequential: CertifiedPlan) -> RoundsPlan:
+            return read_rounds(file, file.header.get("rounds", {}), sequential)
+
+        return self._kept(problem, lambda: solve_in_rounds(problem, self.solver, progress), read)
+
+    def _kept(
+        self, problem: DecisionProblem, make: Callable[[], P], read: Callable[[Archive, CertifiedPlan], P]
+    ) -> P:  # fmt: skip
+        """The plan that is kept, or a new one."""
+        path, config = self.path_of(problem), EngineConfig(self.solver.device)
         if path.exists():
-            config = EngineConfig(self.solver.device)
             plan = archive.read(
-                path, {"plan": VERSIONS}, lambda file: read_plan(file, file.header, problem.mdp, config)
-            )  # fmt: skip
+                path,
+                {"plan": (*VERSIONS, rounds_plan.VERSION)},
+                lambda file: read(file, read_plan(file, file.header, problem.mdp, config)),
+            )
             if plan.objective != problem.objective:
                 raise InputError(f"{path}: it is not the plan that belongs there: delete it")
             return plan
-        plan = self.solver.solve(problem, progress)
+        plan = make()
         if plan.status in KEPT:
             plan.save(path)
         return plan

@@ -15,6 +15,7 @@ from maxatk.kernels.compiled import at_work
 from maxatk.planning.certified.plan import CertifiedPlan
 from maxatk.planning.certified.solver import Certified
 from maxatk.planning.exact import Exact
+from maxatk.planning.keeping import CachedSolver
 from maxatk.planning.plan import Plan, Progress, Reporter, Solver
 from maxatk.planning.rounds.exact import solve_rounds_exactly
 from maxatk.planning.rounds.plan import solve_in_rounds
@@ -132,6 +133,8 @@ def solve(
     with reporter(progress, at_work("planning"), _line) as report:
         if widths and isinstance(solver, Certified):
             return solve_in_rounds(problem, solver, report)
+        if widths and isinstance(solver, CachedSolver):
+            return solver.solve_in_rounds(problem, report)
         if widths and isinstance(solver, Exact):
             return solve_rounds_exactly(problem, solver.max_histories)
         return solver.solve(problem, report)

@@ -123,9 +123,9 @@ def tail(problem: DecisionProblem, x: Number, plan_for: PlanFor) -> float:
 
 
 def _ends(problem: DecisionProblem) -> tuple[float, float]:
-    """The least and the greatest final best return."""
-    low, high = (max(end, float(problem.best_so_far)) for end in (problem.least, problem.most))
-    return low, high
+    """Bounds on the final best return."""
+    below, above = problem.best_around
+    return max(problem.least, below), max(problem.most, above)
 
 
 def _refuse(problem: DecisionProblem, name: str) -> None:

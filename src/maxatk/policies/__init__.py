@@ -23,6 +23,7 @@ from maxatk.policies.hooks import KnownValue, Rule, Traits
 from maxatk.policies.mixture import MixedPolicy, MixedTrial
 from maxatk.policies.policy import CompressedPolicy, Policy, check_policy
 from maxatk.policies.rounds import Round, RoundsPolicy, RoundTry
+from maxatk.policies.sampled_rounds import SampledRound, SampledRoundsPolicy
 from maxatk.policies.tables import ByBestPolicy, MarkovPolicy
 from maxatk.policies.trial import ABANDON, CompressedTrial, Trial
 
@@ -48,6 +49,8 @@ __all__ = [
     "RoundingPolicy",
     "RoundsPolicy",
     "Rule",
+    "SampledRound",
+    "SampledRoundsPolicy",
     "Traits",
     "Trial",
     "check_policy",

@@ -40,6 +40,7 @@ class Traits:
     resolution: Fraction = Fraction(0)  # M and G may be rounded to multiples of at most this; 0: not at all
     n_states: int | None = None  # how many states it has actions for; None for any
     known_value: KnownValue | None = None
+    alike: bool = False  # whether the rollouts of a round are, given the best return at its start
 
 
 def no_memory(reward: Fraction) -> Fraction:

@@ -100,11 +100,16 @@ class Trial(ABC):
         if not isinstance(done, bool | np.bool_):
             raise InputError(f"done must be true or false, not {checks.shown(done)}")
         amount = checks.exact_number(reward, "reward")
+        self._in_floats = self._in_floats and _is_plain(reward)
+        self._take_in(amount, bool(done))
+
+    def _take_in(self, amount: Fraction, done: bool) -> None:
+        """The same, of what was checked."""
+        assert self._taken is not None
         given_up = self._taken[1] == ABANDON
-        over = bool(done) or given_up or self.step + 1 == self._horizon
+        over = done or given_up or self.step + 1 == self._horizon
         self._remember(*self._taken, amount, over)
         self._taken = None
-        self._in_floats &= not isinstance(reward, Rational) or isinstance(reward, Integral)
         self.exact_so_far += amount
         self.step += 1
         if over:
@@ -143,6 +148,11 @@ class CompressedTrial(Trial):
         if over:
             kept = self._best if action == ABANDON else max(self._best, self._so_far)
             self._best, self._so_far = kept, Fraction(0)
+
+
+def _is_plain(reward: Any) -> bool:
+    """Whether a reward was not given as a fraction."""
+    return type(reward) is float or not isinstance(reward, Rational) or isinstance(reward, Integral)
 
 
 def _is_float(amount: Number) -> bool:

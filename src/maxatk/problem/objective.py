@@ -75,7 +75,9 @@ def rounds_of(k: int, width: int | None = None, rounds: Sequence[int] | None = N
             raise InputError(f"rounds must be a list of widths, one at least, not {checks.shown(rounds)}")
         widths = [checks.integer(w, f"rounds[{b}]", least=1) for b, w in enumerate(rounds)]
         if sum(widths) != k:
-            raise InputError(f"rounds: their widths must add up to k, {k}, but they add up to {sum(widths)}")
+            raise InputError(
+                f"rounds: their widths must add up to k, {k}, but they add up to {checks.shown(sum(widths))}"
+            )
     if max(widths) == 1:
         return ()
     if len(widths) > MOST_ROUNDS or max(widths) > WIDEST:

@@ -263,6 +263,32 @@ def comparison(comparison: Comparison) -> Any:
     return figure
 
 
+@_in_style
+def rounds(comparison: Comparison) -> Any:
+    """What tries made several at a time earn, by the number of rounds: of tries alike, and of tries that may differ.
+
+    Args:
+        comparison: one of :func:`maxatk.compare` with ``widths``.
+
+    >>> import maxatk as mk
+    >>> table = mk.compare(mk.instances.figure1(), k=4, widths=(2, 4))
+    >>> mk.figures.rounds(table).axes[0].get_xlabel()
+    'rounds'
+    """
+    view = views.by_rounds(comparison)
+    if view is None:
+        raise InputError("rounds: this comparison has none: give compare(widths=...)")
+    figure, axes = _figure(COLUMN, 2.4)
+    ax = axes[0, 0]
+    for kind, colour in zip(views.KINDS, (MEAN_LINE, ADAPTIVE_LINE), strict=True):
+        number, lower, upper = zip(*(row[1:] for row in view.rows if row[0] == kind), strict=True)
+        ax.plot(number, lower, marker="o", markersize=4, color=colour, label=f"tries {kind}: earned")
+        ax.plot(number, upper, linestyle=":", color=colour, label="at most")
+    ax.set(xlabel=view.x, ylabel=view.y)
+    ax.legend(frameon=False)
+    return figure
+
+
 def _edges(values: Any) -> Any:
     """Borders halfway between neighbours."""
     if len(values) == 1:

@@ -10,8 +10,9 @@ from maxatk.base.archive import Archive
 from maxatk.base.errors import InputError
 from maxatk.planning.certified.plan import CertifiedPlan, evidence_of
 from maxatk.planning.plan import Status
+from maxatk.planning.rounds.different import DifferentTries
 from maxatk.planning.rounds.plan import RoundsPlan
-from maxatk.planning.rounds.search import RoundSearch, RoundTable
+from maxatk.planning.rounds.search import RoundTable
 from maxatk.planning.rounds.tries import Candidate
 
 
@@ -30,12 +31,12 @@ def read_rounds(file: Archive, numbers: Mapping[str, Any], sequential: Certified
         raise InputError("its numbers make no sense")
     if not problem.least <= floor <= problem.most:
         raise InputError("its numbers make no sense")
-    search = RoundSearch(evidence_of(sequential).method, floor)
+    search = DifferentTries(evidence_of(sequential).method, floor)
     flat, n = file.array("round_payoffs", "<f8"), len(search.points)
     if len(flat) % n or not np.isfinite(flat).all():
         raise InputError("what its tries are for makes no sense")
-    tries = [Candidate(search.acting_on(payoff), np.zeros(0), payoff=payoff) for payoff in flat.reshape(-1, n)]
-    tables: list[RoundTable] = []
+    tries = [Candidate(np.zeros(0), search.acting_on(payoff), payoff=payoff) for payoff in flat.reshape(-1, n)]
+    tables: list[RoundTable[Candidate]] = []
     for b, width in enumerate(problem.objective.rounds):
         ends = tuple(file.array(f"round_ends{b}", "<f8").tolist())
         numbers_of: list[int] = file.array(f"round_tuples{b}", "<i8").tolist()

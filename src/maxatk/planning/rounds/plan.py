@@ -3,6 +3,7 @@
 import math
 import time
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -16,10 +17,13 @@ from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
 from maxatk.base.workers import Workers
 from maxatk.evaluation.evaluate import evaluate
+from maxatk.planning.certified.payoffs import CurveUnits
 from maxatk.planning.certified.plan import CertifiedPlan, evidence_of, plan_members
 from maxatk.planning.certified.solver import Certified
 from maxatk.planning.plan import Plan, Reporter, Status
-from maxatk.planning.rounds.search import RoundSearch, RoundTable
+from maxatk.planning.rounds.different import DifferentTries
+from maxatk.planning.rounds.search import RoundTable
+from maxatk.planning.rounds.tries import Candidate
 from maxatk.policies import KnownValue, Round, RoundsPolicy
 from maxatk.problem.decision import DecisionProblem
 
@@ -35,7 +39,7 @@ class RoundsPlan(Plan):
     """
 
     sequential: CertifiedPlan = field(repr=False)  # the plan of one rollout at a time
-    tables: tuple[RoundTable, ...] = field(repr=False)  # what the rollouts of each round do
+    tables: tuple[RoundTable[Candidate], ...] = field(repr=False)  # what the rollouts of each round do
     floor: float = field(repr=False)  # nothing below it is told apart
 
     @property
@@ -60,8 +64,8 @@ class RoundsPlan(Plan):
         added = self.sequential.lower - first
         if not added > 0:
             return None
-        lower = max((self.lower - first) / (self.upper - first), 0.0)
-        return Kept(lower=math.nextafter(lower, 0.0), upper=1.0, k=self.k, rounds=self.rounds)
+        share = (Fraction(self.lower) - Fraction(first)) / (Fraction(self.upper) - Fraction(first))
+        return Kept(lower=max(floats_around(share)[0], 0.0), upper=1.0, k=self.k, rounds=self.rounds)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -136,31 +140,53 @@ def correlation_gap(w: int) -> float:
     return 1.0 - (1.0 - 1.0 / w) ** w
 
 
+def in_units(problem: DecisionProblem, lower: float, upper: float) -> tuple[float, float]:
+    """Bounds as curves count them, in units of what the problem counts."""
+    utility = problem.objective.utility
+    if utility is None:
+        return lower, upper
+    units = CurveUnits.of(problem, utility)
+    return (
+        lower if math.isinf(lower) else units.utilities(lower, lower)[0],
+        upper if math.isinf(upper) else units.utilities(upper, upper)[1],
+    )
+
+
+def search_floor(problem: DecisionProblem) -> float:
+    """A return below which searches tell nothing apart: good policies almost surely beat it."""
+    if problem.best_so_far >= problem.most or problem.least >= problem.most:
+        return problem.least
+    return max(problem.least, problem.mean - DEPTH * (problem.most - problem.mean))
+
+
 def solve_in_rounds(problem: DecisionProblem, solver: Certified, progress: Reporter | None) -> RoundsPlan:
     """Plan ``problem`` in the rounds that its objective asks for."""
-    began = time.perf_counter()
     if problem.costly:
         raise InputError("rounds: costs are not known to plans in rounds; there must be none")
-    widths = problem.objective.rounds
-    sequential = solver.solve(problem.changed(rounds=()), progress)
-    evidence, mean = evidence_of(sequential), problem.mean
-    floor = max(problem.least, mean - DEPTH * (problem.most - mean))
-    if problem.best_so_far >= problem.most or problem.least >= problem.most:
-        floor = problem.least
-    search = RoundSearch(evidence.method, floor, evidence.tol / len(widths))
+    return plan_in_rounds(solver.solve(problem.changed(rounds=()), progress), problem.objective.rounds)
+
+
+def plan_in_rounds(sequential: CertifiedPlan, widths: tuple[int, ...]) -> RoundsPlan:
+    """A plan in rounds of these widths, beside the plan of one rollout at a time."""
+    began = time.perf_counter()
+    problem = sequential.problem.changed(rounds=widths)
+    evidence, floor = evidence_of(sequential), search_floor(problem)
+    search = DifferentTries(evidence.method, floor, evidence.tol / len(widths))
     with stopping.scope():
         # On a thread, while this one hears Ctrl-C: kernels then need none of their own.
         (tables,) = Workers(1).map(search.plan, [widths], [evidence.curves])
-        policy = acting([table.acting() for table in tables], problem)
-        earned = evaluate(problem.mdp, policy, tol=evidence.tol / 1000)
-    lower = min(floats_around(earned.ends[0])[0], sequential.upper)
+        lower = in_units(problem, search.earned(tables), math.inf)[0]
+        if lower == -math.inf:
+            policy = acting([table.acting() for table in tables], problem)
+            lower = floats_around(evaluate(problem.mdp, policy, tol=evidence.tol / 1000).ends[0])[0]
+    lower = min(lower, sequential.upper)
     status = Status.WITHIN_TOL if sequential.upper - lower <= evidence.tol else Status.IN_ROUNDS
     stats = {
         **{name: sequential.stats[name] for name in ("lattice_step", "exact_lattice", "tol", "rounding")},
         "slices": sequential.stats["slices"] + search.slices,
         "slices_of_rounds": float(search.slices),
         "tuples": float(sum(len(table.tuples) for table in tables)),
-        "seconds": time.perf_counter() - began,
+        "seconds": sequential.stats["seconds"] + time.perf_counter() - began,
     }
     return RoundsPlan(
         problem=problem,

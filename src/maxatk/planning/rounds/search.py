@@ -1,16 +1,18 @@
-"""Plans in rounds: for each best return at the start of a round, policies of its rollouts that may differ.
+"""Plans in rounds: for each best return at the start of a round, what its rollouts follow.
 
 Rounds are planned from the last to the first. What the best return after a round counts is a curve ``U`` on the points
-of a lattice, and the rollouts of a round are chosen one by one, each as the best reply to the others: a slice whose
-next curve is ``u(x) = E U(max(m, x, best of the others))``. The value is linear in the law of each rollout, so that a
-reply never lowers it, nor does putting the best part of a mixture in the mixture's place (docs/theory/rounds.md).
-
-Nothing that is found here is a claim: what the policy earns is for :func:`maxatk.evaluate` to say.
+of a lattice. The best reply of a rollout to the others of its round is a slice whose next curve is
+``u(x) = E U(max(m, x, best of the others))``: whether rollouts may differ, or draw from one mixture, they are made of
+such replies (docs/theory/rounds.md).
 """
 
 import itertools
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -19,43 +21,40 @@ from maxatk.base.types import Floats, Ints
 from maxatk.laws.law import expected_payoffs
 from maxatk.planning.certified.curves import Curves
 from maxatk.planning.certified.slices import SliceMethod
-from maxatk.planning.rounds.tries import Candidate, TrySearch
-from maxatk.policies import CompressedPolicy, Round
+from maxatk.planning.rounds.tries import Candidate, TryLaw, TrySearch
+from maxatk.policies import Round
 
-SWEEPS = 4  # over the rollouts of a round, where it is searched thoroughly; else one
-ITERATIONS = 8  # of Frank and Wolfe's method
-STEPS = np.linspace(0.0, 1.0, 33)  # of a line search
 MOST_KNOTS = 16  # of a round
 FIRST_KNOTS = 6
 MOST_CELLS = 2**25  # of a slice that is searched
-NOISE = 1e-12  # relative: what a reply must add
+
+
+L = TypeVar("L", bound=TryLaw)
 
 
 @dataclass(frozen=True)
-class RoundTable:
+class RoundTable(Generic[L]):
     """What the rollouts of one round do: tuples of policies, and which of them counts at each best return."""
 
     ends: tuple[float, ...]  # [n - 1] rising: up to where each tuple counts
-    tuples: tuple[tuple[Candidate, ...], ...]  # [n]
+    tuples: tuple[tuple[L, ...], ...]  # [n]
 
-    def acting(self) -> Round:
+    def acting(self: "RoundTable[Candidate]") -> Round:
         """As a policy takes it."""
-        known: dict[int, CompressedPolicy] = {}  # equal candidates share their slices
-        return Round(
-            self.ends, tuple(tuple(known.setdefault(id(one), one.policy) for one in members) for members in self.tuples)
-        )
+        return Round(self.ends, tuple(tuple(one.policy for one in members) for members in self.tuples))
 
 
 @dataclass(frozen=True)
-class _Known:
+class KnownTuple(Generic[L]):
     """A tuple of candidates for a round, and what it comes to at every best return at its start."""
 
-    members: tuple[Candidate, ...]
+    members: tuple[L, ...]
     values: Floats  # [n]
+    upper: float = math.inf  # what none comes to at the best return that it was searched for, where that is known
 
 
-class RoundSearch(TrySearch):
-    """A search for a plan in rounds.
+class RoundSearch(TrySearch, ABC, Generic[L]):
+    """A search for a plan in rounds; what the rollouts of one round may do is for classes of it to say.
 
     Args:
         planned_by: the problem on the lattice of the sequential plan.
@@ -67,39 +66,58 @@ class RoundSearch(TrySearch):
         super().__init__(planned_by, floor, MOST_CELLS)
         self._tol = tol / self._unit
         self.slices = 0
+        self.upper = math.inf  # what no plan of the kind that is searched for earns, as curves count it
+        self._above = 0.0  # by how much what comes after a round may be above what is known of it
         self._replies: dict[bytes, Candidate] = {}  # to payoffs of the present round
 
-    def plan(self, widths: Sequence[int], curves: Curves) -> list[RoundTable]:
+    @abstractmethod
+    def _at(self, m: int, width: int, after: Floats, known: KnownTuple[L] | None) -> KnownTuple[L]:
+        """Good policies for the rollouts of a round that starts with the best return of point ``m``.
+
+        ``known`` is the best for it so far, of those for other best returns.
+        """
+
+    def plan(self, widths: Sequence[int], curves: Curves) -> list[RoundTable[L]]:
         """What to do in each round; ``curves`` of the sequential plan say where best returns make a difference."""
-        after, tables = self.final, list[RoundTable]()
+        after, tables = self.final, list[RoundTable[L]]()
+        self._above = 0.0
         starts = [sum(widths[:b]) for b in range(len(widths))]
         for b in reversed(range(len(widths))):
             self._replies = {}
             if b == 0:
-                best = self._at(0, widths[0], after, [], thorough=True)
+                best = self._at(0, widths[0], after, None)
+                self.upper = self._unit * (best.upper + self._above)
                 tables.insert(0, RoundTable((), (best.members,)))
             else:
                 table, after = self._round(widths[b], after, curves[starts[b]].line_knot)
                 tables.insert(0, table)
         return tables
 
-    def _round(self, width: int, after: Floats, turns: Floats) -> tuple[RoundTable, Floats]:
+    def _round(self, width: int, after: Floats, turns: Floats) -> tuple[RoundTable[L], Floats]:
         """A round that may start with any best return, and what each of them is worth then."""
         places = np.searchsorted(self.points, np.clip(turns / self._unit, self.points[0], self.points[-1]))
         inner = np.unique(places[(places > 0) & (places < len(self.points) - 1)])
         new = [0, *inner[:: max(len(inner) // FIRST_KNOTS, 1)].tolist()]
-        library: list[_Known] = []
-        knots = {len(self.points) - 1: float(after[-1])}  # there nothing can be improved
+        library: list[KnownTuple[L]] = []
+        top = len(self.points) - 1
+        knots = {top: float(after[-1])}  # there nothing can be improved
+        uppers = knots.copy()
         while new:
             for m in new:
-                library.append(self._at(m, width, after, self._warm(library, m), thorough=not library))
+                best = max(library, key=lambda one: one.values[m], default=None)
+                library.append(self._at(m, width, after, best))
                 knots[m] = max(float(one.values[m]) for one in library)
+                uppers[m] = library[-1].upper
             new = self._missing(library, knots) if len(knots) <= MOST_KNOTS else []
         values: Floats = np.array([one.values for one in library])
         picks: Ints = np.argmax(values, axis=0)
-        return self._table(library, picks), np.maximum(values.max(axis=0), after)
+        known = np.maximum(values.max(axis=0), after)
+        # The best that rounds from here on can do is convex in the best return, so that chords lie above it.
+        chord = np.interp(np.arange(top + 1), sorted(uppers), [uppers[m] for m in sorted(uppers)])
+        self._above += max(float((chord - known).max()), 0.0)
+        return self._table(library, picks), known
 
-    def _missing(self, library: Sequence[_Known], knots: dict[int, float]) -> list[int]:
+    def _missing(self, library: Sequence[KnownTuple[L]], knots: dict[int, float]) -> list[int]:
         """Where the curve may lie above what is known, if it is as high as known at the knots: it is convex."""
         at = sorted(knots)
         chord = np.interp(np.arange(len(self.points)), at, [knots[m] for m in at])
@@ -108,93 +126,58 @@ class RoundSearch(TrySearch):
         worst = [a + int(np.argmax(short[a : b + 1])) for a, b in itertools.pairwise(at)]
         return [m for m in worst if short[m] > self._tol and m not in knots]
 
-    def _warm(self, library: Sequence[_Known], m: int) -> list[tuple[Candidate, ...]]:
-        return [max(library, key=lambda one: one.values[m]).members] if library else []
-
-    def _table(self, library: Sequence[_Known], picks: Ints) -> RoundTable:
+    def _table(self, library: Sequence[KnownTuple[L]], picks: Ints) -> RoundTable[L]:
         last = [*np.flatnonzero(np.diff(picks)).tolist(), len(picks) - 1]  # of each run of equal picks
         ends = tuple(float(self._unit * self.points[j]) for j in last[:-1])
         return RoundTable(ends, tuple(library[int(picks[j])].members for j in last))
 
-    # One round at one best return.
-
-    def _at(
-        self, m: int, width: int, after: Floats, starts: Sequence[tuple[Candidate, ...]], *, thorough: bool
-    ) -> _Known:
-        """Good policies for the rollouts of a round that starts with the best return of point ``m``."""
-        known: Floats = (np.arange(len(self.points)) >= m).astype(np.float64)
-        greedy: list[Candidate] = []
-        others = known
-        for _ in range(width):
-            greedy.append(self._reply(others, after))
-            others = others * greedy[-1].below
-        tries = [list(start) for start in starts] + [greedy]
-        if thorough and width > 1:
-            tries.append(self._derandomised(known, width, after, greedy[0]))
-        else:  # only the best of them goes on
-            tries = [max(tries, key=lambda one: self._value(known * _together(one), after))]
-        sweeps = SWEEPS if thorough else 1
-        best = max((self._ascended(one, known, after, sweeps) for one in tries), key=lambda pair: pair[0])[1]
-        law = np.diff(_together(best), prepend=0.0)
-        return _Known(tuple(best), expected_payoffs(law, after))
-
     def _reply(self, others: Floats, after: Floats) -> Candidate:
         """The best policy of one rollout beside others whose best has this distribution function."""
         stopping.check()
-        payoff = self._payoff(others, after)
+        payoff = self.payoff(others, after)
         key = payoff.tobytes()
         if key not in self._replies:
             self.slices += 1
-            self._replies[key] = self._best_seeing_return(payoff)[0]
+            self._replies[key] = self.best_seeing_return(payoff)[0]
         return self._replies[key]
 
     def _value(self, below: Floats, after: Floats) -> float:
         return float(after[-1] - (self.rises(after) * below[:-1]).sum())
 
-    def _ascended(
-        self, chosen: list[Candidate], known: Floats, after: Floats, sweeps: int
-    ) -> tuple[float, list[Candidate]]:
-        """One best reply after the other, while that raises the value."""
-        chosen = list(chosen)
-        value = self._value(known * _together(chosen), after)
-        scale = abs(float(after[-1])) + abs(float(after[0])) + float(self._lattice.kappa)
-        for _ in range(sweeps if len(chosen) > 1 else 0):
-            before = value
-            for j in range(len(chosen)):
-                rest = known * _together([one for i, one in enumerate(chosen) if i != j])
-                new = self._reply(rest, after)
-                raised = self._value(rest * new.below, after)
-                if raised > value + NOISE * scale:
-                    chosen[j], value = new, raised
-            if value - before <= max(NOISE * scale, self._tol / 8):
-                break
-        return value, chosen
+    # What a plan earns.
 
-    def _derandomised(self, known: Floats, width: int, after: Floats, first: Candidate) -> list[Candidate]:
-        """The best mixture sampled by all rollouts alike, and then for each its best part: that never lowers the value.
+    def earned(self, tables: Sequence[RoundTable[L]]) -> float:
+        """At least what the policy of these tables earns, as curves count it; ``-inf`` where laws do not say.
 
-        Frank and Wolfe's method finds the mixture: the value is concave in the common law.
+        A law is that of the decisions that its policy acts on, and lattice returns are true ones. Relative errors of
+        its probabilities are those of sums of positive terms; errors of distribution functions add up over rollouts.
         """
-        parts, weights = [first], np.ones(1)
-        mixed = first.below
-        for _ in range(ITERATIONS):
-            new = self._reply(known * mixed ** (width - 1), after)
-            along = [(1 - step) * mixed + step * new.below for step in STEPS]
-            values = [self._value(known * below**width, after) for below in along]
-            best = int(np.argmax(values))
-            if values[best] <= values[0] + self._tol / 8:
-                break
-            parts, weights = [*parts, new], np.append(weights * (1 - STEPS[best]), STEPS[best])
-            mixed = along[best]
-        chosen: list[Candidate] = []
-        fixed = known
-        for j in range(width):
-            rest = fixed * mixed ** (width - 1 - j)
-            chosen.append(max(parts, key=lambda part, rest=rest: self._value(rest * part.below, after)))
-            fixed = fixed * chosen[-1].below
-        return chosen
+        if not self._planned_by.exact:
+            return -math.inf
+        value, lost = self.final, 1.0  # lost: the chance that no return exceeds the first point
+        for table in reversed(tables):
+            last = np.searchsorted(self.points, [*(x + self._lattice.kappa / 2 for x in table.ends), math.inf])
+            value = np.concatenate([
+                expected_payoffs(np.diff(together(members), prepend=0.0), value)[begin:end]
+                for members, begin, end in zip(table.tuples, [0, *last[:-1].tolist()], last.tolist(), strict=True)
+            ])  # fmt: skip
+            lost *= float(together(table.tuples[0])[0])
+        problem = self._planned_by.problem
+        least = Fraction(max(problem.least, problem.best_so_far))
+        missing = lost * (float(self.final[0]) - self._counts(least))
+        return float(value[0]) - missing - self._rounding(tables) if 0 <= missing <= self._tol / 100 else -math.inf
+
+    def _rounding(self, tables: Sequence[RoundTable[L]]) -> float:
+        mdp, n = self._mdp, len(self.points)
+        tries = sum(len(table.tuples[0]) for table in tables)
+        arrivals = int(np.bincount(mdp.next_state).max())  # terms of a cell's mass, at most
+        steps = mdp.horizon * (2 * arrivals + int(np.diff(mdp.outcome_start).max()) + 8)
+        size = float(np.abs(self.final).max() + np.abs(self.points).max())
+        return (
+            tries * (steps + 2 * n) + len(tables) * (4 * n + 16)
+        ) * 2.0**-53 * size + mdp.horizon * self._lattice.error
 
 
-def _together(chosen: Sequence[Candidate]) -> Floats:
+def together(chosen: Sequence[TryLaw]) -> Floats:
     """The distribution function of the best of independent rollouts, [n]."""
     return np.prod([one.below for one in chosen], axis=0)

@@ -12,6 +12,7 @@ remember rounded rewards; what they earn with the true ones is for :func:`maxatk
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -23,29 +24,37 @@ from maxatk.engines.engine import EngineConfig, SharedEngine
 from maxatk.laws.law import mean_under
 from maxatk.planning.certified.cells import Task
 from maxatk.planning.certified.curves import Curve, Curves
-from maxatk.planning.certified.on_lattice import OnLattice, ValueJob
+from maxatk.planning.certified.on_lattice import DecisionJob, OnLattice, ValueJob
 from maxatk.planning.certified.payoffs import CurveUnits
 from maxatk.planning.certified.policy import SlicePolicy
+from maxatk.planning.certified.slice_tables import SliceTables
 from maxatk.planning.certified.slices import SliceMethod
 from maxatk.policies import CompressedPolicy, RoundingPolicy
 from maxatk.problem.decision import DecisionProblem
 
 MOST_POINTS = 2**22  # of a law of returns
+COARSE_POINTS = 2**14  # where there are more
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A policy of one rollout, and the law of its return on the lattice."""
+class TryLaw:
+    """The law of the return of one rollout on the lattice."""
 
-    policy: CompressedPolicy
     law: Floats  # [n] by lattice point; the first entry is all that does not exceed the floor
-    rows: Ints | None = None  # [H, S] of a Markov policy
-    payoff: Floats | None = None  # [n] what it is the best policy for, if it was looked for that way
 
-    @property
+    @cached_property
     def below(self) -> Floats:
         """Its distribution function."""
         return np.minimum(np.cumsum(self.law), 1.0)
+
+
+@dataclass(frozen=True)
+class Candidate(TryLaw):
+    """A policy of one rollout, and its law."""
+
+    policy: CompressedPolicy
+    rows: Ints | None = None  # [H, S] of a Markov policy
+    payoff: Floats | None = None  # [n] what it is the best policy for, if it was looked for that way
 
 
 class TrySearch:
@@ -62,10 +71,12 @@ class TrySearch:
 
     def __init__(self, planned_by: SliceMethod, floor: float, most_cells: int) -> None:
         self._planned_by, asked = planned_by, planned_by.problem
-        if planned_by.exact:
-            self._unit, problem, kappa = 1.0, asked, planned_by.lattice.kappa
+        kappa, span = planned_by.lattice.kappa, asked.most - asked.least
+        if planned_by.exact and span <= MOST_POINTS * kappa:
+            self._unit, problem = 1.0, asked
         else:
-            self._unit, kappa = planned_by.lattice.kappa, 1.0
+            # A plan may rest on the few returns that there are; here all points up to a return are told apart.
+            self._unit, kappa = max(kappa, span / COARSE_POINTS) if planned_by.exact else kappa, 1.0
             rounded = asked.mdp.with_rewards(np.rint(asked.mdp.reward / self._unit))
             problem = DecisionProblem(rounded, replace(asked.objective, utility=None))
         self._method = OnLattice(SharedEngine(EngineConfig(), problem), kappa)  # for the cells themselves, on the host
@@ -83,16 +94,20 @@ class TrySearch:
         cells = np.maximum(tables.reach.last - least + 1, 0).sum()
         if cells > most_cells:
             raise TooLargeError(f"a search would sweep {float(cells):.2g} cells at a time")
-        self._base = self._slice(self._curve(self.final))  # for its cells: they are the same for all curves
 
     def _final(self) -> Floats:
         problem, unit = self._planned_by.problem, Fraction(self._unit)
-        utility = problem.objective.utility
-        if utility is None or problem.ends_with_best:
+        if problem.objective.utility is None or problem.ends_with_best:
             return self.points
-        units = CurveUnits.of(problem, utility)
-        bests = [min(unit * Fraction(x), units.top) for x in self.points.tolist()]
-        return np.array([float(units.of_best(best) / unit) for best in bests])
+        return np.array([self._counts(unit * Fraction(x)) for x in self.points.tolist()])
+
+    def _counts(self, best: Fraction) -> float:
+        """What a final best return counts, as curves count it."""
+        problem, unit = self._planned_by.problem, Fraction(self._unit)
+        if problem.objective.utility is None or problem.ends_with_best:
+            return float(best / unit)
+        units = CurveUnits.of(problem, problem.objective.utility)
+        return float(units.of_best(min(best, units.top)) / unit)
 
     def rises(self, payoff: Floats) -> Floats:
         """By how much a payoff [n] rises from each point to the next."""
@@ -105,7 +120,17 @@ class TrySearch:
 
     # One rollout.
 
-    def _payoff(self, below: Floats, after: Floats | None = None) -> Floats:
+    @cached_property
+    def _room(self) -> float:
+        """Bytes that a slice may take."""
+        return checks.memory() / 4
+
+    @cached_property
+    def _base(self) -> ValueJob:
+        """A slice of all cells, which are the same for all curves."""
+        return self._slice(self._curve(self.final))
+
+    def payoff(self, below: Floats, after: Floats | None = None) -> Floats:
         """The value of each return beside others whose best has this distribution function: ``u`` [n].
 
         ``after`` [n] is what the best of all counts; by default in the end.
@@ -133,25 +158,28 @@ class TrySearch:
     def _slice(self, after: Curve, m: float | None = None) -> ValueJob:
         task = Task(after, (float(self.points[0]) if m is None else m,))
         job = ValueJob(self._method, task, keep=True)
-        job.alone(checks.memory() / 4)
+        job.alone(self._room)
         return job
+
+    def _started(self, layout: kernels.Layout, cells: int) -> Floats:
+        """The mass [cells] of rollouts that begin."""
+        mass, mdp = np.zeros(cells), self._mdp
+        for p, s in zip(mdp.reset_prob.tolist(), mdp.start_state.tolist(), strict=True):
+            if layout.low[0, s] <= 0:
+                mass[layout.place[0, s]] += p
+        return mass
 
     def _mass(self, swept: ValueJob, choice: Ints) -> Floats:
         """Where rollouts go that take these rows [cells]."""
-        mass = np.zeros(len(swept.value))
-        for p, s in zip(self._mdp.reset_prob, self._mdp.start_state.tolist(), strict=True):
-            cell = swept.cell(0, s, 0)
-            if cell is not None:
-                mass[cell] += p
+        mass = self._started(swept.layout, len(swept.value))
         stopping.run(kernels.carry_forward, swept.cells.tables, swept.layout, choice, mass)
         return mass
 
-    def _law(self, swept: ValueJob, mass: Floats) -> Floats:
+    def _law(self, final: Ints, mass: Floats) -> Floats:
         """The law of the return, from where rollouts end."""
-        law = np.zeros(len(self.points))
-        place = swept.cells.final - self._first
+        place = final - self._first
         above = place > 0
-        np.add.at(law, place[above], mass[: len(swept.cells.final)][above])
+        law: Floats = np.bincount(place[above], mass[: len(final)][above], len(self.points)).astype(np.float64)
         law[0] = max(1.0 - law.sum(), 0.0)
         return law
 
@@ -162,16 +190,43 @@ class TrySearch:
         unit = self._unit
         return RoundingPolicy(policy, lambda r: Fraction(unit) * int(np.rint(float(r) / unit)), 1 / Fraction(unit))
 
-    def _best_seeing_return(self, payoff: Floats) -> tuple[Candidate, float]:
-        """The best policy of one rollout that sees its return, and what it is paid."""
-        curve = self._curve(payoff)
-        swept = self._slice(curve)
-        choice = np.zeros(len(swept.value), np.int64)
-        stopping.run(kernels.choose_greedily, swept.cells.tables, swept.layout, swept.value[:, 0], choice)
-        law = self._law(swept, self._mass(swept, choice))
-        return Candidate(self.acting_on(payoff), law, payoff=payoff), self._unit * float(swept.result()[1, 0])
+    def best_seeing_return(self, payoff: Floats) -> tuple[Candidate, float]:
+        """The best policy of one rollout that sees its return, and what it is paid.
+
+        Its law is that of the very decisions that the policy acts on: where actions are equally good, other sweeps
+        might decide otherwise, and the law of a return depends on that.
+        """
+        policy = self._acting_on(payoff)
+        job = DecisionJob(self._method, self.task_of(payoff))
+        decided = job.alone(self._room)
+        layout, n = job.cells.all_layers()
+        mass = self._started(layout, n)
+        stopping.run(kernels.carry_choices, job.cells.tables, layout, decided.place, decided.choice, mass)
+        law = self._law(job.cells.final, mass)
+        return Candidate(law, self._remembering(policy), payoff=payoff), job.value
 
     def acting_on(self, payoff: Floats) -> CompressedPolicy:
         """The best policy of one rollout that sees its return, for what each return pays [n]."""
-        policy = SlicePolicy(self._method, Curves(1, (self._curve(payoff),)), float(self.points[0]))
-        return self._remembering(policy)
+        return self._remembering(self._acting_on(payoff))
+
+    def task_of(self, payoff: Floats) -> Task:
+        """What is swept for the policy of a payoff [n] to act on."""
+        curves, incumbent = Curves(1, (self._curve(payoff),)), self._method.problem.flat_below
+        tables = SliceTables(self._method, curves, float(self.points[0]), incumbent, math.inf, repeats_mean=False)
+        return tables.serve(0, np.array([-math.inf])).one().slice.task(self._method, curves)
+
+    def _acting_on(self, payoff: Floats) -> SlicePolicy:
+        return SlicePolicy(self._method, Curves(1, (self._curve(payoff),)), float(self.points[0]))
+
+    def bound_on_pay(self, payoff: Floats, earned: float) -> tuple[float, float]:
+        """What no policy of one rollout is paid, if the best on the lattice is paid ``earned``; and its rounding."""
+        lattice, mdp = self._planned_by.lattice, self._planned_by.problem.mdp
+        if not self._planned_by.exact:  # the true rewards: bounded from above on the same lattice
+            curve = self._curve(payoff, self._unit)
+            (bounds,) = self._planned_by.sweep([Task(curve, (curve.floor,))])
+            earned = float(bounds[0, 0]) / self._unit
+        b, n = int(np.diff(mdp.outcome_start).max()), len(payoff)
+        size = lattice.problem.largest + self._unit * float(np.abs(self.points).max())
+        rounding = ((mdp.horizon * (b + 6) + 2 * n + 16) * 2.0**-53 * size) + mdp.horizon * lattice.error
+        above_first = max(float(self._planned_by.problem.best_so_far) / self._unit - float(self.points[0]), 0.0)
+        return earned, rounding / self._unit + above_first  # an incumbent may lie above the first point

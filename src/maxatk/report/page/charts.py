@@ -14,7 +14,7 @@ import numpy as np
 from maxatk.problem.grid import CellGrid
 from maxatk.report.page.specs import INK, dashed, inline, spec
 from maxatk.report.palette import COLOURS, action_colours
-from maxatk.report.views import BEST, FEW, SO_FAR, Classes, Curves
+from maxatk.report.views import BEST, FEW, SO_FAR, ByRounds, Classes, Curves
 
 NONE_LEFT = "none: M itself"
 OTHER = "#b0895f"  # actions that are seldom taken, if there are more than seven
@@ -60,6 +60,24 @@ def curves(view: Curves) -> dict[str, Any]:
         height=300,
         description="The value of a best return, one curve for each number of tries to come",
     )
+    return spec(chart)
+
+
+def by_rounds(view: ByRounds) -> dict[str, Any]:
+    """What tries made several at a time earn, by the number of rounds."""
+    rows = [{"tries": kind, "rounds": n, "earns": low, "at most": high} for kind, n, low, high in view.rows]
+    base: Any = alt.Chart(inline(rows)).encode(
+        x=alt.X("rounds:Q", title=view.x, axis=alt.Axis(tickMinStep=1)),
+        color=alt.Color("tries:N", scale=alt.Scale(range=[COLOURS[5], COLOURS[6]])),
+        tooltip=[
+            alt.Tooltip("tries:N"), alt.Tooltip("rounds:Q"), alt.Tooltip("earns:Q", format=".8~g"),
+            alt.Tooltip("at most:Q", format=".8~g"),
+        ],
+    )  # fmt: skip
+    y = alt.Y("earns:Q", title=view.y, scale=alt.Scale(zero=False))
+    earned = base.mark_line(point=True).encode(y=y)
+    most = base.mark_line(strokeDash=[2, 3]).encode(y=alt.Y("at most:Q"))
+    chart = (earned + most).properties(width="container", height=220, description="Value by the number of rounds")
     return spec(chart)
 
 

@@ -95,6 +95,9 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
     compared, refused = _compared(plan, comparison, tell)
     if compared and any(compared.share(row) is not None for row in compared.rows):  # otherwise the chart would be empty
         drawn["comparison"] = charts.comparison(views.classes(compared))
+    in_rounds = views.by_rounds(compared) if compared else None
+    if in_rounds is not None:
+        drawn["rounds"] = charts.by_rounds(in_rounds)
     tell("what the plan does")
     grid = _grid(plan.mdp)
     tries, words = _words(plan)

@@ -23,6 +23,10 @@ from maxatk.report.words import verdict as verdicts
 
 LONGEST_NAME = 30  # of a class that is not wrapped
 MOST_COLUMNS = 24  # of a grid that is drawn
+GUARANTEE = (
+    "Always, whatever the problem: rounds of w tries alike can keep 1 - (1 - 1/w)^w of what tries one after another "
+    "add to the best so far, or to the least return (the correlation gap of the maximum)."
+)
 
 
 def comparison(compared: Comparison) -> RenderableType:
@@ -46,7 +50,8 @@ def comparison_rows(compared: Comparison, rows: Sequence[Row]) -> Table:
     digits = min(max(4 - math.floor(math.log10(spread)), 0), 12)
     priced = compared.plan.stop_at < math.inf
     table.add_column("policy", overflow="fold", no_wrap=all(len(row.name) <= LONGEST_NAME for row in rows))
-    for name in ("earns", "at most", "of the gain", *(["tries"] if priced else [])):
+    in_rounds = any(row.in_rounds is not None for row in rows)
+    for name in ("earns", "at most", "of the gain", *(["tries"] if priced else ["always"] * in_rounds)):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("obtained by", overflow="fold")
     for row in rows:
@@ -59,7 +64,7 @@ def comparison_rows(compared: Comparison, rows: Sequence[Row]) -> Table:
             at_least(lower, digits),
             at_most(upper, digits),
             share_of(compared, row),
-            *([tries_of(row)] if priced else []),
+            *([tries_of(row)] if priced else [guarantee_of(row)] * in_rounds),
             how,
         )
     return table
@@ -75,6 +80,8 @@ def comparison_note(compared: Comparison) -> str:
     note = "A policy of the class earns the first number; no policy of the class earns more than the second."
     if any(row.method.startswith("best found by ") for row in compared.rows):
         note += " Coordinate ascent may miss the best policy of a class."
+    if any(row.in_rounds is not None for row in compared.rows):
+        note += f" {GUARANTEE}"
     if compared.gain.tied:
         note += " Several policies have the best mean; the first row is about one of them."
     return note
@@ -91,6 +98,11 @@ def share_of(compared: Comparison, row: Row) -> str:
     if len(rounded) == 1 and (low == 1 or low < 0.999):  # 100 % means all of it
         return rounded.pop()
     return f"≥ {math.floor(1000 * low) / 10:.1f} %" if low >= 0.001 else "-"
+
+
+def guarantee_of(row: Row) -> str:
+    """What rounds of these widths keep in every problem, rounded down."""
+    return "" if row.in_rounds is None else f"≥ {math.floor(1000 * row.in_rounds.guarantee) / 10:.1f} %"
 
 
 def tries_of(row: Row) -> str:

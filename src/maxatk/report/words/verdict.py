@@ -48,7 +48,7 @@ def text(plan: Plan) -> str:
         f"This plan earns at least {at_least(plan.lower, decimals)}{unit}, and no policy earns more than "
         f"{at_most(plan.upper, decimals)} ({goal(plan)}, {plan.status})."
     )
-    in_rounds = [plans.kept(one) for one in plan.findings if isinstance(one, Kept)]
+    in_rounds = [plans.kept(one) for one in plan.findings if isinstance(one, Kept) and one.lower > 0]
     return "\n".join([*sentences(plan), *in_rounds, *([stopping(plan)] if plan.costly else []), interval])
 
 
