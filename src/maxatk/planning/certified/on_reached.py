@@ -94,6 +94,9 @@ class OnReached(OnLattice):
         assert isinstance(cells, ReachedCells)
         return ReachedDecisions(self.problem, low, place, choice, cells.reached, self.lattice.drift)
 
+    def record(self, room: float) -> None:
+        """Nothing: few nodes are soon swept again."""
+
     def comes_to(self, step: int, state: Ints, g: Ints, so_far: Floats) -> Bools:
         """Where there is a node."""
         inside = self.reached.nodes(step, state, g + self.lattice.drift * step) >= 0

@@ -152,7 +152,7 @@ class RoundSearch(TrySearch, ABC, Generic[L]):
         A law is that of the decisions that its policy acts on, and lattice returns are true ones. Relative errors of
         its probabilities are those of sums of positive terms; errors of distribution functions add up over rollouts.
         """
-        if not self._planned_by.exact:
+        if self._rounded:
             return -math.inf
         value, lost = self.final, 1.0  # lost: the chance that no return exceeds the first point
         for table in reversed(tables):

@@ -72,10 +72,11 @@ class TrySearch:
     def __init__(self, planned_by: SliceMethod, floor: float, most_cells: int) -> None:
         self._planned_by, asked = planned_by, planned_by.problem
         kappa, span = planned_by.lattice.kappa, asked.most - asked.least
-        if planned_by.exact and span <= MOST_POINTS * kappa:
+        # A plan may rest on the few returns that there are; here all points up to a return are told apart.
+        self._rounded = not planned_by.exact or span > MOST_POINTS * kappa
+        if not self._rounded:
             self._unit, problem = 1.0, asked
         else:
-            # A plan may rest on the few returns that there are; here all points up to a return are told apart.
             self._unit, kappa = max(kappa, span / COARSE_POINTS) if planned_by.exact else kappa, 1.0
             rounded = asked.mdp.with_rewards(np.rint(asked.mdp.reward / self._unit))
             problem = DecisionProblem(rounded, replace(asked.objective, utility=None))
@@ -185,7 +186,7 @@ class TrySearch:
 
     def _remembering(self, policy: CompressedPolicy) -> CompressedPolicy:
         """The policy for the true rewards: it remembers them as steps of the lattice."""
-        if self._planned_by.exact:
+        if not self._rounded:
             return policy
         unit = self._unit
         return RoundingPolicy(policy, lambda r: Fraction(unit) * int(np.rint(float(r) / unit)), 1 / Fraction(unit))
@@ -221,7 +222,7 @@ class TrySearch:
     def bound_on_pay(self, payoff: Floats, earned: float) -> tuple[float, float]:
         """What no policy of one rollout is paid, if the best on the lattice is paid ``earned``; and its rounding."""
         lattice, mdp = self._planned_by.lattice, self._planned_by.problem.mdp
-        if not self._planned_by.exact:  # the true rewards: bounded from above on the same lattice
+        if self._rounded:  # the true rewards: bounded from above as the plan bounds them
             curve = self._curve(payoff, self._unit)
             (bounds,) = self._planned_by.sweep([Task(curve, (curve.floor,))])
             earned = float(bounds[0, 0]) / self._unit
