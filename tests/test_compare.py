@@ -309,3 +309,56 @@ def test_a_bandit_with_many_arms():
     arms = {a: [(0.5, 0, float(r), True), (0.5, 0, 0.0, True)] for a, r in enumerate(random.integers(1, 1000, 60))}
     compared = mk.compare(mk.MDP.from_table({0: arms}, horizon=1), 2)
     assert compared[MARKOV].exact is not None
+
+
+def test_several_numbers_of_tries():
+    mdp = mk.instances.figure1(gamma=0.25)
+    several = mk.compare(mdp, k=range(1, 4))
+    assert several.tries == [1, 2, 3]
+    for n, each in zip(several.tries, several, strict=True):
+        alone = mk.compare(mdp, n)
+        assert [(row.lower, row.upper) for row in each] == [(row.lower, row.upper) for row in alone]
+        assert several[n] is each
+    columns = several.columns()
+    assert columns["k"] == [n for n in (1, 2, 3) for _ in several.names]
+    assert columns["policy"][:6] == several.names
+    assert len(several.to_csv().splitlines()) == 19
+    text = str(several)
+    assert max(map(len, text.splitlines())) <= 100
+    assert [line.split()[0] for line in text.splitlines() if line.strip()[:1].isdigit()] == ["1", "2", "3"]
+    assert "adaptive" in several._repr_html_()
+    assert "\n" not in repr(several)
+    with pytest.raises(mk.InputError, match="no comparison for 7 tries, but for 1, 2, 3"):
+        several[7]
+
+
+@pytest.mark.parametrize(
+    ("k", "message"),
+    [
+        ([3, 2], "k must rise, but 2 comes after 3"),
+        ([2, 2], "k must rise, but 2 comes after 2"),
+        ([], "k has no number of tries"),
+        (["a"], "k must be an integer, not 'a'"),
+        ("12", "k must be a list of numbers of rollouts, not '12'"),
+        (range(0, 2), "k must be at least 1, not 0"),
+    ],
+)
+def test_a_range_of_tries_that_makes_no_sense(k, message):
+    mdp = mk.instances.figure1()
+    with pytest.raises(mk.InputError, match=message):
+        mk.compare(mdp, k)
+    if k != []:
+        with pytest.raises(mk.InputError, match=message):
+            list(mk.solve_many([(mdp, k)]))
+
+
+def test_a_plan_is_for_one_number_of_tries():
+    plan = mk.solve("figure1", 2)
+    for other in ({"plan": plan}, {"policies": {"mine": plan.policy}}):
+        with pytest.raises(mk.InputError, match="for one number of tries"):
+            mk.compare(plan.mdp, [1, 2], **other)
+
+
+def test_one_time_limit_for_all_numbers_of_tries():
+    several = mk.compare(mk.instances.windy_cliff(), [2, 3], time_limit=0)
+    assert all(each.stopped for each in several)

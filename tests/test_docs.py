@@ -14,6 +14,7 @@ import contextlib
 import doctest
 import importlib.util
 import io
+import math
 import re
 import shlex
 import subprocess
@@ -171,7 +172,8 @@ def check(text: str, name: str = "example.md") -> None:
 
 
 @pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tune: Any) -> None:
+    tune(progress_every=math.inf)  # how long a command takes is not what it prints
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", WIDTH)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")

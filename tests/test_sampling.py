@@ -36,9 +36,9 @@ def test_one_number_draws_one_outcome(spec, seed):
         expected = [first + min(int((cumulative <= u).sum()), end - first - 1) for u in uniform]
         assert [sampler.outcome(row, Numbers([u])) for u in uniform] == expected
         assert sampler.several(row, len(uniform), Numbers(uniform)).tolist() == expected
-        assert sampler.each(np.full(len(uniform), row), Numbers(uniform)).tolist() == expected
+        assert sampler.each(np.full(len(uniform), row), np.array(uniform)).tolist() == expected
     starts = [sampler.start(Numbers([u])) for u in uniform]
-    assert sampler.starts(len(uniform), Numbers(uniform)).tolist() == starts
+    assert sampler.starts(np.array(uniform)).tolist() == starts
     assert set(starts) <= set(mdp.start_state.tolist())
 
 

@@ -1,6 +1,7 @@
 """Checks of single arguments, shared by all functions that take numbers from a caller."""
 
 import difflib
+import itertools
 import math
 import operator
 import os
@@ -46,6 +47,17 @@ def rollouts(value: Any, name: str = "k") -> int:
     if number > MOST_ROLLOUTS:
         raise InputError(f"{name} must be at most {MOST_ROLLOUTS}, not {shown(number)}")
     return number
+
+
+def rising(values: Any, name: str) -> list[int]:
+    """``values`` as numbers of rollouts, each greater than the one before it."""
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes):
+        raise InputError(f"{name} must be a list of numbers of rollouts, not {shown(values)}")
+    numbers = [rollouts(n, name) for n in values]
+    for n, after in itertools.pairwise(numbers):
+        if n >= after:
+            raise InputError(f"{name} must rise, but {after} comes after {n}")
+    return numbers
 
 
 def exact_number(value: Any, name: str) -> Fraction:

@@ -2,112 +2,66 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+from typing import Any, overload
 
-from maxatk.base import checks, display, stopping
+from maxatk.base import checks, stopping
 from maxatk.base.checks import shown
-from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError, TooLargeError
-from maxatk.base.findings import Finding, Gain, Share
 from maxatk.base.progress import reporter
 from maxatk.base.returns import floats_around
-from maxatk.base.stopping import Reason, StoppedError
-from maxatk.base.tabular import Tabular
+from maxatk.base.stopping import StoppedError
 from maxatk.base.types import Number
 from maxatk.comparison.classes import ADAPTIVE, CLASSES, COSTLY_CLASSES, NAMES, Member, PolicyClass, Workshop
 from maxatk.comparison.in_rounds import round_classes
+from maxatk.comparison.results import Comparison, ComparisonByTries
 from maxatk.comparison.rows import Row
 from maxatk.evaluation.evaluate import Evaluation, evaluate
-from maxatk.planning.certified.plan import CertifiedPlan, evidence_of
+from maxatk.planning.certified.plan import CertifiedPlan
 from maxatk.planning.certified.solver import Certified
-from maxatk.planning.gains import gain_over
-from maxatk.planning.rivals import Rival, unevaluated_rival
+from maxatk.planning.rivals import unevaluated_rival
 from maxatk.planning.solve import solve
 from maxatk.policies import Policy
 from maxatk.problem.mdp import MDP
 from maxatk.problem.utility import Knots
 
 MOST_ROLLOUTS = 10_000
-NARROW = 0.1  # of the gain: shares are told where the optimum is known to within that
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Displayed, Tabular):
-    """Classes of policies side by side, from the smallest to the largest; ``str()`` of it is a table.
-
-    No class earns more than one that contains it. The last row is that of all policies, the adaptive ones.
-    """
-
-    mdp: MDP  # the problem
-    plan: CertifiedPlan  # the adaptive optimum
-    rows: tuple[Row, ...]  # one per class
-    stopped: Reason | None = None  # what ended the search early, if anything did; the rows are true all the same
-
-    def __repr__(self) -> str:
-        first, last = self.rows[0], self.rows[-1]
-        ends = f"{first.name} {first.lower:.6g}, {last.name} {last.lower:.6g}"
-        return f"Comparison(best of {self.plan.k}, {len(self.rows)} classes: {ends})"
-
-    def __getitem__(self, name: str) -> Row:
-        for row in self.rows:
-            if row.name == name:
-                return row
-        raise InputError(f"there is no row {shown(name)}, but {', '.join(row.name for row in self.rows)}")
-
-    def __iter__(self) -> Iterator[Row]:
-        return iter(self.rows)
-
-    def inside(self, row: Row) -> list[Row]:
-        """The rows of classes that lie in this one: it earns no less than any of them."""
-        names = [other.name for other in self.rows] if row.name == ADAPTIVE else row.inside
-        return [other for other in self.rows if other.name in names and other is not row]
-
-    @cached_property
-    def gain(self) -> Gain:
-        """What the optimum gains over the first row: as :attr:`maxatk.Plan.gain`, by all that the rows know."""
-        first = self.rows[0]
-        rival = Rival(first.policy, *first.ends, first.evaluation, first.tries)
-        return gain_over(self.plan, self[ADAPTIVE].ends, rival, evidence_of(self.plan).rounding)
-
-    @cached_property
-    def findings(self) -> tuple[Finding, ...]:
-        """All that the rows prove: the gain, and the share of it that each class has where that is known."""
-        return (self.gain, *_shares(self).values())
-
-    def share(self, row: Row) -> float | None:
-        """How much of the gain of adaptive policies over the first row this class is sure to have.
-
-        None where that is not known: the class was not searched, there is no gain that is sure, or the optimum is not
-        known to within a tenth of the gain.
-        """
-        if row.name == self.rows[0].name or row.name == ADAPTIVE:
-            known = self.gain.lower > 0
-            return float(row.name == ADAPTIVE) if known else None
-        return next((one.lower for one in self.findings if isinstance(one, Share) and one.name == row.name), None)
-
-    def columns(self) -> dict[str, list[Any]]:
-        """The rows by column: policy, lower, upper, exact, share and method."""
-        return {
-            "policy": [row.name for row in self.rows],
-            "lower": [row.lower for row in self.rows],
-            "upper": [row.upper for row in self.rows],
-            "exact": [row.exact for row in self.rows],
-            "share": [self.share(row) for row in self.rows],
-            "method": [row.method for row in self.rows],
-        }
-
-    def figure(self) -> Any:
-        """The table as a Matplotlib figure (extra ``plot``)."""
-        return display.figure(self)
-
-
+@overload
 def compare(
     mdp: MDP,
     k: int,
+    *,
+    solver: Certified | None = ...,
+    best_so_far: Number = ...,
+    cost: Number = ...,
+    abandon: bool = ...,
+    utility: Knots | None = ...,
+    plan: CertifiedPlan | None = ...,
+    time_limit: float | None = ...,
+    policies: Mapping[str, Policy] | None = ...,
+    widths: Sequence[int] = ...,
+    progress: bool | Callable[[Row], None] = ...,
+) -> Comparison: ...
+@overload
+def compare(
+    mdp: MDP,
+    k: Iterable[int],
+    *,
+    solver: Certified | None = ...,
+    best_so_far: Number = ...,
+    cost: Number = ...,
+    abandon: bool = ...,
+    utility: Knots | None = ...,
+    time_limit: float | None = ...,
+    widths: Sequence[int] = ...,
+    progress: bool | Callable[[Row], None] = ...,
+) -> ComparisonByTries: ...
+def compare(
+    mdp: MDP,
+    k: int | Iterable[int],
     *,
     solver: Certified | None = None,
     best_so_far: Number = -math.inf,
@@ -119,7 +73,7 @@ def compare(
     policies: Mapping[str, Policy] | None = None,
     widths: Sequence[int] = (),
     progress: bool | Callable[[Row], None] = False,
-) -> Comparison:
+) -> Comparison | ComparisonByTries:
     """Compare the best policies of all classes in ``k`` rollouts, and so the value of adapting to M and G.
 
     The classes: the policy that maximises the mean of one rollout, repeated; the best single policy, sampled ``k``
@@ -135,7 +89,8 @@ def compare(
 
     Args:
         mdp: the problem.
-        k: the number of rollouts.
+        k: the number of rollouts; or several, rising, such as ``range(1, 9)``: then a comparison for each comes back,
+            as a :class:`maxatk.ComparisonByTries`, and neither ``plan`` nor ``policies`` can be given.
         solver: how the adaptive optimum is planned; ``Certified()`` by default. Its tolerance counts for the second
             row, too; its time limit, where ``time_limit`` is not given, for the whole comparison.
         best_so_far: the best return before the first rollout.
@@ -164,7 +119,15 @@ def compare(
     >>> table = mk.compare(mk.instances.figure1(gamma=0), k=2, widths=[2])
     >>> [round(table[name].lower, 4) for name in ("2 at a time, alike", "2 at a time", "adaptive")]
     [0.55, 0.625, 0.625]
+    >>> [f"{each['adaptive'].lower:.3f}" for each in mk.compare(mk.instances.figure1(gamma=0), k=range(1, 4))]
+    ['0.500', '0.625', '0.719']
     """
+    if isinstance(k, Iterable):
+        if plan is not None or policies is not None:
+            raise InputError("compare: a plan and policies are for one number of tries, not for several")
+        same: dict[str, Any] = {"solver": solver, "best_so_far": best_so_far, "cost": cost, "abandon": abandon}
+        same |= {"utility": utility, "widths": widths, "progress": progress}
+        return _by_tries(mdp, checks.rising(k, "k"), _limit(solver, time_limit), same)
     if solver is not None and not isinstance(solver, Certified):
         raise InputError(f"solver must be mk.Certified(...), not {shown(solver)}")
     if plan is not None:
@@ -177,11 +140,8 @@ def compare(
     if checks.rollouts(k) > MOST_ROLLOUTS:
         raise TooLargeError(f"compare takes at most {MOST_ROLLOUTS} rollouts: policies of their own for {k} do not fit")
     rows: list[Row] = []
-    limit = solver.time_limit if time_limit is None and solver is not None else time_limit
-    if limit is not None and checks.exact_number(limit, "time_limit") < 0:
-        raise InputError(f"time_limit must not be negative, but is {shown(limit)}")
     with (
-        stopping.scope(limit) as scope,
+        stopping.scope(_limit(solver, time_limit)) as scope,
         reporter(progress, "planning", lambda row: f"{row.name}: {row.lower:.6g}") as report,
     ):
         if plan is None:
@@ -200,6 +160,21 @@ def compare(
         if report:
             report(rows[-1])
         return Comparison(mdp, plan, tuple(_with_nested_bounds(rows)), scope.reason)
+
+
+def _limit(solver: Certified | None, time_limit: float | None) -> float | None:
+    """Seconds for all of it."""
+    limit = solver.time_limit if time_limit is None and solver is not None else time_limit
+    if limit is not None and checks.exact_number(limit, "time_limit") < 0:
+        raise InputError(f"time_limit must not be negative, but is {shown(limit)}")
+    return limit
+
+
+def _by_tries(mdp: MDP, numbers: Sequence[int], limit: float | None, options: dict[str, Any]) -> ComparisonByTries:
+    if not numbers:
+        raise InputError("compare: k has no number of tries")
+    with stopping.scope(limit):
+        return ComparisonByTries(tuple(compare(mdp, n, **options) for n in numbers))
 
 
 def _class_rows(plan: CertifiedPlan, in_rounds: Sequence[PolicyClass]) -> Iterator[Row]:
@@ -292,31 +267,3 @@ def _own_rows(plan: CertifiedPlan, policies: Mapping[str, Policy], taken: Set[st
         if policy.best_so_far != plan.best_so_far:
             raise InputError(f"policies: {name} starts from another best_so_far than the plan")
         yield Row(name, *earned.ends, earned.exact, "your own", policy, earned)
-
-
-def _shares(comparison: Comparison) -> dict[str, Share]:
-    """How much of the gain each class of policies has, by name; of classes that were searched, where that is known.
-
-    With the class at ``v``, the rival at ``w`` and the optimum at ``V``, the share is ``(v - w) / (V - w)``: it rises
-    with ``v``, and falls with ``V`` and with ``w``.
-    """
-    gain, last = comparison.gain, comparison[ADAPTIVE]
-    if gain.lower <= 0 or last.upper - last.lower > NARROW * gain.upper:
-        return {}
-    (low, high), (least, most) = _fractions(comparison.rows[0]), _fractions(last)
-    known: dict[str, Share] = {}
-    for row in comparison.rows:
-        if row.searched and row.name not in (comparison.rows[0].name, ADAPTIVE) and math.isfinite(row.lower):
-            mine = _fractions(row)
-            lower, upper = (mine[0] - high) / (most - high), (mine[1] - low) / (least - low)
-            known[row.name] = Share(
-                name=row.name,
-                lower=floats_around(min(max(lower, Fraction(0)), Fraction(1)))[0],
-                upper=floats_around(min(max(upper, Fraction(0)), Fraction(1)))[1],
-            )
-    return known
-
-
-def _fractions(row: Row) -> tuple[Fraction, Fraction]:
-    lower, upper = row.ends
-    return Fraction(lower), Fraction(upper)

@@ -1,5 +1,6 @@
 """Trials one step at a time, in the exact numbers that evaluation asks a policy with: in a table, or an environment."""
 
+import itertools
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
@@ -9,7 +10,7 @@ import numpy as np
 from maxatk.base import checks, stopping
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number
-from maxatk.laws.sampling import RowSampler
+from maxatk.laws.sampling import RowSampler, Uniform
 from maxatk.policies import ABANDON, Policy
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import try_cost
@@ -47,13 +48,21 @@ def trial_steps(world: "World", policy: Policy, stream: np.random.Generator) -> 
 
 
 class Table:
-    """A table, whose outcomes are drawn from ``stream``."""
+    """A table.
 
-    def __init__(self, mdp: MDP, stream: np.random.Generator) -> None:
-        self._mdp, self._sampler, self._stream = mdp, RowSampler(mdp), stream
+    Args:
+        mdp: the problem.
+        streams: what outcomes are drawn from: one stream, or one for each rollout.
+    """
+
+    def __init__(self, mdp: MDP, streams: Uniform | Iterator[Uniform]) -> None:
+        self._mdp, self._sampler = mdp, RowSampler(mdp)
+        self._streams = streams if isinstance(streams, Iterator) else itertools.repeat(streams)
+        self._stream: Uniform | None = None
 
     def start(self) -> int:
         """A state that is drawn."""
+        self._stream = next(self._streams)
         return self._sampler.start(self._stream)
 
     def state_of(self, observation: int) -> int:
@@ -63,6 +72,7 @@ class Table:
     def step(self, h: int, state: int, action: int) -> tuple[int, Fraction, bool, float]:
         """An outcome that is drawn, with its exact reward."""
         mdp, row = self._mdp, self._sampler.row(h, state, action)
+        assert self._stream is not None  # a rollout was begun
         drawn = self._sampler.outcome(row, self._stream)
         reward = mdp.exact_reward[drawn] if mdp.exact_reward else Fraction(float(mdp.reward[drawn]))
         after = int(mdp.next_state[drawn])
@@ -70,16 +80,24 @@ class Table:
 
 
 class Environment:
-    """A Gymnasium environment, seeded once, at its first reset; its steps cost what its infos say, if anything does."""
+    """A Gymnasium environment; its steps cost what its infos say, if anything does.
 
-    def __init__(self, env: Any, seed: int, state_of: Callable[[Any], Any], costly: bool) -> None:
+    Args:
+        env: the environment.
+        seeds: of resets: one, for the first of them, or one for each rollout.
+        state_of: the state that an observation stands for.
+        costly: whether infos are asked for costs.
+    """
+
+    def __init__(
+        self, env: Any, seeds: int | Iterator[int | None], state_of: Callable[[Any], Any], costly: bool
+    ) -> None:
         self._env, self.state_of, self._costly = env, state_of, costly
-        self._seed: int | None = seed
+        self._seeds = seeds if isinstance(seeds, Iterator) else itertools.chain([seeds], itertools.repeat(None))
 
     def start(self) -> Any:
         """What a reset shows."""
-        observation, _ = self._env.reset(seed=self._seed)
-        self._seed = None
+        observation, _ = self._env.reset(seed=next(self._seeds))
         return observation
 
     def step(self, h: int, state: Any, action: int) -> tuple[Any, Any, bool, float]:

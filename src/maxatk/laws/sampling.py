@@ -1,6 +1,7 @@
 """Drawing from a table: outcomes of rows, and the states that rollouts start in."""
 
 import bisect
+from typing import Protocol
 
 import numpy as np
 
@@ -8,6 +9,14 @@ from maxatk import kernels
 from maxatk.base import checks
 from maxatk.base.types import Floats, Ints
 from maxatk.problem.mdp import MDP
+
+
+class Uniform(Protocol):
+    """A stream of uniform numbers in [0, 1), such as a NumPy Generator."""
+
+    def random(self) -> float:
+        """The next one."""
+        ...
 
 
 class RowSampler:
@@ -33,13 +42,13 @@ class RowSampler:
         self._rows: dict[tuple[int, int, int], int] = {}  # by layer, state and action, as they are first asked for
         self._below: dict[int, list[float]] = {}  # by row, likewise
 
-    def start(self, rng: np.random.Generator) -> int:
+    def start(self, rng: Uniform) -> int:
         """A state to start in."""
         return int(self._mdp.start_state[np.searchsorted(self._starts, rng.random(), side="right")])
 
-    def starts(self, n: int, rng: np.random.Generator) -> Ints:
-        """So many of them, [n]."""
-        return self._mdp.start_state[np.searchsorted(self._starts, rng.random(n), side="right")].astype(np.int64)
+    def starts(self, numbers: Floats) -> Ints:
+        """One for each of these uniform numbers [n]."""
+        return self._mdp.start_state[np.searchsorted(self._starts, numbers, side="right")].astype(np.int64)
 
     def row(self, step: int, state: int, action: int) -> int:
         """:meth:`maxatk.MDP.row_of`, looked up once."""
@@ -50,7 +59,7 @@ class RowSampler:
             row = self._rows[key] = self._mdp.row_of(h, state, action)
         return row
 
-    def outcome(self, row: int, rng: np.random.Generator) -> int:
+    def outcome(self, row: int, rng: Uniform) -> int:
         """An outcome of a row."""
         below = self._below.get(row)
         if below is None:
@@ -61,9 +70,9 @@ class RowSampler:
         """So many outcomes of a row, [n]."""
         return self._mdp.outcome_start[row] + np.searchsorted(self._chances(row), rng.random(n), side="right")
 
-    def each(self, rows: Ints, rng: np.random.Generator) -> Ints:
-        """An outcome of each of these rows [n]."""
-        return kernels.draw_outcomes(self._mdp.outcome_start, self._mdp.row_prob, rows, rng.random(len(rows)))
+    def each(self, rows: Ints, numbers: Floats) -> Ints:
+        """An outcome of each of these rows [n], drawn by a uniform number for each."""
+        return kernels.draw_outcomes(self._mdp.outcome_start, self._mdp.row_prob, rows, numbers)
 
     def _chances(self, row: int) -> Floats:
         """The chance to draw each outcome of a row or one before it; all but the last."""

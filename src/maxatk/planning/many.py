@@ -6,6 +6,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import replace
 from typing import Any
 
+from maxatk.base import checks
 from maxatk.base.errors import InputError, MaxAtKError
 from maxatk.engines.engine import EngineConfig
 from maxatk.engines.remote import submitted, versions
@@ -18,12 +19,16 @@ AHEAD = 64  # problems that are under way at a time
 
 
 def solve_many(
-    problems: Iterable[tuple[MDP, int]], *, solver: Solver[Any] | None = None, executor: Executor | None = None
+    problems: Iterable[tuple[MDP, int | Iterable[int]]],
+    *,
+    solver: Solver[Any] | None = None,
+    executor: Executor | None = None,
 ) -> Iterator[Plan]:
     """Plans for many problems, in their order, each as soon as it and those before it are there.
 
     Args:
-        problems: pairs of a problem and a number of rollouts. They may be made on the way: some are read ahead.
+        problems: pairs of a problem and a number of rollouts, or several that rise, such as ``range(1, 9)``: then there
+            is a plan for each of them. Pairs may be made on the way: some are read ahead.
         solver: how to plan; :class:`maxatk.Certified` by default.
         executor: any ``concurrent.futures.Executor``, such as :class:`maxatk.engines.Ray`: a problem for each of
             its workers at a time. What workers lose is planned here; without one, all is, each on all cores.
@@ -35,8 +40,17 @@ def solve_many(
     >>> problems = [(mk.instances.figure1(gamma=g), 2) for g in (0.25, 0.5)]
     >>> [f"{plan.lower:.4f}" for plan in mk.solve_many(problems, solver=mk.Certified(tol=1e-9))]
     ['0.5625', '0.4375']
+    >>> [plan.k for plan in mk.solve_many([(mk.instances.figure1(), range(1, 4))])]
+    [1, 2, 3]
     """
-    return _plans(iter(problems), Certified() if solver is None else solver, EngineConfig(executor=executor))
+    return _plans(_pairs(problems), Certified() if solver is None else solver, EngineConfig(executor=executor))
+
+
+def _pairs(problems: Iterable[tuple[MDP, int | Iterable[int]]]) -> Iterator[tuple[MDP, int]]:
+    """A pair for each number of rollouts."""
+    for mdp, k in problems:
+        for n in checks.rising(k, "k") if isinstance(k, Iterable) else (k,):
+            yield mdp, n
 
 
 def _plans(problems: Iterator[tuple[MDP, int]], solver: Solver[Any], config: EngineConfig) -> Iterator[Plan]:

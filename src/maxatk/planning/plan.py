@@ -3,7 +3,7 @@
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -170,11 +170,7 @@ class Plan(Displayed, ABC):
         """
         if numbers is None and self.k > MOST_TRIES:
             raise TooLargeError(f"values_by_tries lists at most {MOST_TRIES} numbers of tries, not {self.k}")
-        if numbers is not None and (not isinstance(numbers, Iterable) or isinstance(numbers, str)):
-            raise InputError(f"numbers must be a list of numbers of rollouts, not {checks.shown(numbers)}")
-        asked = range(1, self.k + 1) if numbers is None else [checks.integer(n, "numbers", least=1) for n in numbers]
-        if any(n > after for n, after in itertools.pairwise(asked)):
-            raise InputError(f"numbers must rise, but are {checks.shown(numbers)}")
+        asked = range(1, self.k + 1) if numbers is None else checks.rising(numbers, "numbers")
         values = [self.value_of_tries(n) for n in asked]
         # One more rollout never lowers the optimum.
         lower = itertools.accumulate((low for low, _ in values), max)

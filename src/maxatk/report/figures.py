@@ -18,13 +18,22 @@ import numpy as np
 
 from maxatk.base import checks
 from maxatk.base.errors import InputError, MissingExtraError
-from maxatk.comparison.compare import Comparison
 from maxatk.comparison.contrast import contrast
+from maxatk.comparison.results import Comparison, ComparisonByTries
 from maxatk.learning.ledger import LearningProgress
 from maxatk.planning.plan import Plan
 from maxatk.problem.grid import find_grid
 from maxatk.report import views
-from maxatk.report.palette import ADAPTIVE_LINE, COLOURS, GOAL, HAZARD, MEAN_LINE, WALL, action_colours
+from maxatk.report.palette import (
+    ADAPTIVE_LINE,
+    COLOURS,
+    GOAL,
+    HAZARD,
+    MEAN_LINE,
+    WALL,
+    action_colours,
+    class_colours,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 MISSING = "figures need Matplotlib: pip install 'maxatk[plot]'"
@@ -260,6 +269,29 @@ def comparison(comparison: Comparison) -> Any:
     ax.set_ylim(len(view.rows) - 0.5, -0.7)
     ax.margins(x=0.18)
     ax.set_xlabel(f"{view.x}\n({view.note})")
+    return figure
+
+
+@_in_style
+def by_tries(comparisons: ComparisonByTries) -> Any:
+    """What a policy of each class earns, by the number of tries.
+
+    Args:
+        comparisons: one of :func:`maxatk.compare` for several numbers of tries.
+
+    >>> import maxatk as mk
+    >>> mk.figures.by_tries(mk.compare(mk.instances.figure1(), k=range(1, 4))).axes[0].get_xlabel()
+    'tries'
+    """
+    figure, axes = _figure(COLUMN, 2.6)
+    ax = axes[0, 0]
+    names = comparisons.names
+    for name, colour in zip(names, class_colours(names, names[0], names[-1]), strict=True):
+        earned = [each[name].lower for each in comparisons]
+        ax.plot(comparisons.tries, earned, marker="o", markersize=3, color=colour, label=name)
+    ax.set(xlabel="tries", ylabel="expected best return")
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.legend(frameon=False)
     return figure
 
 

@@ -13,8 +13,8 @@ from maxatk.base.checks import name_of
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats
 from maxatk.comparison.classes import ADAPTIVE
-from maxatk.comparison.compare import Comparison
 from maxatk.comparison.contrast import SELDOM, Contrast
+from maxatk.comparison.results import Comparison
 from maxatk.laws.units import Units
 from maxatk.planning.plan import Plan
 from maxatk.policies import ABANDON

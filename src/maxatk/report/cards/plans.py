@@ -5,9 +5,10 @@ import math
 from maxatk.base.errors import InputError
 from maxatk.base.findings import Loss, Outcome
 from maxatk.base.text import about, at_least, at_most, count_of, decimals_of, known, probability, span
-from maxatk.comparison.compare import Comparison
 from maxatk.comparison.contrast import Contrast
+from maxatk.comparison.results import Comparison, ComparisonByTries
 from maxatk.evaluation.evaluate import Evaluation
+from maxatk.evaluation.paired import PairedSimulation
 from maxatk.evaluation.simulate import Simulation
 from maxatk.learning.learned import Learned
 from maxatk.planning.plan import Plan
@@ -65,6 +66,15 @@ def comparison(shown: Comparison) -> str:
     told = verdicts.sentences(shown.plan, comparison=shown)
     rows = comparisons.comparison_rows(shown, shown.rows)
     return parts.card(head, parts.verdict(told), parts.table(rows), parts.note(comparisons.comparison_note(shown)))
+
+
+def by_tries(shown: ComparisonByTries) -> str:
+    """What classes of policies earn, by the number of tries."""
+    return parts.card(
+        f"by number of tries: {shown.comparisons[0].mdp!r}",
+        parts.table(comparisons.by_tries_rows(shown)),
+        parts.note(comparisons.BY_TRIES_NOTE),
+    )
 
 
 def contrast(shown: Contrast) -> str:
@@ -129,6 +139,20 @@ def simulation(shown: Simulation) -> str:
         parts.numbers(*boxes),
         parts.histogram(shown.net, None, "best of each trial" + (", less costs" if shown.cost.any() else "")),
         parts.note(f"{count_of(shown.steps, 'step')} in {shown.seconds:.1f} s"),
+    )
+
+
+def paired(shown: PairedSimulation) -> str:
+    """By how much one policy did better than another in the same trials."""
+    low, high = shown.interval()
+    return parts.card(
+        f"two policies in the same {count_of(len(shown.net), 'trial')}",
+        parts.numbers(
+            ("first", f"{shown.first.mean:.6g}", "plan"),
+            ("second", f"{shown.second.mean:.6g}", "mean"),
+            ("difference, 95 % interval by t", f"{shown.mean:.4g} ({low:.4g} to {high:.4g})", ""),
+        ),
+        parts.histogram(shown.net, None, "difference in each trial"),
     )
 
 

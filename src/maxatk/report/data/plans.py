@@ -6,8 +6,8 @@ from typing import Any
 
 from maxatk.base.findings import Agreement, Finding, Gain, Value
 from maxatk.base.text import finite
-from maxatk.comparison.compare import Comparison
 from maxatk.comparison.contrast import Contrast
+from maxatk.comparison.results import Comparison
 from maxatk.evaluation.simulate import Simulation
 from maxatk.learning.learned import Learned
 from maxatk.planning import CertifiedPlan, ExactPlan, Plan

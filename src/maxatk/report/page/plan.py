@@ -25,8 +25,9 @@ from maxatk.base.findings import Outcome
 from maxatk.base.progress import reporter
 from maxatk.base.stopping import StoppedError
 from maxatk.base.text import at_least, at_most, finite
-from maxatk.comparison.compare import Comparison, compare
+from maxatk.comparison.compare import compare
 from maxatk.comparison.contrast import Contrast, contrast, return_to_exceed
+from maxatk.comparison.results import Comparison
 from maxatk.evaluation.trials import TrialStep
 from maxatk.planning.certified.plan import CertifiedPlan
 from maxatk.planning.plan import Plan

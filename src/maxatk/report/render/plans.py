@@ -1,8 +1,9 @@
 """Renderers of plans, comparisons and learned policies."""
 
-from maxatk.comparison.compare import Comparison
 from maxatk.comparison.contrast import Contrast
+from maxatk.comparison.results import Comparison, ComparisonByTries
 from maxatk.evaluation.evaluate import Evaluation
+from maxatk.evaluation.paired import PairedSimulation
 from maxatk.evaluation.simulate import Simulation
 from maxatk.learning.learned import Learned
 from maxatk.planning.plan import Plan
@@ -14,18 +15,23 @@ from maxatk.report.tables import comparisons
 from maxatk.report.words import contrasts, verdict
 
 ways.text.register(Comparison, comparisons.text)
+ways.text.register(ComparisonByTries, comparisons.by_tries_text)
 ways.text.register(Evaluation, repr)
+ways.text.register(PairedSimulation, repr)
 ways.text.register(Plan, verdict.text)
 ways.text.register(Simulation, repr)
 ways.words.register(Contrast, contrasts.text)
 ways.words.register(Learned, verdict.certificate)
 
 ways.card.register(Comparison, cards.comparison)
+ways.card.register(ComparisonByTries, cards.by_tries)
 ways.card.register(Contrast, cards.contrast)
 ways.card.register(Evaluation, cards.evaluation)
 ways.card.register(Learned, cards.learned)
+ways.card.register(PairedSimulation, cards.paired)
 ways.card.register(Plan, cards.plan)
 ways.card.register(Simulation, cards.simulation)
 
 ways.figure.register(Comparison, figures.comparison)
+ways.figure.register(ComparisonByTries, figures.by_tries)
 ways.page.register(Plan, plan_page.write)

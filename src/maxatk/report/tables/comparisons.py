@@ -12,8 +12,8 @@ from rich.text import Text
 from maxatk.base.errors import InputError
 from maxatk.base.findings import Share
 from maxatk.base.text import agreed, at_least, at_most
-from maxatk.comparison.compare import Comparison
 from maxatk.comparison.contrast import Contrast
+from maxatk.comparison.results import Comparison, ComparisonByTries
 from maxatk.comparison.rows import Row
 from maxatk.problem.grid import CellGrid, action_name, find_grid
 from maxatk.problem.mdp import MDP
@@ -22,11 +22,14 @@ from maxatk.report.views import Panel, listed, panels
 from maxatk.report.words import verdict as verdicts
 
 LONGEST_NAME = 30  # of a class that is not wrapped
+MOST_DIGITS = 6  # where classes differ by next to nothing for all numbers of tries
 MOST_COLUMNS = 24  # of a grid that is drawn
 GUARANTEE = (
     "Always, whatever the problem: rounds of w tries alike can keep 1 - (1 - 1/w)^w of what tries one after another "
     "add to the best so far, or to the least return (the correlation gap of the maximum)."
 )
+
+BY_TRIES_NOTE = "A policy of the class earns at least the number below it; no policy earns more than the last."
 
 
 def comparison(compared: Comparison) -> RenderableType:
@@ -46,8 +49,7 @@ def text(compared: Comparison) -> str:
 def comparison_rows(compared: Comparison, rows: Sequence[Row]) -> Table:
     """Some rows of a comparison as a table."""
     table = FittingTable(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    spread = max(compared.plan.upper - compared.rows[0].lower, 1e-9 * abs(compared.plan.upper), 1e-300)
-    digits = min(max(4 - math.floor(math.log10(spread)), 0), 12)
+    digits = _digits(compared)
     priced = compared.plan.stop_at < math.inf
     table.add_column("policy", overflow="fold", no_wrap=all(len(row.name) <= LONGEST_NAME for row in rows))
     in_rounds = any(row.in_rounds is not None for row in rows)
@@ -68,6 +70,38 @@ def comparison_rows(compared: Comparison, rows: Sequence[Row]) -> Table:
             how,
         )
     return table
+
+
+def by_tries(shown: ComparisonByTries) -> RenderableType:
+    """What classes of policies earn, by the number of tries."""
+    return Group(
+        Text.assemble(("by number of tries", "bold"), f": {shown.comparisons[0].mdp!r}\n"),
+        by_tries_rows(shown),
+        f"\n{BY_TRIES_NOTE}",
+    )
+
+
+def by_tries_text(shown: ComparisonByTries) -> str:
+    """The same as plain text."""
+    return as_text(by_tries(shown), width=100)
+
+
+def by_tries_rows(shown: ComparisonByTries) -> Table:
+    """A row for each number of tries, a column for each class that is in all comparisons."""
+    table = FittingTable(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    digits = min(*(_digits(each) for each in shown), MOST_DIGITS)
+    for name in ("tries", *shown.names, "at most"):
+        table.add_column(name, justify="right", overflow="fold")
+    for each in shown:
+        earned = [at_least(each[name].lower, digits) for name in shown.names]
+        table.add_row(str(each.plan.k), *earned, at_most(each.rows[-1].upper, digits))
+    return table
+
+
+def _digits(compared: Comparison) -> int:
+    """How many decimals tell the rows of a comparison apart."""
+    spread = max(compared.plan.upper - compared.rows[0].lower, 1e-9 * abs(compared.plan.upper), 1e-300)
+    return min(max(4 - math.floor(math.log10(spread)), 0), 12)
 
 
 def _short_fraction(value: Fraction) -> str:

@@ -11,8 +11,8 @@ import numpy as np
 from maxatk.base.findings import Gain, Kept, Share
 from maxatk.base.text import as_given, at_least, at_most, decimals_of, known, probability
 from maxatk.comparison.classes import ADAPTIVE, ONE_UNTIL, SINGLE
-from maxatk.comparison.compare import Comparison
 from maxatk.comparison.contrast import Contrast
+from maxatk.comparison.results import Comparison
 from maxatk.learning.learned import Learned
 from maxatk.planning.exact import ExactPlan
 from maxatk.planning.plan import Plan, Status
