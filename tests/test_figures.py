@@ -97,3 +97,25 @@ def test_without_matplotlib(plan, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(mk.MissingExtraError, match=r"pip install 'maxatk\[plot\]'"):
         mk.figures.curves(plan)
+
+
+def test_every_figure_has_a_caption_and_goes_into_a_paper(plan, tmp_path):
+    compared = mk.compare(mk.instances.figure1(), 4, widths=(2,))
+    told = []
+    mk.learn(mk.TabularModel(mk.instances.figure1()), 2, epsilon=0.3, delta=0.1, rng=0, progress=told.append)
+    figures = [
+        mk.figures.curves(plan, points=5),
+        mk.figures.action_map(plan, rollout=4, step=5, state=28, points=5),
+        mk.figures.best_returns(compared),
+        mk.figures.comparison(compared),
+        mk.figures.rounds(compared),
+        mk.figures.by_tries(mk.compare(mk.instances.figure1(), [1, 2])),
+        mk.figures.learning(told),
+    ]
+    captions = [figure.caption for figure in figures]
+    assert len(set(captions)) == len(captions)
+    assert all(caption.endswith(".") for caption in captions)
+    written = figures[0].to_latex(tmp_path / "x.pdf", caption="50 % of it")
+    assert (tmp_path / "x.pdf").read_bytes()[:4] == b"%PDF"
+    assert r"\caption{50 \% of it}" in written
+    assert written.startswith("\\begin{figure}\n")

@@ -88,3 +88,21 @@ def test_bad_input(compared, monkeypatch, tmp_path):
         compared.to_latex(decimals=-1)
     with pytest.raises(mk.InputError, match="cannot be written"):
         compared.to_csv(tmp_path / "no" / "rows.csv")
+
+
+def test_plans_studies_differences_sequences_and_reports_are_tables():
+    plan = mk.solve("figure1", 3)
+    assert plan.to_frame()[["lower", "upper"]].values.tolist() == [list(ends) for ends in plan.values_by_tries()]
+    log = at.example_log()
+    pairs = at.differences(log)
+    assert pairs.to_csv().splitlines()[0] == "first,second,of,k,value,lower,upper,tasks_needed"
+    assert pairs.to_frame()["value"].tolist() == [pair.value for pair in pairs]
+    sequence = at.sequence(log, price=0.1)
+    assert sequence.to_frame()["arm"].tolist() == sequence.arms
+    rows = [{"task": t, "score": t % 3 % 2, "judge": (t + i) % 4 / 4} for t in range(12) for i in range(4)]
+    report = at.Log.from_records(rows).judge_report()
+    frame = report.to_frame()
+    assert frame["estimate"].tolist() == [curve.name for curve in report.curves for _ in curve]
+    assert frame["value"].tolist() == [point.value for curve in report.curves for point in curve]
+    study = at.study(log, k=[1, 2])
+    assert study.to_frame("polars")["value"].to_list() == [point.value for curve in study.curves for point in curve]

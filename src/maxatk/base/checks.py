@@ -53,7 +53,8 @@ def rising(values: Any, name: str) -> list[int]:
     """``values`` as numbers of rollouts, each greater than the one before it."""
     if not isinstance(values, Iterable) or isinstance(values, str | bytes):
         raise InputError(f"{name} must be a list of numbers of rollouts, not {shown(values)}")
-    numbers = [rollouts(n, name) for n in values]
+    given: Iterable[Any] = values
+    numbers = [rollouts(n, name) for n in given]
     for n, after in itertools.pairwise(numbers):
         if n >= after:
             raise InputError(f"{name} must rise, but {after} comes after {n}")

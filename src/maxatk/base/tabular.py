@@ -100,11 +100,11 @@ class Tabular:
             " & ".join(_cell(name, x, digits) for name, x in zip(columns, row, strict=True)) + r" \\"
             for row in zip(*columns.values(), strict=True)
         ]
-        head = " & ".join(_escaped(name) for name in columns) + r" \\"
+        head = " & ".join(escaped(name) for name in columns) + r" \\"
         lines = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", head, r"\midrule", *rows, r"\bottomrule"]
         lines.append(r"\end{tabular}")
         if caption is not None:
-            lines = [r"\begin{table}", r"\centering", rf"\caption{{{_escaped(caption)}}}", *lines, r"\end{table}"]
+            lines = [r"\begin{table}", r"\centering", rf"\caption{{{escaped(caption)}}}", *lines, r"\end{table}"]
         return "\n".join(lines)
 
 
@@ -127,7 +127,7 @@ def _cell(name: str, x: Any, decimals: int) -> str:
     if x is None:
         return "--"
     if not isinstance(x, float | Fraction):
-        return _escaped(str(x))
+        return escaped(str(x))
     if not math.isfinite(x):
         return "--" if math.isnan(x) else r"$\infty$" if x > 0 else r"$-\infty$"
     if name.endswith(("lower", "share")):
@@ -137,5 +137,6 @@ def _cell(name: str, x: Any, decimals: int) -> str:
     return f"${text}$" if text.startswith("-") else text
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """Text as LaTeX prints it, special characters and all."""
     return "".join(_SPECIAL.get(sign, sign) for sign in text)

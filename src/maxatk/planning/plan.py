@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from os import PathLike
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from maxatk.base import checks, display
 from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.findings import Finding, Gain, Stop, Value
+from maxatk.base.tabular import Tabular
 from maxatk.base.types import Number
 from maxatk.planning import gains, stops, tails
 from maxatk.planning.tails import Cvar
@@ -40,7 +41,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(Displayed, ABC):
+class Plan(Displayed, Tabular, ABC):
     """A plan for ``k`` rollouts: ``lower <= optimum <= upper``, and a policy that earns at least ``lower``.
 
     Where rollouts cost something, all of that is about the best return less the costs. Both bounds are true of the
@@ -60,6 +61,11 @@ class Plan(Displayed, ABC):
         )
         what = what if self.objective.utility is None else f"utility of the {what}"
         return f"{type(self).__name__}({what}: {self.lower!r} to {self.upper!r}, {self.status})"
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The values by number of tries, as :meth:`values_by_tries` has them: tries, lower and upper."""
+        lower, upper = zip(*self.values_by_tries(), strict=True)
+        return {"tries": list(range(1, self.k + 1)), "lower": list(lower), "upper": list(upper)}
 
     @property
     def mdp(self) -> MDP:

@@ -1,10 +1,12 @@
 """Figures, with Matplotlib (extra ``plot``). Each function returns a figure to save; notebooks show it as it is.
 
-They are as wide as a column of a paper, with letters of 8 points.
+They are as wide as a column of a paper, with letters of 8 points. ``caption`` of a figure says what it shows, and
+``to_latex`` writes it to a file and returns the float that includes it.
 
 >>> import maxatk as mk
 >>> plan = mk.solve(mk.instances.windy_cliff(), k=3)
 >>> mk.figures.curves(plan).savefig("curves.png")        # doctest: +SKIP
+>>> print(mk.figures.curves(plan).to_latex("curves.pdf"))        # doctest: +SKIP
 """
 
 import io
@@ -12,12 +14,15 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
+from os import PathLike
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from maxatk.base import checks
 from maxatk.base.errors import InputError, MissingExtraError
+from maxatk.base.tabular import escaped
 from maxatk.comparison.contrast import contrast
 from maxatk.comparison.results import Comparison, ComparisonByTries
 from maxatk.learning.ledger import LearningProgress
@@ -46,13 +51,14 @@ STYLE = {
 }
 
 
-def _figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
+def _figure(caption: str, width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
     """A figure of this size in inches, and its axes [rows, columns]."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtraError(MISSING) from None
     figure: Any = _shown(Figure)(figsize=(width, height), layout="constrained")
+    figure.caption = caption
     axes: Any = figure.subplots(rows, columns, squeeze=False)
     for ax in axes.ravel():
         ax.spines[["top", "right"]].set_visible(False)
@@ -61,11 +67,20 @@ def _figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tup
 
 @cache
 def _shown(kind: type) -> Any:
-    """A Matplotlib figure that notebooks show without a magic, somewhat larger than in print."""
+    """A Matplotlib figure that notebooks show without a magic, somewhat larger than in print; it has a caption."""
 
     base: Any = kind
 
     class ShownFigure(base):
+        caption = ""
+
+        def to_latex(self, path: str | PathLike[str], caption: str | None = None) -> str:
+            """Write the figure to ``path``, and return the float that includes it, with its caption or another one."""
+            cast(Any, self).savefig(path)
+            lines = [r"\begin{figure}", r"\centering", rf"\includegraphics{{{Path(path).as_posix()}}}"]
+            lines += [rf"\caption{{{escaped(self.caption if caption is None else caption)}}}", r"\end{figure}"]
+            return "\n".join(lines)
+
         def _repr_svg_(self) -> str:
             drawn = io.StringIO()
             cast(Any, self).savefig(drawn, format="svg")
@@ -106,7 +121,10 @@ def curves(plan: Plan, points: int = 300) -> Any:
     'best return so far, M'
     """
     view = views.curves(plan, checks.integer(points, "points", least=2))
-    figure, axes = _figure(COLUMN, 2.6)
+    caption = (
+        "The expected final best return, by the best return so far and the number of rollouts to come."
+    )
+    figure, axes = _figure(caption, COLUMN, 2.6)
     ax = axes[0, 0]
     few = len(view.best) <= views.FEW
     for curve in view.curves:
@@ -146,7 +164,8 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
     s = checks.integer(state, "state", most=plan.mdp.n_states - 1)
     view = views.action_map(plan, i, h, s, points)
     count = len(view.so_far)
-    figure, axes = _figure(1.3 * COLUMN, min(1.1 + 0.22 * count, 2.8))
+    caption = f"What the plan does in {view.title}, by the best return so far and the return so far."
+    figure, axes = _figure(caption, 1.3 * COLUMN, min(1.1 + 0.22 * count, 2.8))
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
 
@@ -183,10 +202,11 @@ def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
     shown = views.panels(contrast(plan))
     colours = action_colours(views.action_names(plan.mdp))
     width, height = max(0.29 * columns, 1.6), 0.27 * rows + 0.35
+    caption = "What each try mostly does in a cell while it can improve the best so far; darker: visited more often."
     if columns <= 8:  # side by side, else one below the other
-        figure, axes = _figure(width * len(shown) + 0.6, height, columns=len(shown))
+        figure, axes = _figure(caption, width * len(shown) + 0.6, height, columns=len(shown))
     else:
-        figure, axes = _figure(width, height * len(shown), rows=len(shown))
+        figure, axes = _figure(caption, width, height * len(shown), rows=len(shown))
     most = max([1e-9, *(x for panel in shown for x in panel.visits)])
     for ax, panel in zip(axes.ravel(), shown, strict=True):
         seen = np.sqrt(np.array(panel.visits).reshape(rows, columns))
@@ -234,7 +254,8 @@ def _square(row: int, column: int, colour: str) -> Any:
 @_in_style
 def best_returns(comparison: Comparison) -> Any:
     """The probability of each class of policies to end with at least a given best return."""
-    figure, axes = _figure(COLUMN, 2.6)
+    caption = "The probability of each class's policy to end with at least a given best return."
+    figure, axes = _figure(caption, COLUMN, 2.6)
     ax = axes[0, 0]
     low, high = math.inf, -math.inf
     for colour, row in zip(views.row_colours(comparison), comparison.rows, strict=True):
@@ -257,7 +278,8 @@ def best_returns(comparison: Comparison) -> Any:
 def comparison(comparison: Comparison) -> Any:
     """The bounds on the value of each class of a comparison."""
     view = views.classes(comparison)
-    figure, axes = _figure(1.3 * COLUMN, 0.32 * len(view.rows) + 0.7)
+    caption = f"Best of {comparison.plan.k}: what a policy of each class earns (dot), and an upper bound (bar)."
+    figure, axes = _figure(caption, 1.3 * COLUMN, 0.32 * len(view.rows) + 0.7)
     ax = axes[0, 0]
     for y, row in enumerate(view.rows):
         ax.plot([row.lower, row.upper], [y, y], color=row.colour, linewidth=2, solid_capstyle="butt")
@@ -283,7 +305,7 @@ def by_tries(comparisons: ComparisonByTries) -> Any:
     >>> mk.figures.by_tries(mk.compare(mk.instances.figure1(), k=range(1, 4))).axes[0].get_xlabel()
     'tries'
     """
-    figure, axes = _figure(COLUMN, 2.6)
+    figure, axes = _figure("What a policy of each class earns, by the number of tries.", COLUMN, 2.6)
     ax = axes[0, 0]
     names = comparisons.names
     for name, colour in zip(names, class_colours(names, names[0], names[-1]), strict=True):
@@ -310,7 +332,8 @@ def rounds(comparison: Comparison) -> Any:
     view = views.by_rounds(comparison)
     if view is None:
         raise InputError("rounds: this comparison has none: give compare(widths=...)")
-    figure, axes = _figure(COLUMN, 2.4)
+    caption = "What tries made several at a time earn, by the number of rounds (solid), and upper bounds (dotted)."
+    figure, axes = _figure(caption, COLUMN, 2.4)
     ax = axes[0, 0]
     for kind, colour in zip(views.KINDS, (MEAN_LINE, ADAPTIVE_LINE), strict=True):
         number, lower, upper = zip(*(row[1:] for row in view.rows if row[0] == kind), strict=True)
@@ -344,7 +367,8 @@ def learning(told: Sequence[LearningProgress]) -> Any:
     """
     if not told:
         raise InputError("nothing was told yet, so there is nothing to draw")
-    figure, axes = _figure(COLUMN, 2.6)
+    caption = "Bounds of a learner by the number of samples: on the optimum from above, on its policy from below."
+    figure, axes = _figure(caption, COLUMN, 2.6)
     ax = axes[0, 0]
     samples = [max(at.samples, 1) for at in told]
     lower, upper = [at.lower for at in told], [at.upper for at in told]

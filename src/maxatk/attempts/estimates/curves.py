@@ -56,6 +56,13 @@ class Curve(Displayed, Tabular, Sequence[Point]):
         """The rows by column: arm, k, value, lower and upper."""
         return {name: [getattr(one, name) for one in self.points] for name in ("arm", "k", "value", "lower", "upper")}
 
+    @staticmethod
+    def joined(curves: Sequence[Curve]) -> dict[str, list[Any]]:
+        """The rows of several curves by column, each with the name of what it estimates."""
+        each = [curve.columns() for curve in curves]
+        names = [curve.name for curve in curves for _ in curve]
+        return {"estimate": names, **{name: [x for one in each for x in one[name]] for name in each[0]}}
+
     def _field(self, name: str) -> Any:
         values = [getattr(point, name) for point in self.points]
         return values[0] if self._single else values

@@ -17,6 +17,7 @@ from maxatk.attempts.logs.data import LogData
 from maxatk.base import checks, display, findings
 from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
+from maxatk.base.tabular import Tabular
 from maxatk.base.text import percent
 from maxatk.base.types import Range
 
@@ -50,7 +51,7 @@ class Difference(Displayed, Estimate):
         return display.words(self.finding)
 
 
-class Differences(Displayed, Sequence[Difference]):
+class Differences(Displayed, Tabular, Sequence[Difference]):
     """Several arms at once: every pair, with intervals that hold *together*.
 
     Args:
@@ -67,6 +68,11 @@ class Differences(Displayed, Sequence[Difference]):
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The pairs by column: first, second, of, k, value, lower, upper and tasks_needed."""
+        names = ("first", "second", "of", "k", "value", "lower", "upper", "tasks_needed")
+        return {name: [getattr(row, name) for row in self.rows] for name in names}
 
     def __getitem__(self, index: Any) -> Any:
         rows: Any = self.rows

@@ -22,6 +22,7 @@ from maxatk.attempts.judges.ranking import Ranking, ranking
 from maxatk.attempts.logs.data import LogData
 from maxatk.base import display
 from maxatk.base.display import Displayed
+from maxatk.base.tabular import Tabular
 from maxatk.base.types import Floats, Ints, Range
 
 BINS = 5  # levels of a judge that has more than MOST_LEVELS different scores
@@ -72,7 +73,7 @@ class Hurt:
 
 
 @dataclass(frozen=True)
-class JudgeReport(Displayed):
+class JudgeReport(Displayed, Tabular):
     """What a judge is good for. Made by :meth:`maxatk.attempts.Log.judge_report`."""
 
     judge: str  # the judge
@@ -85,6 +86,10 @@ class JudgeReport(Displayed):
     hurt: Hurt  # tasks at which picking hurts
     against: tuple[Difference, ...]  # its pick less one attempt, less the vote, and less those of other judges
     power: tuple[Power, ...]  # for each of these, how many tasks it takes to tell them apart
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The curves by column: estimate, such as selected@k, arm, k, value, lower and upper."""
+        return Curve.joined(self.curves)
 
     @property
     def oracle(self) -> Curve:

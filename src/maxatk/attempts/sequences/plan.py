@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from maxatk.attempts.log import Log
 from maxatk.attempts.sequences.goal import Goal
@@ -14,6 +14,7 @@ from maxatk.attempts.sequences.rounds import in_rounds
 from maxatk.attempts.sequences.walk import Scoring, ratio
 from maxatk.base import display
 from maxatk.base.display import Displayed
+from maxatk.base.tabular import Tabular
 from maxatk.base.text import clipped, spelled, threshold
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class BuiltFrom:
 
 
 @dataclass(frozen=True, repr=False)
-class SequencePlan(Displayed):
+class SequencePlan(Displayed, Tabular):
     """A sequence of arms, followed until a score is reached or it ends. Made by :func:`maxatk.attempts.sequence`."""
 
     steps: tuple[Step, ...]  # the attempts in order, with their gains and costs on the tasks of the log
@@ -86,6 +87,10 @@ class SequencePlan(Displayed):
 
     def __repr__(self) -> str:
         return clipped(f"{type(self).__name__}({self.spelled}, stop at {threshold(self.stop_at)})")
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The attempts in order, by column: arm, reached, gain and cost."""
+        return {name: [getattr(step, name) for step in self.steps] for name in ("arm", "reached", "gain", "cost")}
 
     @property
     def arms(self) -> list[str]:

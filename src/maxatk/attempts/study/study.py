@@ -30,6 +30,7 @@ from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
 from maxatk.base.findings import Finding, NoAdvice, Reason
 from maxatk.base.progress import reporter
+from maxatk.base.tabular import Tabular
 from maxatk.base.text import clipped, short, threshold
 
 MOST_UNKNOWN = 0.1  # of an arm's costs: an arm with more is left out of all comparisons with costs
@@ -41,7 +42,7 @@ NOMINAL = (
 
 
 @dataclass(frozen=True, repr=False)
-class Study(Displayed):
+class Study(Displayed, Tabular):
     """The results of a study of a log, with advice. Made by :func:`study`."""
 
     log: Log  # the log
@@ -58,6 +59,10 @@ class Study(Displayed):
     def __repr__(self) -> str:
         advised = "no advice" if self.plan is None else f"try {self.plan.spelled}"
         return clipped(f"Study({self.log!r}: {advised})")
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The estimates by column: estimate, such as max@k, arm, k, value, lower and upper."""
+        return Curve.joined(self.curves)
 
     @property
     def main(self) -> Advised | None:
