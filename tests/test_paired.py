@@ -86,9 +86,7 @@ def test_pairs_take_fewer_trials():
     pair = mk.simulate_paired(mdp, five.policy, four.policy, trials=4000, rng=6)
     apart = [mk.simulate(mdp, one.policy, trials=4000, rng=n) for n, one in enumerate((five, four))]
     assert pair.stderr < math.hypot(*(run.stderr for run in apart))
-    assert pair.noise_saved == pytest.approx(
-        (pair.first.stderr**2 + pair.second.stderr**2) / pair.stderr**2, rel=1e-12
-    )
+    assert pair.noise_saved == pytest.approx((pair.first.stderr**2 + pair.second.stderr**2) / pair.stderr**2, rel=1e-12)
 
 
 def test_costs_and_utilities_count():

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from numbers import Rational, Real
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 
@@ -53,8 +53,7 @@ def rising(values: Any, name: str) -> list[int]:
     """``values`` as numbers of rollouts, each greater than the one before it."""
     if not isinstance(values, Iterable) or isinstance(values, str | bytes):
         raise InputError(f"{name} must be a list of numbers of rollouts, not {shown(values)}")
-    given: Iterable[Any] = values
-    numbers = [rollouts(n, name) for n in given]
+    numbers = [rollouts(n, name) for n in cast(Iterable[Any], values)]
     for n, after in itertools.pairwise(numbers):
         if n >= after:
             raise InputError(f"{name} must rise, but {after} comes after {n}")
