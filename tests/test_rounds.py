@@ -434,3 +434,69 @@ def test_value_against_rounds(tmp_path, capsys):
     assert main(["compare", "figure1", "-k", "4", "--width", "2"]) == 0
     assert "2 at a time, alike" in capsys.readouterr().out
     assert main(["compare", "figure1", "-k", "4", "--width", "0"]) == 2
+
+
+def fractional(unit, values, seed, kind):
+    """A problem of up to three steps whose rewards are multiples of a number that floats do not hold."""
+    rng = np.random.default_rng(seed)
+    states, horizon = int(rng.integers(1, 4)), int(rng.integers(1, 4))
+    rows = []
+    for _ in range(states):
+        row = []
+        for _ in range(2):
+            weights = rng.integers(1, 6, 3)
+            outcomes = []
+            for w in weights:
+                reward, ended = kind(unit * int(rng.integers(-values, values))), bool(rng.random() < 0.3)
+                outcomes.append((Fraction(int(w), int(weights.sum())), int(rng.integers(states)), reward, ended))
+            row.append(outcomes)
+        rows.append(row)
+    return mk.MDP.from_table(rows, horizon=horizon, start=0)
+
+
+@pytest.mark.parametrize("unit", [Fraction(1, 3), Fraction(1, 7), Fraction(1, 10)])
+@pytest.mark.parametrize("kind", [Fraction, float])
+def test_lower_ends_are_earned_where_floats_do_not_hold_returns(unit, kind):
+    """Which tuple counts at a best return is decided alike by the plan and by its policy."""
+    for seed in range(12):
+        mdp = fractional(unit, 8, seed, kind)
+        plan = mk.solve(mdp, 4, width=2)
+        earned = mk.evaluate(mdp, uncertified(plan))
+        assert plan.lower <= earned.ends[1]
+        assert earned.ends[0] - plan.lower <= 1e-6 * max(1.0, abs(plan.lower))
+
+
+@pytest.mark.parametrize("unit", [Fraction(1, 3), Fraction(1, 7)])
+def test_rounds_alike_are_earned_there_too(unit):
+    for seed in range(6):
+        mdp = fractional(unit, 8, seed, Fraction)
+        table = mk.compare(mdp, 4, widths=[2])
+        row = table["2 at a time, alike"]
+        assert row.lower <= mk.evaluate(mdp, row.policy).ends[1]
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 3])
+def test_rounded_returns_bound_what_is_earned(horizon):
+    """Off a lattice a plan is bounded by the laws of rounded returns: never above what it earns, and not far below."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        mdp = mk.MDP.from_arrays(rng.dirichlet(np.ones(2), (2, 2)), rng.normal(size=(2, 2)), horizon=horizon)
+        plan = mk.solve(mdp, 4, width=2, solver=mk.Certified(tol=0.05))
+        evidence = evidence_of(plan.sequential)
+        search = DifferentTries(evidence.method, plan.floor, evidence.tol / 2)
+        tables = search.plan((2, 2), evidence.curves)
+        bound = search.earned(tables)
+        earned = mk.evaluate(mdp, uncertified(plan))
+        assert bound <= earned.ends[1]
+        assert plan.lower <= earned.ends[1]
+        assert earned.ends[0] - bound <= sum(search.left_out(tables)) + 1e-9
+
+
+def test_real_rewards_of_some_size_are_planned_in_rounds():
+    """Their returns have too many digits to be followed one by one."""
+    rng = np.random.default_rng(1)
+    mdp = mk.MDP.from_arrays(rng.dirichlet(np.ones(6) * 0.6, (6, 3)), rng.normal(size=(6, 3)), horizon=5)
+    plan = mk.solve(mdp, 6, width=2, solver=mk.Certified(tol=0.02))
+    assert plan.upper - plan.lower < 0.05
+    trials = mk.simulate(mdp, plan.policy, trials=20_000, rng=0)
+    assert plan.lower <= trials.interval(0.9999)[1]

@@ -1,7 +1,6 @@
 """Classes of policies that make several tries at a time: alike, or each with a policy of its own."""
 
 import itertools
-import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -11,7 +10,7 @@ from maxatk.comparison.classes import MARKOV, MEAN, NO_BEST, SINGLE, Member, Pol
 from maxatk.comparison.rows import InRounds
 from maxatk.planning.certified.plan import evidence_of
 from maxatk.planning.rounds.alike import AlikeTries
-from maxatk.planning.rounds.plan import in_units, plan_in_rounds, search_floor
+from maxatk.planning.rounds.plan import evaluated, in_units, plan_in_rounds, search_floor
 from maxatk.problem.objective import rounds_of
 
 
@@ -55,7 +54,10 @@ def _alike(rounds: tuple[int, ...], shop: Workshop) -> Member:
     search = AlikeTries(evidence.method, search_floor(shop.problem), evidence.tol / len(rounds))
     tables = search.plan(rounds, evidence.curves)
     lower, upper = in_units(shop.problem, search.earned(tables), search.upper + evidence.method.rounding)
-    return Member(search.policy(tables), "Frank-Wolfe", upper, lower=None if lower == -math.inf else lower)
+    policy = search.policy(tables)
+    if not search.is_tight(tables, evidence.tol):
+        lower = max(lower, evaluated(shop.problem, policy, evidence.tol / 1000))
+    return Member(policy, "Frank-Wolfe", upper, lower=lower)
 
 
 def _different(rounds: tuple[int, ...], shop: Workshop) -> Member:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from maxatk.base import archive, checks, stopping
-from maxatk.base.errors import InputError
+from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.findings import Finding, Kept
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
@@ -24,11 +24,11 @@ from maxatk.planning.plan import Plan, Reporter, Status
 from maxatk.planning.rounds.different import DifferentTries
 from maxatk.planning.rounds.search import RoundTable
 from maxatk.planning.rounds.tries import Candidate
-from maxatk.policies import KnownValue, Round, RoundsPolicy
+from maxatk.policies import KnownValue, Policy, Round, RoundsPolicy
 from maxatk.problem.decision import DecisionProblem
 
 DEPTH = 10.0  # times the distance from the best mean to the greatest return: no lower returns are told apart
-VERSION = 6
+VERSION = 7
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -166,6 +166,14 @@ def solve_in_rounds(problem: DecisionProblem, solver: Certified, progress: Repor
     return plan_in_rounds(solver.solve(problem.changed(rounds=()), progress), problem.objective.rounds)
 
 
+def evaluated(problem: DecisionProblem, policy: Policy, tol: float) -> float:
+    """What a policy earns at least, by evaluation; ``-inf`` where that takes too long."""
+    try:
+        return floats_around(evaluate(problem.mdp, policy, tol=tol).ends[0])[0]
+    except TooLargeError:
+        return -math.inf
+
+
 def plan_in_rounds(sequential: CertifiedPlan, widths: tuple[int, ...]) -> RoundsPlan:
     """A plan in rounds of these widths, beside the plan of one rollout at a time."""
     began = time.perf_counter()
@@ -176,9 +184,9 @@ def plan_in_rounds(sequential: CertifiedPlan, widths: tuple[int, ...]) -> Rounds
         # On a thread, while this one hears Ctrl-C: kernels then need none of their own.
         (tables,) = Workers(1).map(search.plan, [widths], [evidence.curves])
         lower = in_units(problem, search.earned(tables), math.inf)[0]
-        if lower == -math.inf:
+        if not search.is_tight(tables, evidence.tol):
             policy = acting([table.acting() for table in tables], problem)
-            lower = floats_around(evaluate(problem.mdp, policy, tol=evidence.tol / 1000).ends[0])[0]
+            lower = max(lower, evaluated(problem, policy, evidence.tol / 1000))
     lower = min(lower, sequential.upper)
     status = Status.WITHIN_TOL if sequential.upper - lower <= evidence.tol else Status.IN_ROUNDS
     stats = {

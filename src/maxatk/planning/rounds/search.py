@@ -27,6 +27,7 @@ from maxatk.policies import Round
 MOST_KNOTS = 16  # of a round
 FIRST_KNOTS = 6
 MOST_CELLS = 2**25  # of a slice that is searched
+FINE_CELLS = 2**22  # of a slice on a lattice that is finer than the plan's
 
 
 L = TypeVar("L", bound=TryLaw)
@@ -63,7 +64,7 @@ class RoundSearch(TrySearch, ABC, Generic[L]):
     """
 
     def __init__(self, planned_by: SliceMethod, floor: float, tol: float = 0.0) -> None:
-        super().__init__(planned_by, floor, MOST_CELLS)
+        super().__init__(planned_by, floor, MOST_CELLS, FINE_CELLS)
         self._tol = tol / self._unit
         self.slices = 0
         self.upper = math.inf  # what no plan of the kind that is searched for earns, as curves count it
@@ -128,7 +129,8 @@ class RoundSearch(TrySearch, ABC, Generic[L]):
 
     def _table(self, library: Sequence[KnownTuple[L]], picks: Ints) -> RoundTable[L]:
         last = [*np.flatnonzero(np.diff(picks)).tolist(), len(picks) - 1]  # of each run of equal picks
-        ends = tuple(float(self._unit * self.points[j]) for j in last[:-1])
+        # Halfway between points: which side a return is on is beyond doubt, however it is rounded.
+        ends = tuple(float(self._unit * (self.points[j] + self._lattice.kappa / 2)) for j in last[:-1])
         return RoundTable(ends, tuple(library[int(picks[j])].members for j in last))
 
     def _reply(self, others: Floats, after: Floats) -> Candidate:
@@ -147,25 +149,48 @@ class RoundSearch(TrySearch, ABC, Generic[L]):
     # What a plan earns.
 
     def earned(self, tables: Sequence[RoundTable[L]]) -> float:
-        """At least what the policy of these tables earns, as curves count it; ``-inf`` where laws do not say.
+        """At least what the policy of these tables earns, as curves count it.
 
-        A law is that of the decisions that its policy acts on, and lattice returns are true ones. Relative errors of
-        its probabilities are those of sums of positive terms; errors of distribution functions add up over rollouts.
+        A law is that of the decisions that its policy acts on. Relative errors of its probabilities are those of sums
+        of positive terms; errors of distribution functions add up over rollouts. Where lattice returns are rounded
+        ones, true ones are no more than half a step below for each step of a rollout (docs/theory/rounds.md, 4).
         """
-        if self._rounded:
-            return -math.inf
+        short = self._short  # points by which a return may fall short of the one that stands for it
         value, lost = self.final, 1.0  # lost: the chance that no return exceeds the first point
         for table in reversed(tables):
-            last = np.searchsorted(self.points, [*(x + self._lattice.kappa / 2 for x in table.ends), math.inf])
+            last = np.searchsorted(self.points, [*(x / self._unit for x in table.ends), math.inf])
+            laws = [np.diff(_lowered(together(members), short), prepend=0.0) for members in table.tuples]
             value = np.concatenate([
-                expected_payoffs(np.diff(together(members), prepend=0.0), value)[begin:end]
-                for members, begin, end in zip(table.tuples, [0, *last[:-1].tolist()], last.tolist(), strict=True)
+                expected_payoffs(law, value)[begin:end]
+                for law, begin, end in zip(laws, [0, *last[:-1].tolist()], last.tolist(), strict=True)
             ])  # fmt: skip
-            lost *= float(together(table.tuples[0])[0])
+            if short:  # a best return may be higher than the point that stands for it
+                value = np.minimum.accumulate(value[::-1])[::-1]
+            lost *= float(laws[0][0])
         problem = self._planned_by.problem
         least = Fraction(max(problem.least, problem.best_so_far))
-        missing = lost * (float(self.final[0]) - self._counts(least))
-        return float(value[0]) - missing - self._rounding(tables) if 0 <= missing <= self._tol / 100 else -math.inf
+        missing = max(lost * (float(self.final[0]) - self._counts(least)), 0.0)
+        halves = self._lattice.kappa / 2 if short else 0.0  # what a point stands for begins half a step below it
+        return self._unit * (float(value[0]) - missing - halves - self._rounding(tables))
+
+    @property
+    def _short(self) -> int:
+        return (self._mdp.horizon + 1) // 2 if self._rounded else 0
+
+    def left_out(self, tables: Sequence[RoundTable[L]]) -> tuple[float, float]:
+        """At most what :meth:`earned` leaves out beside rounding errors, as curves count it.
+
+        That is for trials that end below the first point, and for rounded returns.
+        """
+        lost = math.prod(float(_lowered(together(table.tuples[0]), self._short)[0]) for table in tables)
+        span = float(self.final[0]) - self._counts(Fraction(self._planned_by.problem.least))
+        steps = (2 * self._short + 1) * self._lattice.kappa if self._rounded else 0.0
+        return self._unit * lost * max(span, 0.0), self._unit * steps
+
+    def is_tight(self, tables: Sequence[RoundTable[L]], tol: float) -> bool:
+        """Whether :meth:`earned` leaves out so little beside a tolerance that no evaluation is worth its time."""
+        below, rounded = self.left_out(tables)
+        return below <= tol / 100 and rounded <= tol
 
     def _rounding(self, tables: Sequence[RoundTable[L]]) -> float:
         mdp, n = self._mdp, len(self.points)
@@ -176,6 +201,11 @@ class RoundSearch(TrySearch, ABC, Generic[L]):
         return (
             tries * (steps + 2 * n) + len(tables) * (4 * n + 16)
         ) * 2.0**-53 * size + mdp.horizon * self._lattice.error
+
+
+def _lowered(below: Floats, points: int) -> Floats:
+    """The distribution function [n] of returns that are so many points lower."""
+    return np.append(below[points:], np.ones(min(points, len(below))))
 
 
 def together(chosen: Sequence[TryLaw]) -> Floats:

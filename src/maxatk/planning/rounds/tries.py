@@ -64,12 +64,13 @@ class TrySearch:
         planned_by: the problem on a plan's lattice.
         floor: a return that good policies almost surely beat: nothing below it is told apart.
         most_cells: of a slice that is searched.
+        fine_cells: of a slice, up to which a lattice between whose points rewards lie is made finer than the plan's.
 
     Raises:
         TooLargeError: where a sweep would take too long for a search.
     """
 
-    def __init__(self, planned_by: SliceMethod, floor: float, most_cells: int) -> None:
+    def __init__(self, planned_by: SliceMethod, floor: float, most_cells: int, fine_cells: int = 0) -> None:
         self._planned_by, asked = planned_by, planned_by.problem
         kappa, span = planned_by.lattice.kappa, asked.most - asked.least
         # A plan may rest on the few returns that there are; here all points up to a return are told apart.
@@ -77,7 +78,11 @@ class TrySearch:
         if not self._rounded:
             self._unit, problem = 1.0, asked
         else:
-            self._unit, kappa = max(kappa, span / COARSE_POINTS) if planned_by.exact else kappa, 1.0
+            self._unit = max(kappa, span / COARSE_POINTS) if planned_by.exact else kappa
+            places = asked.mdp.n_states * asked.mdp.horizon
+            while not planned_by.exact and 2 * span <= self._unit * min(COARSE_POINTS, fine_cells / places):
+                self._unit /= 2
+            kappa = 1.0
             rounded = asked.mdp.with_rewards(np.rint(asked.mdp.reward / self._unit))
             problem = DecisionProblem(rounded, replace(asked.objective, utility=None))
         self._method = OnLattice(SharedEngine(EngineConfig(), problem), kappa)  # for the cells themselves, on the host
