@@ -159,27 +159,17 @@ class Gpu:
 
     def runs(self, where: kernels.Part, layout: kernels.Layout, choice: Any, slices: int, kind: Any) -> list[Runs]:
         """The runs of equal choices of a layer. Idle cells before a window are a run of their own."""
-        xp, h = self.xp, where.first_step
-        begin = layout.place[h, :-1] + layout.pad[h]
-        cells = xp.maximum(layout.high[h].astype(np.int64) - layout.pad[h] + 1, 0)
-        first, end = int(self.to_host(begin[0])), int(self.to_host(begin[-1] + cells[-1]))
-        within = choice.reshape(-1, slices)[first:end]
-        begins = begin[cells > 0] - first
-        runs: list[Runs] = []
-        for b in range(slices):
-            column = within[:, b]
-            new = xp.ones(len(column), np.bool_)
-            new[1:] = column[1:] != column[:-1]
-            new[begins] = True
-            at = xp.flatnonzero(new)
-            state = xp.searchsorted(begin, at + first, side="right") - 1
-            run = (
-                (at + first - layout.place[h, state]).astype(kind),
-                column[at],
-                xp.bincount(state, minlength=len(cells)),
-            )
-            runs.append(Runs(*(self.to_host(x) for x in run)))
-        return runs
+        xp, h, S = self.xp, where.first_step, layout.pad.shape[1]
+        there = np.int32(S), np.int32(slices), layout.pad[h], layout.high[h], layout.place[h], choice
+        blocks = -(-S * slices // THREADS)
+        count = xp.empty((slices, S), np.int32)
+        self._device.launch("count_runs", blocks, 1, *there, count)
+        end = xp.cumsum(count, dtype=np.int64)
+        ends = self.to_host(end[S - 1 :: S])
+        first, row = xp.empty(int(ends[-1]), np.int32), xp.empty(int(ends[-1]), np.uint8)
+        self._device.launch("find_runs", blocks, 1, *there, count, end, first, row)
+        parts = (np.split(self.to_host(array), ends[:-1]) for array in (first.astype(kind), row))
+        return [Runs(*part) for part in zip(*parts, self.to_host(count), strict=True)]
 
     def _sweep_decisions(
         self, where: kernels.Part, tables: kernels.Tables, layout: kernels.Layout, choices: kernels.Choices

@@ -134,6 +134,37 @@ KERNEL(whole_layer,
   }
 }
 
+// The runs of equal choices of a layer, for B slices side by side: one thread for each slice and state. First they are
+// counted, [B, S]; then each is written before `end`, the sum of all counts up to its own.
+KERNEL(count_runs,
+       (int S, int B, const int* pad, const int* high, const int64* place, const byte_t* choice, int* count),
+       (S, B, pad, high, place, choice, count)) {
+  int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= (int64)S * B) return;
+  int s = (int)(i / B), b = (int)(i % B);
+  int found = pad[s] <= high[s];
+  const byte_t* of_slice = choice + place[s] * B + b;
+  for (int64 g = (int64)pad[s] + 1; g <= high[s]; ++g) found += of_slice[g * B] != of_slice[(g - 1) * B];
+  count[(int64)b * S + s] = found;
+}
+
+KERNEL(find_runs,
+       (int S, int B, const int* pad, const int* high, const int64* place, const byte_t* choice, const int* count,
+        const int64* end, int* first, byte_t* row),
+       (S, B, pad, high, place, choice, count, end, first, row)) {
+  int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= (int64)S * B) return;
+  int s = (int)(i / B), b = (int)(i % B);
+  int64 at = end[(int64)b * S + s] - count[(int64)b * S + s];
+  const byte_t* of_slice = choice + place[s] * B + b;
+  for (int64 g = pad[s]; g <= high[s]; ++g) {
+    if (g == pad[s] || of_slice[g * B] != of_slice[(g - 1) * B]) {
+      first[at] = (int)g;
+      row[at++] = of_slice[g * B];
+    }
+  }
+}
+
 // What stands for no row: the rollout is idle, or given up.
 template <class Choice>
 static
