@@ -168,8 +168,8 @@ class Gpu:
         ends = self.to_host(end[S - 1 :: S])
         first, row = xp.empty(int(ends[-1]), np.int32), xp.empty(int(ends[-1]), np.uint8)
         self._device.launch("find_runs", blocks, 1, *there, count, end, first, row)
-        parts = (np.split(self.to_host(array), ends[:-1]) for array in (first.astype(kind), row))
-        return [Runs(*part) for part in zip(*parts, self.to_host(count), strict=True)]
+        parts = (xp.split(array, ends[:-1].tolist()) for array in (first.astype(kind), row))
+        return [Runs(*part) for part in zip(*parts, count, strict=True)]
 
     def _sweep_decisions(
         self, where: kernels.Part, tables: kernels.Tables, layout: kernels.Layout, choices: kernels.Choices

@@ -22,7 +22,7 @@ class Windows(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """Runs of equal choices of some states of a layer, state by state and then by return: arrays of the host."""
+    """Runs of equal choices of some states of a layer, state by state and then by return: arrays of the engine."""
 
     first: Any  # [runs] the least return of each
     choice: Any  # [runs]

@@ -17,12 +17,13 @@ from maxatk.planning.certified.cells import Cells, Task
 from maxatk.planning.certified.curves import Curve
 from maxatk.planning.certified.lattice import WholeLattice
 from maxatk.planning.certified.products import DenseRows, Rectangles, dense_rows
-from maxatk.planning.certified.recorded import RecordedDecisions, Recorder
+from maxatk.planning.certified.recorded import RecordedDecisions, Recorder, Recording
 from maxatk.planning.certified.slices import SliceJob, SliceMethod, choice_type
 from maxatk.planning.tuning import TUNING
 from maxatk.problem.decision import DecisionProblem
 
 TOGETHER = 4  # knots that one sweep takes
+SHARE_RECORDED = 0.25  # of a device's memory, for what is recorded there
 
 
 class Sums:
@@ -91,6 +92,13 @@ class OnLattice(SliceMethod):
         """The row of each cell."""
         return DecisionJob(self, task)
 
+    @cached_property
+    def farthest(self) -> int:
+        """The return farthest from 0 that any state is reached with, in lattice points."""
+        reach = self.tables.reach
+        ever = reach.first <= reach.last
+        return max(abs(int(reach.first[ever].min())), abs(int(reach.last[ever].max())))
+
     def record(self, room: float) -> None:
         """Record decisions from now on, in so many bytes, if slices are so large that a policy acts on those of knots.
 
@@ -104,7 +112,8 @@ class OnLattice(SliceMethod):
         far_down = max(problem.mean - 2 * (problem.most - problem.mean), self.lattice.floor)  # curves are flat below
         windows = self.engine().windows(self.on_engine(), (0, 0), self.lattice.index(far_down))
         if 8 * windows.sizes.sum() > TUNING.small_slice:
-            self.recorder = Recorder(room)
+            engine = self.engine()
+            self.recorder = Recorder(room if engine.on_host else min(room, SHARE_RECORDED * engine.memory))
 
     def recorded(self, task: Task) -> RecordedDecisions | None:
         """The decisions that were recorded of a task with one best return."""
@@ -200,6 +209,8 @@ class ValueJob(_OnLatticeJob):
         engine, task = self.method.engine(), self.task
         self.shape = Summed(self.cells) if self._keep else self.method.shape(self.cells)
         self.layout, n = self.cells.all_layers() if self._keep else self.shape.two_layers()
+        if not engine.on_host and 17 * len(task.ms) * n + self.cells.size > (1 - SHARE_RECORDED) * memory:
+            self._recorder = None  # what is recorded lies there, too
         check_memory((16 + (self._recorder is not None)) * len(task.ms) * n + self.cells.size, memory)
         self.idle_value, self.idle_slope = idle_payoff(task)  # [B] each
         self.value, self.slope = (engine.xp.zeros((n, len(task.ms))) for _ in range(2))  # [cells, B] each
@@ -223,20 +234,20 @@ class ValueJob(_OnLatticeJob):
             choice, slices = self._values.choice, len(self.task.ms)
             self._runs[part] = engine.runs(part, self.layout, choice, slices, self._kind)
 
-    @cached_property
+    @property
     def _kind(self) -> type[np.signedinteger[Any]]:
         """The type of recorded returns."""
-        reach, farthest = self.method.tables.reach, max(map(abs, self.task.shifts))
-        ever = reach.first <= reach.last
-        most = farthest + max(abs(int(reach.first[ever].min())), abs(int(reach.last[ever].max())))
-        return np.int16 if most < 2**15 else np.int32
+        return np.int16 if self.method.farthest + max(map(abs, self.task.shifts)) < 2**15 else np.int32
 
     def _record(self, recorder: Recorder) -> None:
         method, task, in_order = self.method, self.task, [self._runs[part] for part in sorted(self._runs)]
         for b, m in enumerate(task.ms):
             index, runs = method.lattice.index(m, task.phase), [part[b] for part in in_order]
-            decisions = RecordedDecisions.of(method.problem, method.tables.moves, index, runs)
-            recorder.keep(replace(task, ms=(m,)), decisions)
+
+            def read(parts: Sequence[Runs], index: int = index) -> RecordedDecisions:
+                return RecordedDecisions.of(method.problem, method.tables.moves, index, parts, method.engine())
+
+            recorder.keep(replace(task, ms=(m,)), Recording(runs, read))
 
     def result(self) -> Floats:
         """Upper bound, lower bound and slope in ``m``, [3, n], by ``m`` or by return at the start."""

@@ -5,14 +5,16 @@ two for each step and state.
 """
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from maxatk import kernels
 from maxatk.base.types import Bools, Floats, Ints
+from maxatk.engines.engine import Engine
 from maxatk.engines.jobs import Runs
 from maxatk.planning.certified.cells import Task
 from maxatk.planning.certified.curves import Curve
@@ -32,14 +34,14 @@ class RecordedDecisions:
 
     @classmethod
     def of(
-        cls, problem: DecisionProblem, moves: kernels.Moves, m: int, parts: Sequence[Runs]
-    ) -> "RecordedDecisions":  # fmt: skip
+        cls, problem: DecisionProblem, moves: kernels.Moves, m: int, parts: Sequence[Runs], engine: Engine
+    ) -> "RecordedDecisions":
         """The decisions of a slice held at lattice point ``m``, from its parts in the order of steps and states."""
-        beaten = m - moves.drift * problem.mdp.horizon + 1
-        offset = np.concatenate([[0], *(part.count for part in parts)]).cumsum()
-        small = offset.astype(np.int32) if offset[-1] < 2**31 else offset
-        first, choice = (np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "choice"))
-        return cls(problem, moves.most_left, beaten, small, first, choice)
+        beaten, xp = m - moves.drift * problem.mdp.horizon + 1, engine.xp
+        first, choice, count = (xp.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        offset = xp.zeros(len(count) + 1, np.int32 if len(first) < 2**31 else np.int64)
+        xp.cumsum(count, dtype=offset.dtype, out=offset[1:])
+        return cls(problem, moves.most_left, beaten, *map(engine.to_host, (offset, first, choice)))
 
     @property
     def size(self) -> int:
@@ -80,6 +82,26 @@ class RecordedDecisions:
         return problem.first_row(step, state) + choice
 
 
+class Recording:
+    """A slice as it was recorded: its runs stay where the engine left them until a policy acts on them.
+
+    Args:
+        parts: the runs of its parts, in the order of steps and states.
+        read: the decisions, from such parts.
+    """
+
+    def __init__(self, parts: Sequence[Runs], read: Callable[[Sequence[Runs]], RecordedDecisions]) -> None:
+        self.size = sum(int(array.nbytes) for part in parts for array in part)  # bytes
+        self._parts, self._read = parts, read
+
+    @cached_property
+    def decisions(self) -> RecordedDecisions:
+        """The rows."""
+        read = self._read(self._parts)
+        self._parts = ()
+        return read
+
+
 class Recorder:
     """What is recorded of slices, by what was swept.
 
@@ -90,26 +112,27 @@ class Recorder:
     def __init__(self, room: float) -> None:
         self._room, self._lock = room, threading.Lock()  # slices are swept on several threads
         self._closed = False
-        self._held: dict[tuple[Any, ...], tuple[Curve, RecordedDecisions]] = {}
+        self._held: dict[tuple[Any, ...], tuple[Curve, Recording]] = {}
 
     @property
     def has_room(self) -> bool:
         """Whether another slice is recorded."""
         return self._room > 0 and not self._closed
 
-    def keep(self, task: Task, decisions: RecordedDecisions) -> None:
-        """Keep the decisions of a task with one best return, if there is room."""
+    def keep(self, task: Task, recording: Recording) -> None:
+        """Keep what was recorded of a task with one best return, if there is room."""
         with self._lock:
-            if decisions.size <= self._room:
-                self._room -= decisions.size
-                self._held[_key(task)] = task.after, decisions
+            if recording.size <= self._room:
+                self._room -= recording.size
+                self._held[_key(task)] = task.after, recording
             else:
                 self._room = 0.0
 
     def of(self, task: Task) -> RecordedDecisions | None:
         """The decisions of a task with one best return, if they were recorded."""
-        after, decisions = self._held.get(_key(task), (None, None))
-        return decisions if after is task.after else None
+        with self._lock:
+            after, recording = self._held.get(_key(task), (None, None))
+            return recording.decisions if recording is not None and after is task.after else None
 
     def close(self) -> None:
         """Record nothing more: the plan is made."""
@@ -118,9 +141,9 @@ class Recorder:
     def keep_only(self, after: Curve, knots: Collection[float]) -> None:
         """Forget slices under a curve that are no knots: nothing acts on them."""
         with self._lock:
-            for key, (curve, decisions) in list(self._held.items()):
+            for key, (curve, recording) in list(self._held.items()):
                 if curve is after and key[2] == (0, 0) and key[1] not in knots:
-                    self._room += decisions.size
+                    self._room += recording.size
                     del self._held[key]
 
 
