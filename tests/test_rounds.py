@@ -272,8 +272,8 @@ def test_files(tmp_path):
         ({"rounds": (2, 1)}, "rounds: their widths must add up to k, 4, but they add up to 3"),
         ({"width": 2, "rounds": (2, 2)}, "width and rounds: give one of them, not both"),
         ({"width": 2, "solver": mk.Midpoint(0.5)}, "rounds: Midpoint plans without it"),
-        ({"width": 2, "cost": 0.1}, "rounds: costs are not known"),
-        ({"width": 2, "cost": 0.1, "solver": mk.Exact()}, "rounds: costs are not known"),
+        ({"width": 2, "cost": 0.1, "abandon": True}, "abandon: in rounds rollouts cannot be given up"),
+        ({"width": 2, "cost": 0.1, "abandon": True, "solver": mk.Exact()}, "abandon: in rounds rollouts cannot"),
     ],
 )
 def test_what_is_refused(asked, said):
@@ -412,7 +412,7 @@ def test_compare_by_width():
     [
         ({"widths": 2}, "widths must be a list of numbers of rollouts"),
         ({"widths": [2, 0]}, "widths[1] must be at least 1"),
-        ({"widths": [2], "cost": 0.1}, "widths: costs are not known to plans in rounds"),
+        ({"widths": [2.5], "cost": 0.1}, "widths[0] must be an integer"),
     ],
 )
 def test_widths_that_are_refused(asked, said):

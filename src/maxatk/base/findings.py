@@ -115,6 +115,7 @@ class Kept(Finding):
 
     k: int  # the number of tries
     rounds: tuple[int, ...]  # how many tries each round has
+    costly: bool = False  # whether tries cost something, so that fewer may be made
 
     @property
     def outcome(self) -> Outcome:

@@ -180,7 +180,7 @@ def _by_tries(mdp: MDP, numbers: Sequence[int], limit: float | None, options: di
 def _class_rows(plan: CertifiedPlan, in_rounds: Sequence[PolicyClass]) -> Iterator[Row]:
     """A row for each class, from the smallest to the largest; a class that is not searched has what others prove."""
     shop, rows = Workshop(plan), dict[str, Row]()
-    for each in COSTLY_CLASSES if plan.costly else (*CLASSES, *in_rounds):
+    for each in (*(COSTLY_CLASSES if plan.costly else CLASSES), *in_rounds):
         smaller = [rows[name] for name in each.inside]
         try:
             row = _row(each.name, each.find(shop), smaller, plan)

@@ -18,12 +18,11 @@ def round_classes(k: int, widths: Sequence[int], *, costly: bool) -> tuple[Polic
     """The classes of rounds of these widths, the widest first; a width of 1 is one try after another, and has none.
 
     Splitting a round never hurts (docs/theory/rounds.md, 3): classes of coarser rounds lie in those of finer ones, in
-    that they earn no more.
+    that they earn no more. With costs there are no rows of tries alike, and no other class lies in rounds, which are
+    paid as a whole.
     """
     if not checks.is_list(widths):
         raise InputError(f"widths must be a list of numbers of rollouts, not {checks.shown(widths)}")
-    if costly and widths:
-        raise InputError("widths: costs are not known to plans in rounds; there must be none")
     classes: list[PolicyClass] = []
     for width in sorted({min(checks.integer(w, f"widths[{j}]", least=1), k) for j, w in enumerate(widths)})[::-1]:
         rounds = rounds_of(k, width=width)
@@ -32,6 +31,10 @@ def round_classes(k: int, widths: Sequence[int], *, costly: bool) -> tuple[Polic
         coarser = [each for each in classes if each.in_rounds is not None and _splits(rounds, each.in_rounds.rounds)]
         alike = [each.name for each in coarser if each.in_rounds is not None and each.in_rounds.alike]
         name = f"{width} at a time"
+        if costly:
+            inside = tuple(each.name for each in coarser)
+            classes.append(PolicyClass(name, inside, partial(_different, rounds), InRounds(rounds, alike=False)))
+            continue
         classes += [
             PolicyClass(
                 f"{name}, alike", (MEAN, SINGLE, *alike), partial(_alike, rounds), InRounds(rounds, alike=True)

@@ -2,7 +2,7 @@
 
 ``CVaR_a(Z) = min_c {c + E (Z - c)+ / a}`` is the mean of the best share ``a`` of ``Z``, so over all policies, which may
 draw a plan at the start, it is at most ``min_c {c + (U_0(c) - c) / a}``, and that is attained, by at most two plans for
-an incumbent of about that ``c`` (docs/theory/rounds.md, 6). The lower end here is what such a mixture earns by the laws
+an incumbent of about that ``c`` (docs/theory/rounds.md, 7). The lower end here is what such a mixture earns by the laws
 of its parts; the upper end is the bound at the incumbents that were tried.
 """
 

@@ -26,7 +26,7 @@ class Round:
 
     ends: tuple[Number, ...]  # [n - 1] rising: up to where each tuple counts, the end included
     tuples: tuple[tuple[CompressedPolicy, ...], ...]  # [n], as many policies in each as the round is wide
-    stop_at: float = math.inf  # the best return at which the trial is over before this round
+    stop_at: Number = math.inf  # the best return at which the trial is over before this round
 
     @property
     def width(self) -> int:
@@ -66,6 +66,11 @@ class RoundsPolicy(CompressedPolicy):
     def rounds(self) -> tuple[int, ...]:
         """How many rollouts each round has."""
         return self._widths
+
+    @property
+    def stops_at(self) -> tuple[Number, ...]:
+        """Before each round, the best return from which on the trial is over; infinite where it never is."""
+        return tuple(one.stop_at for one in self._rounds)
 
     @property
     def _may_stop(self) -> bool:

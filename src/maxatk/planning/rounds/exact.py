@@ -18,8 +18,8 @@ from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
 from maxatk.laws.law import exact_best_of
-from maxatk.planning.plan import Plan, Status
-from maxatk.planning.rounds.plan import acting
+from maxatk.planning.plan import Status
+from maxatk.planning.rounds.plan import PlanInRounds, acting, refuse_abandoning
 from maxatk.policies import CompressedPolicy, NoBestPolicy, Round, RoundsPolicy
 from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.mdp import MDP
@@ -29,9 +29,10 @@ History = tuple[int, int, Fraction]  # (step, state, return so far)
 
 @dataclass(frozen=True)
 class LawOption:
-    """A law of the return of one rollout, and the decisions that lead to it."""
+    """A law of the return of one rollout, what its actions cost on average, and the decisions that lead to it."""
 
     law: Mapping[Number, Fraction]
+    cost: Fraction
     decisions: Mapping[History, int]
 
     def policy(self, mdp: MDP) -> CompressedPolicy:
@@ -44,16 +45,11 @@ class LawOption:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ExactRoundsPlan(Plan):
+class ExactRoundsPlan(PlanInRounds):
     """An optimal plan in rounds with its exact value."""
 
     exact: Fraction  # the optimum of these rounds
     table: "_Rounds" = field(repr=False)  # what was solved so far
-
-    @property
-    def rounds(self) -> tuple[int, ...]:
-        """How many rollouts each round has."""
-        return self.objective.rounds
 
     @property
     def _optimum(self) -> tuple[Number, Number]:
@@ -86,8 +82,7 @@ def solve_rounds_exactly(problem: DecisionProblem, limit: int) -> ExactRoundsPla
     ``limit`` is how many of them may be tried at one best return, and how many laws a rollout may have.
     """
     began = time.perf_counter()
-    if problem.costly:
-        raise InputError("rounds: costs are not known to plans in rounds; there must be none")
+    refuse_abandoning(problem)
     with stopping.scope():
         table = _Rounds(problem, limit)
         value = table.value(0, problem.best_so_far)
@@ -115,11 +110,18 @@ class _Rounds:
         self._values: dict[tuple[int, Number], tuple[Fraction, int]] = {}
 
     def value(self, b: int, m: Number) -> Fraction:
-        """The value of the best return ``m`` before round ``b``."""
+        """The value of the best return ``m`` before round ``b``, which may be the end of the trial."""
         if b == len(self._widths):
-            utility = self._problem.objective.utility
-            return Fraction(m) if utility is None else utility(m)
-        return self._solved(b, m)[0]
+            return self._final(m)
+        goes_on = self._solved(b, m)[0]
+        return max(goes_on, self._final(m)) if self._may_stop(m) else goes_on
+
+    def _final(self, m: Number) -> Fraction:
+        utility = self._problem.objective.utility
+        return Fraction(m) if utility is None else utility(m)
+
+    def _may_stop(self, m: Number) -> bool:
+        return self._problem.costly and m != -math.inf
 
     def _laws(self, width: int) -> list[Mapping[Number, Fraction]]:
         if width not in self._bests:
@@ -127,14 +129,19 @@ class _Rounds:
         return self._bests[width]
 
     def _solved(self, b: int, m: Number) -> tuple[Fraction, int]:
-        """The value, and which tuple has it: of equals the first."""
+        """The value of going on, and which tuple has it: of equals the first."""
         key = b, m
         if key not in self._values:
             stopping.check()
             laws = self._laws(self._widths[b])
             returns = {x for law in laws for x in law}
             after = {x: self.value(b + 1, max(m, x)) for x in returns}
-            values = [sum((p * after[x] for x, p in law.items()), Fraction(0)) for law in laws]
+            price = self._widths[b] * self._problem.objective.cost
+            costs = (sum((one.cost for one in some), price) for some in self._tuples[self._widths[b]])
+            values = [
+                sum((p * after[x] for x, p in law.items()), Fraction(0)) - cost
+                for law, cost in zip(laws, costs, strict=True)
+            ]
             best = max(range(len(values)), key=lambda j: (values[j], -j))
             self._values[key] = values[best], best
         return self._values[key]
@@ -149,8 +156,17 @@ class _Rounds:
             tuples = [self._tuples[width][self._solved(b, m)[1]] for m in bests]
             known = {id(one): one.policy(self._problem.mdp) for some in tuples for one in some}
             members = tuple(tuple(known[id(one)] for one in some) for some in tuples)
-            rounds.append(Round(tuple(bests[:-1]), members))
+            # Going on is worth less and less beside stopping, the higher the best return (docs/theory/rounds.md, 5).
+            stops = [m for m in bests if self._may_stop(m) and self._final(m) >= self._solved(b, m)[0]]
+            rounds.append(Round(tuple(bests[:-1]), members, min(stops, default=math.inf)))
         return rounds
+
+
+def _keep_cheaper(different: dict[frozenset[tuple[Number, Fraction]], LawOption], one: LawOption) -> None:
+    """Keep an option by its law, unless one that is as cheap has the same."""
+    key = frozenset(one.law.items())
+    if key not in different or one.cost < different[key].cost:
+        different[key] = one
 
 
 def law_options(mdp: MDP, limit: int) -> list[LawOption]:
@@ -171,16 +187,17 @@ def law_options(mdp: MDP, limit: int) -> list[LawOption]:
             stopping.check()
             law: dict[Number, Fraction] = {}
             decisions: dict[History, int] = {}
+            cost = sum((p * one.cost for (p, _), one in zip(parts, some, strict=True)), Fraction(0))
             for (p, _), one in zip(parts, some, strict=True):
                 decisions |= one.decisions
                 for x, q in one.law.items():
                     law[x] = law.get(x, Fraction(0)) + p * q
-            different.setdefault(frozenset(law.items()), LawOption(law, decisions))
+            _keep_cheaper(different, LawOption(law, cost, decisions))
         return list(different.values())
 
     def after(h: int, s: int | None, g: Fraction) -> list[LawOption]:
         if s is None or h == mdp.horizon:
-            return [LawOption({g: Fraction(1)}, {})]
+            return [LawOption({g: Fraction(1)}, Fraction(0), {})]
         key = h, s, g
         if key not in known:
             different: dict[frozenset[tuple[Number, Fraction]], LawOption] = {}
@@ -190,8 +207,8 @@ def law_options(mdp: MDP, limit: int) -> list[LawOption]:
                 for p, t, r in mdp.exact_outcomes(h, s, a):
                     places[t, g + r] = places.get((t, g + r), Fraction(0)) + p
                 for one in combined([(p, after(h + 1, t, x)) for (t, x), p in places.items()]):
-                    decided = LawOption(one.law, {**one.decisions, key: a})
-                    different.setdefault(frozenset(one.law.items()), decided)
+                    cost = one.cost + mdp.exact_action_cost_of(h, s, a)
+                    _keep_cheaper(different, LawOption(one.law, cost, {**one.decisions, key: a}))
             known[key] = list(different.values())
         return known[key]
 

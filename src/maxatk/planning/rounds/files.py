@@ -1,5 +1,6 @@
 """Plans in rounds from files. Nothing in a file is trusted: what makes no sense is refused in one line."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -38,14 +39,15 @@ def read_rounds(file: Archive, numbers: Mapping[str, Any], sequential: Certified
     tries = [Candidate(np.zeros(0), search.acting_on(payoff), payoff=payoff) for payoff in flat.reshape(-1, n)]
     tables: list[RoundTable[Candidate]] = []
     for b, width in enumerate(problem.objective.rounds):
-        ends = tuple(file.array(f"round_ends{b}", "<f8").tolist())
+        *ends, stop_at = file.array(f"round_ends{b}", "<f8").tolist() or [math.nan]
         numbers_of: list[int] = file.array(f"round_tuples{b}", "<i8").tolist()
         if len(numbers_of) != (len(ends) + 1) * width or not all(0 <= j < len(tries) for j in numbers_of):
             raise InputError(f"round {b} has no policy for some best returns")
-        if not np.isfinite(ends).all() or (np.diff(ends) < 0).any():
+        if math.isnan(stop_at) or not np.isfinite(ends).all() or (np.diff(ends) < 0).any():
             raise InputError(f"the best returns of round {b} do not rise")
         members = [tries[j] for j in numbers_of]
-        tables.append(RoundTable(ends, tuple(tuple(members[i : i + width]) for i in range(0, len(members), width))))
+        tuples = tuple(tuple(members[i : i + width]) for i in range(0, len(members), width))
+        tables.append(RoundTable(tuple(ends), tuples, stop_at))
     return RoundsPlan(
         problem=problem,
         lower=lower,

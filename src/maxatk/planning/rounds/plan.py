@@ -2,6 +2,7 @@
 
 import math
 import time
+from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -12,7 +13,7 @@ import numpy as np
 
 from maxatk.base import archive, checks, stopping
 from maxatk.base.errors import InputError, TooLargeError
-from maxatk.base.findings import Finding, Kept
+from maxatk.base.findings import Finding, Kept, Stop
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
 from maxatk.base.workers import Workers
@@ -28,11 +29,40 @@ from maxatk.policies import KnownValue, Policy, Round, RoundsPolicy
 from maxatk.problem.decision import DecisionProblem
 
 DEPTH = 10.0  # times the distance from the best mean to the greatest return: no lower returns are told apart
-VERSION = 7
+VERSION = 8
+
+
+class PlanInRounds(Plan):
+    """What plans in rounds have in common: how wide their rounds are, and before which of them they stop."""
+
+    @property
+    def rounds(self) -> tuple[int, ...]:
+        """How many rollouts each round has."""
+        return self.objective.rounds
+
+    @property
+    @abstractmethod
+    def policy(self) -> RoundsPolicy:
+        """The policy that earns at least ``lower``: see :meth:`maxatk.policies.RoundsPolicy.begin_round`."""
+
+    @property
+    def stops_at(self) -> tuple[Number, ...]:
+        """Before each round, the best return from which on the trial stops there; infinite where it never does."""
+        return self.policy.stops_at
+
+    @property
+    def stop_at(self) -> Number:
+        """From this best return on the trial stops after every round: see :attr:`stops_at`."""
+        return max(self.stops_at[1:], default=self.stops_at[0])
+
+    @cached_property
+    def stop(self) -> Stop | None:
+        """None: where it is best to stop between rounds is not known, only where this plan does, :attr:`stops_at`."""
+        return None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RoundsPlan(Plan):
+class RoundsPlan(PlanInRounds):
     """A plan in rounds: its policy earns at least ``lower``, and no policy that sees more earns more than ``upper``.
 
     ``upper`` is that of one rollout at a time: splitting a round never hurts (docs/theory/rounds.md, 3).
@@ -41,11 +71,6 @@ class RoundsPlan(Plan):
     sequential: CertifiedPlan = field(repr=False)  # the plan of one rollout at a time
     tables: tuple[RoundTable[Candidate], ...] = field(repr=False)  # what the rollouts of each round do
     floor: float = field(repr=False)  # nothing below it is told apart
-
-    @property
-    def rounds(self) -> tuple[int, ...]:
-        """How many rollouts each round has."""
-        return self.objective.rounds
 
     @property
     def policy(self) -> RoundsPolicy:
@@ -65,7 +90,9 @@ class RoundsPlan(Plan):
         if not added > 0:
             return None
         share = (Fraction(self.lower) - Fraction(first)) / (Fraction(self.upper) - Fraction(first))
-        return Kept(lower=max(floats_around(share)[0], 0.0), upper=1.0, k=self.k, rounds=self.rounds)
+        return Kept(
+            lower=max(floats_around(share)[0], 0.0), upper=1.0, k=self.k, rounds=self.rounds, costly=self.costly
+        )
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -77,8 +104,12 @@ class RoundsPlan(Plan):
     def guarantee(self) -> float:
         """The share of what one rollout at a time adds to the best so far that rounds of these widths can always keep.
 
+        That is so without costs; with costs it is refused.
+
         ``1 - (1 - 1/w)^w`` for the widest round: the correlation gap of the maximum (docs/theory/rounds.md, 2).
         """
+        if self.costly:
+            raise InputError("guarantee: with costs no share is always kept")
         return correlation_gap(max(self.rounds))
 
     def curve(self, i: int, m: Number) -> tuple[float, float]:
@@ -97,7 +128,8 @@ class RoundsPlan(Plan):
         for table in self.tables:
             one, width = table.acting(), len(table.tuples[0])
             if left < width:
-                rest.append(replace(one, tuples=tuple(members[left:] for members in one.tuples)))
+                ahead = tuple(members[left:] for members in one.tuples)
+                rest.append(replace(one, tuples=ahead, stop_at=math.inf if left else one.stop_at))
             left = max(left - width, 0)
         earned = evaluate(self.mdp, acting(rest, self.problem.changed(k=self.k - i, rounds=(), best_so_far=best)))
         return min(earned.ends[0], upper), upper
@@ -118,7 +150,7 @@ class RoundsPlan(Plan):
                 if id(one) not in known:
                     known[id(one)] = len(payoffs)
                     payoffs.append(one.payoff)
-            arrays[f"round_ends{b}"] = np.array(table.ends, np.float64)
+            arrays[f"round_ends{b}"] = np.array([*table.ends, table.stop_at], np.float64)
             arrays[f"round_tuples{b}"] = np.array([known[id(one)] for members in table.tuples for one in members])
         arrays["round_payoffs"] = np.concatenate(payoffs)
         header["rounds"] = {
@@ -131,8 +163,14 @@ class RoundsPlan(Plan):
 def acting(rounds: list[Round], problem: DecisionProblem) -> RoundsPolicy:
     """Rounds as the policy of a problem."""
     policy = RoundsPolicy(rounds, problem.best_so_far)
-    policy.utility = problem.objective.utility
+    policy.cost, policy.utility = problem.objective.cost, problem.objective.utility
     return policy
+
+
+def refuse_abandoning(problem: DecisionProblem) -> None:
+    """Refuse that rollouts of a round may be given up."""
+    if problem.may_abandon:
+        raise InputError("abandon: in rounds rollouts cannot be given up, a trial only stops between rounds")
 
 
 def correlation_gap(w: int) -> float:
@@ -161,8 +199,7 @@ def search_floor(problem: DecisionProblem) -> float:
 
 def solve_in_rounds(problem: DecisionProblem, solver: Certified, progress: Reporter | None) -> RoundsPlan:
     """Plan ``problem`` in the rounds that its objective asks for."""
-    if problem.costly:
-        raise InputError("rounds: costs are not known to plans in rounds; there must be none")
+    refuse_abandoning(problem)
     return plan_in_rounds(solver.solve(problem.changed(rounds=()), progress), problem.objective.rounds)
 
 
@@ -183,8 +220,8 @@ def plan_in_rounds(sequential: CertifiedPlan, widths: tuple[int, ...]) -> Rounds
     with stopping.scope():
         # On a thread, while this one hears Ctrl-C: kernels then need none of their own.
         (tables,) = Workers(1).map(search.plan, [widths], [evidence.curves])
-        lower = in_units(problem, search.earned(tables), math.inf)[0]
-        if not search.is_tight(tables, evidence.tol):
+        lower = -math.inf if problem.costly else in_units(problem, search.earned(tables), math.inf)[0]
+        if problem.costly or not search.is_tight(tables, evidence.tol):
             policy = acting([table.acting() for table in tables], problem)
             lower = max(lower, evaluated(problem, policy, evidence.tol / 1000))
     lower = min(lower, sequential.upper)

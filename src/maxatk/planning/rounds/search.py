@@ -10,7 +10,7 @@ import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Generic, TypeVar
 
@@ -39,10 +39,11 @@ class RoundTable(Generic[L]):
 
     ends: tuple[float, ...]  # [n - 1] rising: up to where each tuple counts
     tuples: tuple[tuple[L, ...], ...]  # [n]
+    stop_at: float = math.inf  # the best return at which the trial is over before this round
 
     def acting(self: "RoundTable[Candidate]") -> Round:
         """As a policy takes it."""
-        return Round(self.ends, tuple(tuple(one.policy for one in members) for members in self.tuples))
+        return Round(self.ends, tuple(tuple(one.policy for one in members) for members in self.tuples), self.stop_at)
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class RoundSearch(TrySearch, ABC, Generic[L]):
             if b == 0:
                 best = self._at(0, widths[0], after, None)
                 self.upper = self._unit * (best.upper + self._above)
-                tables.insert(0, RoundTable((), (best.members,)))
+                tables.insert(0, RoundTable((), (best.members,), self._stop_at_once(float(best.values[0]))))
             else:
                 table, after = self._round(widths[b], after, curves[starts[b]].line_knot)
                 tables.insert(0, table)
@@ -112,11 +113,22 @@ class RoundSearch(TrySearch, ABC, Generic[L]):
             new = self._missing(library, knots) if len(knots) <= MOST_KNOTS else []
         values: Floats = np.array([one.values for one in library])
         picks: Ints = np.argmax(values, axis=0)
-        known = np.maximum(values.max(axis=0), after)
+        goes_on = values.max(axis=0)
+        known = np.maximum(goes_on, self.final if self._costly else after)
         # The best that rounds from here on can do is convex in the best return, so that chords lie above it.
         chord = np.interp(np.arange(top + 1), sorted(uppers), [uppers[m] for m in sorted(uppers)])
         self._above += max(float((chord - known).max()), 0.0)
-        return self._table(library, picks), known
+        stop_at = math.inf
+        if self._costly:  # what going on adds falls with the best return (docs/theory/rounds.md, 5)
+            adds = np.flatnonzero(goes_on[:-1] > self.final[:-1])
+            stop_at = self._unit * float(self.points[adds[-1] + 1 if len(adds) else 0])
+        return replace(self._table(library, picks), stop_at=stop_at), known
+
+    def _stop_at_once(self, goes_on: float) -> float:
+        """The best return at which the trial is over before it begins."""
+        incumbent = self._planned_by.problem.best_so_far
+        stops = self._costly and incumbent != -math.inf and float(incumbent) >= self._unit * goes_on
+        return float(incumbent) if stops else math.inf
 
     def _missing(self, library: Sequence[KnownTuple[L]], knots: dict[int, float]) -> list[int]:
         """Where the curve may lie above what is known, if it is as high as known at the knots: it is convex."""
@@ -145,6 +157,10 @@ class RoundSearch(TrySearch, ABC, Generic[L]):
 
     def _value(self, below: Floats, after: Floats) -> float:
         return float(after[-1] - (self.rises(after) * below[:-1]).sum())
+
+    def _price(self, members: Sequence[TryLaw]) -> float:
+        """What the rollouts of a round cost on average."""
+        return sum(one.cost for one in members) + len(members) * self._planned_by.problem.rollout_cost / self._unit
 
     # What a plan earns.
 

@@ -10,7 +10,7 @@ remember rounded rewards; what they earn with the true ones is for :func:`maxatk
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -41,6 +41,7 @@ class TryLaw:
     """The law of the return of one rollout on the lattice."""
 
     law: Floats  # [n] by lattice point; the first entry is all that does not exceed the floor
+    cost: float = field(default=0.0, kw_only=True)  # what its actions cost on average, as curves count it
 
     @cached_property
     def below(self) -> Floats:
@@ -84,7 +85,10 @@ class TrySearch:
                 self._unit /= 2
             kappa = 1.0
             rounded = asked.mdp.with_rewards(np.rint(asked.mdp.reward / self._unit))
+            if asked.mdp.has_costs:
+                rounded = rounded.with_action_costs(asked.mdp.action_cost / self._unit)
             problem = DecisionProblem(rounded, replace(asked.objective, utility=None))
+        self._costly = asked.costly
         self._method = OnLattice(SharedEngine(EngineConfig(), problem), kappa)  # for the cells themselves, on the host
         self._lattice, tables = self._method.lattice, self._method.tables
         self._mdp, step = self._lattice.mdp, self._lattice.kappa
@@ -209,7 +213,8 @@ class TrySearch:
         mass = self._started(layout, n)
         stopping.run(kernels.carry_choices, job.cells.tables, layout, decided.place, decided.choice, mass)
         law = self._law(job.cells.final, mass)
-        return Candidate(law, self._remembering(policy), payoff=payoff), job.value
+        cost = max(float(law @ payoff) - job.value, 0.0) if self._mdp.has_costs else 0.0
+        return Candidate(law, self._remembering(policy), payoff=payoff, cost=cost), job.value
 
     def acting_on(self, payoff: Floats) -> CompressedPolicy:
         """The best policy of one rollout that sees its return, for what each return pays [n]."""

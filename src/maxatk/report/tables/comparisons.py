@@ -50,7 +50,7 @@ def comparison_rows(compared: Comparison, rows: Sequence[Row]) -> Table:
     """Some rows of a comparison as a table."""
     table = FittingTable(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     digits = _digits(compared)
-    priced = compared.plan.stop_at < math.inf
+    priced = compared.plan.costly
     table.add_column("policy", overflow="fold", no_wrap=all(len(row.name) <= LONGEST_NAME for row in rows))
     in_rounds = any(row.in_rounds is not None for row in rows)
     for name in ("earns", "at most", "of the gain", *(["tries"] if priced else ["always"] * in_rounds)):
@@ -114,7 +114,7 @@ def comparison_note(compared: Comparison) -> str:
     note = "A policy of the class earns the first number; no policy of the class earns more than the second."
     if any(row.method.startswith("best found by ") for row in compared.rows):
         note += " Coordinate ascent may miss the best policy of a class."
-    if any(row.in_rounds is not None for row in compared.rows):
+    if not compared.plan.costly and any(row.in_rounds is not None for row in compared.rows):
         note += f" {GUARANTEE}"
     if compared.gain.tied:
         note += " Several policies have the best mean; the first row is about one of them."

@@ -1,10 +1,12 @@
 """Findings about plans as sentences."""
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 from maxatk.base.findings import Agreement, Gain, Kept, Loss, Outcome, Share, Stop
 from maxatk.base.text import as_given, at_least, at_most, decimals_of, known, probability, small, span
+from maxatk.base.types import Number
 
 TINY, ORDINARY = 0.0001, 0.1  # a gain that is not told in digits, of returns at least so large
 MEAN, ONE_MEAN = "a policy with the best mean", "one of the policies with the best mean"
@@ -16,7 +18,22 @@ def kept(finding: Kept) -> str:
     widths, number = sorted(set(finding.rounds)), len(finding.rounds)
     of = f"{widths[0]}" if len(widths) == 1 else ", ".join(map(str, finding.rounds))
     rounds = f"1 round of {of} keeps" if number == 1 else f"{number} rounds of {of} keep"
-    return f"{rounds} at least {share:g} % of what {finding.k} tries, one after another, add to a single one."
+    tries = f"up to {finding.k} tries" if finding.costly else f"{finding.k} tries"
+    return f"{rounds} at least {share:g} % of what {tries}, one after another, add to a single one."
+
+
+def round_stops(stops_at: Sequence[Number]) -> str:
+    """When a plan in rounds stops: thresholds are rounded up, since from a higher one on it stops, too."""
+    if stops_at[0] < math.inf:
+        return "It makes no try: the best so far is enough."
+    finite = {b + 1: float(m) for b, m in enumerate(stops_at) if m < math.inf}
+    if not finite:
+        return "It makes all rounds."
+    decimals = max(decimals_of(*finite.values()), 1)
+    told = {b: at_most(m, decimals).rstrip("0").rstrip(".") for b, m in finite.items()}
+    if len(told) == len(stops_at) - 1 and len(set(told.values())) == 1:
+        return f"After a round it stops if the best so far is at least {told[2]}."
+    return f"It stops if the best so far is at least {', '.join(f'{m} before round {b}' for b, m in told.items())}."
 
 
 def gain(finding: Gain, value: float, best: float, why: str = "", remedy: str = "Ask for a smaller tol.") -> list[str]:

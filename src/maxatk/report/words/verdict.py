@@ -16,6 +16,7 @@ from maxatk.comparison.results import Comparison
 from maxatk.learning.learned import Learned
 from maxatk.planning.exact import ExactPlan
 from maxatk.planning.plan import Plan, Status
+from maxatk.planning.rounds.plan import PlanInRounds
 from maxatk.problem.mdp import MDP
 from maxatk.report.words import contrasts, plans
 
@@ -121,6 +122,8 @@ def goal(plan: Plan) -> str:
 
 def stopping(plan: Plan) -> str:
     """The stopping rule in words; empty if there are no costs."""
+    if isinstance(plan, PlanInRounds) and plan.costly:
+        return plans.round_stops(plan.stops_at)
     return plans.stop(plan.stop) if plan.stop else ""
 
 
