@@ -307,6 +307,20 @@ def test_rounds_at_the_command_line(capsys):
     assert "--compare is for tries one after another, not for --width" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("best", [-math.inf, Fraction(1, 7), 1.0, 9])
+@pytest.mark.parametrize("reward", [0, 0.7, Fraction(7, 10), Fraction(-1, 3)])
+@pytest.mark.parametrize("utility", [None, [(-2, -1), (1, 0), (2, 3)]])
+def test_returns_that_are_sure(reward, best, utility):
+    """Where only one return is possible every plan earns it, or the best so far, and is within its tolerance."""
+    mdp = mk.MDP.from_table([[[(1, 0, reward, False)]]], horizon=2)
+    for rounds in ((2, 1), (1, 2)):
+        plan = mk.solve(mdp, 3, rounds=rounds, best_so_far=best, utility=utility)
+        earned = mk.solve(mdp, 3, rounds=rounds, best_so_far=best, utility=utility, solver=mk.Exact()).exact
+        assert plan.lower <= earned <= plan.upper
+        assert plan.gap <= 1e-12
+        assert plan.status == mk.Status.WITHIN_TOL or plan.stats["tol"] == 0
+
+
 def uncertified(plan):
     """The policy of a plan without its certificate, so that evaluation stands alone."""
     return acting([table.acting() for table in plan.tables], plan.problem)

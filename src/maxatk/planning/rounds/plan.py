@@ -166,6 +166,12 @@ def solve_in_rounds(problem: DecisionProblem, solver: Certified, progress: Repor
     return plan_in_rounds(solver.solve(problem.changed(rounds=()), progress), problem.objective.rounds)
 
 
+def surely_earned(problem: DecisionProblem) -> float:
+    """What every policy earns at least: the utility of the least return, or of the best so far if that is better."""
+    best, utility = max(problem.best_so_far, problem.least), problem.objective.utility
+    return floats_around(best)[0] if utility is None else utility.around(best)[0]
+
+
 def evaluated(problem: DecisionProblem, policy: Policy, tol: float) -> float:
     """What a policy earns at least, by evaluation; ``-inf`` where that takes too long."""
     try:
@@ -187,7 +193,7 @@ def plan_in_rounds(sequential: CertifiedPlan, widths: tuple[int, ...]) -> Rounds
         if not search.is_tight(tables, evidence.tol):
             policy = acting([table.acting() for table in tables], problem)
             lower = max(lower, evaluated(problem, policy, evidence.tol / 1000))
-    lower = min(lower, sequential.upper)
+    lower = min(max(lower, surely_earned(problem)), sequential.upper)
     status = Status.WITHIN_TOL if sequential.upper - lower <= evidence.tol else Status.IN_ROUNDS
     stats = {
         **{name: sequential.stats[name] for name in ("lattice_step", "exact_lattice", "tol", "rounding")},
