@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
+from maxatk.base.stopping import Reason, StoppedError
 from maxatk.cli import main
 from maxatk.planning.certified.plan import evidence_of
 from maxatk.planning.rounds.different import DifferentTries
-from maxatk.planning.rounds.plan import acting, correlation_gap
+from maxatk.planning.rounds.plan import acting, correlation_gap, plan_in_rounds
 from problems import one_line, problem, specs
 
 FIGURE1 = mk.instances.figure1(gamma=Fraction(1, 4))
@@ -514,3 +515,39 @@ def test_real_rewards_of_some_size_are_planned_in_rounds():
     assert plan.upper - plan.lower < 0.05
     trials = mk.simulate(mdp, plan.policy, trials=20_000, rng=0)
     assert plan.lower <= trials.interval(0.9999)[1]
+
+
+@pytest.mark.parametrize("limit", [0, 0.02])
+def test_time_limits(limit):
+    """What there was no time to plan is one policy repeated, evaluated; a limit is told in the status."""
+    mdp = mk.instances.windy_cliff()
+    plan = mk.solve(mdp, 12, width=4, solver=mk.Certified(time_limit=limit))
+    assert plan.status == mk.Status.TIME_LIMIT
+    assert -18.7 < plan.lower <= mk.evaluate(mdp, uncertified(plan)).ends[1]
+    assert plan.rounds == (4, 4, 4)
+
+
+def test_rounds_of_a_search_that_was_stopped():
+    """The last rounds as far as they were planned, and before them one policy repeated: evaluated as they are."""
+    sequential = mk.solve(FIGURE1, 6)
+
+    class Stopped(DifferentTries):
+        def _at(self, m, width, after, known):
+            if len(self.planned) == 2:
+                raise StoppedError(Reason.TIME_LIMIT)
+            return super()._at(m, width, after, known)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("maxatk.planning.rounds.plan.DifferentTries", Stopped)
+        plan = plan_in_rounds(sequential, (2, 2, 2))
+    assert plan.status == mk.Status.TIME_LIMIT
+    assert len(plan.tables[1].tuples) > 1
+    earned = mk.evaluate(FIGURE1, uncertified(plan)).exact
+    assert earned - Fraction(1, 10**9) <= plan.lower <= earned < mk.solve(FIGURE1, 6, width=2).lower
+
+
+def test_time_limits_at_the_command_line(capsys):
+    assert main(["solve", "figure1", "-k", "4", "--width", "2", "--time-limit", "0"]) == 0
+    told = capsys.readouterr()
+    assert "time limit)." in told.out
+    assert not told.err

@@ -14,6 +14,7 @@ from maxatk.base import archive, checks, stopping
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.findings import Finding, Kept
 from maxatk.base.returns import floats_around
+from maxatk.base.stopping import StoppedError
 from maxatk.base.types import Number
 from maxatk.base.workers import Workers
 from maxatk.evaluation.evaluate import evaluate
@@ -29,6 +30,7 @@ from maxatk.problem.decision import DecisionProblem
 
 DEPTH = 10.0  # times the distance from the best mean to the greatest return: no lower returns are told apart
 VERSION = 7
+LIMITS = (Status.TIME_LIMIT, Status.WORK_LIMIT, Status.MEMORY_LIMIT, Status.INTERRUPTED)  # that end a search early
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,10 +162,25 @@ def search_floor(problem: DecisionProblem) -> float:
 
 
 def solve_in_rounds(problem: DecisionProblem, solver: Certified, progress: Reporter | None) -> RoundsPlan:
-    """Plan ``problem`` in the rounds that its objective asks for."""
+    """Plan ``problem`` in the rounds that its objective asks for.
+
+    Half of the time that there is goes to the plan of one rollout at a time, whose curves the rounds need.
+    """
     if problem.costly:
         raise InputError("rounds: costs are not known to plans in rounds; there must be none")
-    return plan_in_rounds(solver.solve(problem.changed(rounds=()), progress), problem.objective.rounds)
+    with stopping.scope(solver.time_limit):
+        with stopping.half():
+            sequential = replace(solver, time_limit=None).solve(problem.changed(rounds=()), progress)
+        return plan_in_rounds(sequential, problem.objective.rounds)
+
+
+def _status(sequential: CertifiedPlan, stopped: StoppedError | None, within_tol: bool) -> Status:
+    """How planning in rounds ended: a limit of either search is told, unless the interval is narrow nevertheless."""
+    if within_tol:
+        return Status.WITHIN_TOL
+    if stopped is not None:
+        return Status(stopped.reason)
+    return sequential.status if sequential.status in LIMITS else Status.IN_ROUNDS
 
 
 def surely_earned(problem: DecisionProblem) -> float:
@@ -185,16 +202,26 @@ def plan_in_rounds(sequential: CertifiedPlan, widths: tuple[int, ...]) -> Rounds
     began = time.perf_counter()
     problem = sequential.problem.changed(rounds=widths)
     evidence, floor = evidence_of(sequential), search_floor(problem)
-    search = DifferentTries(evidence.method, floor, evidence.tol / len(widths))
+    with stopping.scope(patient=True):
+        search = DifferentTries(evidence.method, floor, evidence.tol / len(widths))
+        alone = search.best_seeing_return(search.final)[0]  # for rounds that there is no time to plan
+    stopped: StoppedError | None = None
     with stopping.scope():
-        # On a thread, while this one hears Ctrl-C: kernels then need none of their own.
-        (tables,) = Workers(1).map(search.plan, [widths], [evidence.curves])
+        try:
+            # On a thread, while this one hears Ctrl-C: kernels then need none of their own.
+            (tables,) = Workers(1).map(search.plan, [widths], [evidence.curves])
+        except StoppedError as stop:
+            repeated = [RoundTable((), ((alone,) * w,)) for w in widths[: len(widths) - len(search.planned)]]
+            tables, stopped = [*repeated, *search.planned], stop
         lower = in_units(problem, search.earned(tables), math.inf)[0]
-        if not search.is_tight(tables, evidence.tol):
+        if stopped is None and not search.is_tight(tables, evidence.tol):
             policy = acting([table.acting() for table in tables], problem)
-            lower = max(lower, evaluated(problem, policy, evidence.tol / 1000))
+            try:
+                lower = max(lower, evaluated(problem, policy, evidence.tol / 1000))
+            except StoppedError as stop:
+                stopped = stop
     lower = min(max(lower, surely_earned(problem)), sequential.upper)
-    status = Status.WITHIN_TOL if sequential.upper - lower <= evidence.tol else Status.IN_ROUNDS
+    status = _status(sequential, stopped, sequential.upper - lower <= evidence.tol)
     stats = {
         **{name: sequential.stats[name] for name in ("lattice_step", "exact_lattice", "tol", "rounding")},
         "slices": sequential.stats["slices"] + search.slices,
