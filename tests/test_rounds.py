@@ -12,11 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
+from maxatk.base.findings import Kept
 from maxatk.base.stopping import Reason, StoppedError
 from maxatk.cli import main
 from maxatk.planning.certified.plan import evidence_of
 from maxatk.planning.rounds.different import DifferentTries
 from maxatk.planning.rounds.plan import acting, correlation_gap, plan_in_rounds
+from maxatk.report.words import plans as words
 from problems import one_line, problem, specs
 
 FIGURE1 = mk.instances.figure1(gamma=Fraction(1, 4))
@@ -299,10 +301,14 @@ def test_rounds_at_the_command_line(capsys):
     told = capsys.readouterr().out
     plan = mk.solve(mk.instances.figure1(), 4, width=2)
     share = math.floor(1000 * plan.kept.lower) / 10
-    assert f"2 rounds of 2 keep at least {share:g} % of what 4 tries, one after another, add to a single one." in told
+    kept = f"2 rounds of 2 keep at least {share:g} % of what 4 tries, one after another, add to a single one, "
+    assert f"{kept}in half the rounds." in told.replace("\n", " ")
     assert main(["solve", "figure1", "-k", "4", "--width", "2", "--json"]) == 0
     assert '"kind": "kept"' in capsys.readouterr().out
-    assert main(["solve", "figure1", "-k", "2", "--width", "2", "--exact"]) == 0
+    assert main(["solve", "figure1", "-k", "4", "--width", "2", "--exact"]) == 0
+    told = capsys.readouterr().out
+    assert "no policy in 2 rounds of 2 earns more than 0.753907" in told
+    assert "Planning for the best of 4 in 2 rounds of 2: at least 0.7539" in told
     assert main(["solve", "figure1", "-k", "4", "--width", "0"]) == 2
     assert main(["solve", "figure1", "-k", "4", "--width", "2", "--compare"]) == 2
     assert "--compare is for tries one after another, not for --width" in capsys.readouterr().err
@@ -551,3 +557,15 @@ def test_time_limits_at_the_command_line(capsys):
     told = capsys.readouterr()
     assert "time limit)." in told.out
     assert not told.err
+
+
+def test_sentences_about_rounds():
+    assert words.rounds((4, 4, 4)) == "3 rounds of 4"
+    assert words.rounds((7,)) == "1 round of 7"
+    assert words.rounds((5, 7)) == "2 rounds of 5, 7"
+    assert words.rounds((4,) * 9 + (1,)) == "10 rounds of 1 to 4"
+    told = {n: words.kept(Kept(lower=0.9987, upper=1.0, k=12, rounds=(12 // n,) * n)).split(", in ")[1] for n in (2, 3)}
+    assert told == {2: "a sixth of the rounds.", 3: "a quarter of the rounds."}
+    odd = words.kept(Kept(lower=0.5, upper=1.0, k=7, rounds=(3, 3, 1)))
+    assert odd.startswith("3 rounds of 3, 3, 1 keep at least 50 % of what 7 tries")
+    assert odd.endswith("in 43 % of the rounds.")
