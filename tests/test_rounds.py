@@ -569,3 +569,30 @@ def test_sentences_about_rounds():
     odd = words.kept(Kept(lower=0.5, upper=1.0, k=7, rounds=(3, 3, 1)))
     assert odd.startswith("3 rounds of 3, 3, 1 keep at least 50 % of what 7 tries")
     assert odd.endswith("in 43 % of the rounds.")
+
+
+@pytest.mark.parametrize("rounds", [(2, 2), (1, 3), (3, 1), (2, 1, 2)])
+def test_exact_plans_know_every_number_of_tries(rounds):
+    """The rest of a round is a shorter round; and what rounds keep is a fraction."""
+    mdp, k = arms(*THREE), sum(rounds)
+    plan = mk.solve(mdp, k, rounds=rounds, solver=mk.Exact())
+    for n in range(1, k + 1):
+        rest, left = [], n
+        for width in reversed(rounds):
+            rest, left = [min(width, left), *rest], left - min(width, left)
+        true = by_hand(THREE, tuple(w for w in rest if w))
+        assert plan.value_of_tries(n) == (pytest.approx(float(true)),) * 2
+    assert len(plan.values_by_tries()) == len(plan.columns()["tries"]) == k
+    assert plan.to_csv().startswith("tries,lower,upper")
+    assert "at least" in plan._repr_html_()
+    first, sequential = by_hand(THREE, (1,)), by_hand(THREE, (1,) * k)
+    share = (by_hand(THREE, rounds) - first) / (sequential - first)
+    assert plan.kept.lower <= share <= plan.kept.upper <= plan.kept.lower + 1e-15
+    assert plan.kept in plan.findings
+    assert mk.solve(arms(THREE[0]), 2, width=2, solver=mk.Exact(), best_so_far=9).kept is None
+
+
+def test_many_rounds_exactly():
+    plan = mk.solve(FIGURE1, 2000, width=2, solver=mk.Exact())
+    assert plan.exact < 1
+    assert plan.lower > 0.999999

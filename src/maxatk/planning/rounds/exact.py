@@ -5,16 +5,18 @@ far) have finitely many. A round of ``w`` rollouts is a choice of ``w`` of them,
 its start; by backward induction over rounds, in fractions. Mixtures gain nothing: the value is linear in each law.
 """
 
+import bisect
 import itertools
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
 from maxatk.base import checks, stopping
 from maxatk.base.errors import InputError, TooLargeError
+from maxatk.base.findings import Finding, Kept
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
 from maxatk.laws.law import exact_best_of
@@ -69,15 +71,32 @@ class ExactRoundsPlan(Plan):
         return acting(self.table.acting(), self.problem)
 
     def curve(self, i: int, m: Number) -> tuple[float, float]:
-        """The value of a best so far of ``m`` before the round that starts with rollout ``i``; no other is known."""
+        """The value of a best so far of ``m`` before rollouts ``i`` to ``k - 1``.
+
+        If ``i`` is in the midst of a round, the rest of the round is one.
+        """
         i = checks.integer(i, "i", most=self.k)
         best = checks.incumbent(m, "m")
-        starts = [sum(self.rounds[:b]) for b in range(len(self.rounds) + 1)]
-        if i not in starts:
-            raise InputError(f"i must be the first rollout of a round, one of {starts}, not {i}")
         if i == self.k and best == -math.inf:
             return (-math.inf, -math.inf) if self.objective.utility is None else self.objective.utility.around(best)
-        return floats_around(self.table.value(starts.index(i), best))
+        with stopping.ensured():
+            return floats_around(self.table.value_before(i, best))
+
+    @cached_property
+    def kept(self) -> Kept | None:
+        """How much the rounds keep of what one rollout at a time adds to a single one; None where it adds nothing."""
+        with stopping.ensured():
+            first, *_, sequential = self.table.values_one_by_one(self.k, self.best_so_far)
+        if sequential <= first:
+            return None
+        low, high = floats_around((self.exact - first) / (sequential - first))
+        return Kept(lower=low, upper=high, k=self.k, rounds=self.rounds)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All that is proved: the value, the gain, and what rounds keep of it."""
+        kept = self.kept
+        return super().findings if kept is None else (*super().findings, kept)
 
 
 def solve_rounds_exactly(problem: DecisionProblem, limit: int) -> ExactRoundsPlan:
@@ -90,6 +109,9 @@ def solve_rounds_exactly(problem: DecisionProblem, limit: int) -> ExactRoundsPla
         raise InputError("rounds: costs are not known to plans in rounds; there must be none")
     with stopping.scope():
         table = _Rounds(problem, limit)
+        for b in reversed(range(1, len(problem.objective.rounds))):  # so that no recursion is deep
+            for m in table.bests:
+                table.value(b, m)
         value = table.value(0, problem.best_so_far)
     lower, upper = floats_around(value)
     stats = {"laws": float(len(table.options)), "seconds": time.perf_counter() - began}
@@ -112,6 +134,8 @@ class _Rounds:
             )
         self._bests: dict[int, list[Mapping[Number, Fraction]]] = {}  # by width: the laws of the best of all tuples
         self._tuples = {w: list(itertools.combinations_with_replacement(self.options, w)) for w in set(self._widths)}
+        # The best returns that rounds after the first may start with.
+        self.bests = sorted({max(problem.best_so_far, x) for one in self.options for x in one.law})
         self._values: dict[tuple[int, Number], tuple[Fraction, int]] = {}
 
     def value(self, b: int, m: Number) -> Fraction:
@@ -121,31 +145,55 @@ class _Rounds:
             return Fraction(m) if utility is None else utility(m)
         return self._solved(b, m)[0]
 
+    def value_before(self, i: int, m: Number) -> Fraction:
+        """The value of the best return ``m`` before rollout ``i``: in the midst of a round its rest is one."""
+        ends = list(itertools.accumulate(self._widths))
+        b = bisect.bisect_right(ends, i)
+        if b == len(ends) or ends[b] - i == self._widths[b]:
+            return self.value(b, m)
+        return max(self._values_of_laws(self._laws(ends[b] - i), b, m))
+
+    def values_one_by_one(self, k: int, m: Number) -> list[Fraction]:
+        """The values of 1, 2, ... and ``k`` rollouts, each of which sees all before it, with the best return ``m``."""
+        bests = sorted({m, *self.bests})
+        after = {x: self.value(len(self._widths), x) for x in bests if x > -math.inf}
+        values: list[Fraction] = []
+        for _ in range(k):
+            stopping.check()
+            after = {
+                x: max(sum((p * after[max(x, y)] for y, p in one.law.items()), Fraction(0)) for one in self.options)
+                for x in bests
+            }
+            values.append(after[m])
+        return values
+
     def _laws(self, width: int) -> list[Mapping[Number, Fraction]]:
         if width not in self._bests:
-            self._bests[width] = [exact_best_of([(one.law, 1) for one in some]) for some in self._tuples[width]]
+            tuples = self._tuples.get(width) or itertools.combinations_with_replacement(self.options, width)
+            self._bests[width] = [exact_best_of([(one.law, 1) for one in some]) for some in tuples]
         return self._bests[width]
+
+    def _values_of_laws(self, laws: Sequence[Mapping[Number, Fraction]], b: int, m: Number) -> list[Fraction]:
+        """What each of these laws of a round's best return comes to, if it starts with ``m`` and round ``b`` is it."""
+        after = {x: self.value(b + 1, max(m, x)) for law in laws for x in law}
+        return [sum((p * after[x] for x, p in law.items()), Fraction(0)) for law in laws]
 
     def _solved(self, b: int, m: Number) -> tuple[Fraction, int]:
         """The value, and which tuple has it: of equals the first."""
         key = b, m
         if key not in self._values:
             stopping.check()
-            laws = self._laws(self._widths[b])
-            returns = {x for law in laws for x in law}
-            after = {x: self.value(b + 1, max(m, x)) for x in returns}
-            values = [sum((p * after[x] for x, p in law.items()), Fraction(0)) for law in laws]
+            values = self._values_of_laws(self._laws(self._widths[b]), b, m)
             best = max(range(len(values)), key=lambda j: (values[j], -j))
             self._values[key] = values[best], best
         return self._values[key]
 
     def acting(self) -> list[Round]:
         """The rounds as a policy takes them: at returns, which are all that rounds after the first can start with."""
-        returns = sorted({x for one in self.options for x in one.law})
         rounds: list[Round] = []
         for b, width in enumerate(self._widths):
             start = self._problem.best_so_far
-            bests = [start] if b == 0 else sorted({max(start, x) for x in returns})
+            bests = [start] if b == 0 else self.bests
             tuples = [self._tuples[width][self._solved(b, m)[1]] for m in bests]
             known = {id(one): one.policy(self._problem.mdp) for some in tuples for one in some}
             members = tuple(tuple(known[id(one)] for one in some) for some in tuples)
