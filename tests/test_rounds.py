@@ -596,3 +596,14 @@ def test_many_rounds_exactly():
     plan = mk.solve(FIGURE1, 2000, width=2, solver=mk.Exact())
     assert plan.exact < 1
     assert plan.lower > 0.999999
+
+
+def test_run_at_the_command_line(tmp_path, capsys):
+    """A plan in rounds runs in the problem that was saved with it."""
+    path = str(tmp_path / "x.plan")
+    assert main(["solve", "figure1", "-k", "4", "--width", "2", "--save", path]) == 0
+    capsys.readouterr()
+    assert main(["run", path, "--trials", "500"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("best of 4 in 2 rounds of 2 in 500 trials: 0.7")
+    assert "The trials agree" in told
