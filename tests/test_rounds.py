@@ -12,10 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxatk as mk
+from maxatk.base.findings import Kept
+from maxatk.base.stopping import Reason, StoppedError
 from maxatk.cli import main
 from maxatk.planning.certified.plan import evidence_of
 from maxatk.planning.rounds.different import DifferentTries
-from maxatk.planning.rounds.plan import acting, correlation_gap
+from maxatk.planning.rounds.plan import acting, correlation_gap, plan_in_rounds
+from maxatk.report.words import plans as words
 from problems import one_line, problem, specs
 
 FIGURE1 = mk.instances.figure1(gamma=Fraction(1, 4))
@@ -298,13 +301,31 @@ def test_rounds_at_the_command_line(capsys):
     told = capsys.readouterr().out
     plan = mk.solve(mk.instances.figure1(), 4, width=2)
     share = math.floor(1000 * plan.kept.lower) / 10
-    assert f"2 rounds of 2 keep at least {share:g} % of what 4 tries, one after another, add to a single one." in told
+    kept = f"2 rounds of 2 keep at least {share:g} % of what 4 tries, one after another, add to a single one, "
+    assert f"{kept}in half the rounds." in told.replace("\n", " ")
     assert main(["solve", "figure1", "-k", "4", "--width", "2", "--json"]) == 0
     assert '"kind": "kept"' in capsys.readouterr().out
-    assert main(["solve", "figure1", "-k", "2", "--width", "2", "--exact"]) == 0
+    assert main(["solve", "figure1", "-k", "4", "--width", "2", "--exact"]) == 0
+    told = capsys.readouterr().out
+    assert "no policy in 2 rounds of 2 earns more than 0.753907" in told
+    assert "Planning for the best of 4 in 2 rounds of 2: at least 0.7539" in told
     assert main(["solve", "figure1", "-k", "4", "--width", "0"]) == 2
     assert main(["solve", "figure1", "-k", "4", "--width", "2", "--compare"]) == 2
     assert "--compare is for tries one after another, not for --width" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("best", [-math.inf, Fraction(1, 7), 1.0, 9])
+@pytest.mark.parametrize("reward", [0, 0.7, Fraction(7, 10), Fraction(-1, 3)])
+@pytest.mark.parametrize("utility", [None, [(-2, -1), (1, 0), (2, 3)]])
+def test_returns_that_are_sure(reward, best, utility):
+    """Where only one return is possible every plan earns it, or the best so far, and is within its tolerance."""
+    mdp = mk.MDP.from_table([[[(1, 0, reward, False)]]], horizon=2)
+    for rounds in ((2, 1), (1, 2)):
+        plan = mk.solve(mdp, 3, rounds=rounds, best_so_far=best, utility=utility)
+        earned = mk.solve(mdp, 3, rounds=rounds, best_so_far=best, utility=utility, solver=mk.Exact()).exact
+        assert plan.lower <= earned <= plan.upper
+        assert plan.gap <= 1e-12
+        assert plan.status == mk.Status.WITHIN_TOL or plan.stats["tol"] == 0
 
 
 def uncertified(plan):
@@ -500,3 +521,89 @@ def test_real_rewards_of_some_size_are_planned_in_rounds():
     assert plan.upper - plan.lower < 0.05
     trials = mk.simulate(mdp, plan.policy, trials=20_000, rng=0)
     assert plan.lower <= trials.interval(0.9999)[1]
+
+
+@pytest.mark.parametrize("limit", [0, 0.02])
+def test_time_limits(limit):
+    """What there was no time to plan is one policy repeated, evaluated; a limit is told in the status."""
+    mdp = mk.instances.windy_cliff()
+    plan = mk.solve(mdp, 12, width=4, solver=mk.Certified(time_limit=limit))
+    assert plan.status == mk.Status.TIME_LIMIT
+    assert -18.7 < plan.lower <= mk.evaluate(mdp, uncertified(plan)).ends[1]
+    assert plan.rounds == (4, 4, 4)
+
+
+def test_rounds_of_a_search_that_was_stopped():
+    """The last rounds as far as they were planned, and before them one policy repeated: evaluated as they are."""
+    sequential = mk.solve(FIGURE1, 6)
+
+    class Stopped(DifferentTries):
+        def _at(self, m, width, after, known):
+            if len(self.planned) == 2:
+                raise StoppedError(Reason.TIME_LIMIT)
+            return super()._at(m, width, after, known)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("maxatk.planning.rounds.plan.DifferentTries", Stopped)
+        plan = plan_in_rounds(sequential, (2, 2, 2))
+    assert plan.status == mk.Status.TIME_LIMIT
+    assert len(plan.tables[1].tuples) > 1
+    earned = mk.evaluate(FIGURE1, uncertified(plan)).exact
+    assert earned - Fraction(1, 10**9) <= plan.lower <= earned < mk.solve(FIGURE1, 6, width=2).lower
+
+
+def test_time_limits_at_the_command_line(capsys):
+    assert main(["solve", "figure1", "-k", "4", "--width", "2", "--time-limit", "0"]) == 0
+    told = capsys.readouterr()
+    assert "time limit)." in told.out
+    assert not told.err
+
+
+def test_sentences_about_rounds():
+    assert words.rounds((4, 4, 4)) == "3 rounds of 4"
+    assert words.rounds((7,)) == "1 round of 7"
+    assert words.rounds((5, 7)) == "2 rounds of 5, 7"
+    assert words.rounds((4,) * 9 + (1,)) == "10 rounds of 1 to 4"
+    told = {n: words.kept(Kept(lower=0.9987, upper=1.0, k=12, rounds=(12 // n,) * n)).split(", in ")[1] for n in (2, 3)}
+    assert told == {2: "a sixth of the rounds.", 3: "a quarter of the rounds."}
+    odd = words.kept(Kept(lower=0.5, upper=1.0, k=7, rounds=(3, 3, 1)))
+    assert odd.startswith("3 rounds of 3, 3, 1 keep at least 50 % of what 7 tries")
+    assert odd.endswith("in 43 % of the rounds.")
+
+
+@pytest.mark.parametrize("rounds", [(2, 2), (1, 3), (3, 1), (2, 1, 2)])
+def test_exact_plans_know_every_number_of_tries(rounds):
+    """The rest of a round is a shorter round; and what rounds keep is a fraction."""
+    mdp, k = arms(*THREE), sum(rounds)
+    plan = mk.solve(mdp, k, rounds=rounds, solver=mk.Exact())
+    for n in range(1, k + 1):
+        rest, left = [], n
+        for width in reversed(rounds):
+            rest, left = [min(width, left), *rest], left - min(width, left)
+        true = by_hand(THREE, tuple(w for w in rest if w))
+        assert plan.value_of_tries(n) == (pytest.approx(float(true)),) * 2
+    assert len(plan.values_by_tries()) == len(plan.columns()["tries"]) == k
+    assert plan.to_csv().startswith("tries,lower,upper")
+    assert "at least" in plan._repr_html_()
+    first, sequential = by_hand(THREE, (1,)), by_hand(THREE, (1,) * k)
+    share = (by_hand(THREE, rounds) - first) / (sequential - first)
+    assert plan.kept.lower <= share <= plan.kept.upper <= plan.kept.lower + 1e-15
+    assert plan.kept in plan.findings
+    assert mk.solve(arms(THREE[0]), 2, width=2, solver=mk.Exact(), best_so_far=9).kept is None
+
+
+def test_many_rounds_exactly():
+    plan = mk.solve(FIGURE1, 2000, width=2, solver=mk.Exact())
+    assert plan.exact < 1
+    assert plan.lower > 0.999999
+
+
+def test_run_at_the_command_line(tmp_path, capsys):
+    """A plan in rounds runs in the problem that was saved with it."""
+    path = str(tmp_path / "x.plan")
+    assert main(["solve", "figure1", "-k", "4", "--width", "2", "--save", path]) == 0
+    capsys.readouterr()
+    assert main(["run", path, "--trials", "500"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("best of 4 in 2 rounds of 2 in 500 trials: 0.7")
+    assert "The trials agree" in told

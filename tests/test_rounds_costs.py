@@ -43,13 +43,13 @@ def courses(mdp):
     return ways(0, start, Fraction(0))
 
 
-def optimum(mdp, rounds, price, m=NONE):
+def optimum(mdp, rounds, price, m=NONE, *, must_go_on=False):
     """The value of a best return before rounds: stopping, or the best tuple of courses, over all their outcomes."""
     options = courses(mdp)
 
     @cache
     def value(b, m):
-        ends = [] if m == NONE else [m]
+        ends = [] if m == NONE or (must_go_on and b == 0) else [m]
         if b == len(rounds):
             return m
         for chosen in itertools.combinations_with_replacement(options, rounds[b]):
@@ -104,6 +104,16 @@ def test_exact_and_certified_against_enumeration(seed, steps, rounds, price, hel
     assert plan.lower <= float(expected) + 1e-12 <= plan.upper + 2e-12
     sequential = mk.solve(mdp, sum(rounds), solver=mk.Exact(), cost=price, best_so_far=held).exact
     assert expected <= sequential <= Fraction(plan.upper) + Fraction(1, 10**12)
+    first = mk.solve(mdp, 1, solver=mk.Exact(), cost=price, best_so_far=held).exact
+    if first < sequential:
+        assert exact.kept.upper == pytest.approx(max(float((expected - first) / (sequential - first)), 0.0))
+    else:
+        assert exact.kept is None
+    for i in range(sum(rounds) + 1):  # also in the midst of a round
+        rest = [max(min(end - i, w), 0) for end, w in zip(itertools.accumulate(rounds), rounds, strict=True)]
+        whole = i in itertools.accumulate(rounds, initial=0)
+        value = optimum(mdp, tuple(w for w in rest if w), price, Fraction(1), must_go_on=not whole)
+        assert exact.curve(i, Fraction(1)) == pytest.approx((float(value), float(value)))
     for i, m in itertools.product(range(sum(rounds)), (Fraction(0), Fraction(1))):
         if i in itertools.accumulate(rounds, initial=0):
             b = list(itertools.accumulate(rounds, initial=0)).index(i)

@@ -187,3 +187,14 @@ def test_exact_plans_in_rounds_say_what_they_gain():
     plan = mk.solve(mk.instances.figure1(gamma=0.25), 2, width=2, solver=mk.Exact())
     assert plan.gain.lower >= 0
     assert "best of 2" in str(plan)
+
+
+def test_sentences_name_the_utility_and_no_unit():
+    """Steps are the unit of returns, not of a utility of them."""
+    mdp = mk.instances.windy_cliff()
+    told = str(mk.solve(mdp, 5, utility=[(-20, 0), (-14, 0), (-13, 1)]))
+    assert "steps" not in told
+    assert "(utility of the best of 5, within tol)" in told
+    assert "Planning for the utility of the best of 5: at least 0.246" in told
+    assert "maximise its mean" not in str(mk.solve(mdp, 1, utility=[(-20, 0), (-14, 0), (-13, 1)]))
+    assert "steps" in str(mk.solve(mdp, 5))

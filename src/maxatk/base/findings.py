@@ -83,6 +83,8 @@ class Gain(Finding):
     added: float = 0.0  # what tries after the first add, at least
     tied: bool = False  # whether several policies have the best mean: the rival is one of them
     unit: str = ""  # of all these numbers, if it has a name
+    utility: bool = False  # whether these numbers are utilities of the final best return
+    rounds: tuple[int, ...] = ()  # how many tries each round has, if the gain is that of policies in rounds
 
     @property
     def outcome(self) -> Outcome:

@@ -31,7 +31,7 @@ def planned(request: PlanRequest, silent: bool) -> CertifiedPlan:
     return plan
 
 
-def exit_code(plan: CertifiedPlan, save: Path | None) -> int:
+def exit_code(plan: mk.Plan, save: Path | None) -> int:
     """The exit code of a command that has shown its result."""
     if stopping.current().reason is not Reason.INTERRUPTED:
         return 0

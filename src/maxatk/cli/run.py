@@ -8,7 +8,7 @@ import click
 import maxatk as mk
 from maxatk.cli.console import show
 from maxatk.cli.options import examples, json_option, problem_options, quiet_option
-from maxatk.planning import CertifiedPlan
+from maxatk.planning import Plan
 from maxatk.problem import find as problems
 from maxatk.report.data.plans import simulation_data
 from maxatk.report.tables.plans import simulation
@@ -49,7 +49,7 @@ def run(
     if mdp is None and isinstance(plan, mk.Learned):
         raise mk.InputError(f"{plan_file} holds a learned policy: name the problem to run it in")
     n = trials if trials is not None else TRIALS if arena is None else TRIALS_IN_ENVIRONMENT
-    where = arena if arena is not None else plan.mdp if isinstance(plan, CertifiedPlan) else mdp
+    where = arena if arena is not None else plan.mdp if isinstance(plan, Plan) else mdp
     trials_made = mk.simulate(where, plan.policy, trials=n, rng=seed, progress=not (as_json or quiet))
     show(as_json, lambda: simulation_data(plan, trials_made), lambda: simulation(plan, trials_made))
     return 0

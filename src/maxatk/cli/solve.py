@@ -112,7 +112,7 @@ def _in_rounds(request: PlanRequest, shown: _Shown, solver: mk.Exact | mk.Certif
     if request.save is not None:
         plan.save(request.save, with_problem=True)
     show(shown.as_json, lambda: plan_data(plan), lambda: str(plan))
-    return 0
+    return exit_code(plan, request.save)
 
 
 def _exactly(request: PlanRequest, shown: _Shown) -> int:

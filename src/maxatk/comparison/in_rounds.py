@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Sequence
 from functools import partial
 
-from maxatk.base import checks
+from maxatk.base import checks, stopping
 from maxatk.base.errors import InputError
 from maxatk.comparison.classes import MARKOV, MEAN, NO_BEST, SINGLE, Member, PolicyClass, Workshop
 from maxatk.comparison.rows import InRounds
@@ -65,4 +65,5 @@ def _alike(rounds: tuple[int, ...], shop: Workshop) -> Member:
 
 def _different(rounds: tuple[int, ...], shop: Workshop) -> Member:
     plan = plan_in_rounds(shop.plan, rounds)
+    stopping.check()  # a plan that time cut short is no row
     return Member(plan.policy, "best found by replies", plan.upper, lower=plan.lower)

@@ -56,7 +56,9 @@ def gain_over(plan: "Plan", optimum: tuple[Number, Number], rival: Rival, roundi
         negligible=NEGLIGIBLE * added if added > 0 else 4 * rounding,
         added=added,
         tied=several_best_means(plan.mdp),
-        unit=plan.mdp.unit,
+        unit=plan.mdp.unit if plan.objective.utility is None else "",
+        utility=plan.objective.utility is not None,
+        rounds=plan.objective.rounds,
     )
 
 

@@ -5,6 +5,7 @@ far) have finitely many. A round of ``w`` rollouts is a choice of ``w`` of them,
 its start; by backward induction over rounds, in fractions. Mixtures gain nothing: the value is linear in each law.
 """
 
+import bisect
 import itertools
 import math
 import time
@@ -14,7 +15,8 @@ from fractions import Fraction
 from functools import cached_property
 
 from maxatk.base import checks, stopping
-from maxatk.base.errors import InputError, TooLargeError
+from maxatk.base.errors import TooLargeError
+from maxatk.base.findings import Finding, Kept
 from maxatk.base.returns import floats_around
 from maxatk.base.types import Number
 from maxatk.laws.law import exact_best_of
@@ -65,15 +67,32 @@ class ExactRoundsPlan(PlanInRounds):
         return acting(self.table.acting(), self.problem)
 
     def curve(self, i: int, m: Number) -> tuple[float, float]:
-        """The value of a best so far of ``m`` before the round that starts with rollout ``i``; no other is known."""
+        """The value of a best so far of ``m`` before rollouts ``i`` to ``k - 1``.
+
+        If ``i`` is in the midst of a round, the rest of the round is one.
+        """
         i = checks.integer(i, "i", most=self.k)
         best = checks.incumbent(m, "m")
-        starts = [sum(self.rounds[:b]) for b in range(len(self.rounds) + 1)]
-        if i not in starts:
-            raise InputError(f"i must be the first rollout of a round, one of {starts}, not {i}")
         if i == self.k and best == -math.inf:
             return (-math.inf, -math.inf) if self.objective.utility is None else self.objective.utility.around(best)
-        return floats_around(self.table.value(starts.index(i), best))
+        with stopping.ensured():
+            return floats_around(self.table.value_before(i, best))
+
+    @cached_property
+    def kept(self) -> Kept | None:
+        """How much the rounds keep of what one rollout at a time adds to a single one; None where it adds nothing."""
+        with stopping.ensured():
+            first, *_, sequential = self.table.values_one_by_one(self.k, self.best_so_far)
+        if sequential <= first:
+            return None
+        low, high = floats_around((self.exact - first) / (sequential - first))
+        return Kept(lower=max(low, 0.0), upper=max(high, 0.0), k=self.k, rounds=self.rounds, costly=self.costly)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All that is proved: the value, the gain, and what rounds keep of it."""
+        kept = self.kept
+        return super().findings if kept is None else (*super().findings, kept)
 
 
 def solve_rounds_exactly(problem: DecisionProblem, limit: int) -> ExactRoundsPlan:
@@ -85,6 +104,9 @@ def solve_rounds_exactly(problem: DecisionProblem, limit: int) -> ExactRoundsPla
     refuse_abandoning(problem)
     with stopping.scope():
         table = _Rounds(problem, limit)
+        for b in reversed(range(1, len(problem.objective.rounds))):  # so that no recursion is deep
+            for m in table.bests:
+                table.value(b, m)
         value = table.value(0, problem.best_so_far)
     lower, upper = floats_around(value)
     stats = {"laws": float(len(table.options)), "seconds": time.perf_counter() - began}
@@ -105,8 +127,10 @@ class _Rounds:
                 f"a round has {float(most):.2g} tuples of policies, more than {limit}; Exact(max_histories=...) allows "
                 "more, and mk.Certified() plans without trying them all"
             )
-        self._bests: dict[int, list[Mapping[Number, Fraction]]] = {}  # by width: the laws of the best of all tuples
+        self._bests: dict[int, list[tuple[Mapping[Number, Fraction], Fraction]]] = {}  # by width
         self._tuples = {w: list(itertools.combinations_with_replacement(self.options, w)) for w in set(self._widths)}
+        # The best returns that rounds after the first may start with.
+        self.bests = sorted({max(problem.best_so_far, x) for one in self.options for x in one.law})
         self._values: dict[tuple[int, Number], tuple[Fraction, int]] = {}
 
     def value(self, b: int, m: Number) -> Fraction:
@@ -123,36 +147,65 @@ class _Rounds:
     def _may_stop(self, m: Number) -> bool:
         return self._problem.costly and m != -math.inf
 
-    def _laws(self, width: int) -> list[Mapping[Number, Fraction]]:
+    def value_before(self, i: int, m: Number) -> Fraction:
+        """The value of the best return ``m`` before rollout ``i``: in the midst of a round its rest is one."""
+        ends = list(itertools.accumulate(self._widths))
+        b = bisect.bisect_right(ends, i)
+        if b == len(ends) or ends[b] - i == self._widths[b]:
+            return self.value(b, m)
+        return max(self._values_of_laws(ends[b] - i, b, m))
+
+    def values_one_by_one(self, k: int, m: Number) -> list[Fraction]:
+        """The values of 1, 2, ... and ``k`` rollouts, each of which sees all before it, with the best return ``m``."""
+        bests = sorted({m, *self.bests})
+        after = {x: self.value(len(self._widths), x) for x in bests if x > -math.inf}
+        values: list[Fraction] = []
+        for _ in range(k):
+            stopping.check()
+            after = {x: self._value_of_one(after, x) for x in bests}
+            values.append(after[m])
+        return values
+
+    def _value_of_one(self, after: Mapping[Number, Fraction], m: Number) -> Fraction:
+        """The value of the best return ``m`` before one rollout, by what it is worth after it."""
+        goes_on = max(
+            sum((p * after[max(m, x)] for x, p in one.law.items()), -one.cost) for one in self.options
+        ) - self._problem.objective.cost  # fmt: skip
+        return max(goes_on, self._final(m)) if self._may_stop(m) else goes_on
+
+    def _laws(self, width: int) -> list[tuple[Mapping[Number, Fraction], Fraction]]:
+        """For all tuples of so many rollouts the law of their best, and what they cost."""
         if width not in self._bests:
-            self._bests[width] = [exact_best_of([(one.law, 1) for one in some]) for some in self._tuples[width]]
+            tuples = self._tuples.get(width) or itertools.combinations_with_replacement(self.options, width)
+            price = width * self._problem.objective.cost
+            self._bests[width] = [
+                (exact_best_of([(one.law, 1) for one in some]), sum((one.cost for one in some), price))
+                for some in tuples
+            ]
         return self._bests[width]
+
+    def _values_of_laws(self, width: int, b: int, m: Number) -> list[Fraction]:
+        """What each tuple of so many rollouts comes to, if they are round ``b``, which starts with ``m``."""
+        laws = self._laws(width)
+        after = {x: self.value(b + 1, max(m, x)) for law, _ in laws for x in law}
+        return [sum((p * after[x] for x, p in law.items()), -cost) for law, cost in laws]
 
     def _solved(self, b: int, m: Number) -> tuple[Fraction, int]:
         """The value of going on, and which tuple has it: of equals the first."""
         key = b, m
         if key not in self._values:
             stopping.check()
-            laws = self._laws(self._widths[b])
-            returns = {x for law in laws for x in law}
-            after = {x: self.value(b + 1, max(m, x)) for x in returns}
-            price = self._widths[b] * self._problem.objective.cost
-            costs = (sum((one.cost for one in some), price) for some in self._tuples[self._widths[b]])
-            values = [
-                sum((p * after[x] for x, p in law.items()), Fraction(0)) - cost
-                for law, cost in zip(laws, costs, strict=True)
-            ]
+            values = self._values_of_laws(self._widths[b], b, m)
             best = max(range(len(values)), key=lambda j: (values[j], -j))
             self._values[key] = values[best], best
         return self._values[key]
 
     def acting(self) -> list[Round]:
         """The rounds as a policy takes them: at returns, which are all that rounds after the first can start with."""
-        returns = sorted({x for one in self.options for x in one.law})
         rounds: list[Round] = []
         for b, width in enumerate(self._widths):
             start = self._problem.best_so_far
-            bests = [start] if b == 0 else sorted({max(start, x) for x in returns})
+            bests = [start] if b == 0 else self.bests
             tuples = [self._tuples[width][self._solved(b, m)[1]] for m in bests]
             known = {id(one): one.policy(self._problem.mdp) for some in tuples for one in some}
             members = tuple(tuple(known[id(one)] for one in some) for some in tuples)

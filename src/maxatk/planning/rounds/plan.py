@@ -15,6 +15,7 @@ from maxatk.base import archive, checks, stopping
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.findings import Finding, Kept, Stop
 from maxatk.base.returns import floats_around
+from maxatk.base.stopping import StoppedError
 from maxatk.base.types import Number
 from maxatk.base.workers import Workers
 from maxatk.evaluation.evaluate import evaluate
@@ -30,6 +31,7 @@ from maxatk.problem.decision import DecisionProblem
 
 DEPTH = 10.0  # times the distance from the best mean to the greatest return: no lower returns are told apart
 VERSION = 8
+LIMITS = (Status.TIME_LIMIT, Status.WORK_LIMIT, Status.MEMORY_LIMIT, Status.INTERRUPTED)  # that end a search early
 
 
 class PlanInRounds(Plan):
@@ -198,9 +200,35 @@ def search_floor(problem: DecisionProblem) -> float:
 
 
 def solve_in_rounds(problem: DecisionProblem, solver: Certified, progress: Reporter | None) -> RoundsPlan:
-    """Plan ``problem`` in the rounds that its objective asks for."""
+    """Plan ``problem`` in the rounds that its objective asks for.
+
+    Half of the time that there is goes to the plan of one rollout at a time, whose curves the rounds need.
+    """
     refuse_abandoning(problem)
-    return plan_in_rounds(solver.solve(problem.changed(rounds=()), progress), problem.objective.rounds)
+    with stopping.scope(solver.time_limit):
+        with stopping.half():
+            sequential = replace(solver, time_limit=None).solve(problem.changed(rounds=()), progress)
+        return plan_in_rounds(sequential, problem.objective.rounds)
+
+
+def _status(sequential: CertifiedPlan, stopped: StoppedError | None, within_tol: bool) -> Status:
+    """How planning in rounds ended: a limit of either search is told, unless the interval is narrow nevertheless."""
+    if within_tol:
+        return Status.WITHIN_TOL
+    if stopped is not None:
+        return Status(stopped.reason)
+    return sequential.status if sequential.status in LIMITS else Status.IN_ROUNDS
+
+
+def surely_earned(problem: DecisionProblem) -> float:
+    """What every policy earns at least: the utility of the least return, or of the best so far if that is better.
+
+    Where anything costs anything, all rollouts may be made as dearly as can be.
+    """
+    if problem.costly:
+        return problem.trial_range[0]
+    best, utility = max(problem.best_so_far, problem.least), problem.objective.utility
+    return floats_around(best)[0] if utility is None else utility.around(best)[0]
 
 
 def evaluated(problem: DecisionProblem, policy: Policy, tol: float) -> float:
@@ -216,16 +244,26 @@ def plan_in_rounds(sequential: CertifiedPlan, widths: tuple[int, ...]) -> Rounds
     began = time.perf_counter()
     problem = sequential.problem.changed(rounds=widths)
     evidence, floor = evidence_of(sequential), search_floor(problem)
-    search = DifferentTries(evidence.method, floor, evidence.tol / len(widths))
+    with stopping.scope(patient=True):
+        search = DifferentTries(evidence.method, floor, evidence.tol / len(widths))
+        alone = search.best_seeing_return(search.final)[0]  # for rounds that there is no time to plan
+    stopped: StoppedError | None = None
     with stopping.scope():
-        # On a thread, while this one hears Ctrl-C: kernels then need none of their own.
-        (tables,) = Workers(1).map(search.plan, [widths], [evidence.curves])
+        try:
+            # On a thread, while this one hears Ctrl-C: kernels then need none of their own.
+            (tables,) = Workers(1).map(search.plan, [widths], [evidence.curves])
+        except StoppedError as stop:
+            repeated = [RoundTable((), ((alone,) * w,)) for w in widths[: len(widths) - len(search.planned)]]
+            tables, stopped = [*repeated, *search.planned], stop
         lower = -math.inf if problem.costly else in_units(problem, search.earned(tables), math.inf)[0]
-        if problem.costly or not search.is_tight(tables, evidence.tol):
+        if stopped is None and (problem.costly or not search.is_tight(tables, evidence.tol)):
             policy = acting([table.acting() for table in tables], problem)
-            lower = max(lower, evaluated(problem, policy, evidence.tol / 1000))
-    lower = min(lower, sequential.upper)
-    status = Status.WITHIN_TOL if sequential.upper - lower <= evidence.tol else Status.IN_ROUNDS
+            try:
+                lower = max(lower, evaluated(problem, policy, evidence.tol / 1000))
+            except StoppedError as stop:
+                stopped = stop
+    lower = min(max(lower, surely_earned(problem)), sequential.upper)
+    status = _status(sequential, stopped, sequential.upper - lower <= evidence.tol)
     stats = {
         **{name: sequential.stats[name] for name in ("lattice_step", "exact_lattice", "tol", "rounding")},
         "slices": sequential.stats["slices"] + search.slices,

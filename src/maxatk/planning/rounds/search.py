@@ -71,6 +71,7 @@ class RoundSearch(TrySearch, ABC, Generic[L]):
         self.upper = math.inf  # what no plan of the kind that is searched for earns, as curves count it
         self._above = 0.0  # by how much what comes after a round may be above what is known of it
         self._replies: dict[bytes, Candidate] = {}  # to payoffs of the present round
+        self.planned: list[RoundTable[L]] = []  # the last rounds, as far as the search has come
 
     @abstractmethod
     def _at(self, m: int, width: int, after: Floats, known: KnownTuple[L] | None) -> KnownTuple[L]:
@@ -82,7 +83,7 @@ class RoundSearch(TrySearch, ABC, Generic[L]):
     def plan(self, widths: Sequence[int], curves: Curves) -> list[RoundTable[L]]:
         """What to do in each round; ``curves`` of the sequential plan say where best returns make a difference."""
         after, tables = self.final, list[RoundTable[L]]()
-        self._above = 0.0
+        self._above, self.planned = 0.0, tables
         starts = [sum(widths[:b]) for b in range(len(widths))]
         for b in reversed(range(len(widths))):
             self._replies = {}

@@ -5,21 +5,38 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from maxatk.base.findings import Agreement, Gain, Kept, Loss, Outcome, Share, Stop
-from maxatk.base.text import as_given, at_least, at_most, decimals_of, known, probability, small, span
+from maxatk.base.text import as_given, at_least, at_most, count_of, decimals_of, known, probability, small, span
 from maxatk.base.types import Number
 
 TINY, ORDINARY = 0.0001, 0.1  # a gain that is not told in digits, of returns at least so large
+MOST_WIDTHS = 6  # of different rounds that are listed
+PARTS = {2: "half", 3: "a third of", 4: "a quarter of", 5: "a fifth of", 6: "a sixth of", 8: "an eighth of"}
 MEAN, ONE_MEAN = "a policy with the best mean", "one of the policies with the best mean"
 
 
 def kept(finding: Kept) -> str:
     """A sentence on how much tries in rounds keep of what tries one at a time add."""
     share = math.floor(1000 * finding.lower) / 10  # rounded down: it is a lower bound
-    widths, number = sorted(set(finding.rounds)), len(finding.rounds)
-    of = f"{widths[0]}" if len(widths) == 1 else ", ".join(map(str, finding.rounds))
-    rounds = f"1 round of {of} keeps" if number == 1 else f"{number} rounds of {of} keep"
-    tries = f"up to {finding.k} tries" if finding.costly else f"{finding.k} tries"
-    return f"{rounds} at least {share:g} % of what {tries}, one after another, add to a single one."
+    keep = "keeps" if len(finding.rounds) == 1 else "keep"
+    kept = f"{rounds(finding.rounds)} {keep} at least {share:g} % of what"
+    if finding.costly:
+        return f"{kept} up to {finding.k} tries, one after another, add to a single one."
+    part = _part_of_rounds(Fraction(len(finding.rounds), finding.k))
+    return f"{kept} {finding.k} tries, one after another, add to a single one, in {part}."
+
+
+def rounds(widths: Sequence[int]) -> str:
+    """Rounds in words, such as "3 rounds of 4"."""
+    each = [widths[0]] if len(set(widths)) == 1 else widths
+    of = ", ".join(map(str, each)) if len(each) <= MOST_WIDTHS else f"{min(each)} to {max(each)}"
+    return f"{count_of(len(widths), 'round')} of {of}"
+
+
+def _part_of_rounds(part: Fraction) -> str:
+    """A part of the rounds that tries take one after another."""
+    if part.numerator == 1 and part.denominator in PARTS:
+        return f"{PARTS[part.denominator]} the rounds"
+    return f"{as_given(100 * float(part), 0)} % of the rounds"
 
 
 def round_stops(stops_at: Sequence[Number]) -> str:
@@ -46,13 +63,14 @@ def gain(finding: Gain, value: float, best: float, why: str = "", remedy: str = 
         why: the reason why nothing is gained, if it follows from the problem.
         remedy: advice on how to settle an open question.
     """
+    adapting = f"Adapting in {rounds(finding.rounds)}" if finding.rounds else "Adapting"
     if finding.outcome is Outcome.DISPROVED:
         because = f" ({why})" if why else ""
         rival = at_least(finding.rival_lower, _decimals(finding.rival_lower, 0.0))
         return [
-            f"Adapting gains nothing here{because}."
+            f"{adapting} gains nothing here{because}."
             if finding.upper == 0
-            else f"Adapting gains next to nothing here{because}: {_tiny(finding)}{_of_added(finding)}.",
+            else f"{adapting} gains next to nothing here{because}: {_tiny(finding)}{_of_added(finding)}.",
             f"{_rival(finding, 'Repeat ', 'Take ', 'Make ')}: at least {rival}.",
         ]
     rival = known(finding.rival_lower, finding.rival_upper, _decimals(finding.rival_lower, finding.upper))
@@ -66,7 +84,7 @@ def gain(finding: Gain, value: float, best: float, why: str = "", remedy: str = 
         ]
     most = f": between 0 and {small(finding.upper)}" if math.isfinite(finding.upper) else ""
     return [
-        f"It is not known whether adapting gains anything here{most}. {remedy}".rstrip(),
+        f"It is not known whether {adapting.lower()} gains anything here{most}. {remedy}".rstrip(),
         f"{_rival(finding, 'Repeating ', '', 'Making ')}: {rival}.",
         f"{_planning(finding)}: at least {at_least(best, _decimals(best, finding.upper))}.",
     ]
@@ -101,7 +119,9 @@ def _rival(finding: Gain, repeat: str, take: str, make: str) -> str:
 def _planning(finding: Gain) -> str:
     if finding.costly:
         return "Planning, and stopping in time"
-    return "Planning for the best so far" if finding.k == 1 else f"Planning for the best of {finding.k}"
+    best = "best so far" if finding.k == 1 else f"best of {finding.k}"
+    of = f"utility of the {best}" if finding.utility else best
+    return f"Planning for the {of}{f' in {rounds(finding.rounds)}' if finding.rounds else ''}"
 
 
 def agreement(finding: Agreement) -> str:

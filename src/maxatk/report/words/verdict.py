@@ -16,6 +16,7 @@ from maxatk.comparison.results import Comparison
 from maxatk.learning.learned import Learned
 from maxatk.planning.exact import ExactPlan
 from maxatk.planning.plan import Plan, Status
+from maxatk.planning.rounds.exact import ExactRoundsPlan
 from maxatk.planning.rounds.plan import PlanInRounds
 from maxatk.problem.mdp import MDP
 from maxatk.report.words import contrasts, plans
@@ -28,7 +29,8 @@ SIMPLER = {  # the names of classes in sentences
 
 def sentences(plan: Plan, contrast: Contrast | None = None, comparison: Comparison | None = None) -> list[str]:
     """The verdict, from findings; a contrast or comparison that is not given is left out."""
-    if plan.k == 1 and not plan.costly and plan.best_so_far <= plan.mdp.return_range[0]:
+    means = not plan.costly and plan.objective.utility is None
+    if plan.k == 1 and means and plan.best_so_far <= plan.mdp.return_range[0]:
         return [f"One try: maximise its mean, {_mean(plan)}."]
     most = plan.mdp.return_range[1]
     if plan.best_so_far >= most and not plan.costly:
@@ -44,9 +46,11 @@ def sentences(plan: Plan, contrast: Contrast | None = None, comparison: Comparis
 def text(plan: Plan) -> str:
     """A plan in words, for ``print``: its verdict and the interval that contains the optimum."""
     decimals = decimals_of(plan.lower, plan.upper)
-    unit = f" {plan.mdp.unit}" if plan.mdp.unit else ""
+    unit = f" {plan.mdp.unit}" if plan.mdp.unit and plan.objective.utility is None else ""
+    # The upper end of other plans in rounds is the optimum of one try after another.
+    such = f" in {plans.rounds(plan.objective.rounds)}" if isinstance(plan, ExactRoundsPlan) else ""
     interval = (
-        f"This plan earns at least {at_least(plan.lower, decimals)}{unit}, and no policy earns more than "
+        f"This plan earns at least {at_least(plan.lower, decimals)}{unit}, and no policy{such} earns more than "
         f"{at_most(plan.upper, decimals)} ({goal(plan)}, {plan.status})."
     )
     in_rounds = [plans.kept(one) for one in plan.findings if isinstance(one, Kept) and one.lower > 0]
@@ -115,7 +119,8 @@ def _why(mdp: MDP) -> str:
 def goal(plan: Plan) -> str:
     """The objective of a plan in words."""
     if plan.stop_at == math.inf:
-        return f"best of {plan.k}"
+        best = f"best of {plan.k}" if plan.objective.utility is None else f"utility of the best of {plan.k}"
+        return f"{best} in {plans.rounds(plan.objective.rounds)}" if plan.objective.rounds else best
     abandoned = ", which may be abandoned" if plan.objective.abandon else ""
     return f"best of up to {plan.k}{abandoned}, less costs"
 
