@@ -32,6 +32,32 @@ def test_with_kappa_it_is_the_rounded_problem_of_the_paper(n):
     assert float(exact) == pytest.approx(plan.rounded_value, abs=1e-12)
 
 
+@pytest.mark.parametrize("name", ["figure1", "proposition3"])
+@pytest.mark.parametrize("kappa", [0.1, 1 / 3, 0.02, 0.3, Fraction(2, 7)])
+def test_a_float_kappa_is_the_grid_of_the_planner(name, kappa):
+    mdp = mk.instances.make(name)
+    exact = mk.solve(mdp.augmented(2, kappa), 1, solver=mk.Exact()).exact
+    rounded = mk.solve(mdp, 2, solver=mk.Midpoint(kappa)).rounded_value
+    assert float(exact) == pytest.approx(rounded, abs=1e-12)
+
+
+@settings(max_examples=30)
+@given(spec=specs(max_horizon=3), k=st.integers(1, 3))
+def test_states_are_counted_before_any_is_made(spec, k):
+    mdp = problem(spec)
+    n = mdp.augmented(k).n_states
+    assert mdp.augmented(k, max_states=n).n_states == n
+    if n > 1:
+        with pytest.raises(mk.TooLargeError, match=rf"more than {n - 1} states can be reached \(at least {n}\)"):
+            mdp.augmented(k, max_states=n - 1)
+
+
+def test_what_is_far_too_large_is_refused_at_once():
+    """Without the count a million states were made first, in minutes."""
+    with pytest.raises(mk.TooLargeError, match="at least 8670480"):
+        mk.instances.windy_cliff().augmented(2)
+
+
 def test_what_it_refuses():
     mdp = mk.instances.windy_cliff()
     with pytest.raises(mk.InputError, match="kappa needs rewards in"):
