@@ -104,12 +104,11 @@ def propagate_from(
     rollouts = hooks.different_rollouts(policy)
     if rollouts is not None:
         left = range(at.rollout + 1, policy.k)
-        alike = len(rollouts) == 1
+        different = left[:1] if len(rollouts) == 1 else left
         with suppress(GivesUpError):
-            parts = [(_law_from(problem, tol, max_atoms, policy, at, alone=True), 1)]
-            for i in left[:1] if alike else left:
-                parts.append((_law(problem, tol, max_atoms, policy, i), len(left) if alike else 1))
-            return _independent(parts, at.best)
+            present = _law_from(problem, tol, max_atoms, policy, at, alone=True)
+            later = [(_law(problem, tol, max_atoms, policy, i), len(left) // len(different)) for i in different]
+            return _independent([(present, 1), *later], at.best)
     return _law_from(problem, tol, max_atoms, policy, at, alone=False)
 
 
