@@ -352,12 +352,13 @@ def one(quick: bool) -> None:
         for k in (10, 100) if quick else (10, 100, 1000):
             arms, runs = Arms.of(problem(k)), 50 if quick else 4000 if k < 1000 else 1000
             optimum = optimum_of(arms, k)
+            fewer, played_runs = max(runs // 10, 20), 20 if quick else 1000 if k < 1000 else 100
             row: dict[str, Any] = {"problem": name, "K": k, "optimum": optimum}
             row["best arm, repeated"] = f"{optimum - arms.repeated(k):.3g}"
-            for i, (word, kind) in enumerate(ALGORITHMS.items()):
-                fewer = max(runs // 10, 20) if kind is QoMaxSDA else runs  # its runs go one by one
-                row[word] = told(optimum, bests(kind, arms, k, 1, fewer, 100 * k + i))
-            row["Online"] = told(optimum, played(arms, k, 1, 20 if quick else 1000 if k < 1000 else 100))
+            for i, (word, kind) in enumerate(ALGORITHMS.items()):  # runs of QoMax-SDA go one by one, so they are fewer
+                row[word] = told(optimum, bests(kind, arms, k, 1, fewer if kind is QoMaxSDA else runs, 100 * k + i))
+            row["Online"] = told(optimum, played(arms, k, 1, played_runs))
+            row["runs"] = f"{runs:,}; QoMax-SDA {fewer:,}; Online {played_runs:,}"
             rows.append(row)
             report("extreme_one", "One trial of K samples: the loss to a plan that knows the arms", rows)
 
@@ -372,11 +373,13 @@ def many(quick: bool) -> None:
             ends = [n for n in (1000, 10_000, 100_000) if n <= samples]
             kept = {word: kind for word, kind in ALGORITHMS.items() if kind not in (QoMaxSDA, QoMaxETC, ExtremeETC)}
             taken = {word: bests(kind, arms, k, trials, runs, k + i) for i, (word, kind) in enumerate(kept.items())}
-            taken["Online"] = played(arms, k, trials, 2 if quick else 20)
+            played_runs = 2 if quick else 8
+            taken["Online"] = played(arms, k, trials, played_runs)
             for first, end in zip([0, *ends[:-1]], ends, strict=True):
                 row: dict[str, Any] = {"problem": name, "K": k, "samples": f"{first:,} to {end:,}"}
                 row["best arm, repeated"] = f"{optimum - arms.repeated(k):.3g}"
                 row |= {word: told(optimum, best[:, first // k : end // k]) for word, best in taken.items()}
+                row["runs"] = f"{runs}; Online {played_runs}"
                 rows.append(row)
             report("extreme_many", "Trials of K samples in a row: the mean loss of a trial", rows)
 

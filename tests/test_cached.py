@@ -87,3 +87,14 @@ def test_rounds_and_utilities_have_plans_of_their_own(tmp_path):
         assert (new.lower, new.upper, new.objective) == (direct.lower, direct.upper, direct.objective)
         assert type(again) is type(direct)
     assert len(list(tmp_path.iterdir())) == len(asked)
+
+
+@pytest.mark.parametrize("k", [2, range(1, 4)])
+def test_compare_plans_with_it(tmp_path, k):
+    mdp, tol = mk.instances.figure1(gamma=0.25), 1e-9
+    plain = mk.compare(mdp, k, solver=mk.Certified(tol=tol))
+    for _ in range(2):  # planned, then read
+        assert mk.compare(mdp, k, solver=mk.cached(tmp_path, mk.Certified(tol=tol))).columns() == plain.columns()
+    assert len(list(tmp_path.iterdir())) == (1 if k == 2 else 3)
+    with pytest.raises(mk.InputError, match=r"solver must be mk.Certified\(...\) or mk.cached\(...\), not 'exact'"):
+        mk.compare(mdp, k, solver="exact")

@@ -20,6 +20,7 @@ from maxatk.comparison.rows import Row
 from maxatk.evaluation.evaluate import Evaluation, evaluate
 from maxatk.planning.certified.plan import CertifiedPlan
 from maxatk.planning.certified.solver import Certified
+from maxatk.planning.keeping import CachedSolver
 from maxatk.planning.rivals import unevaluated_rival
 from maxatk.planning.solve import solve
 from maxatk.policies import Policy
@@ -34,7 +35,7 @@ def compare(
     mdp: MDP,
     k: int,
     *,
-    solver: Certified | None = ...,
+    solver: Certified | CachedSolver | None = ...,
     best_so_far: Number = ...,
     cost: Number = ...,
     abandon: bool = ...,
@@ -50,7 +51,7 @@ def compare(
     mdp: MDP,
     k: Iterable[int],
     *,
-    solver: Certified | None = ...,
+    solver: Certified | CachedSolver | None = ...,
     best_so_far: Number = ...,
     cost: Number = ...,
     abandon: bool = ...,
@@ -63,7 +64,7 @@ def compare(
     mdp: MDP,
     k: int | Iterable[int],
     *,
-    solver: Certified | None = None,
+    solver: Certified | CachedSolver | None = None,
     best_so_far: Number = -math.inf,
     cost: Number = 0,
     abandon: bool = False,
@@ -91,8 +92,9 @@ def compare(
         mdp: the problem.
         k: the number of rollouts; or several, rising, such as ``range(1, 9)``: then a comparison for each comes back,
             as a :class:`maxatk.ComparisonByTries`, and neither ``plan`` nor ``policies`` can be given.
-        solver: how the adaptive optimum is planned; ``Certified()`` by default. Its tolerance counts for the second
-            row, too; its time limit, where ``time_limit`` is not given, for the whole comparison.
+        solver: how the adaptive optimum is planned; ``Certified()`` by default, or what :func:`maxatk.cached` makes.
+            Its tolerance counts for the second row, too; its time limit, where ``time_limit`` is not given, for the
+            whole comparison.
         best_so_far: the best return before the first rollout.
         cost: what each rollout costs beside its rows.
         abandon: whether a rollout may be given up at any step.
@@ -122,14 +124,15 @@ def compare(
     >>> [f"{each['adaptive'].lower:.3f}" for each in mk.compare(mk.instances.figure1(gamma=0), k=range(1, 4))]
     ['0.500', '0.625', '0.719']
     """
+    if solver is not None and not isinstance(solver, Certified | CachedSolver):
+        raise InputError(f"solver must be mk.Certified(...) or mk.cached(...), not {shown(solver)}")
+    limit = _limit(solver.solver if isinstance(solver, CachedSolver) else solver, time_limit)
     if isinstance(k, Iterable):
         if plan is not None or policies is not None:
             raise InputError("compare: a plan and policies are for one number of tries, not for several")
         same: dict[str, Any] = {"solver": solver, "best_so_far": best_so_far, "cost": cost, "abandon": abandon}
         same |= {"utility": utility, "widths": widths, "progress": progress}
-        return _by_tries(mdp, checks.rising(k, "k"), _limit(solver, time_limit), same)
-    if solver is not None and not isinstance(solver, Certified):
-        raise InputError(f"solver must be mk.Certified(...), not {shown(solver)}")
+        return _by_tries(mdp, checks.rising(k, "k"), limit, same)
     if plan is not None:
         if not isinstance(plan, CertifiedPlan):
             raise InputError(f"plan must be a plan of mk.Certified, not {shown(plan)}")
@@ -141,7 +144,7 @@ def compare(
         raise TooLargeError(f"compare takes at most {MOST_ROLLOUTS} rollouts: policies of their own for {k} do not fit")
     rows: list[Row] = []
     with (
-        stopping.scope(_limit(solver, time_limit)) as scope,
+        stopping.scope(limit) as scope,
         reporter(progress, "planning", lambda row: f"{row.name}: {row.lower:.6g}") as report,
     ):
         if plan is None:

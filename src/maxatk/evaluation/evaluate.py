@@ -160,7 +160,7 @@ def evaluate(
     check_policy(policy, mdp.horizon)
     if not hooks.mixture(policy) and not isinstance(policy, HistoryPolicy):
         raise InputError(f"{type(policy).__name__} cannot be evaluated without sampling: use mk.simulate")
-    asked = None if tol is None else _tolerance(tol)
+    asked = None if tol is None else tolerance(tol)
     checks.integer(max_atoms, "max_atoms", least=1)
     price = policy.cost if cost is None else try_cost(cost)
     counts = policy.utility if utility is None else utility_of(utility)
@@ -276,7 +276,8 @@ def _exact(known: ExactEvaluation, problem: DecisionProblem, policy: Policy) -> 
     )
 
 
-def _tolerance(tol: float) -> float:
+def tolerance(tol: float) -> float:
+    """What a caller gives as ``tol``, checked."""
     number = checks.exact_number(tol, "tol")
     if number < 0:
         raise InputError(f"tol must not be negative, not {shown(tol)}")

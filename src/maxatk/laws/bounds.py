@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -11,12 +12,13 @@ from maxatk.base.intervals import down, up
 from maxatk.base.returns import NONE
 from maxatk.base.types import Number
 from maxatk.laws.bins import InBins
-from maxatk.laws.forward import GIVING_PARTS, NO_RETURN, Laws, Propagation
+from maxatk.laws.forward import GIVING_PARTS, NO_RETURN, Atoms, Laws, Propagation
 from maxatk.laws.law import Law, best_of, in_floats, mixture_of
 from maxatk.laws.pruning import ROUNDING, AtomPruner, CostTally, TooManyAtomsError
 from maxatk.laws.units import Units
 from maxatk.policies import CompressedPolicy, Policy, hooks
 from maxatk.problem.decision import DecisionProblem
+from maxatk.problem.histories import CompressedHistory
 from maxatk.problem.utility import Utility
 
 
@@ -92,6 +94,45 @@ def propagate(problem: DecisionProblem, policy: Policy, tol: float, max_atoms: i
     return law(policy, None)
 
 
+def propagate_from(
+    problem: DecisionProblem, policy: CompressedPolicy, at: CompressedHistory, tol: float, max_atoms: int
+) -> LawBounds:
+    """The law of the best return from a moment of a trial on, under a policy that remembers true returns or none.
+
+    Only what is to come is in its costs: neither the rollout that is under way nor what its rows have cost.
+    """
+    rollouts = hooks.different_rollouts(policy)
+    if rollouts is not None:
+        left = range(at.rollout + 1, policy.k)
+        different = left[:1] if len(rollouts) == 1 else left
+        with suppress(GivesUpError):
+            present = _law_from(problem, tol, max_atoms, policy, at, alone=True)
+            later = [(_law(problem, tol, max_atoms, policy, i), len(left) // len(different)) for i in different]
+            return _independent([(present, 1), *later], at.best)
+    return _law_from(problem, tol, max_atoms, policy, at, alone=False)
+
+
+def _law_from(
+    problem: DecisionProblem,
+    tol: float,
+    max_atoms: int,
+    policy: CompressedPolicy,
+    at: CompressedHistory,
+    alone: bool,
+) -> LawBounds:
+    """The law of the best return from a moment on; ``alone``, of the return of the rollout that is under way."""
+    units = Units.after(problem.mdp, policy, at)
+    walk = Propagation(problem.mdp, units, tol, max_atoms)
+    # What the rollout has already may lift its return beyond those of whole ones.
+    walk.pruner = AtomPruner(problem.mdp, tol, max_atoms, try_weight=_try_weight(problem, policy))
+    bests = walk.returns_from(policy, at) if alone else walk.trials_from(policy, at)
+    if alone and (bests.value == NONE).any():
+        raise GivesUpError
+    if (bests.value == NONE).any() and at.best == -math.inf:
+        raise InputError(NO_RETURN)
+    return _bounds(walk, bests)
+
+
 def _law(problem: DecisionProblem, tol: float, max_atoms: int, policy: Policy, i: int | None) -> LawBounds:
     """The law of the best return; with ``i``, of the return of that one rollout.
 
@@ -101,9 +142,7 @@ def _law(problem: DecisionProblem, tol: float, max_atoms: int, policy: Policy, i
     units, may_stop = Units.of(mdp, policy), hooks.may_stop(policy)
     # Whether a trial stops depends on the true best return, so that its value is not convex in it.
     may_bin = units.rounds and units.whole_memory and (i is not None or not may_stop) and not hooks.widths(policy)
-    try_weight = problem.rollout_cost
-    if may_stop:  # the number of tries is asked for, too: what may change it much is followed
-        try_weight = max(try_weight, 1e-3 * (problem.most - problem.least) or 1.0)
+    try_weight = _try_weight(problem, policy)
     walk = Propagation(mdp, units, tol, max_atoms, try_weight)
     walk.pruner.refuses = may_bin
     try:
@@ -117,10 +156,23 @@ def _law(problem: DecisionProblem, tol: float, max_atoms: int, policy: Policy, i
         raise GivesUpError
     if (bests.value == NONE).any() and policy.best_so_far == -math.inf:
         raise InputError(NO_RETURN)
+    return _bounds(walk, bests)
+
+
+def _bounds(walk: Propagation, bests: Atoms) -> LawBounds:
+    """What a walk says of the law of its best returns, or of the returns of one rollout."""
     laws = walk.laws(bests)
-    error = walk.error + _summing(*laws) + units.error
-    left_out = walk.pruner.left_out or units.error > 0
+    error = walk.error + _summing(*laws) + walk.units.error
+    left_out = walk.pruner.left_out or walk.units.error > 0
     return LawBounds(laws, error, walk.outcomes, left_out, tally=walk.pruner.tally)
+
+
+def _try_weight(problem: DecisionProblem, policy: Policy) -> float:
+    """What each rollout counts as where atoms are dropped."""
+    if not hooks.may_stop(policy):
+        return problem.rollout_cost
+    # The number of tries is asked for, too: what may change it much is followed.
+    return max(problem.rollout_cost, 1e-3 * (problem.most - problem.least) or 1.0)
 
 
 def in_bins(policy: Policy, i: int | None, walks: Sequence[InBins]) -> LawBounds:

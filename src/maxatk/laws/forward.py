@@ -28,6 +28,7 @@ from maxatk.laws.pruning import ROUNDING, AtomPruner
 from maxatk.laws.tuning import TUNING
 from maxatk.laws.units import Units
 from maxatk.policies import ABANDON, CompressedPolicy, Policy, hooks
+from maxatk.problem.histories import CompressedHistory
 from maxatk.problem.mdp import MDP
 
 NO_RETURN = "the policy may end without any return: it gives up every rollout of some trials"
@@ -126,12 +127,26 @@ class Walk(ABC):
 
     def trials(self, policy: Policy, rollouts: int) -> Atoms:
         """The distribution of the best return after so many rollouts of trials that may stop before each of them."""
-        bests = self.first(policy.best_so_far)
+        return self._later_rollouts(policy, self.first(policy.best_so_far), range(rollouts))
+
+    def trials_from(self, policy: CompressedPolicy, at: CompressedHistory) -> Atoms:
+        """The distribution of the best return from a moment of a trial on."""
+        bests = self.first(at.best)
+        bests = self._best_of(bests, self.returns_from(policy, at))
+        return self._later_rollouts(policy, bests, range(at.rollout + 1, policy.k))
+
+    def returns_from(self, policy: CompressedPolicy, at: CompressedHistory) -> Atoms:
+        """The distribution of the return of the rollout that is under way."""
+        place = (np.zeros(1, np.int64), np.array([at.state]))
+        atoms = Atoms(place, np.array([self.units.true.multiple(at.so_far)]), None, np.ones(1))
+        return self._to_the_end(policy, at.rollout, self.first(at.best), atoms, at.step, policy.k - 1 - at.rollout)
+
+    def _later_rollouts(self, policy: Policy, bests: Atoms, rollouts: range) -> Atoms:
         over = [bests.at(slice(0, 0))]  # of trials that have stopped
         widths = hooks.widths(policy) or (1,) * policy.k
         for i, width in zip(hooks.round_starts(policy), widths, strict=True):
-            if i >= rollouts:
-                break
+            if i not in rollouts:
+                continue
             if hooks.may_stop(policy):
                 stopped = hooks.stopped(policy, i, Amounts(bests.value, self.units.true))
                 over.append(bests.at(stopped))
@@ -145,7 +160,10 @@ class Walk(ABC):
 
     def rollout(self, policy: Policy, i: int, bests: Atoms, later: int) -> Atoms:
         """The distribution of the best return after rollout ``i``; ``later`` says how many others follow."""
-        last = self.drawn_returns(policy, i, bests, later)
+        return self._best_of(bests, self.drawn_returns(policy, i, bests, later))
+
+    def _best_of(self, bests: Atoms, last: Atoms) -> Atoms:
+        """The best returns after a rollout, from those before it and what it brought."""
         started = bests.at(last.place[0])
         memory = None
         if self.units.carries_memory and started.memory is not None and last.memory is not None:
@@ -201,9 +219,6 @@ class Walk(ABC):
     def returns(self, policy: CompressedPolicy, i: int, bests: Atoms, later: int) -> Atoms:
         """The returns of rollout ``i``, each with the best return that it started with."""
         mdp, units = self.mdp, self.units
-        known = bests.value if bests.memory is None else bests.memory
-        act = hooks.rule(policy, i, Amounts(known, units.best)).act
-        below, above = self.around(bests.value)
         n, starts = len(bests.prob), len(mdp.start_state)
         zeros = np.zeros(n * starts, np.int64)
         atoms = Atoms(
@@ -212,9 +227,19 @@ class Walk(ABC):
             zeros if units.carries_memory else None,
             (bests.prob[:, None] * mdp.reset_prob).ravel(),
         )
-        ended = [atoms.at(slice(0, 0))]
         self.pruner.tally.add(bests.prob)
-        for h in range(mdp.horizon):
+        return self._to_the_end(policy, i, bests, atoms, 0, later)
+
+    def _to_the_end(
+        self, policy: CompressedPolicy, i: int, bests: Atoms, atoms: Atoms, first: int, later: int
+    ) -> Atoms:  # fmt: skip
+        """The returns of rollout ``i``, from atoms at its step ``first``."""
+        mdp = self.mdp
+        known = bests.value if bests.memory is None else bests.memory
+        act = hooks.rule(policy, i, Amounts(known, self.units.best)).act
+        below, above = self.around(bests.value)
+        ended = [atoms.at(slice(0, 0))]
+        for h in range(first, mdp.horizon):
             stopping.check()
             tag, state = atoms.place
             around = below[tag], above[tag]

@@ -11,6 +11,7 @@ import numpy as np
 from maxatk.base.returns import Scale, common_scale, finest_part
 from maxatk.base.types import Floats, Ints, Number
 from maxatk.policies import Policy, hooks
+from maxatk.problem.histories import CompressedHistory
 from maxatk.problem.mdp import MDP
 
 
@@ -31,8 +32,20 @@ class Units:
     @staticmethod
     def of(mdp: MDP, policy: Policy, best: Number = -math.inf) -> "Units":
         """The units of a problem for a policy; ``best`` is one more return that must be counted."""
-        incumbent = policy.best_so_far if best == -math.inf else best
-        true, units, whole = _counted(mdp, Incumbent(incumbent, *mdp.return_range))
+        amount = policy.best_so_far if best == -math.inf else best
+        return Units._for(mdp, policy, Incumbent(amount, *mdp.return_range))
+
+    @staticmethod
+    def after(mdp: MDP, policy: Policy, at: CompressedHistory) -> "Units":
+        """The units from a moment of a trial on, for a policy that remembers the true returns or none."""
+        (least, most), so_far = mdp.return_range, Fraction(at.so_far)
+        lowest, highest = (mdp.horizon * Fraction(float(r)) for r in (mdp.reward.min(), mdp.reward.max()))
+        least, most = min(least, so_far + min(lowest, 0)), max(most, so_far + max(highest, 0))
+        return Units._for(mdp, policy, Incumbent(at.best, least, most, so_far))
+
+    @staticmethod
+    def _for(mdp: MDP, policy: Policy, incumbent: "Incumbent") -> "Units":
+        true, units, whole = _counted(mdp, incumbent)
         kind = Units if whole else RoundedUnits
         memory_of = hooks.traits(policy).memory
         if memory_of is None:
@@ -41,7 +54,7 @@ class Units:
             return kind(true, units, true, np.zeros(len(units), np.int64), whole_memory=True)
         rewards, places = _different_rewards(mdp)
         remembered = [memory_of(r) for r in rewards]
-        known = Incumbent(incumbent, mdp.horizon * min(*remembered, 0), mdp.horizon * max(*remembered, 0))
+        known = Incumbent(incumbent.amount, mdp.horizon * min(*remembered, 0), mdp.horizon * max(*remembered, 0))
         memory, whole_memory = known.scale(remembered, mdp.horizon)
         in_memory = np.array([memory.multiple(r) for r in remembered], np.int64)[places]
         in_rounds = bool(hooks.widths(policy))
@@ -111,13 +124,14 @@ class Incumbent(NamedTuple):
     amount: Number
     least: Number
     most: Number
+    so_far: Number = 0  # what the first rollout has already
 
     def scale(self, amounts: Iterable[Number], horizon: int) -> tuple[Scale, bool]:
         """A scale for sums of these amounts and for the incumbent; and whether all are multiples of its unit."""
         none = self.amount if self.amount <= self.least else -math.inf
         beyond = self.amount if self.amount >= self.most else math.inf
         inside = [self.amount] if self.least < self.amount < self.most else []
-        scale, whole = common_scale([*amounts, *inside], horizon + 1)
+        scale, whole = common_scale([*amounts, *inside, self.so_far], horizon + 1)
         return Scale(scale.unit, none, beyond), whole
 
 

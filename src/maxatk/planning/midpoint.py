@@ -13,7 +13,6 @@ import time
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from numbers import Rational
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from maxatk.planning.certified.solver import Certified
 from maxatk.planning.plan import Plan, Reporter, Status
 from maxatk.policies import RoundingPolicy
 from maxatk.problem.decision import DecisionProblem
-from maxatk.problem.midpoints import cell, midpoint
+from maxatk.problem.midpoints import cell, grid_step, midpoint
 
 FINEST = Fraction(1, 2**50)  # a finer grid has midpoints that floats do not hold
 
@@ -54,18 +53,13 @@ class Midpoint:
     kappa: Number
 
     def __post_init__(self) -> None:
-        exact = checks.exact_number(self.kappa, "kappa")
-        if exact < FINEST:
-            least = "at least 2^-50" if exact > 0 else "above 0"
-            raise InputError(f"kappa must be {least}, not {checks.shown(self.kappa)}")
+        if self.step < FINEST:
+            raise InputError(f"kappa must be at least 2^-50, not {checks.shown(self.kappa)}")
 
     @property
     def step(self) -> Fraction:
         """``kappa`` as a fraction."""
-        exact = checks.exact_number(self.kappa, "kappa")
-        if isinstance(self.kappa, Rational) or abs(exact * round(1 / exact) - 1) > 1e-12:
-            return exact
-        return Fraction(1, round(1 / exact))
+        return grid_step(self.kappa)
 
     @property
     def cells(self) -> int:

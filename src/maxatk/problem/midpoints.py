@@ -2,9 +2,21 @@
 
 import math
 from fractions import Fraction
+from numbers import Rational
 
 from maxatk.base import checks
 from maxatk.base.errors import InputError
+from maxatk.base.types import Number
+
+
+def grid_step(kappa: Number) -> Fraction:
+    """The step of the grid that ``kappa`` asks for: a float within 1e-12 of ``1/n`` means ``1/n``."""
+    exact = checks.exact_number(kappa, "kappa")
+    if exact <= 0:
+        raise InputError(f"kappa must be above 0, not {checks.shown(kappa)}")
+    if isinstance(kappa, Rational) or abs(exact * round(1 / exact) - 1) > 1e-12:
+        return exact
+    return Fraction(1, round(1 / exact))
 
 
 def cell(reward: Fraction, kappa: Fraction) -> int:
