@@ -13,11 +13,10 @@ import numpy as np
 
 from maxatk.problem.grid import CellGrid
 from maxatk.report.page.specs import INK, dashed, inline, spec
-from maxatk.report.palette import COLOURS, action_colours
+from maxatk.report.palette import COLOURS
 from maxatk.report.views import BEST, FEW, SO_FAR, ByRounds, Classes, Curves
 
 NONE_LEFT = "none: M itself"
-OTHER = "#b0895f"  # actions that are seldom taken, if there are more than seven
 
 
 def curves(view: Curves) -> dict[str, Any]:
@@ -113,16 +112,6 @@ def comparison(view: Classes) -> dict[str, Any]:
         description="Bounds on the value of each class of policies",
     )
     return spec(chart)
-
-
-def colours(often: Any) -> list[str]:
-    """A colour for each action; if there are more than seven, those taken most often [A] have their own."""
-    if len(often) < len(COLOURS):
-        return action_colours(len(often))
-    by_action = [OTHER] * len(often)
-    for colour, a in zip(COLOURS[1:], np.argsort(-often, kind="stable").tolist(), strict=False):
-        by_action[a] = colour
-    return by_action
 
 
 def inks(colours: Sequence[str]) -> list[str]:
