@@ -55,6 +55,8 @@ def shown(thing):
     assert "script" not in reader.tags
     assert len(card.encode()) <= 100_000
     assert "http" not in card
+    assert not re.search(r"<th[^>]*></th>|<thead><tr>(<td></td>)*</tr>", card)
+    assert card.count('role="img"') == card.count('role="img" aria-label="')
     return " ".join(reader.said)
 
 
