@@ -20,7 +20,7 @@ NONE_LEFT = "none: M itself"
 
 
 def curves(view: Curves) -> dict[str, Any]:
-    """The curves ``U_i`` between their bounds: the value of a best return, by the number of rollouts to come."""
+    """The curves ``U_i`` between their bounds: the value of a best return, by the number of tries to come."""
     names = [str(curve.to_come) if curve.to_come else NONE_LEFT for curve in view.curves]
     rows = [
         {"M": m, "tries to come": name, "at least": lower, "at most": upper}
