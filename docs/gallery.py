@@ -23,6 +23,7 @@ FOLDER = HERE / "pictures" / "gallery"
 MEAN, SINGLE, ADAPT = "var(--repeat)", "var(--alone)", "var(--adapt)"  # of the card that holds a picture
 PAYS, TUNING, NOTHING = "adapting pays", "it is all in the tuning", "adapting gains nothing"
 FROM_LOG = "a log of attempts"
+LETTER, RIGHT = 6.5, 290  # of pictures 300 wide: the width of a letter, at most about; where the axis ends
 KINDS = {PAYS: "pays", TUNING: "tuning", NOTHING: "nothing", FROM_LOG: "log"}  # in the site's style
 
 
@@ -158,8 +159,8 @@ def restarts(advised: Any) -> str:
         score.value - price * cost.value
         for score, cost in ((advised.score, advised.cost), (advised.other_score, advised.other_cost))
     )
-    names = ("one arm, capped", "a sequence") if advised.plan.method == "single" else ("a sequence", "one arm, capped")
-    return dots([(names[1], other, SINGLE), (f"{names[0]}: advised", mine, ADAPT)])
+    names = ("one arm", "a sequence") if advised.plan.method == "single" else ("a sequence", "one arm")
+    return dots([(names[1], other, SINGLE), (f"{names[0]}, advised", mine, ADAPT)])
 
 
 def picked(report: Any) -> str:
@@ -174,13 +175,14 @@ def dots(rows: list[tuple[str, float, str]], once: float = math.nan) -> str:
     low, high = min([*values, *([once] if once == once else [])]), max(values)
     wide = max(high - low, 0.02 * abs(high), 1e-9)
     low, high = low - 0.06 * wide, low + 1.06 * wide
+    left = max(112.0, LETTER * max(len(name) for name, _, _ in rows) + 10)  # where the axis begins, beside the names
 
     def at(x: float) -> float:
-        return 112 + 178 * (x - low) / (high - low)
+        return left + (RIGHT - left) * (x - low) / (high - low)
 
     bottom = 18 * len(rows) + 6
     parts = [f'<svg viewBox="0 0 300 {bottom + 30}" font-size="11.5" role="img" aria-label="{_told(rows)}">',
-             f'<path d="M112 {bottom}H290" stroke="var(--draw)"/>']  # fmt: skip
+             f'<path d="M{left:g} {bottom}H{RIGHT}" stroke="var(--draw)"/>']  # fmt: skip
     parts += [
         f'<path d="M{at(x):.1f} {bottom}v4" stroke="var(--draw)"/><text x="{at(x):.1f}" y="{bottom + 15}" '
         f'text-anchor="middle" font-size="10">{_number(x)}</text>'
@@ -190,11 +192,11 @@ def dots(rows: list[tuple[str, float, str]], once: float = math.nan) -> str:
         parts.append(f'<path d="M{at(once):.1f} 4V{bottom}" stroke="var(--draw)" stroke-dasharray="2 3"/>'
                      f'<text x="{at(once):.1f}" y="{bottom + 27}" font-size="10">one try</text>')  # fmt: skip
     for n, (name, value, colour) in enumerate(rows):
-        y, left = 14 + 18 * n, at(value) > 235
+        y, before = 14 + 18 * n, at(value) > (left + RIGHT) / 2
+        beside, anchor = (at(value) - 9, "end") if before else (at(value) + 9, "start")  # where there is more room
         parts.append(
             f'<text x="0" y="{y + 4}">{name}</text><circle cx="{at(value):.1f}" cy="{y}" r="5" fill="{colour}"/>'
-            f'<text x="{at(value) + (-9 if left else 9):.1f}" y="{y + 4}" text-anchor="{"end" if left else "start"}" '
-            f'font-weight="600">{_number(value)}</text>'
+            f'<text x="{beside:.1f}" y="{y + 4}" text-anchor="{anchor}" font-weight="600">{_number(value)}</text>'
         )
     return "\n".join([*parts, "</svg>\n"])
 

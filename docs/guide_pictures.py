@@ -61,7 +61,7 @@ def drafts() -> Any:
 def frontier() -> Any:
     """Score and cost of every strategy of the example log."""
     found = at.frontier(at.example_log())
-    figure, ax = _axes(6.5, 3.8, xlabel="cost per task, seconds of the processor", ylabel="score", xscale="log")
+    figure, ax = _axes(6.5, 3.8, xlabel="cost per task, seconds of CPU time", ylabel="score", xscale="log")
     families = list(dict.fromkeys(strategy.family for strategy in found.strategies))
     for colour, family, marker in zip(palette(len(families)), families, "os^D", strict=False):
         some = [strategy for strategy in found.strategies if strategy.family == family]

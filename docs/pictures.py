@@ -125,7 +125,7 @@ def bounds(plan: mk.Plan) -> Any:
     ax = figure.subplots()
     x = np.linspace(-40, -10, 301)
     knots = [-38.0, -23.0, -12.5]
-    ax.plot(x, [value(m) for m in x], color="#0072B2", linewidth=2, label="the curve, with one rollout to come")
+    ax.plot(x, [value(m) for m in x], color="#0072B2", linewidth=2, label="the curve, with one try to come")
     above = np.interp(x, knots, [value(m) for m in knots], left=np.nan, right=np.nan)
     below = np.max([value(m) + slope(m) * (x - m) for m in knots], axis=0)
     ax.plot(x, above, color="#D55E00", linewidth=1.4, label="chords: never below it")

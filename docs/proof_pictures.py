@@ -42,11 +42,11 @@ def slices(plan: mk.Plan) -> Any:
     figure, ax = axes()
     value, x = _value(plan, 2), np.linspace(LOW, HIGH, 57)
     ax.plot(x, [value(m) for m in x], color=BLUE, linewidth=2)
-    for m in (-36.0, -24.0, -15.0):
+    for m, side in ((-36.0, "center"), (-24.0, "right"), (-15.0, "right")):
         ax.plot([m, m], [-40, value(m)], color=GREY, linestyle=":", linewidth=1.4)
         ax.plot(m, value(m), "o", color=ORANGE, markersize=7)
         ax.annotate(
-            f"the slice at {m:g}".replace("-", "−"), (m, value(m)), (-6, 6), textcoords="offset points", ha="right"
+            f"the slice at {m:g}".replace("-", "−"), (m, value(m)), (-6, 9), textcoords="offset points", ha=side
         )
     ax.set(xlabel="best return so far, m", ylabel="value with two tries left", ylim=(-21, -11.5))
     return figure
@@ -76,17 +76,16 @@ def knots(plan: mk.Plan) -> Any:
 def flat(plan: mk.Plan) -> Any:
     """The flat part of a curve, whose end stands for no result yet."""
     figure, ax = axes()
-    value, x = _value(plan, 2), np.linspace(-60, HIGH, 97)
+    value, x = _value(plan, 2), np.linspace(-130, HIGH, 119)
     y = np.array([value(m) for m in x])
     least = value(-math.inf)
-    end = float(x[np.argmax(y > least + 0.02)])
+    end = float(x[np.argmax(y > least)]) - 1  # the last of the flat part; x goes by ones
     ax.plot(x, y, color=BLUE, linewidth=2)
-    ax.plot([-60, end], [least, least], color=ORANGE, linewidth=5, alpha=0.6, solid_capstyle="butt")
+    ax.plot([x[0], end], [least, least], color=ORANGE, linewidth=5, alpha=0.6, solid_capstyle="butt")
     ax.plot(end, least, "o", color=ORANGE, markersize=7)
-    ax.annotate(
-        "nearly flat: here a best so far\nmakes no difference", (-52, least), (0, 14), textcoords="offset points"
-    )
-    ax.set(xlabel="best return so far, m", ylabel="value with two tries left")
+    ax.annotate("flat: here a best so far\nmakes no difference", (x[0], least), (4, 14), textcoords="offset points")
+    ax.annotate("its end stands for no result yet", (end, least), (8, -14), textcoords="offset points")
+    ax.set(xlabel="best return so far, m", ylabel="value with two tries left", ylim=(-20.6, -11.5))
     return figure
 
 

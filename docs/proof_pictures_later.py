@@ -50,6 +50,7 @@ def last_try(plan: mk.Plan) -> Any:
         right.plot(best - so_far, value - so_far, marker, color=colour, markersize=4, alpha=0.8)
     left.set(xlabel="best return so far, m", ylabel="value V", title="three returns so far")
     right.set(xlabel="m − g", ylabel="V − g", title="shifted: one curve")
+    left.set_xticks(range(-34, -14, 4))  # far enough from each other
     left.legend(frameon=False)
     return figure
 

@@ -1,6 +1,7 @@
 """What is said of a log: no more than its intervals show, the same everywhere, and for the true reason."""
 
 import ast
+import itertools
 import json
 import re
 from dataclasses import replace
@@ -504,13 +505,13 @@ def test_identifiers_are_technical_nouns():
     assert set(identifiers(ast.parse("def f(a): b.paid(c=d)"))) == {"f", "a", "b", "paid", "c", "d"}
 
 
-def thirteen():
-    """A log of thirteen arms with whole scores."""
+def several(arms):
+    """A log of several arms with whole scores."""
     rng = np.random.default_rng(3)
     rows = [
         {"task": t, "arm": f"arm {a:02}", "score": int(rng.integers(0, 4 + a)), "cost": 1 + a}
         for t in range(30)
-        for a in range(13)
+        for a in range(arms)
         for _ in range(4)
     ]
     return at.Log.from_records(rows)
@@ -520,7 +521,7 @@ def test_thirteen_arms_are_all_drawn_and_five_have_colours():
     pytest.importorskip("altair", reason="pages need the extra page")
     from maxatk.report.page import study_charts
 
-    curve = thirteen().max_at_k([1, 2, 4])
+    curve = several(13).max_at_k([1, 2, 4])
     chart = study_charts.curve(curve)
     text = json.dumps(chart)
     assert all(f"arm {a:02}" in text for a in range(13))
@@ -532,6 +533,40 @@ def test_thirteen_arms_are_all_drawn_and_five_have_colours():
     assert len(set(shades[:5])) == 5
     assert set(shades[5:]) == {study_charts.GREY}
     assert study_charts.greyed(curve) == 8
+
+
+@pytest.mark.parametrize(("arms", "told"), [(6, "the other one is grey"), (13, "the other 8 are grey")])
+def test_arms_that_are_grey_are_counted(arms, told, tmp_path):
+    pytest.importorskip("altair", reason="pages need the extra page")
+    at.study(several(arms)).page(tmp_path / "x.html")
+    assert told in (tmp_path / "x.html").read_text()
+
+
+@pytest.mark.slow  # a browser
+@pytest.mark.parametrize("arms", [6, 13])
+def test_labels_of_curves_stand_alone(arms, browser, tmp_path):
+    """Curves have names at their ends, so that a legend would say them twice, and over them."""
+    pytest.importorskip("altair", reason="pages need the extra page")
+    at.study(several(arms)).page(tmp_path / "x.html")
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.goto((tmp_path / "x.html").as_uri())
+    page.wait_for_selector("html[data-ready=yes]", state="attached")
+    assert page.eval_on_selector_all("#curve0 .role-legend", "all => all.length") == 0
+    boxes = page.eval_on_selector_all(
+        "#curve0 svg text",
+        """all => all.filter(one => one.textContent && one.closest("[opacity='0']") === null).map(one => {
+            const { left, right, top, bottom } = one.getBoundingClientRect();
+            return [one.textContent, left, right, top, bottom];
+        })""",
+    )
+    page.close()
+    assert sum(box[0].startswith("arm ") for box in boxes) == 5
+    over = [
+        (one[0], other[0])
+        for one, other in itertools.combinations(boxes, 2)
+        if min(one[2], other[2]) - max(one[1], other[1]) > 1 and min(one[4], other[4]) - max(one[3], other[3]) > 3
+    ]  # a box is as high as a line, a pixel or two more than its letters
+    assert over == []
 
 
 def test_solved_is_said_only_where_scores_pass_or_fail(tmp_path):

@@ -55,6 +55,8 @@ def shown(thing):
     assert "script" not in reader.tags
     assert len(card.encode()) <= 100_000
     assert "http" not in card
+    assert not re.search(r"<th[^>]*></th>|<thead><tr>(<td></td>)*</tr>", card)
+    assert card.count('role="img"') == card.count('role="img" aria-label="')
     return " ".join(reader.said)
 
 
@@ -65,7 +67,7 @@ def cliff():
 
 @pytest.fixture(scope="module")
 def results(cliff):
-    mdp, log = cliff.mdp, at.example_log()
+    mdp, log, judged = cliff.mdp, at.example_log(), at.example_judged_log()
     train, held_out = log.split(0.5)
     sequence = at.sequence(train, price=0.1)
     plan = mk.solve(mk.instances.figure1(), k=2)
@@ -88,6 +90,11 @@ def results(cliff):
         "study": at.study(log),
         "sequence": sequence,
         "replay": sequence.replay(held_out),
+        "judge report": judged.judge_report("judge"),
+        "judged plan": at.sequence(judged, price=1e-4, judge="judge"),
+        "judged study": at.study(judged, judge="judge"),
+        "vote": at.stop_vote(judged, 16),
+        "power": at.pick_power(judged, "judge", "majority", 64),
         "range": at.PassRange(k=16, attempts=8, lower=0.5625, upper=0.75, tasks=300, level=0.95),
     }
 
@@ -144,6 +151,23 @@ def test_cards_say_what_is_proved(cliff, results):
     assert "<svg" in results["contrast"]._repr_html_()
     assert "<svg" not in results["contrast without a grid"]._repr_html_()
     assert "annealing" in shown(results["study"])
+
+
+def test_cards_of_judges_are_tables(results):
+    report = results["judge report"]
+    said = shown(report)
+    assert report._repr_html_().count("<table") == 2
+    assert "<pre" not in report._repr_html_()
+    assert "Among 64 attempts, judge catches 12 % of what a perfect judge would gain" in said
+    assert "picked by judge" in said
+    assert "gap" in said
+    assert "judge gives" in said
+    assert "Among 64 attempts, judge catches 12 %" in shown(results["judged study"])
+    assert "judge likes best" in shown(results["judged plan"])
+    assert "88" in shown(results["power"])
+    assert "Stop the vote" in shown(results["vote"])
+    assert repr(results["judged study"]).startswith("JudgedStudy(Log(64 tasks")
+    assert "of judge)" in repr(results["judged plan"])
 
 
 @pytest.mark.filterwarnings("ignore::maxatk.attempts.AttemptsWarning")

@@ -258,7 +258,7 @@ def test_a_trial_stops_and_then_refuses_to_act():
     assert trial.finished
     assert trial.rollout == 2
     assert trial.best == 1
-    with pytest.raises(mk.InputError, match=r"^act: the policy stops with 1 in hand$"):
+    with pytest.raises(mk.InputError, match=r"^act: the policy stops with 1 as the best so far$"):
         trial.act(0)
 
 

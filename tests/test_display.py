@@ -13,7 +13,7 @@ from maxatk.report.render import ways
 
 
 def kinds(kind=Displayed):
-    for name in ("findings", "attempts", "plans"):
+    for name in ("findings", "attempts", "plans", "problems"):
         import_module(f"maxatk.report.render.{name}")
     for one in kind.__subclasses__():
         yield one

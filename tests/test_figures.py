@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 import maxatk as mk
 
@@ -115,6 +116,8 @@ def test_every_figure_has_a_caption_and_goes_into_a_paper(plan, tmp_path):
     captions = [figure.caption for figure in figures]
     assert len(set(captions)) == len(captions)
     assert all(caption.endswith(".") for caption in captions)
+    texts = [text.get_text() for figure in figures[:2] for text in figure.findobj(Text)]
+    assert not [text for text in (*captions, *texts) if "rollout" in text]
     written = figures[0].to_latex(tmp_path / "x.pdf", caption="50 % of it")
     assert (tmp_path / "x.pdf").read_bytes()[:4] == b"%PDF"
     assert r"\caption{50 \% of it}" in written

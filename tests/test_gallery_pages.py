@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 pytest.importorskip("gymnasium")
@@ -52,6 +53,30 @@ def test_a_page_and_a_picture_of_one(tmp_path, monkeypatch):
     ]
     assert "Drafts and revisions of a model" in (tmp_path / "drafts.html").read_text()
     assert len(said) == 1
+
+
+def test_no_text_runs_over_another_or_a_dot(browser):
+    """Whatever the numbers are; with the names of all cards."""
+    rng = np.random.default_rng(0)
+    names = [("repeat the mean", "one policy × 20", "adapt"), ("a vote", "the judge", "a perfect judge")]
+    drawn = [gallery.restarts(at.study(at.example_log()).main)]
+    for size in [1, 0.001, 1000] * 10:
+        values = np.round(-size * rng.random(4), 4).tolist()
+        drawn += [gallery.dots(list(zip(some, values, "abc", strict=False)), values[3]) for some in names]
+        drawn.append(gallery.dots([("one arm", values[0], "a"), ("a sequence, advised", values[1], "b")]))
+    page = browser.new_page()
+    page.set_content(f"<style>svg {{ width: 300px; font-family: sans-serif }}</style>{''.join(drawn)}")
+    over = page.evaluate(
+        """() => [...document.querySelectorAll("svg")].flatMap(svg => {
+            const all = [...svg.querySelectorAll("text, circle")].map(one => [one, one.getBoundingClientRect()]);
+            return all.flatMap(([one, a], i) => all.slice(i + 1).filter(([, b]) =>
+                Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+                && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3
+            ).map(([other]) => [one.textContent, other.textContent || "a dot"]));
+        })"""
+    )
+    page.close()
+    assert over == []
 
 
 def test_cards_link_to_their_pages():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from maxatk import attempts as at
+from maxatk.base.text import short
 from maxatk.cli import main
 
 
@@ -66,6 +67,15 @@ def test_the_page(runs, tmp_path, capsys):
     assert code == 0
     assert "What rm is good for, attempts of big" in text
     assert '"judge0"' in text
+    report = at.read_log(runs, judge="rm").judge_report("rm", arm="big")
+    levels = text.split('<table id="calibration')[1:]
+    assert any(all(f"<td>{level.attempts}<td>{short(level.truth)}" in one for level in report.calibration)
+               for one in levels)  # fmt: skip
+    assert '<th scope="col">gap to a perfect judge' in text
+    assert all(
+        f"<td>{short(best.value - mine.value).replace('-', '−')}<td>{mine.tasks}" in text
+        for best, mine in zip(report.oracle, report.selected, strict=True)
+    )
 
 
 def test_without_a_log_it_reads_the_one_with_a_judge(capsys):

@@ -26,6 +26,17 @@ def test_they_are_kept_without_output(path):
     assert f"<!-- insert: notebook {path.stem} -->" in page
 
 
+def test_lines_of_text_keep_their_ends():
+    """A card on one line, since a blank line ends HTML in Markdown; but what is preformatted is shown line by line."""
+    from tools.notebooks import _output
+
+    card = "<div>\n  <p>a\n\nb</p>\n<pre>one\n\n  two</pre>\n</div>"
+    shown = _output({"output_type": "execute_result", "data": {"text/html": card}})
+    assert "\n" not in shown
+    assert "<p>a b</p>" in shown
+    assert "<pre>one&#10;&#10;  two</pre>" in shown
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_they_run(path, tmp_path):

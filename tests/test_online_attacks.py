@@ -115,7 +115,7 @@ class Lying:
         (Lying(start=1), "rollout 0 of trial 0 starts in state 0, to which start gives no probability"),
         (Lying(outcome=iter([(s % 2, 0.5, False) for s in range(99)]), max_outcomes=1), "has 2 different outcomes"),
         (Lying(reward_range=(0, 0)), "no return can be better than 0: there is nothing to learn"),
-        (Lying(best_so_far=3), "3 is in hand, and no return can be better than 3: there is nothing to learn"),
+        (Lying(best_so_far=3), "the best so far is 3, and no return can be better than 3: there is nothing to learn"),
         (Lying(horizon=10**6), "a slice of .* cells would take .* GiB, more than this machine has"),
     ],
 )

@@ -49,7 +49,7 @@ def test_the_figure_shows_what_was_told():
         (["learn", "figure1", "--epsilon", "0.1", "--returns", "0", "1"], "--returns needs --online"),
         ([*LEARN, "0.1", "--uniform"], "--online and --uniform exclude each other: choose one"),
         ([*LEARN, "0.1", "--returns", "1", "0"], "return_range (1.0, 0.0) has its least above its most"),
-        ([*LEARN, "0.1", "--best-so-far", "1"], "1 is in hand, and no return can be better than 1"),
+        ([*LEARN, "0.1", "--best-so-far", "1"], "the best so far is 1, and no return can be better than 1"),
         ([*LEARN, "0.1", "--budget", "3"], "budget 3 is less than two trials of up to 2 steps"),
     ],
 )

@@ -240,7 +240,7 @@ def test_idle_time_is_used_to_look_around():
         ({"return_range": (3, 4)}, r"return_range \(3, 4\) has nothing in common"),
         ({"return_range": 1}, "return_range must be a pair"),
         ({"return_range": (0, math.nan)}, r"return_range\[1\]"),
-        ({"best_so_far": 2}, "2 is in hand, and no return can be better"),
+        ({"best_so_far": 2}, "the best so far is 2, and no return can be better"),
         ({"best_so_far": math.nan}, "best_so_far"),
         ({"max_outcomes": 0}, "max_outcomes"),
         ({"start": 5}, "start"),

@@ -1,5 +1,6 @@
 """Pages: what they hold, and, in a real browser, what they show and do."""
 
+import json
 import math
 import re
 import sys
@@ -20,6 +21,7 @@ from maxatk.report import views
 from maxatk.report.page import graph
 from maxatk.report.page.moments import ANY, Count, ask, frame, passed_over, sample_trials, story
 from maxatk.report.page.sheets import find_sheets
+from maxatk.report.palette import SELDOM, action_colours
 from maxatk.report.reach import Reach
 from maxatk.report.tables import plans as tables
 from problems import REPRESENTATIONS, specs
@@ -175,6 +177,41 @@ def test_ink_can_be_read(colour, ink):
     from maxatk.report.page import charts
 
     assert charts.inks([colour]) == [ink]
+
+
+def shades(page):
+    """The colours of the actions of a page, by name."""
+    found = re.search(r'<script id="data" type="application/json">(.*?)</script>', page.read_text(), re.DOTALL)
+    data = json.loads(found[1])
+    return dict(zip(data["problem"]["actions"], data["colours"], strict=True))
+
+
+@pytest.mark.parametrize("problem", ["windy_cliff", "FrozenLake-v1", "Taxi-v4"])
+def test_a_direction_has_one_colour_on_pages_and_cards(problem, cliff_page, tmp_path):
+    if "-" in problem:
+        pytest.importorskip("gymnasium")
+    plan = mk.solve(mk.find_problem(problem, horizon=8), k=2)
+    plan.page(tmp_path / "x.html", comparison=False)
+    mine = shades(tmp_path / "x.html")
+    known = shades(cliff_page)
+    same = {"north": "up", "south": "down", "east": "right", "west": "left"}
+    ways = {name: colour for name, colour in mine.items() if same.get(name, name) in known}
+    assert len(ways) == 4
+    assert all(colour == known[same.get(name, name)] for name, colour in ways.items())
+    assert len(set(mine.values())) == len(mine)
+    drawn = re.findall(r'<path d="M-3[^>]* fill="(#\w+)"', mk.contrast(plan)._repr_html_())
+    assert set(drawn) <= set(ways.values())
+    assert bool(drawn) == (problem != "Taxi-v4")  # which has no map on its card
+
+
+def test_colours_of_more_actions_than_there_are_colours():
+    names, often = ["up", *"abcdefgh", "right", "give up"], [0, *range(8), 0, 100]
+    shown = dict(zip(names, action_colours(names, often), strict=True))
+    assert [shown["up"], shown["right"]] == action_colours(["up", "right"])
+    assert [name for name in names if shown[name] == SELDOM] == list("abcd")
+    assert len(set(shown.values())) == len(names) - 3
+    few = ["up", "right", "down", "left", "give up"]
+    assert action_colours(few, [0, 0, 0, 0, 9]) == action_colours(few)
 
 
 def test_sheets_are_told_by_names():

@@ -221,6 +221,8 @@ def test_what_the_playground_says(playground):
     page = playground()
     assert numbers(page) == [-20.67, -15.96]
     assert "If there is no result by the last try, it walks another way." in page.inner_text("#pg-verdict")
+    assert re.search(r"That is \d+\.\d steps better\.", page.inner_text("#pg-verdict"))
+    assert "score, in steps" in page.eval_on_selector("#pg-dots svg", "svg => svg.textContent")
     assert page.locator("#pg-grids figure").count() == 3
     page.fill("#pg-k", "2")
     ready(page)

@@ -1,7 +1,9 @@
 """Sentences and tables that a reader of odd commands found to be false: each is held to what was computed."""
 
 import dataclasses
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -277,3 +279,12 @@ def test_a_plan_stops_where_no_try_pays_though_giving_up_is_free(tune):
     truth = mk.solve(mdp, 4, best_so_far=0, abandon=True, solver=mk.Exact())
     assert plan.lower <= truth.exact <= plan.upper
     assert plan.stop_at == pytest.approx(float(truth.stop_at), abs=1e-9)
+
+
+def test_pages_use_the_words_of_the_field():
+    """A thing has one name, which is the usual one where there is one."""
+    root = Path(__file__).parents[1]
+    paraphrases = re.compile(r"\b(in hand|other\s+eyes|of\s+the\s+processor|monotony|adds\s+up\s+otherwise)\b(?!-)")
+    pages = [root / "README.md", *(root / "docs").rglob("*.md"), *(root / "docs").glob("*.py")]
+    found = [(page.name, one) for page in pages for one in paraphrases.findall(page.read_text())]
+    assert found == []

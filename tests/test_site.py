@@ -1,10 +1,12 @@
 """What the site is built with: formulas, tables, the reference of commands, and the watch over requests."""
 
+import itertools
 import json
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from maxatk.cli import commands as cli
@@ -184,6 +186,24 @@ def test_each_section_on_the_planner_has_a_claim_before_its_proof():
         assert 0 < section.index("**Claim.**") < section.index('??? note "Why"')
     drawn = set(re.findall(r"pictures/(\w+\.svg)", "".join(sections)))
     assert drawn - {"bounds.svg"} <= {*proof_pictures.drawings(None), *proof_pictures_later.drawings(None)}
+
+
+def test_texts_of_proof_pictures_stand_clear():
+    """No text lies over an axis, a curve, or another text."""
+    import maxatk as mk
+    import proof_pictures
+
+    plan = mk.solve(mk.instances.windy_cliff(), k=5)
+    for draw, texts in ((proof_pictures.slices, 3), (proof_pictures.flat, 2)):
+        figure = draw(plan)
+        figure.draw_without_rendering()
+        [ax] = figure.axes
+        boxes = [text.get_window_extent() for text in ax.texts]
+        assert len(boxes) == texts
+        assert all(ax.bbox.x0 < box.x0 and box.x1 < ax.bbox.x1 and ax.bbox.y0 < box.y0 for box in boxes)
+        assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+        points = np.concatenate([ax.transData.transform(line.get_xydata()) for line in ax.lines])
+        assert not any(box.contains(x, y) for box in boxes for x, y in points)
 
 
 @pytest.mark.parametrize(

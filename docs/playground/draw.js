@@ -33,16 +33,16 @@ const Draw = (() => {
   }
 
   // Dots on an axis from what one try brings to the best possible: how much of that way repeating goes, and how much adapting.
-  // `room` is the width that there is, so that letters have their size on a phone, too.
-  function axis({ low, high, repeat, adapt, names, room }) {
+  // `title` says what the axis shows; `room` is the width that there is, so that letters have their size on a phone, too.
+  function axis({ low, high, repeat, adapt, names, title, room }) {
     const width = Math.min(Math.max(room || 640, 280), 640);
     const [left, right] = [14, width - 14];
     const place = (x) => (high - low < 1e-9 ? (left + right) / 2 : left + ((right - left) * (x - low)) / (high - low));
     const text = (x, y, words, kind) => svg("text", { x: x.toFixed(1), y, class: kind, "text-anchor": x < 90 ? "start" : x > width - 90 ? "end" : "middle", dx: x < 90 ? -8 : x > width - 90 ? 8 : 0 }, words);
     const [a, b] = [place(repeat), place(adapt)];
     const picture = svg("svg", {
-      viewBox: `0 0 ${width} 84`, role: "img",
-      "aria-label": `${names[0]}: ${number(low)}. ${names[1]}: ${number(repeat)}. ${names[2]}: ${number(adapt)}. ${names[3]}: ${number(high)}.`,
+      viewBox: `0 0 ${width} ${title ? 98 : 84}`, role: "img",
+      "aria-label": `${title ? `${title}: ` : ""}${names[0]}: ${number(low)}. ${names[1]}: ${number(repeat)}. ${names[2]}: ${number(adapt)}. ${names[3]}: ${number(high)}.`,
     });
     picture.append(svg("line", { x1: left, x2: right, y1: 46, y2: 46, class: "pg-axis" }));
     if (high - low > 1e-9) {
@@ -59,6 +59,7 @@ const Draw = (() => {
       svg("text", { x: 6, y: 79, class: "pg-tick" }, `${names[0]}: ${number(low)}`),
       svg("text", { x: width - 6, y: 79, class: "pg-tick", "text-anchor": "end" }, `${names[3]}: ${number(high)}`),
     );
+    if (title) picture.append(svg("text", { x: width / 2, y: 94, class: "pg-tick", "text-anchor": "middle" }, title));
     return picture;
   }
 

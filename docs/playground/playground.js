@@ -62,9 +62,9 @@
     element("pg-grids").replaceChildren(...panels.slice(0, waits.length).map(({ figure }) => figure));
     const gain = found.value - found.repeated;
     const differs = k > 1 && acts(moments[0].visits, moments[1].visits);
-    const gains = `That is ${number(gain)} better.${k === 1 ? "" : differs ? " If there is no result by the last try, it walks another way." : " With no result by the last try, it walks as on the first."}`;
+    const gains = `That is ${number(gain, gain < 1 ? 2 : 1)} steps better.${k === 1 ? "" : differs ? " If there is no result by the last try, it walks another way." : " With no result by the last try, it walks as on the first."}`;
     verdict("pg-verdict", found.repeated, found.value, gains, k === 1 ? "One try: the mean is all there is." : "Here planning for the best gains nothing.");
-    element("pg-dots").replaceChildren(Draw.axis({ low: found.once, high: found.top, repeat: found.repeated, adapt: found.value, names: ["one try", "repeat the mean", "adapt", "best possible"], room: element("pg-dots").clientWidth }));
+    element("pg-dots").replaceChildren(Draw.axis({ low: found.once, high: found.top, repeat: found.repeated, adapt: found.value, names: ["one try", "repeat the mean", "adapt", "best possible"], title: "score, in steps", room: element("pg-dots").clientWidth }));
   }
 
   function showBarred() {

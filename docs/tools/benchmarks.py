@@ -32,7 +32,7 @@ def summary() -> str:
         ("Learning from samples", "the paper's bound on samples", _span("learning", fewer), fewer, "#learning"),
     ]  # fmt: skip
     lines = [f"| {what} | {beside} | **{by}** {unit} | [details]({link}) |" for what, beside, by, unit, link in rows]
-    return "\n".join(["| what | beside | result | |", "| --- | --- | --- | --- |", *lines])
+    return "\n".join(["| what | beside | result | more |", "| --- | --- | --- | --- |", *lines])
 
 
 def _span(name: str, column: str) -> str:

@@ -49,5 +49,13 @@ def _output(output: dict[str, Any]) -> str:
     for kind, begins in (("text/html", "<div"), ("image/svg+xml", "<svg")):
         if kind in data:
             drawn = "".join(data[kind])
-            return f"<div>{' '.join(drawn[drawn.index(begins) :].split())}</div>"  # without an XML declaration
+            return f"<div>{_on_one_line(drawn[drawn.index(begins) :])}</div>"  # without an XML declaration
     return f"```text\n{''.join(data['text/plain'])}\n```"
+
+
+def _on_one_line(drawn: str) -> str:
+    """HTML without line ends, since Markdown ends it at a blank line; those of ``<pre>`` are written as entities."""
+    parts = re.split(r"(<pre\b.*?</pre>)", drawn, flags=re.DOTALL)
+    return "".join(
+        part.replace("\n", "&#10;") if part.startswith("<pre") else re.sub(r"\s+", " ", part) for part in parts
+    )

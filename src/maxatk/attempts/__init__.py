@@ -5,7 +5,7 @@ The flow is log → curves, differences, frontier → sequence → replay → sc
 >>> from maxatk import attempts as at
 >>> log = at.example_log()                             # or at.read_log("attempts.csv"), at.Log.from_frame(df)
 >>> train, held_out = log.split(0.5)
->>> plan = at.sequence(train, price=0.1)            # what a second of the processor is worth, in score
+>>> plan = at.sequence(train, price=0.1)            # what a second of CPU time is worth, in score
 >>> replay = plan.replay(held_out)                  # what it earns on tasks that it has not seen
 >>> scheduler = plan.scheduler()                    # ask and tell
 >>> scheduler.ask("a new task").arm

@@ -102,8 +102,8 @@ class CheckedEpisodes(Checked):
         if spec.max_outcomes is not None:
             self.max_outcomes = checks.integer(spec.max_outcomes, "the episodes' max_outcomes", least=1)
         if self.least >= self.most - 1e-12 * max(abs(self.least), abs(self.most)):  # ranges are rounded outward
-            hand = "" if self.best_so_far == -math.inf else f"{float(self.best_so_far):g} is in hand, and "
-            raise InputError(f"{hand}no return can be better than {self.least:g}: there is nothing to learn")
+            known = "" if self.best_so_far == -math.inf else f"the best so far is {float(self.best_so_far):g}, and "
+            raise InputError(f"{known}no return can be better than {self.least:g}: there is nothing to learn")
 
     @classmethod
     def of(cls, source: Any) -> "CheckedEpisodes":

@@ -81,7 +81,11 @@ class Trial(ABC):
         """The action to take in ``state``, where the trial stands; ``ABANDON`` if the rollout is to be given up."""
         if self.finished:
             over = self.rollout == self._k
-            why = f"all {self._k} rollouts are over" if over else f"the policy stops with {float(self.best):g} in hand"
+            why = (
+                f"all {self._k} rollouts are over"
+                if over
+                else f"the policy stops with {float(self.best):g} as the best so far"
+            )
             raise InputError(f"act: {why}")
         if self._taken:
             raise InputError("act: the outcome of the last action was not observed yet")

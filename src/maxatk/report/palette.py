@@ -27,6 +27,7 @@ DIRECTIONS = {
     **{"up": "#E69F00", "right": "#56B4E9", "down": "#009E73", "left": "#CC79A7"},
     **{"north": "#E69F00", "east": "#56B4E9", "south": "#009E73", "west": "#CC79A7"},
 }
+SELDOM = "#b0895f"  # actions that are seldom taken, where there are more than colours
 
 
 def palette(count: int) -> list[str]:
@@ -34,18 +35,23 @@ def palette(count: int) -> list[str]:
     return [COLOURS[-2 - place % 6] for place in range(count)]
 
 
-def action_colours(actions: int | Sequence[str]) -> list[str]:
-    """A colour for each action, given their number or their names: a direction has the same one everywhere.
+def action_colours(names: Sequence[str], often: Sequence[int] | None = None) -> list[str]:
+    """A colour for each action by its name: a direction has the same one everywhere.
+
+    Given how ``often`` each is taken, what is seldom taken shares one colour where the others do not suffice.
 
     >>> action_colours(["left", "right"]) == action_colours(["right", "left"])[::-1]
     True
     """
-    if isinstance(actions, int):
-        return [COLOURS[1 + a % 7] for a in range(actions)]
-    named = [DIRECTIONS.get(name.strip().lower()) for name in actions]
-    free = [colour for colour in COLOURS[1:] if colour not in named]
-    others = iter(range(len(named)))
-    return [colour or free[next(others) % len(free)] for colour in named]
+    colours = [DIRECTIONS.get(name.strip().lower(), "") for name in names]
+    free = [colour for colour in COLOURS[1:] if colour not in colours]
+    others = [a for a, colour in enumerate(colours) if not colour]
+    if often is not None and len(others) > len(free):
+        others.sort(key=lambda a: -often[a])
+        free += [SELDOM] * (len(others) - len(free))
+    for place, a in enumerate(others):
+        colours[a] = free[place % len(free)]
+    return colours
 
 
 def class_colours(names: Sequence[str], first: str, last: str) -> list[str]:

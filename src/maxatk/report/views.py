@@ -243,7 +243,7 @@ def action_map(plan: Plan, i: int, h: int, s: int, points: int) -> ActionMap:
         for g in so_far.tolist()
     ]
     return ActionMap(
-        f"{name_of(mdp.state_names, s)}, step {h}, rollout {i + 1} of {plan.k}",
+        f"{name_of(mdp.state_names, s)}, step {h}, try {i + 1} of {plan.k}",
         best,
         so_far,
         taken,

@@ -12,12 +12,13 @@ from maxatk.attempts.logs.data import LogData
 from maxatk.base import checks
 from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
+from maxatk.base.text import clipped, count_of, short
 from maxatk.base.types import Floats
 
 SIZES = (0.01, 0.02, 0.05, 0.1)  # of the range of scores: differences for which tasks are counted
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Power(Displayed):
     """How many tasks show a difference of two ways to choose, from how much it varies over the tasks of a log."""
 
@@ -30,6 +31,10 @@ class Power(Displayed):
     needed: tuple[tuple[float, int], ...]  # differences, and the number of tasks that would show each
     level: float  # of the two-sided interval that shows it
     power: float  # the chance that it does
+
+    def __repr__(self) -> str:
+        shown = f"{count_of(self.tasks, 'task')} would show {short(self.detectable)}"
+        return clipped(f"Power({self.first} against {self.second}, k={self.k}: {shown})")
 
 
 def pick_power(

@@ -23,6 +23,7 @@ from maxatk.attempts.logs.data import LogData
 from maxatk.base import display
 from maxatk.base.display import Displayed
 from maxatk.base.tabular import Tabular
+from maxatk.base.text import clipped, short
 from maxatk.base.types import Floats, Ints, Range
 
 BINS = 5  # levels of a judge that has more than MOST_LEVELS different scores
@@ -72,7 +73,7 @@ class Hurt:
     among: int  # of how many
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class JudgeReport(Displayed, Tabular):
     """What a judge is good for. Made by :meth:`maxatk.attempts.Log.judge_report`."""
 
@@ -86,6 +87,11 @@ class JudgeReport(Displayed, Tabular):
     hurt: Hurt  # tasks at which picking hurts
     against: tuple[Difference, ...]  # its pick less one attempt, less the vote, and less those of other judges
     power: tuple[Power, ...]  # for each of these, how many tasks it takes to tell them apart
+
+    def __repr__(self) -> str:
+        mine, best = self.selected.points[-1], self.oracle.points[-1]
+        scores = f"{short(mine.value)} where a perfect judge has {short(best.value)}"
+        return clipped(f"JudgeReport({self.judge}, {self.arm}, k={mine.k}: {scores})")
 
     def columns(self) -> dict[str, list[Any]]:
         """The curves by column: estimate, such as selected@k, arm, k, value, lower and upper."""

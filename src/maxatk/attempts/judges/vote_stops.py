@@ -24,13 +24,14 @@ from maxatk.attempts.tuning import TUNING
 from maxatk.base import checks
 from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
+from maxatk.base.text import clipped, short
 from maxatk.base.types import Floats, Ints, Range
 
 LEADS = (2, 3, 4)  # leads that are tried, beside one that cannot be overtaken: few, since many would fit noise
 FOLDS = 5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class VoteStop(Displayed):
     """A vote of at most ``k`` attempts that stops early. Made by :func:`stop_vote`."""
 
@@ -42,6 +43,10 @@ class VoteStop(Displayed):
     cost: Estimate | None  # the cost of a task; None if costs are not known
     whole: Estimate  # the truth if all k vote
     gain: Estimate  # the truth, less that of all k
+
+    def __repr__(self) -> str:
+        made = f"score {short(self.score.value)}, {short(self.attempts.value)} attempts"
+        return clipped(f"VoteStop(k={self.k}, lead={self.lead}: {made})")
 
     @property
     def saved(self) -> float:

@@ -86,7 +86,8 @@ class SequencePlan(Displayed, Tabular):
     width: int = field(default=1, kw_only=True)  # attempts that are made at once, in a round; it stops between rounds
 
     def __repr__(self) -> str:
-        return clipped(f"{type(self).__name__}({self.spelled}, stop at {threshold(self.stop_at)})")
+        by = f" of {self.judge}" if self.judge else ""
+        return clipped(f"{type(self).__name__}({self.spelled}, stop at {threshold(self.stop_at)}{by})")
 
     def columns(self) -> dict[str, list[Any]]:
         """The attempts in order, by column: arm, reached, gain and cost."""
@@ -196,7 +197,7 @@ class SequencePlan(Displayed, Tabular):
         return display.words(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class JudgedPlan(SequencePlan):
     """A sequence that stops when a judge gives an attempt ``stop_at``, and hands in the attempt that it likes best.
 

@@ -58,7 +58,7 @@ class Study(Displayed, Tabular):
 
     def __repr__(self) -> str:
         advised = "no advice" if self.plan is None else f"try {self.plan.spelled}"
-        return clipped(f"Study({self.log!r}: {advised})")
+        return clipped(f"{type(self).__name__}({self.log!r}: {advised})")
 
     def columns(self) -> dict[str, list[Any]]:
         """The estimates by column: estimate, such as max@k, arm, k, value, lower and upper."""
@@ -128,7 +128,7 @@ class Study(Displayed, Tabular):
         display.page(self, path, title=title)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class JudgedStudy(Study):
     """A study of a log whose attempts are picked by a judge: what judges are good for, and plans that one decides."""
 

@@ -12,7 +12,6 @@ from maxatk.attempts.study.study import Study
 from maxatk.base.text import count_of, short
 from maxatk.report.cards import parts
 from maxatk.report.tables import attempts as tables
-from maxatk.report.words import attempts as words
 
 
 def log(shown: LogData) -> str:
@@ -61,7 +60,7 @@ def sequence(shown: SequencePlan) -> str:
     """What to try in which order, and when to stop."""
     return parts.card(
         f"Built from {count_of(shown.built_from.tasks, 'task')}",
-        parts.verdict(words.sequence(shown)),
+        parts.verdict(shown.words),
         parts.table(tables.sequence(shown)),
         parts.note("Means over the tasks that it was built from: plan.replay(log) estimates score and cost on others."),
     )
@@ -77,8 +76,8 @@ def replay(shown: Replay) -> str:
     )
 
 
-def study(shown: Study) -> str:
-    """The advice of a study, its curves, and the attempts that are advised."""
+def study(shown: Study, *more: str) -> str:
+    """The advice of a study, its curves, the attempts that are advised, and ``more`` parts."""
     plan = shown.plan
     return parts.card(
         repr(shown.log),
@@ -86,5 +85,6 @@ def study(shown: Study) -> str:
         parts.lines(shown.advice[1:]),
         *(parts.table(tables.curve(one)) for one in shown.curves),
         parts.table(tables.sequence(plan)) if plan is not None and plan.steps else "",
+        *more,
         parts.note("print(study) shows all of it, study.page(path) with charts."),
     )

@@ -109,11 +109,15 @@ def rows(headings: Sequence[str], cells: Iterable[Sequence[object]], right: Sequ
         "".join(f"<td{side}>{text(cell, LONGEST_CELL)}</td>" for side, cell in zip(sides, row, strict=True))
         for row in given[: TUNING.card_rows]
     ]
-    head = "".join(f"<th{side}>{text(name, LONGEST_CELL)}</th>" for side, name in zip(sides, headings, strict=True))
+    head = "".join(
+        f"<th{side}>{text(name, LONGEST_CELL)}</th>" if name else "<td></td>"
+        for side, name in zip(sides, headings, strict=True)
+    )
+    heads = f"<thead><tr>{head}</tr></thead>" if any(headings) else ""
     hidden = len(given) - len(lines)
     more = note(f"… and {hidden} more rows.") if hidden else ""
     body = "".join(f"<tr>{line}</tr>" for line in lines)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+    return f"<table>{heads}<tbody>{body}</tbody></table>{more}"
 
 
 def table(shown: Table) -> str:
@@ -147,5 +151,6 @@ def histogram(values: Floats, weights: Floats | None, name: str) -> str:
         if h > 0.05
     )
     caption = f"{name}: {edges[0]:.6g} to {edges[-1]:.6g}"
-    picture = f'<svg viewBox="0 0 {5 * BINS} {HEIGHT}" preserveAspectRatio="none" role="img">{bars}</svg>'
+    size = f'viewBox="0 0 {5 * BINS} {HEIGHT}" preserveAspectRatio="none"'
+    picture = f'<svg {size} role="img" aria-label="{text(f"histogram, {caption}")}">{bars}</svg>'
     return f'<figure class="mk-bars"><figcaption>{text(caption)}</figcaption>{picture}</figure>'

@@ -13,15 +13,14 @@ import numpy as np
 
 from maxatk.problem.grid import CellGrid
 from maxatk.report.page.specs import INK, dashed, inline, spec
-from maxatk.report.palette import COLOURS, action_colours
+from maxatk.report.palette import COLOURS
 from maxatk.report.views import BEST, FEW, SO_FAR, ByRounds, Classes, Curves
 
 NONE_LEFT = "none: M itself"
-OTHER = "#b0895f"  # actions that are seldom taken, if there are more than seven
 
 
 def curves(view: Curves) -> dict[str, Any]:
-    """The curves ``U_i`` between their bounds: the value of a best return, by the number of rollouts to come."""
+    """The curves ``U_i`` between their bounds: the value of a best return, by the number of tries to come."""
     names = [str(curve.to_come) if curve.to_come else NONE_LEFT for curve in view.curves]
     rows = [
         {"M": m, "tries to come": name, "at least": lower, "at most": upper}
@@ -113,16 +112,6 @@ def comparison(view: Classes) -> dict[str, Any]:
         description="Bounds on the value of each class of policies",
     )
     return spec(chart)
-
-
-def colours(often: Any) -> list[str]:
-    """A colour for each action; if there are more than seven, those taken most often [A] have their own."""
-    if len(often) < len(COLOURS):
-        return action_colours(len(often))
-    by_action = [OTHER] * len(often)
-    for colour, a in zip(COLOURS[1:], np.argsort(-often, kind="stable").tolist(), strict=False):
-        by_action[a] = colour
-    return by_action
 
 
 def inks(colours: Sequence[str]) -> list[str]:

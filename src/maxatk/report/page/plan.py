@@ -40,6 +40,7 @@ from maxatk.report.page import file, graph
 from maxatk.report.page.boards import boards
 from maxatk.report.page.moments import ANY, Count, ask, frame, passed_over, sample_trials, story
 from maxatk.report.page.sheets import find_sheets
+from maxatk.report.palette import action_colours
 from maxatk.report.tables import plans as tables
 from maxatk.report.tables.comparisons import share_of, tries_of
 from maxatk.report.template import Html, in_script, minus, part, render
@@ -109,7 +110,7 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
     stop_at = float(plan.stop_at) if plan.stop_at < math.inf else None
     data: dict[str, Any] = {"problem": {**sizes, "actions": actions, "stop_at": stop_at}, "charts": drawn}
     try:
-        data |= _moments(plan, grid, drawn)
+        data |= _moments(plan, grid, actions, drawn)
         sheets = None if grid else find_sheets(plan.mdp)
         drawing = None if grid or sheets else _graph(plan.mdp, data)
         if sheets:
@@ -133,7 +134,7 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
         silent=silent,
         verdict=[_marked(sentence) for sentence in _verdict(plan, tries, compared)],
         words=words,
-        boards=boards(tries, grid, data.get("colours") or charts.colours([0] * len(actions))) if tries else [],
+        boards=boards(tries, grid, data.get("colours") or action_colours(actions)) if tries else [],
         listed=rows,
         colours=data.get("colours", []),
         inks=data.get("inks", []),
@@ -220,8 +221,8 @@ def _names(mdp: MDP, states: set[int]) -> dict[int, str]:
     return {s: mdp.state_names[s] if mdp.state_names else f"state {s}" for s in sorted(states)}
 
 
-def _moments(plan: Plan, grid: CellGrid | None, drawn: dict[str, Any]) -> dict[str, Any]:
-    """The actions of the plan at many moments, and trials of it; their charts are added to ``drawn``."""
+def _moments(plan: Plan, grid: CellGrid | None, actions: list[str], drawn: dict[str, Any]) -> dict[str, Any]:
+    """What the plan does at many moments, and trials of it; their charts are added to ``drawn``."""
     from maxatk.report.page import charts
 
     count, trials = Count(plan), sample_trials(plan)
@@ -229,7 +230,7 @@ def _moments(plan: Plan, grid: CellGrid | None, drawn: dict[str, Any]) -> dict[s
     taken = np.concatenate([some.ravel() for some in asked.actions])
     gives_up = plan.problem.may_abandon
     often = np.bincount(taken[taken != ANY], minlength=plan.mdp.n_actions + gives_up)
-    colours = charts.colours(often)
+    colours = action_colours(actions, often.tolist())
     drawn["map"] = charts.action_map(colours)
 
     @cache

@@ -83,7 +83,7 @@ class Player {
     return this.shower.follow({ ...frame, trails: this.trails(frame), trial: this.number, at: this.at });
   }
 
-  // Sliders and clicks choose a moment that is not of this trial: its tries are shown as they stood, and say so.
+  // Sliders and clicks choose a moment that is not of this session: its tries are shown as they stood, and say so.
   leave() {
     this.pause();
     this.away(true);

@@ -8,13 +8,14 @@ import altair as alt
 INK, FAINT = "currentColor", "var(--line)"
 
 
-def dashed(name: str, names: Sequence[str]) -> Any:
-    """Dashes of lines, so that they differ not only in colour."""
+def dashed(name: str, names: Sequence[str], legend: Any = alt.Undefined) -> Any:
+    """Dashes of lines, so that they differ not only in colour; ``legend=None`` where lines have labels of their own."""
     dashes = [[1, 0], [8, 3], [3, 3], [10, 3, 2, 3], [2, 2], [6, 2]]
     return alt.StrokeDash(
         f"{name}:N",
         sort=list(names),
         scale=alt.Scale(domain=list(names), range=[dashes[j % 6] for j in range(len(names))]),
+        legend=legend,
     )
 
 

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from os import PathLike
 from typing import Any
 
+from maxatk.attempts.estimates.curves import Point
+from maxatk.attempts.judges.report import JudgeReport
 from maxatk.attempts.sequences.plan import SequencePlan
 from maxatk.attempts.study.study import JudgedStudy, Study
 from maxatk.base import archive
@@ -47,6 +49,8 @@ def render(study: Study, title: str | None) -> str:
         runs=_runs(study.plan),
         reports=reports,
         judged=judged_words.sentences,
+        calibration=_calibration,
+        gaps=_gaps,
         title=title or "Attempts",
         interval=_minus(lambda estimate: shown(estimate)[1]),
         value=_minus(lambda estimate: shown(estimate)[0]),
@@ -66,6 +70,21 @@ def render(study: Study, title: str | None) -> str:
 def _runs(plan: SequencePlan | None) -> list[str]:
     """The steps of a plan, with repeated arms together."""
     return [] if plan is None else spelled(plan.arms, "\n").split("\n")
+
+
+def _gaps(report: JudgeReport) -> list[tuple[Point, float]]:
+    """The estimates for every way to choose, with what a perfect judge would add at the same k: never less than 0."""
+    best = {point.k: point.value for point in report.oracle}
+    return [(point, max(round(best[point.k] - point.value, 12), 0.0)) for point in judges.side_by_side(report)]
+
+
+def _calibration(report: JudgeReport) -> dict[str, Any]:
+    """The truth by level of the judge: headings and rows of the table for the terminal."""
+    table = judges.calibration(report)
+    return {
+        "headings": [str(column.header) for column in table.columns],
+        "rows": list(zip(*(map(str, column.cells) for column in table.columns), strict=True)),
+    }
 
 
 def _minus(written: Callable[[Any], str]) -> Callable[[Any], str]:

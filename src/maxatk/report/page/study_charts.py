@@ -44,7 +44,7 @@ def curve(points: Curve) -> dict[str, Any]:
     band = best.mark_area(opacity=0.18, line=False, aria=False).encode(y=alt.Y("lower:Q"), y2="upper:Q")
     others = base.transform_filter(~alt.datum.best).mark_line(strokeWidth=1.2, opacity=0.55, point=True).encode(y=y)
     rest = [others] if len(arms) > COLOURED else []  # a layer without data would warn
-    line = best.mark_line(strokeWidth=2.5).encode(y=y, strokeDash=dashed("arm", arms[:COLOURED]))
+    line = best.mark_line(strokeWidth=2.5).encode(y=y, strokeDash=dashed("arm", arms[:COLOURED], legend=None))
     dots = best.mark_point(filled=True, size=45, opacity=1).encode(y=y)
     names: Any = alt.Chart(inline(_labels(points, arms))).encode(x=k, y=alt.Y("at:Q"), text="arm:N")
     labels = names.mark_text(align="left", dx=8, fontSize=12, color=INK, aria=False)
