@@ -42,7 +42,7 @@ def test_solve_without_arguments_solves_the_windy_cliff(capsys):
         out.index(part)
         for part in (
             "windy_cliff   best of 5   48 states, 4 actions, 40 steps", "repeat the best mean   -20.67",
-            "this plan              -15.96   +4.7 steps   proved: nothing beats -15.94",
+            "this plan              -15.96   +4.71 steps   proved: nothing beats -15.94",
             "best of 5: between -15.957", "(within tol)",
             "the first try             the last, no result yet   the last, best so far -16",
             "S ▒ ▒ ▒ ▒ ▒ ▒ ▒ ▒ ▒ ▒ G", '"up" instead of "right" (row 2, columns 0 to 10).', "tries       1", "More: ",
@@ -726,3 +726,16 @@ def test_a_time_limit_covers_all_that_the_command_does(tmp_path, capsys):
     assert main(["compare", "windy_cliff", "--time-limit", "0"]) == 0
     assert capsys.readouterr().out.count("not searched: time limit") == 5
     assert main(["solve", "--time-limit", "-1"]) == 2
+
+
+@pytest.mark.parametrize("k", [3, 8])
+def test_the_gain_of_the_first_screen_agrees_with_its_two_numbers_and_holds(capsys, k):
+    assert main(["solve", "qualifying_laps", "-k", str(k), "--no-explain"]) == 0
+    out = capsys.readouterr().out
+    mean, value, gain = (
+        float(re.search(row, out)[1])
+        for row in (r"repeat the best mean +(\S+)", r"this plan +(\S+)", r"\+(\S+) tenths")
+    )
+    assert gain == pytest.approx(value - mean, abs=0.011)
+    plan = mk.solve("qualifying_laps", k=k)
+    assert gain <= plan.gain.lower + 1e-9

@@ -98,7 +98,7 @@ def _gained(plan: Plan, verdict: Sequence[str]) -> Iterator[RenderableType]:
     width = max(len(rival), len("this plan"))
     numbers = known(gain.rival_lower, gain.rival_upper, decimals), at_least(plan.lower, decimals)
     wide = max(map(len, numbers))
-    more = at_least(gain.lower, decimals_of(gain.lower, digits=2))
+    more = at_least(gain.lower, decimals)  # in the decimals of the two numbers, whose difference readers take
     yield Text.assemble(f"  {rival:<{width}}   ", (f"{numbers[0]:>{wide}}", "blue"))
     yield Text.assemble(
         f"  {'this plan':<{width}}   ", (f"{numbers[1]:>{wide}}", "bold green"),
