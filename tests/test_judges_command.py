@@ -72,7 +72,11 @@ def test_without_a_log_it_reads_the_one_with_a_judge(capsys):
     code, out, _ = run(capsys, "attempts", "--judge", "judge", "-k", "1", "4", "16")
     assert code == 0
     assert "Log(64 tasks, 1 arm, 4096 attempts)" in out
-    assert "cannot be told from a majority vote" in " ".join(out.split())
+    assert "perfect judge picked by judge majority gap" in " ".join(out.split())
+    assert "cannot be told from a majority vote" not in " ".join(out.split())
+    assert (
+        run(capsys, "attempts", "--judge", "judge", "-k", "1", "4", "16", "--all")[1].count("pass@k of a perfect") == 1
+    )
 
 
 def test_mistakes_are_one_line(runs, capsys):
@@ -81,3 +85,30 @@ def test_mistakes_are_one_line(runs, capsys):
     assert out == ""
     assert "there is no column 'rmm' for the judge" in error
     assert len(error.strip().splitlines()) == 1
+
+
+def test_the_summary_has_forty_lines_with_judges_and_thirteen_arms(tmp_path, capsys, monkeypatch):
+    rng = np.random.default_rng(0)
+    lines = ["task,arm,score,cost,rm,other,third,fourth,answer"]
+    for t in range(20):
+        easy = rng.random()
+        for n in range(13):
+            for _ in range(4):
+                s = int(rng.random() < min(easy + n / 40, 1))
+                judges = ",".join(f"{s + noise:.3f}" for noise in rng.normal(size=4))
+                lines.append(f"{t},model-{n}-with-a-name-that-is-long,{s},{1 + n / 5},{judges},{'x' if s else 'y'}")
+    path = tmp_path / "runs.csv"
+    path.write_text("\n".join(lines))
+    monkeypatch.setenv("COLUMNS", "80")
+    judges = [word for name in ("rm", "other", "third", "fourth") for word in ("--judge", name)]
+    code, out, _ = run(capsys, "attempts", path, *judges, "-k", "1", "2", "4", "8")
+    assert code == 0
+    assert len(out.splitlines()) <= 40
+    assert max(map(len, out.splitlines())) <= 80
+    said = " ".join(out.split())
+    assert "What is handed in among 4 attempts, by its true score" in said
+    assert "7 more arms (--all)." in said
+    assert re.search(r"Among 4 attempts, rm catches \d+ % of", said)
+    assert "1 more judge (--all)." in said
+    _, out, _ = run(capsys, "attempts", "--judge", "judge")
+    assert len(out.splitlines()) <= 40
