@@ -112,3 +112,39 @@ def test_the_summary_has_forty_lines_with_judges_and_thirteen_arms(tmp_path, cap
     assert "1 more judge (--all)." in said
     _, out, _ = run(capsys, "attempts", "--judge", "judge")
     assert len(out.splitlines()) <= 40
+
+
+def written(path, header, *rows):
+    path.write_text("\n".join([header, *(",".join(map(str, row)) for row in rows)]))
+    return path
+
+
+def test_a_judge_that_is_not_named_is_told_of(tmp_path, capsys):
+    rows = [(t, int((t + i) % 3 == 0), 1, (t * i) % 5, "x") for t in range(12) for i in range(4)]
+    path = written(tmp_path / "runs.csv", "task,score,cost,judge,answer", *rows)
+    note = "Note: the log has a judge 'judge'; this plan sees the truth: add judge='judge' (--judge judge)."
+    for option in ((), ("--all",)):
+        assert note in " ".join(run(capsys, "attempts", path, *option)[1].split())
+    assert "sees the truth" not in run(capsys, "attempts", path, "--judge", "judge")[1]
+
+
+def test_answers_without_a_judge_vote(tmp_path, capsys):
+    rows = [(t, int((t + i) % 3 > 0), 1, "x" if (t + i) % 3 else "y") for t in range(12) for i in range(4)]
+    path = written(tmp_path / "runs.csv", "task,score,cost,said", *rows)
+    _, out, _ = run(capsys, "attempts", path, "--answer", "said")
+    assert "majority@k, ± an interval over tasks" in out
+    log = at.read_log(path, answer="said")
+    _, out, _ = run(capsys, "attempts", path, "--answer", "said", "--json")
+    told = [one["value"] for one in json.loads(out)["curves"] if one["what"] == "majority@k"]
+    assert told == pytest.approx(log.majority_at_k([1, 2, 4]).value)
+    assert "majority@k" in at.study(log).columns()["estimate"]
+    assert "majority@k" not in run(capsys, "attempts", path)[1]
+
+
+@pytest.mark.parametrize("judge", [(), ("--judge", "rm")])
+def test_answers_that_are_all_blank_are_told_of(tmp_path, capsys, judge):
+    rows = [(t, int((t + i) % 3 == 0), 1, (t * i) % 5, " ") for t in range(12) for i in range(4)]
+    path = written(tmp_path / "runs.csv", "task,score,cost,rm,said", *rows)
+    _, out, _ = run(capsys, "attempts", path, "--answer", "said", *judge)
+    assert "Note: all answers are blank: nobody votes." in out
+    assert "majority@k" not in out

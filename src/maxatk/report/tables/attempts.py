@@ -162,12 +162,14 @@ def summary(result: Study) -> RenderableType:
         "",
         Text(first, style="bold"),
         second,
+        *(f"Note: {note}." for note in result.unused),
     ]
     if isinstance(result, JudgedStudy):
         parts += _judges(result)
     else:
-        for one in result.curves:
-            arms = MOST_ARMS // len(result.curves)
+        votes = [] if result.vote is None else [result.vote]
+        for one in (*result.curves, *votes):
+            arms = MOST_ARMS // (len(result.curves) + len(votes))
             parts += ["", Text(f"{one.name}, ± an interval over tasks", "bold"), *_best_arms(one, arms)]
         if result.ranges:
             parts += ["", "Beyond the attempts that were made, only a range is known:"]
@@ -271,6 +273,10 @@ def study(result: Study, every: bool = True) -> RenderableType:
     oracle = " of a perfect judge" if isinstance(result, JudgedStudy) else ""
     for one in result.curves:
         section(f"{one.name}{oracle}, with intervals over tasks", curve(one), *_no_level(one))
+    if result.vote is not None:
+        section(
+            "majority@k: the answer with most votes, by its true score", curve(result.vote), *_no_level(result.vote)
+        )
     for one in result.reports if isinstance(result, JudgedStudy) else ():
         arm = f", attempts of {one.arm}" if len(result.log.arms) > 1 else ""
         section(f"What {one.judge} is good for{arm}: scores are of the truth", judges.report(one))
