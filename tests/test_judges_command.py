@@ -148,3 +148,11 @@ def test_answers_that_are_all_blank_are_told_of(tmp_path, capsys, judge):
     _, out, _ = run(capsys, "attempts", path, "--answer", "said", *judge)
     assert "Note: all answers are blank: nobody votes." in out
     assert "majority@k" not in out
+
+
+def test_a_judge_without_the_truth_is_refused_in_one_line(tmp_path, capsys):
+    path = written(tmp_path / "runs.csv", "task,rm,cost", *((t, t % 3, 1) for t in range(12)))
+    code, out, error = run(capsys, "attempts", path, "--judge", "rm")
+    assert (code, out, len(error.strip().splitlines())) == (2, "", 1)
+    assert "there is no column 'score' for the score" in error
+    assert "this is what the judge will say, not what is true; add the true score of some attempts" in error

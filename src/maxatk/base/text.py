@@ -113,7 +113,7 @@ def digits(lower: float, value: float, upper: float) -> int:
 def ends(lower: float, value: float, upper: float) -> tuple[str, str, str]:
     """The lower bound, the value and the upper bound in decimals; the bounds are rounded outward."""
     places = digits(lower, value, upper)
-    return at_least(lower, places), f"{value:.{places}f}", at_most(upper, places)
+    return at_least(lower, places), f"{value:z.{places}f}", at_most(upper, places)
 
 
 def short(x: float) -> str:

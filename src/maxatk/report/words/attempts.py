@@ -29,7 +29,7 @@ def difference(result: Difference) -> str:
     is_so = f"{result.first} {up if more else down} than {result.second}{of}"
     times = "" if result.ratio is None else f" ({span(*result.ratio)} times as much)"
     per = PER.get(result.of, "")
-    low, value, high = ends(result.lower, result.value, result.upper)
+    low, _, high = ends(result.lower, result.value, result.upper)
     if result.outcome is Outcome.PROVED:
         return f"{is_so}: by {low} to {high}{per}{times}"
     if result.outcome is Outcome.DISPROVED:
@@ -43,7 +43,8 @@ def difference(result: Difference) -> str:
     if result.basis.level is None:
         return f"{neither}: {_unsure(result)}"
     needed = result.tasks_needed
-    power = "" if needed is None else f"; a difference of {value} would take about {count_of(needed, 'task')}"
+    size = short(abs(result.value))  # not in the decimals of the interval: the number of tasks is for this very size
+    power = "" if needed is None else f"; a difference of {size} would take about {count_of(needed, 'task')}"
     return f"{neither}: {low} to {high}{per}{times}{power}"
 
 
