@@ -89,7 +89,7 @@ def test_mistakes_are_one_line(runs, capsys):
 
 def test_the_summary_has_forty_lines_with_judges_and_thirteen_arms(tmp_path, capsys, monkeypatch):
     rng = np.random.default_rng(0)
-    lines = ["task,arm,score,cost,rm,other,third,fourth,answer"]
+    lines = ["task,arm,score,cost,rm-with-a-long-name,other,third,fourth,answer"]
     for t in range(20):
         easy = rng.random()
         for n in range(13):
@@ -100,7 +100,7 @@ def test_the_summary_has_forty_lines_with_judges_and_thirteen_arms(tmp_path, cap
     path = tmp_path / "runs.csv"
     path.write_text("\n".join(lines))
     monkeypatch.setenv("COLUMNS", "80")
-    judges = [word for name in ("rm", "other", "third", "fourth") for word in ("--judge", name)]
+    judges = [word for name in ("rm-with-a-long-name", "other", "third", "fourth") for word in ("--judge", name)]
     code, out, _ = run(capsys, "attempts", path, *judges, "-k", "1", "2", "4", "8")
     assert code == 0
     assert len(out.splitlines()) <= 40
@@ -108,7 +108,8 @@ def test_the_summary_has_forty_lines_with_judges_and_thirteen_arms(tmp_path, cap
     said = " ".join(out.split())
     assert "What is handed in among 4 attempts, by its true score" in said
     assert "7 more arms (--all)." in said
-    assert re.search(r"Among 4 attempts, rm catches \d+ % of", said)
+    assert re.search(r"perfect judge picked by rm-with-a… majority gap model-\S+… 1?\d?\.\d+ ±", said)
+    assert re.search(r"Among 4 attempts, rm-with-a-long-name catches \d+ % of", said)
     assert "1 more judge (--all)." in said
     _, out, _ = run(capsys, "attempts", "--judge", "judge")
     assert len(out.splitlines()) <= 40

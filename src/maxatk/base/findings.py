@@ -293,6 +293,7 @@ class Advice(Compared):
     cost: Measured  # likewise
     alternative: str | None  # the plan that it was compared with; None if there is no other
     same: float | None = None  # the score of all attempts of the log, if it is the same
+    parts: int = 1  # of the alternative: runs of one arm
 
     @property
     def outcome(self) -> Outcome:

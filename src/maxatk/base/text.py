@@ -168,8 +168,12 @@ def count_of(n: int, noun: str) -> str:
 
 def spelled(names: Sequence[str], then: str = ", ") -> str:
     """Names in order, runs of the same name with their lengths."""
-    runs = [(name, len(list(same))) for name, same in itertools.groupby(names)]
-    return then.join(name if n == 1 else f"{name} × {n}" for name, n in runs) or "nothing"
+    return then.join(name if n == 1 else f"{name} × {n}" for name, n in runs(names)) or "nothing"
+
+
+def runs(names: Sequence[str]) -> list[tuple[str, int]]:
+    """Names in order with how often each is repeated."""
+    return [(name, len(list(same))) for name, same in itertools.groupby(names)]
 
 
 def clipped(line: str, longest: int = 160) -> str:

@@ -73,21 +73,27 @@ def differences(result: Differences, every: bool = True) -> Table:
 def frontier(result: Frontier, every: bool = False) -> Table:
     """The strategies that no other dominates, or all of them."""
     timed = any(strategy.seconds is not None for strategy in result.strategies)
+    solved: list[tuple[str, Side]] = [("solved", "right"), ("cost per solved", "right")] if result.passing else []
     table = plain_table(
         ("what", "left"), ("score", "right"), ("interval", "left"), ("cost", "right"), ("interval", "left"),
-        *TIMED[: int(timed)], ("solved", "right"), ("cost per solved", "right"), ("chosen on all tasks", "left"),
+        *TIMED[: int(timed)], *solved, ("chosen on all tasks", "left"),
     )  # fmt: skip
     for strategy in result.strategies if every else result.efficient:
         table.add_row(
             strategy.name, *shown(strategy.score), *shown(strategy.cost),
             *([short(strategy.seconds.value) if strategy.seconds else ""] if timed else []),
-            share(strategy.solved), amount(strategy.cost_per_solved.value), _clipped(strategy.example),
+            *([share(strategy.solved), amount(strategy.cost_per_solved.value)] if result.passing else []),
+            _clipped(strategy.example),
         )  # fmt: skip
     return table
 
 
 def _clipped(name: str, length: int = 60) -> str:
-    return name if len(name) <= length else f"{name[: length - 4].rstrip(', ')}, ..."
+    """The first names of several, none of them in part."""
+    if len(name) <= length:
+        return name
+    whole, *_ = name[: length - 4].rpartition(", ")
+    return f"{whole}, ..." if whole else _cut(name, length)
 
 
 def frontier_text(result: Frontier) -> str:
@@ -147,8 +153,10 @@ def replay_text(result: Replay) -> str:
     return as_text(replay(result), "", *notes)
 
 
-MOST_REPORTS, MOST_PICKS, LONGEST_JUDGE = 3, 6, 14  # on judges, in a summary: sentences, rows, characters of a name
+MOST_REPORTS, MOST_PICKS = 3, 6  # on judges, in a summary: sentences, rows
+LONGEST_JUDGE, LONGEST_JUDGED = 10, 18  # there: characters of the name of a judge, and of an arm
 MOST_ARMS, MOST_RANGES, MOST_KS, LONGEST_ARM = 10, 4, 5, 22  # of a summary: rows, columns, characters of a name
+SHORT_ARM = 8  # characters of names beside which the most columns fit 80
 
 
 def summary(result: Study) -> RenderableType:
@@ -197,7 +205,7 @@ def _judges(result: JudgedStudy) -> list[RenderableType]:
     for heading in (*judges.choosers(first, _cut(first.judge, LONGEST_JUDGE)), "gap"):
         table.add_column(heading, justify="right", no_wrap=True)
     for one in by_arm[:MOST_PICKS] if several else []:
-        _add_pick(table, _cut(one.arm), [curve.points[-1] for curve in one.curves])
+        _add_pick(table, _cut(one.arm, LONGEST_JUDGED), [curve.points[-1] for curve in one.curves])
     for points in _few([*zip(*first.curves, strict=True)]) if not several else []:
         _add_pick(table, str(points[0].k), points)
     more = len(by_arm) - MOST_PICKS
@@ -210,9 +218,9 @@ def _judges(result: JudgedStudy) -> list[RenderableType]:
     return [*parts, *([f"{count_of(more, 'more judge')} (--all)."] if more > 0 else [])]
 
 
-def _few(rows: list[T]) -> list[T]:
+def _few(rows: list[T], most: int = MOST_KS) -> list[T]:
     """The first ones, and the last."""
-    return rows if len(rows) <= MOST_KS else [*rows[: MOST_KS - 1], rows[-1]]
+    return rows if len(rows) <= most else [*rows[: most - 1], rows[-1]]
 
 
 def _add_pick(table: Table, name: str, points: Sequence[Estimate]) -> None:
@@ -222,7 +230,7 @@ def _add_pick(table: Table, name: str, points: Sequence[Estimate]) -> None:
 
 def _best_arms(result: Curve, most: int) -> list[RenderableType]:
     """Estimates with the half widths of their intervals, rounded up: a line for each of the best arms."""
-    ks = _few(sorted({p.k for p in result}))
+    ks = _few(sorted({p.k for p in result}), MOST_KS - int(max(len(p.arm) for p in result) > SHORT_ARM))
     by_arm = {arm: {p.k: p for p in result if p.arm == arm} for arm in dict.fromkeys(p.arm for p in result)}
     best = sorted(by_arm, key=lambda arm: -max((by_arm[arm][k].value for k in ks if k in by_arm[arm]), default=0.0))
     table = FittingTable(box=None, padding=(0, 2, 0, 0))
@@ -265,6 +273,8 @@ def study(result: Study, every: bool = True) -> RenderableType:
         return summary(result)
     parts: list[RenderableType] = [Text.assemble((repr(result.log), "bold"))]
     parts += ["", Text("What to do", "bold"), *result.advice]
+    if result.main is not None and result.main.alternative is not None and result.main.finding.parts > words.MOST_PARTS:
+        parts += [f"The alternative is {result.main.alternative.spelled}."]
     parts += ["", *(f"Note: {note}." for note in result.notes)] if result.notes else []
 
     def section(title: str, *what: RenderableType) -> None:

@@ -160,7 +160,16 @@ def advice(result: Advice | NoAdvice) -> tuple[str, str]:
     second = f"Chosen on {count_of(plan.built, 'task')}, it {second}"
     if result.alternative is None:
         return first, f"{second}{few}."
-    return first, f"{second}; {_beside(result, result.alternative)}{few if result.basis.level is not None else ''}."
+    few = few if result.basis.level is not None else ""
+    return first, f"{second}; {_beside(result, _rival(result.alternative, result.parts))}{few}."
+
+
+MOST_PARTS = 3  # of an alternative whose attempts are named in a sentence
+
+
+def _rival(named: str, parts: int) -> str:
+    """The alternative in a sentence: its attempts, or their number where they would hide the rest of the sentence."""
+    return named if parts <= MOST_PARTS else f"the alternative (a sequence of {parts} parts)"
 
 
 def aim(result: Advice) -> str:
