@@ -92,6 +92,11 @@ def test_quiet_is_the_result_alone(capsys):
     assert out.startswith("Repeating a policy with the best mean: ")
     assert main(["compare", "figure1", "-k", "2", "-q"]) == 0
     assert "adaptive" in capsys.readouterr().out
+    for asked in (["--compare"], ["--explain", "--compare"]):
+        assert main(["solve", "figure1", "-k", "2", "-q", *asked]) == 0
+        out, err = capsys.readouterr()
+        assert re.search(r"What simpler policies earn:\n\npolicy .*\nmean-optimal, repeated .*\n(.*\n)+adaptive ", out)
+        assert err == ""
     assert main(["learn", "figure1", "-k", "2", "--epsilon", "0.3", "-q"]) == 0
     assert capsys.readouterr().err == ""
 

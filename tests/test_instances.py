@@ -228,6 +228,10 @@ def test_random_instances_are_reproducible_and_seeded():
             "alternative state must be between 0 and 1, not 2",
         ),
         (lambda: mk.instances.make("figure1", foo=1), "figure1 takes no foo: its arguments are gamma"),
+        (lambda: mk.instances.make("figure2"), "there is no instance 'figure2': did you mean figure1? the instances"),
+        (lambda: mk.instances.make("windy_cliff", slipp=0.1), "takes no slipp: did you mean slip? its arguments are"),
+        (lambda: mk.instances.make("windy_cliff", colums=9), "takes no colums: did you mean columns? its arguments"),
+        (lambda: mk.find_problem("windy_cliff", horizn=9), "takes no horizn: did you mean horizon? its arguments"),
         (lambda: mk.instances.subset_sum(5), "weights must be a list of integers, not 5"),
         (
             lambda: mk.instances.lower_bound(alternative=(0,)),

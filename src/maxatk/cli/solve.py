@@ -138,8 +138,7 @@ def _certified(request: PlanRequest, shown: _Shown) -> int:
     more = shown.explain is not False and not shown.as_json and not request.quiet
     with stopping.half() if shown.compare or shown.explain or shown.page or more else nullcontext():
         plan = planned(request, shown.as_json)
-    silent = shown.as_json or request.quiet
-    compare = partial(in_time, "no comparison", lambda: compared(plan, silent))
+    compare = partial(in_time, "no comparison", lambda: compared(plan, shown.as_json, request.quiet))
     contrast = None
     if shown.explain:
         contrast = in_time("no explanation", lambda: mk.contrast(plan))
