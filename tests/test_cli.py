@@ -25,7 +25,7 @@ from maxatk.report.tables import comparisons, plans
 def test_solve_shows_figure1(capsys):
     assert main(["solve", "figure1", "-k", "2", "--exact"]) == 0
     shown = capsys.readouterr().out
-    assert "best of 2: 0.5625 (exactly 9/16); one rollout alone: 0.375" in shown
+    assert "best of 2: 0.5625 (exactly 9/16); one try alone: 0.375" in shown
     rows = [line.split() for line in shown.splitlines() if line.strip()[:1] in "01" and line.strip()]
     assert rows == [
         ["0", "0", "s", "none", "0", "safe", "1", "9/16"],
@@ -65,7 +65,7 @@ def test_the_first_screen_fits_a_terminal_in_a_pipe(capsys, monkeypatch):
             assert len(lines) <= 24
         if command[0] == "compare":  # each class has its line
             assert [line.split("  ")[0] for line in lines[2:9]][1:] == [
-                *("mean-optimal, repeated", "one policy, sampled k times", "Markov, per rollout"),
+                *("mean-optimal, repeated", "one policy, sampled k times", "Markov, per try"),
                 *("without M", "without G", "adaptive"),
             ]
 
@@ -744,3 +744,12 @@ def test_the_gain_of_the_first_screen_agrees_with_its_two_numbers_and_holds(caps
     assert gain == pytest.approx(value - mean, abs=0.011)
     plan = mk.solve("qualifying_laps", k=k)
     assert gain <= plan.gain.lower + 1e-9
+
+
+@pytest.mark.parametrize("command", ["solve", "compare", "run", "learn"])
+def test_help_speaks_of_tries(capsys, command):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    out = capsys.readouterr().out
+    assert "rollout" not in out.lower()
+    assert command == "run" or "The number of tries." in out

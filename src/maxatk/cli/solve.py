@@ -52,7 +52,7 @@ def solve(
     request: PlanRequest, *, given_problem: bool, page: Path | None, open_page: bool, exact: bool,
     compare: bool | None, explain: bool | None, width: int | None, verbose: bool, as_json: bool,
 ) -> int:  # fmt: skip
-    """Plan for the best of K rollouts, to a certified interval.
+    """Plan for the best of K tries, to a certified interval.
 
     The problem is a named instance (`maxatk instances`), a file of `MDP.save`, or the id of a Gymnasium environment
     with a table; without one, a walk along a windy cliff. The first screen shows what the plan gains, its first try and

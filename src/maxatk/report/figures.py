@@ -121,7 +121,7 @@ def curves(plan: Plan, points: int = 300) -> Any:
     'best return so far, M'
     """
     view = views.curves(plan, checks.integer(points, "points", least=2))
-    caption = "The expected final best return, by the best return so far and the number of rollouts to come."
+    caption = "The expected final best return, by the best return so far and the number of tries to come."
     figure, axes = _figure(caption, COLUMN, 2.6)
     ax = axes[0, 0]
     few = len(view.best) <= views.FEW
@@ -135,7 +135,7 @@ def curves(plan: Plan, points: int = 300) -> Any:
     if view.stop_at < math.inf:
         ax.axvline(view.stop_at, color=COLOURS[0], linewidth=1, linestyle=":", label="stop from here on")
     ax.set(xlabel=view.x, ylabel=view.y)
-    ax.legend(title="rollouts", frameon=False)
+    ax.legend(title="tries", frameon=False)
     return figure
 
 
@@ -154,7 +154,7 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
     >>> import maxatk as mk
     >>> plan = mk.solve(mk.instances.figure1(), k=2)
     >>> mk.figures.action_map(plan, rollout=1, step=0, state=0, points=5).axes[0].get_title(loc="left")
-    's, step 0, rollout 2 of 2'
+    's, step 0, try 2 of 2'
     """
     points = checks.integer(points, "points", least=2)
     i = checks.integer(rollout, "rollout", most=plan.k - 1)

@@ -228,7 +228,7 @@ def action_map(plan: Plan, i: int, h: int, s: int, points: int) -> ActionMap:
     units = Units.of(mdp, policy)
     so_far = units.memory.floats(Reach(mdp, units.remembered).returns(h, s, points))
     if not len(so_far):
-        raise InputError(f"no rollout comes to state {s} at step {h}")
+        raise InputError(f"no try comes to state {s} at step {h}")
     so_far = np.array([g for g in so_far if g + left > low] or so_far[-1:])
     best = np.linspace(low, max(min(high, float(so_far[-1]) + left + 0.1 * (high - low)), low), points)
     best = np.unique(np.floor(best) if (mdp.reward == np.rint(mdp.reward)).all() else best)
@@ -243,7 +243,7 @@ def action_map(plan: Plan, i: int, h: int, s: int, points: int) -> ActionMap:
         for g in so_far.tolist()
     ]
     return ActionMap(
-        f"{name_of(mdp.state_names, s)}, step {h}, rollout {i + 1} of {plan.k}",
+        f"{name_of(mdp.state_names, s)}, step {h}, try {i + 1} of {plan.k}",
         best,
         so_far,
         taken,
