@@ -182,7 +182,9 @@ class Stop(Finding):
     adds: float = 0.0  # what a further try adds beyond its cost, at most; 0 up to rounding
     tries_lower: float = 0.0  # the plan makes at least this many tries on average
     tries_upper: float = math.inf  # and at most this many
-    useful_tries: int | None = None  # all tries beyond this number together add at most ``tol``
+    useful_tries: int | None = (
+        None  # tries beyond which all others together add at most ``tol``, if the plan has as many
+    )
 
     @property
     def outcome(self) -> Outcome:
