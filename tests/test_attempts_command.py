@@ -183,6 +183,17 @@ def test_what_is_said_of_the_alternative(study):
     assert f"{other} was equal at all 25 tasks" in same
 
 
+def test_an_alternative_of_many_parts_is_named_in_full_only_with_all(capsys):
+    study = at.study(at.example_log())
+    alternative = study.main.alternative.spelled
+    assert alternative.count(", then ") == 8
+    assert "whether it is better than the alternative (a sequence of 9 parts) is not known" in study.advice[1]
+    assert main(["attempts"]) == 0
+    assert alternative not in capsys.readouterr().out
+    assert main(["attempts", "--all"]) == 0
+    assert f"The alternative is {alternative}." in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_budgets_scores_and_parts(tmp_path, capsys):
     runs = written(specialists(30, 2, 1), tmp_path / "x.csv")

@@ -19,6 +19,7 @@ from maxatk.attempts.sequences.follow import follow
 from maxatk.base import text
 from maxatk.cli import main
 from maxatk.report.tables import attempts as tables
+from maxatk.report.tables.fitting import as_text
 from maxatk.report.words import attempts as words
 
 DATA = Path(__file__).parent / "data"
@@ -575,3 +576,25 @@ def test_solved_is_said_only_where_scores_pass_or_fail(tmp_path):
     graded = (tmp_path / "graded.html").read_text()
     assert "cost per solved<th" not in graded
     assert "which is not advised" in graded
+
+
+def test_solved_is_a_column_only_where_scores_pass_or_fail(capsys):
+    graded = at.frontier(at.example_log().select(arms=["L-BFGS-B", "DE"]), max_per_arm=2)
+    passing = at.frontier(at.example_judged_log(), max_per_arm=2)
+    assert (graded.passing, passing.passing) == (False, True)
+    assert "solved" not in str(graded)
+    assert "cost per solved" in str(passing)
+    given = at.frontier(at.example_log().select(arms=["L-BFGS-B", "DE"]), max_per_arm=2, pass_threshold=0.9)
+    assert "cost per solved" in str(given)
+
+
+@pytest.mark.parametrize("width", [70, 80, 100, 120])
+def test_names_are_never_broken(width):
+    names = ["basin-hopping", "a-model-with-a-long-name-7b"]
+    log = log_of({name: passes(40, 4, 0.4, seed) for seed, name in enumerate(names)})
+    shown = as_text(at.study(log, price=0.02).show(every=True), width=width)
+    for line in shown.splitlines():
+        assert len(line) <= width
+        for name in names:
+            for size in range(3, len(name)):
+                assert not re.search(rf"(?<![\w-]){re.escape(name[:size])}(\s|$)", line), line

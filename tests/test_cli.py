@@ -25,7 +25,7 @@ from maxatk.report.tables import comparisons, plans
 def test_solve_shows_figure1(capsys):
     assert main(["solve", "figure1", "-k", "2", "--exact"]) == 0
     shown = capsys.readouterr().out
-    assert "best of 2: 0.5625 (exactly 9/16); one rollout alone: 0.375" in shown
+    assert "best of 2: 0.5625 (exactly 9/16); one try alone: 0.375" in shown
     rows = [line.split() for line in shown.splitlines() if line.strip()[:1] in "01" and line.strip()]
     assert rows == [
         ["0", "0", "s", "none", "0", "safe", "1", "9/16"],
@@ -42,7 +42,7 @@ def test_solve_without_arguments_solves_the_windy_cliff(capsys):
         out.index(part)
         for part in (
             "windy_cliff   best of 5   48 states, 4 actions, 40 steps", "repeat the best mean   -20.67",
-            "this plan              -15.96   +4.7 steps   proved: nothing beats -15.94",
+            "this plan              -15.96   +4.71 steps   proved: nothing beats -15.94",
             "best of 5: between -15.957", "(within tol)",
             "the first try             the last, no result yet   the last, best so far -16",
             "S ▒ ▒ ▒ ▒ ▒ ▒ ▒ ▒ ▒ ▒ G", '"up" instead of "right" (row 2, columns 0 to 10).', "tries       1", "More: ",
@@ -65,7 +65,7 @@ def test_the_first_screen_fits_a_terminal_in_a_pipe(capsys, monkeypatch):
             assert len(lines) <= 24
         if command[0] == "compare":  # each class has its line
             assert [line.split("  ")[0] for line in lines[2:9]][1:] == [
-                *("mean-optimal, repeated", "one policy, sampled k times", "Markov, per rollout"),
+                *("mean-optimal, repeated", "one policy, sampled k times", "Markov, per try"),
                 *("without M", "without G", "adaptive"),
             ]
 
@@ -92,6 +92,11 @@ def test_quiet_is_the_result_alone(capsys):
     assert out.startswith("Repeating a policy with the best mean: ")
     assert main(["compare", "figure1", "-k", "2", "-q"]) == 0
     assert "adaptive" in capsys.readouterr().out
+    for asked in (["--compare"], ["--explain", "--compare"]):
+        assert main(["solve", "figure1", "-k", "2", "-q", *asked]) == 0
+        out, err = capsys.readouterr()
+        assert re.search(r"What simpler policies earn:\n\npolicy .*\nmean-optimal, repeated .*\n(.*\n)+adaptive ", out)
+        assert err == ""
     assert main(["learn", "figure1", "-k", "2", "--epsilon", "0.3", "-q"]) == 0
     assert capsys.readouterr().err == ""
 
@@ -726,3 +731,25 @@ def test_a_time_limit_covers_all_that_the_command_does(tmp_path, capsys):
     assert main(["compare", "windy_cliff", "--time-limit", "0"]) == 0
     assert capsys.readouterr().out.count("not searched: time limit") == 5
     assert main(["solve", "--time-limit", "-1"]) == 2
+
+
+@pytest.mark.parametrize("k", [3, 8])
+def test_the_gain_of_the_first_screen_agrees_with_its_two_numbers_and_holds(capsys, k):
+    assert main(["solve", "qualifying_laps", "-k", str(k), "--no-explain"]) == 0
+    out = capsys.readouterr().out
+    mean, value, gain = (
+        float(re.search(row, out)[1])
+        for row in (r"repeat the best mean +(\S+)", r"this plan +(\S+)", r"\+(\S+) tenths")
+    )
+    assert gain == pytest.approx(value - mean, abs=0.011)
+    plan = mk.solve("qualifying_laps", k=k)
+    assert gain <= plan.gain.lower + 1e-9
+
+
+@pytest.mark.parametrize("command", ["solve", "compare", "run", "learn"])
+def test_help_speaks_of_tries(capsys, command):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    out = capsys.readouterr().out
+    assert "rollout" not in out.lower()
+    assert command == "run" or "The number of tries." in out

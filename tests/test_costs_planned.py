@@ -423,3 +423,12 @@ def test_a_mean_that_rounds_above_every_return_is_no_threshold():
     plan = mk.solve(mdp, 2, cost=5.86991190281244e-106)
     assert plan.stop_at <= most
     assert plan.curve(1, most) == (most, most)
+
+
+def test_nothing_is_said_of_tries_that_a_plan_does_not_have():
+    """24 tries are useful on this cliff: a plan of 20 has none beyond them."""
+    cliff = mk.instances.windy_cliff()
+    for k, beyond in ((20, None), (24, 24), (30, 24)):
+        plan = mk.solve(cliff, k, cost=0.5)
+        assert plan.stop.useful_tries == beyond
+        assert ("all tries beyond" in str(plan)) == (beyond is not None)

@@ -36,7 +36,7 @@ def test_action_maps(plan):
     for m, shown in zip(bests, np.asarray(mesh.get_array()).reshape(-1), strict=True):
         taken = plan.policy.action(rollout=4, step=5, state=28, best=float(m), so_far=-5)
         assert shown == (4 if m >= -13 else taken)  # eight more steps to the goal, at least
-    with pytest.raises(mk.InputError, match="no rollout comes to state 40 at step 0"):
+    with pytest.raises(mk.InputError, match="no try comes to state 40 at step 0"):
         mk.figures.action_map(plan, rollout=0, step=0, state=40)
     with pytest.raises(mk.InputError, match="rollout must be between 0 and 4, not 5"):
         mk.figures.action_map(plan, rollout=5, step=0, state=36)

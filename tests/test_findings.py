@@ -183,7 +183,7 @@ def test_long_fractions_give_way_to_floats(tune):
     exact = mk.compare(mdp, 5)
     tune(enumeration_digits=0)
     floats = mk.compare(mdp, 5)
-    for name in ("Markov, per rollout", "without M", "without G"):
+    for name in ("Markov, per try", "without M", "without G"):
         assert floats[name].exact is None
         assert floats[name].method == "enumeration, in floats"
         assert Fraction(floats[name].lower) <= exact[name].exact <= Fraction(floats[name].upper)

@@ -14,8 +14,19 @@ from oracles import History, history_policy_value, lattice_values
 def test_names_are_functions_and_can_be_made():
     for name in mk.instances.names():
         assert mk.instances.make(name) == getattr(mk.instances, name)()
-    with pytest.raises(mk.InputError, match="there is no instance 'cliff': the instances are windy_cliff, "):
+    with pytest.raises(
+        mk.InputError, match=r"instance 'cliff': did you mean windy_cliff\? the instances are windy_cliff, "
+    ):
         mk.instances.make("cliff")
+
+
+@pytest.mark.parametrize(("given", "meant"), [("slipp", "slip"), ("colums", "columns"), ("horizn", "horizon")])
+def test_misspelt_arguments_are_asked_about_before_the_list(given, meant):
+    message = f"windy_cliff takes no {given}: did you mean {meant}? its arguments are horizon, slip, columns"
+    for make in (mk.instances.make, mk.find_problem):
+        with pytest.raises(mk.InputError) as error:
+            make("windy_cliff", **{given: 9})
+        assert str(error.value) == message
 
 
 def test_windy_cliff_is_gymnasiums_map():

@@ -82,7 +82,11 @@ def test_without_a_log_it_reads_the_one_with_a_judge(capsys):
     code, out, _ = run(capsys, "attempts", "--judge", "judge", "-k", "1", "4", "16")
     assert code == 0
     assert "Log(64 tasks, 1 arm, 4096 attempts)" in out
-    assert "cannot be told from a majority vote" in " ".join(out.split())
+    assert "perfect judge picked by judge majority gap" in " ".join(out.split())
+    assert "cannot be told from a majority vote" not in " ".join(out.split())
+    assert (
+        run(capsys, "attempts", "--judge", "judge", "-k", "1", "4", "16", "--all")[1].count("pass@k of a perfect") == 1
+    )
 
 
 def test_mistakes_are_one_line(runs, capsys):
@@ -91,3 +95,75 @@ def test_mistakes_are_one_line(runs, capsys):
     assert out == ""
     assert "there is no column 'rmm' for the judge" in error
     assert len(error.strip().splitlines()) == 1
+
+
+def test_the_summary_has_forty_lines_with_judges_and_thirteen_arms(tmp_path, capsys, monkeypatch):
+    rng = np.random.default_rng(0)
+    lines = ["task,arm,score,cost,rm-with-a-long-name,other,third,fourth,answer"]
+    for t in range(20):
+        easy = rng.random()
+        for n in range(13):
+            for _ in range(4):
+                s = int(rng.random() < min(easy + n / 40, 1))
+                judges = ",".join(f"{s + noise:.3f}" for noise in rng.normal(size=4))
+                lines.append(f"{t},model-{n}-with-a-name-that-is-long,{s},{1 + n / 5},{judges},{'x' if s else 'y'}")
+    path = tmp_path / "runs.csv"
+    path.write_text("\n".join(lines))
+    monkeypatch.setenv("COLUMNS", "80")
+    judges = [word for name in ("rm-with-a-long-name", "other", "third", "fourth") for word in ("--judge", name)]
+    code, out, _ = run(capsys, "attempts", path, *judges, "-k", "1", "2", "4", "8")
+    assert code == 0
+    assert len(out.splitlines()) <= 40
+    assert max(map(len, out.splitlines())) <= 80
+    said = " ".join(out.split())
+    assert "What is handed in among 4 attempts, by its true score" in said
+    assert "7 more arms (--all)." in said
+    assert re.search(r"perfect judge picked by rm-with-a… majority gap model-\S+… 1?\d?\.\d+ ±", said)
+    assert re.search(r"Among 4 attempts, rm-with-a-long-name catches \d+ % of", said)
+    assert "1 more judge (--all)." in said
+    _, out, _ = run(capsys, "attempts", "--judge", "judge")
+    assert len(out.splitlines()) <= 40
+
+
+def written(path, header, *rows):
+    path.write_text("\n".join([header, *(",".join(map(str, row)) for row in rows)]))
+    return path
+
+
+def test_a_judge_that_is_not_named_is_told_of(tmp_path, capsys):
+    rows = [(t, int((t + i) % 3 == 0), 1, (t * i) % 5, "x") for t in range(12) for i in range(4)]
+    path = written(tmp_path / "runs.csv", "task,score,cost,judge,answer", *rows)
+    note = "Note: the log has a judge 'judge'; this plan sees the truth: add judge='judge' (--judge judge)."
+    for option in ((), ("--all",)):
+        assert note in " ".join(run(capsys, "attempts", path, *option)[1].split())
+    assert "sees the truth" not in run(capsys, "attempts", path, "--judge", "judge")[1]
+
+
+def test_answers_without_a_judge_vote(tmp_path, capsys):
+    rows = [(t, int((t + i) % 3 > 0), 1, "x" if (t + i) % 3 else "y") for t in range(12) for i in range(4)]
+    path = written(tmp_path / "runs.csv", "task,score,cost,said", *rows)
+    _, out, _ = run(capsys, "attempts", path, "--answer", "said")
+    assert "majority@k, ± an interval over tasks" in out
+    log = at.read_log(path, answer="said")
+    _, out, _ = run(capsys, "attempts", path, "--answer", "said", "--json")
+    told = [one["value"] for one in json.loads(out)["curves"] if one["what"] == "majority@k"]
+    assert told == pytest.approx(log.majority_at_k([1, 2, 4]).value)
+    assert "majority@k" in at.study(log).columns()["estimate"]
+    assert "majority@k" not in run(capsys, "attempts", path)[1]
+
+
+@pytest.mark.parametrize("judge", [(), ("--judge", "rm")])
+def test_answers_that_are_all_blank_are_told_of(tmp_path, capsys, judge):
+    rows = [(t, int((t + i) % 3 == 0), 1, (t * i) % 5, " ") for t in range(12) for i in range(4)]
+    path = written(tmp_path / "runs.csv", "task,score,cost,rm,said", *rows)
+    _, out, _ = run(capsys, "attempts", path, "--answer", "said", *judge)
+    assert "Note: all answers are blank: nobody votes." in out
+    assert "majority@k" not in out
+
+
+def test_a_judge_without_the_truth_is_refused_in_one_line(tmp_path, capsys):
+    path = written(tmp_path / "runs.csv", "task,rm,cost", *((t, t % 3, 1) for t in range(12)))
+    code, out, error = run(capsys, "attempts", path, "--judge", "rm")
+    assert (code, out, len(error.strip().splitlines())) == (2, "", 1)
+    assert "there is no column 'score' for the score" in error
+    assert "this is what the judge will say, not what is true; add the true score of some attempts" in error

@@ -9,6 +9,7 @@ import pytest
 from maxatk import attempts as at
 from maxatk.attempts.judges.ranking import concordant
 from maxatk.base.errors import InputError
+from maxatk.base.text import ends
 
 
 def a_log(tasks, n, judge, seed=0, **columns):
@@ -121,6 +122,32 @@ def test_power_is_that_of_the_normal_formula():
             at.pick_power(log, "judge", "judge1", 16, **bad)
     with pytest.raises(InputError, match="one task does not show"):
         at.pick_power(log.select(tasks=[log.tasks[7]]), "judge", "judge1", 16)
+
+
+def test_the_difference_beside_a_number_of_tasks_is_the_one_that_it_is_for():
+    log = at.example_judged_log()
+    verdict = at.pick_difference(log, "judge", "majority", k=64).verdict
+    size, tasks = re.search(r"a difference of (\S+) would take about (\d+) tasks", verdict).groups()
+    ((_, needed),) = at.pick_power(log, "judge", "majority", k=64, differences=[float(size)]).needed
+    assert int(tasks) == pytest.approx(needed, rel=0.02)
+    assert ends(-0.2, -0.001, 0.1) == ("-0.21", "0.00", "0.11")  # and not -0.00
+
+
+def test_names_of_judges_are_as_they_were_given_and_few_tasks_get_a_number():
+    """A judge that is the better one by chance: equal to one attempt in truth at all tasks; and too few tasks for t."""
+    rng = np.random.default_rng(0)
+    rows = [{"task": t, "score": int(i < 2), "rm": rng.random()} for t in range(9) for i in range(4)]
+    report = at.Log.from_records(rows, judge="rm").judge_report("rm")
+    assert "Rm" not in report.verdict
+    equal = [{"task": t, "score": 0.5, "rm": rng.random()} for t in range(40) for _ in range(4)]
+    log = at.Log.from_records(equal, judge="rm")
+    assert " rm and one attempt are equal in the pick among 4" in log.judge_report("rm").verdict
+    few = at.Log.from_records(rows, judge="rm", score_range=None)
+    (finding,) = (one.finding for one in report.against)
+    assert finding.basis.level is None
+    assert re.search(
+        r"9 tasks are too few .*; a difference of 0.100 takes about \d+ tasks to show", few.judge_report("rm").verdict
+    )
 
 
 @pytest.mark.slow

@@ -67,7 +67,7 @@ def test_the_readme_is_short():
     text = (ROOT / "README.md").read_text()
     assert len(re.sub(r"```.*?```", "", text, flags=re.DOTALL).split()) <= 800
     blocks = re.findall(r"```(?:python|console)\n(.*?)```", text, flags=re.DOTALL)
-    assert max(len(line) for block in blocks for line in block.splitlines()) <= 104
+    assert max(len(line) for block in blocks for line in block.splitlines()) <= 90
 
 
 def test_names_in_the_readme_exist():

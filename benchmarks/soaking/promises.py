@@ -297,9 +297,9 @@ def compared(case: Case) -> None:
     if not case.problem.priced:
         pairs += [
             ("mean-optimal, repeated", "one policy, sampled k times"),
-            ("mean-optimal, repeated", "Markov, per rollout"),
-            ("Markov, per rollout", "without M"),
-            ("Markov, per rollout", "without G"),
+            ("mean-optimal, repeated", "Markov, per try"),
+            ("Markov, per try", "without M"),
+            ("Markov, per try", "without G"),
             ("one policy, sampled k times", "without M"),
         ]
     for small, large in pairs:

@@ -185,7 +185,9 @@ class Stop(Finding):
     adds: float = 0.0  # what a further try adds beyond its cost, at most; 0 up to rounding
     tries_lower: float = 0.0  # the plan makes at least this many tries on average
     tries_upper: float = math.inf  # and at most this many
-    useful_tries: int | None = None  # all tries beyond this number together add at most ``tol``
+    useful_tries: int | None = (
+        None  # tries beyond which all others together add at most ``tol``, if the plan has as many
+    )
 
     @property
     def outcome(self) -> Outcome:
@@ -296,6 +298,7 @@ class Advice(Compared):
     cost: Measured  # likewise
     alternative: str | None  # the plan that it was compared with; None if there is no other
     same: float | None = None  # the score of all attempts of the log, if it is the same
+    parts: int = 1  # of the alternative: runs of one arm
 
     @property
     def outcome(self) -> Outcome:

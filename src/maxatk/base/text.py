@@ -113,7 +113,7 @@ def digits(lower: float, value: float, upper: float) -> int:
 def ends(lower: float, value: float, upper: float) -> tuple[str, str, str]:
     """The lower bound, the value and the upper bound in decimals; the bounds are rounded outward."""
     places = digits(lower, value, upper)
-    return at_least(lower, places), f"{value:.{places}f}", at_most(upper, places)
+    return at_least(lower, places), f"{value:z.{places}f}", at_most(upper, places)
 
 
 def short(x: float) -> str:
@@ -168,8 +168,12 @@ def count_of(n: int, noun: str) -> str:
 
 def spelled(names: Sequence[str], then: str = ", ") -> str:
     """Names in order, runs of the same name with their lengths."""
-    runs = [(name, len(list(same))) for name, same in itertools.groupby(names)]
-    return then.join(name if n == 1 else f"{name} × {n}" for name, n in runs) or "nothing"
+    return then.join(name if n == 1 else f"{name} × {n}" for name, n in runs(names)) or "nothing"
+
+
+def runs(names: Sequence[str]) -> list[tuple[str, int]]:
+    """Names in order with how often each is repeated."""
+    return [(name, len(list(same))) for name, same in itertools.groupby(names)]
 
 
 def clipped(line: str, longest: int = 160) -> str:

@@ -29,7 +29,7 @@ def compare(request: PlanRequest, *, given_problem: bool, widths: tuple[int, ...
     with stopping.scope(request.time_limit):
         with stopping.half():
             plan = planned(request, as_json)
-        comparison = compared(plan, as_json, request.title, widths)
+        comparison = compared(plan, as_json, request.quiet, request.title, widths)
         if as_json:
             print(json.dumps({**plan_data(plan, comparison), "comparison": comparison_data(comparison)}))
         return exit_code(plan, request.save)

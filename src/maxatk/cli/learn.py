@@ -22,11 +22,11 @@ from maxatk.report.tables import plans
     )
 )
 @problem_options
-@click.option("-k", type=int, default=2, show_default=True, metavar="K", help="The number of rollouts.")
+@click.option("-k", type=int, default=2, show_default=True, metavar="K", help="The number of tries.")
 @click.option("--epsilon", type=float, required=True, metavar="E", help="The loss allowed, in units of the return.")
 @click.option("--delta", type=float, default=0.05, show_default=True, metavar="D", help="The probability of failure.")
 @click.option("--uniform", is_flag=True, help="Draw all samples at once, as many of each row as Theorem 4 needs.")
-@click.option("--online", is_flag=True, help="Learn by playing alone: states cannot be set, and rollouts run forward.")
+@click.option("--online", is_flag=True, help="Learn by playing alone: states cannot be set, and tries run forward.")
 @click.option(
     "--explore",
     type=click.Choice(["optimism", "posterior"]),
@@ -36,7 +36,7 @@ from maxatk.report.tables import plans
 )
 @click.option("--rewards", type=float, nargs=2, metavar="LOW HIGH", help="Bounds on a reward, with --online.")
 @click.option("--returns", type=float, nargs=2, metavar="LOW HIGH", help="Bounds on a return, with --online.")
-@click.option("--best-so-far", type=float, metavar="M", help="A best return before the first rollout, with --online.")
+@click.option("--best-so-far", type=float, metavar="M", help="A best return before the first try, with --online.")
 @click.option("--budget", type=int, metavar="N", help="The maximal number of samples.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="The seed of the random numbers.")
 @click.option("--checkpoint", type=Path, metavar="FILE", help="Save the run here, and resume it from here.")

@@ -17,7 +17,7 @@ from maxatk.cli.streams import complain, write_plainly
 
 # Commands in the order of the help, each in a module of its name, with the first sentence of its own help.
 COMMANDS = {
-    "solve": "Plan for the best of K rollouts, to a certified interval.",
+    "solve": "Plan for the best of K tries, to a certified interval.",
     "compare": "Compare classes of policies.",
     "attempts": "What a log of attempts says, and what to try next.",
     "run": "Run a saved plan or a learned policy, and check its certificate.",

@@ -83,7 +83,7 @@ problem_options = _options(
         callback=_horizon,
         expose_value=False,
         metavar="H",
-        help="The number of steps of a rollout, if the problem does not fix it.",
+        help="The number of steps of a try, if the problem does not fix it.",
     ),
 )
 
@@ -110,7 +110,7 @@ class PlanRequest:
 
 _PLAN_OPTIONS = _options(
     problem_options,
-    click.option("-k", type=int, default=5, show_default=True, metavar="K", help="The number of rollouts."),
+    click.option("-k", type=int, default=5, show_default=True, metavar="K", help="The number of tries."),
     click.option("--tol", type=float, metavar="T", help="The width of the interval, in units of the return."),
     click.option(
         "--time-limit",
@@ -120,8 +120,8 @@ _PLAN_OPTIONS = _options(
         help="Seconds for the whole command; what is known by then is shown.",
     ),
     click.option("--best-so-far", type=float, default=-math.inf, metavar="M", help="A best return before the first."),
-    click.option("--cost", type=float, default=0.0, metavar="C", help="The cost of each rollout; the plan may stop."),
-    click.option("--abandon", is_flag=True, help="A rollout may be abandoned at any step; for use with costs."),
+    click.option("--cost", type=float, default=0.0, metavar="C", help="The cost of each try; the plan may stop."),
+    click.option("--abandon", is_flag=True, help="A try may be abandoned at any step; for use with costs."),
     click.option("--save", type=Path, metavar="PLAN", help="Write the plan and its problem to a file."),
     click.option("-q", "--quiet", is_flag=True, help="Print the result alone, without progress."),
 )

@@ -62,21 +62,23 @@ def verdict_in_time(
 
 
 def compared(
-    plan: CertifiedPlan, quiet: bool, title: str | None = None, widths: Sequence[int] = ()
+    plan: CertifiedPlan, hidden: bool, quiet: bool, title: str | None = None, widths: Sequence[int] = ()
 ) -> mk.Comparison:  # fmt: skip
-    """The comparison of a plan with classes of policies, printed as a table unless ``quiet``."""
-    console = Console()
-    if not quiet:
+    """The comparison of a plan with classes of policies: a table unless ``hidden``, its progress unless ``quiet``."""
+    console, silent = Console(), hidden or quiet
+    if not hidden:
         console.print(f"{title}: {plan.mdp!r}\n" if title else "\nWhat simpler policies earn:\n")
+    if not silent:
         _passing("evaluating a policy with the best mean; Ctrl-C keeps the rows so far")
 
     def show(row: Row) -> None:
-        if not quiet:
+        if not silent:
             _passing(f"{row.name}: at least {row.lower:.6g}; still searching, Ctrl-C keeps the rows so far")
 
     comparison = mk.compare(plan.mdp, plan.k, plan=plan, widths=widths, progress=show)
-    if not quiet:
+    if not silent:
         _passing("")
+    if not hidden:
         console.print(comparison_rows(comparison, comparison.rows))
         console.print(f"\n{comparison_note(comparison)}")
     return comparison

@@ -52,7 +52,7 @@ def solve(
     request: PlanRequest, *, given_problem: bool, page: Path | None, open_page: bool, exact: bool,
     compare: bool | None, explain: bool | None, width: int | None, verbose: bool, as_json: bool,
 ) -> int:  # fmt: skip
-    """Plan for the best of K rollouts, to a certified interval.
+    """Plan for the best of K tries, to a certified interval.
 
     The problem is a named instance (`maxatk instances`), a file of `MDP.save`, or the id of a Gymnasium environment
     with a table; without one, a walk along a windy cliff. The first screen shows what the plan gains, its first try and
@@ -138,8 +138,7 @@ def _certified(request: PlanRequest, shown: _Shown) -> int:
     more = shown.explain is not False and not shown.as_json and not request.quiet
     with stopping.half() if shown.compare or shown.explain or shown.page or more else nullcontext():
         plan = planned(request, shown.as_json)
-    silent = shown.as_json or request.quiet
-    compare = partial(in_time, "no comparison", lambda: compared(plan, silent))
+    compare = partial(in_time, "no comparison", lambda: compared(plan, shown.as_json, request.quiet))
     contrast = None
     if shown.explain:
         contrast = in_time("no explanation", lambda: mk.contrast(plan))

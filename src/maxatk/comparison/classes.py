@@ -193,7 +193,7 @@ class PolicyClass:
 
 
 MEAN, SINGLE, MARKOV, NO_BEST, NO_RETURN, ADAPTIVE = (
-    *("mean-optimal, repeated", "one policy, sampled k times", "Markov, per rollout", "without M", "without G"),
+    *("mean-optimal, repeated", "one policy, sampled k times", "Markov, per try", "without M", "without G"),
     "adaptive",
 )
 CLASSES = (

@@ -114,7 +114,7 @@ def compare(
     ...     print(f"{row.name}: {row.exact or round(row.lower, 4)}")
     mean-optimal, repeated: 5/4
     one policy, sampled k times: 1.2625
-    Markov, per rollout: 5/4
+    Markov, per try: 5/4
     without M: 41/32
     without G: 41/32
     adaptive: 1.3125

@@ -81,7 +81,7 @@ def run(effort: Effort) -> Claim:
         "OPT": plan.exact,
         "OPT_noG": compared["without G"].exact or Fraction(0),
         "OPT_noM": compared["without M"].exact or Fraction(0),
-        "OPT_markov": compared["Markov, per rollout"].exact or Fraction(0),
+        "OPT_markov": compared["Markov, per try"].exact or Fraction(0),
     }
     numbers: dict[str, Any] = {
         **classes,

@@ -77,6 +77,7 @@ def stop_of(plan: "Plan", threshold_of: Callable[[float], Threshold | None]) -> 
         tries = earned.tries.ends
         threshold = _known_threshold(plan, tol, threshold_of)
         useful = None if threshold is None else _useful_tries(plan, tol, threshold)
+        useful = None if useful is None or useful > plan.k else useful  # the plan has no tries beyond its k
     except TooLargeError:
         pass
     except StoppedError as stop:

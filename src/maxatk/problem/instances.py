@@ -6,7 +6,7 @@ Errors of the paper are corrected here; the docstrings say where.
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -46,16 +46,21 @@ def make(name: str, **arguments: Any) -> MDP:
     MDP(1 state, 2 actions, horizon 3, 3 different steps, 6 outcomes)
     """
     if not isinstance(name, str) or name not in _INSTANCES:
-        close = nearest(name, _INSTANCES) if isinstance(name, str) else None
-        raise InputError(
-            f"there is no instance {shown(name)}: the instances are {', '.join(_INSTANCES)}"
-            f"{f'; did you mean {close}?' if close else ''}"
-        )
+        hint = _meant(name, _INSTANCES) if isinstance(name, str) else ""
+        raise InputError(f"there is no instance {shown(name)}: {hint}the instances are {', '.join(_INSTANCES)}")
     known = list(inspect.signature(_INSTANCES[name]).parameters)
     for argument in arguments:
         if argument not in known:
-            raise InputError(f"{name} takes no {argument}: its arguments are {', '.join(known) or 'none'}")
+            raise InputError(
+                f"{name} takes no {argument}: {_meant(argument, known)}its arguments are {', '.join(known) or 'none'}"
+            )
     return _INSTANCES[name](**arguments)
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    """A question for a word that is similar to a known one; it comes before the list of them all."""
+    close = nearest(word, known)
+    return f"did you mean {close}? " if close else ""
 
 
 def described() -> list[dict[str, Any]]:

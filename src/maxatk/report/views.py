@@ -228,7 +228,7 @@ def action_map(plan: Plan, i: int, h: int, s: int, points: int) -> ActionMap:
     units = Units.of(mdp, policy)
     so_far = units.memory.floats(Reach(mdp, units.remembered).returns(h, s, points))
     if not len(so_far):
-        raise InputError(f"no rollout comes to state {s} at step {h}")
+        raise InputError(f"no try comes to state {s} at step {h}")
     so_far = np.array([g for g in so_far if g + left > low] or so_far[-1:])
     best = np.linspace(low, max(min(high, float(so_far[-1]) + left + 0.1 * (high - low)), low), points)
     best = np.unique(np.floor(best) if (mdp.reward == np.rint(mdp.reward)).all() else best)

@@ -15,7 +15,7 @@ import numpy as np
 
 from maxatk.attempts.logs import formats
 from maxatk.attempts.logs.gate import Columns, checked
-from maxatk.attempts.logs.judged import judge_columns
+from maxatk.attempts.logs.judged import NO_TRUTH, judge_columns
 from maxatk.attempts.logs.sources import Source
 from maxatk.attempts.logs.table import Table, of_records, require_room
 from maxatk.attempts.warnings import warn
@@ -69,9 +69,14 @@ class Names(NamedTuple):
                 raise InputError(
                     f"there is no column {checks.shown(name)} for the {part}: "
                     f"{f'did you mean {checks.shown(close)}? ' if close else ''}{known}; name them with score=, task=, "
-                    "arm= (--score, --task, --arm)"
+                    f"arm= (--score, --task, --arm){_without_truth(part, self.judge)}"
                 )
         return taken
+
+
+def _without_truth(part: str, judge: str | Sequence[str] | None) -> str:
+    """What a log with a judge is without scores, which are the truth."""
+    return "" if part != "score" or judge is None else f"; without a score {NO_TRUTH}"
 
 
 def _listed(names: Sequence[str]) -> str:

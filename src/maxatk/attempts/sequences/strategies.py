@@ -79,6 +79,7 @@ class Frontier(Displayed, Tabular):
     gain: Estimate  # of sequences over the best capped arm, score less price times cost, averaged over the prices
     prices: tuple[float, ...]  # for which the best of each family was chosen
     fair: int  # the number of prices at which the log does not cut the best arm short; the gain is averaged over these
+    passing: bool  # whether scores pass or fail, or the lowest that passes was given: then it is clear what is solved
 
     def __repr__(self) -> str:
         return f"Frontier({len(self.strategies)} strategies, {len(self.efficient)} of them not dominated)"
@@ -169,6 +170,7 @@ def frontier(
         gain=intervals.crossed(gains, setting.fold, None, setting.level, compared=True, use_betting=log.heavy_costs),
         prices=tuple(prices),
         fair=len(pick) if any(fair) else 0,
+        passing=pass_threshold is not None or len(np.unique(log.score)) == 2,
     )
 
 

@@ -15,7 +15,7 @@ from maxatk.attempts.sequences.replay import Replay
 from maxatk.attempts.sequences.sequence import planned
 from maxatk.attempts.warnings import AttemptsWarning
 from maxatk.base.findings import Advice, Aim, ChosenPlan
-from maxatk.base.text import clipped, short
+from maxatk.base.text import clipped, runs, short
 
 SHARE = 0.5  # of the tasks, on which plans are chosen
 FEWEST = 4  # tasks that can be split
@@ -57,6 +57,7 @@ class Advised:
             cost=self.cost.measured,
             alternative=None if self.alternative is None else self.alternative.spelled,
             same=self.same,
+            parts=1 if self.alternative is None else len(runs(self.alternative.arms)),
         )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from maxatk.attempts.estimates.extrapolation import FARTHEST, PassRange
 from maxatk.attempts.estimates.pairing import Differences, differences
 from maxatk.attempts.judges.report import JudgeReport
 from maxatk.attempts.log import Log
+from maxatk.attempts.logs.judged import BLANK
 from maxatk.attempts.sequences.builder import Settings, UnmetError
 from maxatk.attempts.sequences.goal import Goal
 from maxatk.attempts.sequences.plan import SequencePlan
@@ -26,6 +27,7 @@ from maxatk.attempts.sequences.strategies import Frontier, frontier
 from maxatk.attempts.study.advice import FEWEST, Advised, advise
 from maxatk.attempts.warnings import AttemptsWarning
 from maxatk.base import display
+from maxatk.base.checks import shown
 from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
 from maxatk.base.findings import Finding, NoAdvice, Reason
@@ -55,6 +57,8 @@ class Study(Displayed, Tabular):
     advised: tuple[Advised, ...]  # the plans for that goal, for lower and for higher ones, where they can be met
     silence: NoAdvice | None  # the reason why there is no advice for that goal; None if there is
     notes: tuple[str, ...]  # warnings, in words
+    vote: Curve | None = field(default=None, kw_only=True)  # majority@k, if there are answers and no judge's report
+    unused: tuple[str, ...] = field(default=(), kw_only=True)  # those of the notes on judges and answers without a use
 
     def __repr__(self) -> str:
         advised = "no advice" if self.plan is None else f"try {self.plan.spelled}"
@@ -62,7 +66,7 @@ class Study(Displayed, Tabular):
 
     def columns(self) -> dict[str, list[Any]]:
         """The estimates by column: estimate, such as max@k, arm, k, value, lower and upper."""
-        return Curve.joined(self.curves)
+        return Curve.joined([*self.curves, *([] if self.vote is None else [self.vote])])
 
     @property
     def main(self) -> Advised | None:
@@ -196,8 +200,12 @@ class _Maker:
         log, tell = self.log, self.tell
         tell("curves")
         self.notes.extend(log.notes)
+        unused = tuple(_unused(log, self.judge))
+        self.notes.extend(unused)
         within, beyond = self._numbers(k)
         curves = tuple(self._curves(within))
+        votes = self.judge is None and log.judged.answer is not None and (log.judged.answer != BLANK).any()
+        vote = log.majority_at_k(within, level=self.level) if votes and within else None
         tell("ranges of pass@k")
         ranges = [(arm, log.pass_range(n, self.pass_threshold, arm, self.level)) for arm in log.arms for n in beyond]
         if beyond and self._graded and self.pass_threshold is None:
@@ -225,7 +233,20 @@ class _Maker:
             reports = tuple(log.judge_report(name, within, arm, self.level) for arm in log.arms for name in log.judges)
             make = partial(JudgedStudy, judge=self.judge, reports=reports)
         result = make(
-            log, curves, tuple(ranges), tuple(difficulty(log)), pairs, front, aim, advised, silence, tuple(self.notes)
+            *(
+                log,
+                curves,
+                tuple(ranges),
+                tuple(difficulty(log)),
+                pairs,
+                front,
+                aim,
+                advised,
+                silence,
+                tuple(self.notes),
+            ),
+            vote=vote,
+            unused=unused,
         )
         return replace(result, notes=(*self.notes, NOMINAL)) if _nominal(result) else result
 
@@ -266,6 +287,16 @@ class _Maker:
                 "cost"
             )
         return Goal(price=price)
+
+
+def _unused(log: Log, judge: str | None) -> Iterator[str]:
+    """Notes on judges of which none is named, so that plans see the truth, and on answers that cast no vote."""
+    if log.judges and judge is None:
+        first, *others = log.judges
+        names = f"a judge {shown(first)}" if not others else f"judges {', '.join(map(shown, log.judges[:4]))}"
+        yield f"the log has {names}; this plan sees the truth: add judge={first!r} (--judge {first})"
+    if log.judged.answer is not None and (log.judged.answer == BLANK).all():
+        yield "all answers are blank: nobody votes"
 
 
 def _goals(goal: Goal) -> list[Goal]:

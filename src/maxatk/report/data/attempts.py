@@ -14,7 +14,8 @@ from maxatk.report.data import judges
 def study(result: Study) -> dict[str, Any]:
     """The whole study."""
     log, plan, pairs = result.log, result.plan, ("first", "second", "k", "verdict", "tasks_needed")
-    curves = ({"what": curve.name, "arm": p.arm, "k": p.k, **estimate(p)} for curve in result.curves for p in curve)
+    all_curves = (*result.curves, *(() if result.vote is None else (result.vote,)))
+    curves = ({"what": curve.name, "arm": p.arm, "k": p.k, **estimate(p)} for curve in all_curves for p in curve)
     return {
         "log": {"tasks": len(log.tasks), "arms": list(log.arms), "attempts": len(log.score)},
         "advice": list(result.advice),

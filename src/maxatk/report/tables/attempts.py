@@ -4,6 +4,8 @@ Numbers have intervals, which are rounded outward, with as many decimals as thei
 """
 
 import math
+from collections.abc import Sequence
+from typing import TypeVar
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -23,6 +25,7 @@ from maxatk.report.tables.fitting import FittingTable, Side, as_text, plain_tabl
 from maxatk.report.words import attempts as words
 from maxatk.report.words import judges as judge_words
 
+T = TypeVar("T")
 TIMED: list[tuple[str, Side]] = [("seconds", "right")]
 
 
@@ -70,21 +73,27 @@ def differences(result: Differences, every: bool = True) -> Table:
 def frontier(result: Frontier, every: bool = False) -> Table:
     """The strategies that no other dominates, or all of them."""
     timed = any(strategy.seconds is not None for strategy in result.strategies)
+    solved: list[tuple[str, Side]] = [("solved", "right"), ("cost per solved", "right")] if result.passing else []
     table = plain_table(
         ("what", "left"), ("score", "right"), ("interval", "left"), ("cost", "right"), ("interval", "left"),
-        *TIMED[: int(timed)], ("solved", "right"), ("cost per solved", "right"), ("chosen on all tasks", "left"),
+        *TIMED[: int(timed)], *solved, ("chosen on all tasks", "left"),
     )  # fmt: skip
     for strategy in result.strategies if every else result.efficient:
         table.add_row(
             strategy.name, *shown(strategy.score), *shown(strategy.cost),
             *([short(strategy.seconds.value) if strategy.seconds else ""] if timed else []),
-            share(strategy.solved), amount(strategy.cost_per_solved.value), _clipped(strategy.example),
+            *([share(strategy.solved), amount(strategy.cost_per_solved.value)] if result.passing else []),
+            _clipped(strategy.example),
         )  # fmt: skip
     return table
 
 
 def _clipped(name: str, length: int = 60) -> str:
-    return name if len(name) <= length else f"{name[: length - 4].rstrip(', ')}, ..."
+    """The first names of several, none of them in part."""
+    if len(name) <= length:
+        return name
+    whole, *_ = name[: length - 4].rpartition(", ")
+    return f"{whole}, ..." if whole else _cut(name, length)
 
 
 def frontier_text(result: Frontier) -> str:
@@ -144,8 +153,10 @@ def replay_text(result: Replay) -> str:
     return as_text(replay(result), "", *notes)
 
 
-MOST_REPORTS = 2  # on judges, in a summary
+MOST_REPORTS, MOST_PICKS = 3, 6  # on judges, in a summary: sentences, rows
+LONGEST_JUDGE, LONGEST_JUDGED = 10, 18  # there: characters of the name of a judge, and of an arm
 MOST_ARMS, MOST_RANGES, MOST_KS, LONGEST_ARM = 10, 4, 5, 22  # of a summary: rows, columns, characters of a name
+SHORT_ARM = 8  # characters of names beside which the most columns fit 80
 
 
 def summary(result: Study) -> RenderableType:
@@ -159,29 +170,67 @@ def summary(result: Study) -> RenderableType:
         "",
         Text(first, style="bold"),
         second,
+        *(f"Note: {note}." for note in result.unused),
     ]
-    for one in result.reports[:MOST_REPORTS] if isinstance(result, JudgedStudy) else ():
-        arm = f", attempts of {_cut(one.arm)}" if len(result.log.arms) > 1 else ""
-        told = " ".join(judge_words.sentences(one))
-        parts += ["", Text(f"What {_cut(one.judge)} is good for{arm}: scores are of the truth", "bold"), told]
-    for one in result.curves:
-        arms = MOST_ARMS // len(result.curves)
-        parts += ["", Text(f"{one.name}, ± an interval over tasks", "bold"), *_best_arms(one, arms)]
-    if result.ranges:
-        parts += ["", "Beyond the attempts that were made, only a range is known:"]
-        parts += [f"{_cut(arm)}: {known}" for arm, known in result.ranges[:MOST_RANGES]]
+    if isinstance(result, JudgedStudy):
+        parts += _judges(result)
+    else:
+        votes = [] if result.vote is None else [result.vote]
+        for one in (*result.curves, *votes):
+            arms = MOST_ARMS // (len(result.curves) + len(votes))
+            parts += ["", Text(f"{one.name}, ± an interval over tasks", "bold"), *_best_arms(one, arms)]
+        if result.ranges:
+            parts += ["", "Beyond the attempts that were made, only a range is known:"]
+            parts += [f"{_cut(arm)}: {known}" for arm, known in result.ranges[:MOST_RANGES]]
     if result.others:
         parts += ["", Text(f"{result.elsewhere}, on tasks that plans were not chosen on", "bold"), _in_short(result)]
-    hidden = ["estimates with intervals", "differences", "score against cost", "the plan attempt by attempt"]
+    judged = ["more on judges"] if isinstance(result, JudgedStudy) else []
+    hidden = [*judged, "estimates with intervals", "differences", "score against cost", "the plan attempt by attempt"]
     many = count_of(len(result.notes), "note")
     parts += ["", Text(f"{many} and more with --all: {', '.join(hidden)}.", style="dim")]
     return Group(*parts)
 
 
+def _judges(result: JudgedStudy) -> list[RenderableType]:
+    """What is handed in with a perfect judge, by the plan's judge and by a vote; and a sentence on every judge.
+
+    By number of attempts for one arm; for several, among as many attempts as all curves have, the best picks first.
+    """
+    mine = [one for one in result.reports if one.judge == result.judge]
+    by_arm = sorted(mine, key=lambda one: -one.selected.points[-1].value)
+    first, several = by_arm[0], len(by_arm) > 1
+    among = f" among {first.selected.points[-1].k} attempts" if several else ""
+    table = FittingTable(box=None, padding=(0, 2, 0, 0))
+    table.add_column("arm" if several else "k", justify="left" if several else "right", no_wrap=True)
+    for heading in (*judges.choosers(first, _cut(first.judge, LONGEST_JUDGE)), "gap"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in by_arm[:MOST_PICKS] if several else []:
+        _add_pick(table, _cut(one.arm, LONGEST_JUDGED), [curve.points[-1] for curve in one.curves])
+    for points in _few([*zip(*first.curves, strict=True)]) if not several else []:
+        _add_pick(table, str(points[0].k), points)
+    more = len(by_arm) - MOST_PICKS
+    parts = ["", Text(f"What is handed in{among}, by its true score, ± an interval over tasks", "bold"), table]
+    parts += [f"{count_of(more, 'more arm')} (--all)."] if more > 0 else []
+    told = [one for one in result.reports if one.arm == first.arm]
+    of_arm = f"{_cut(first.arm)}: " if several else ""
+    parts += ["", *(f"{of_arm}{judge_words.share(one)}" for one in told[:MOST_REPORTS])]
+    more = len(told) - MOST_REPORTS
+    return [*parts, *([f"{count_of(more, 'more judge')} (--all)."] if more > 0 else [])]
+
+
+def _few(rows: list[T], most: int = MOST_KS) -> list[T]:
+    """The first ones, and the last."""
+    return rows if len(rows) <= most else [*rows[: most - 1], rows[-1]]
+
+
+def _add_pick(table: Table, name: str, points: Sequence[Estimate]) -> None:
+    gap = points[0].value - points[1].value
+    table.add_row(name, *map(_give_or_take, points), f"{gap:.3f}")
+
+
 def _best_arms(result: Curve, most: int) -> list[RenderableType]:
     """Estimates with the half widths of their intervals, rounded up: a line for each of the best arms."""
-    ks = sorted({p.k for p in result})
-    ks = ks if len(ks) <= MOST_KS else [*ks[: MOST_KS - 1], ks[-1]]
+    ks = _few(sorted({p.k for p in result}), MOST_KS - int(max(len(p.arm) for p in result) > SHORT_ARM))
     by_arm = {arm: {p.k: p for p in result if p.arm == arm} for arm in dict.fromkeys(p.arm for p in result)}
     best = sorted(by_arm, key=lambda arm: -max((by_arm[arm][k].value for k in ks if k in by_arm[arm]), default=0.0))
     table = FittingTable(box=None, padding=(0, 2, 0, 0))
@@ -224,13 +273,20 @@ def study(result: Study, every: bool = True) -> RenderableType:
         return summary(result)
     parts: list[RenderableType] = [Text.assemble((repr(result.log), "bold"))]
     parts += ["", Text("What to do", "bold"), *result.advice]
+    if result.main is not None and result.main.alternative is not None and result.main.finding.parts > words.MOST_PARTS:
+        parts += [f"The alternative is {result.main.alternative.spelled}."]
     parts += ["", *(f"Note: {note}." for note in result.notes)] if result.notes else []
 
     def section(title: str, *what: RenderableType) -> None:
         parts.extend(["", Text(title, "bold"), *what])
 
+    oracle = " of a perfect judge" if isinstance(result, JudgedStudy) else ""
     for one in result.curves:
-        section(f"{one.name}, with intervals over tasks", curve(one), *_no_level(one))
+        section(f"{one.name}{oracle}, with intervals over tasks", curve(one), *_no_level(one))
+    if result.vote is not None:
+        section(
+            "majority@k: the answer with most votes, by its true score", curve(result.vote), *_no_level(result.vote)
+        )
     for one in result.reports if isinstance(result, JudgedStudy) else ():
         arm = f", attempts of {one.arm}" if len(result.log.arms) > 1 else ""
         section(f"What {one.judge} is good for{arm}: scores are of the truth", judges.report(one))

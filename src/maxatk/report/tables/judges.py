@@ -20,10 +20,15 @@ def side_by_side(result: JudgeReport) -> Curve:
     return Curve("true score", points, single=False)
 
 
+def choosers(result: JudgeReport, judge: str) -> list[str]:
+    """The headings of its curves: what chooses, with a name for the judge."""
+    names = {"max@k": "perfect judge", "selected@k": f"picked by {judge}", "majority@k": "majority"}
+    return [names.get(curve.name, curve.name) for curve in result.curves]
+
+
 def curves(result: JudgeReport) -> Table:
     """The curves of a perfect judge, of this one and of the vote side by side, with the gap between the first two."""
-    names = {"max@k": "perfect judge", "selected@k": f"picked by {result.judge}", "majority@k": "majority"}
-    columns: list[tuple[str, Side]] = [(names.get(curve.name, curve.name), "left") for curve in result.curves]
+    columns: list[tuple[str, Side]] = [(name, "left") for name in choosers(result, result.judge)]
     table = plain_table(("k", "right"), *columns, ("gap", "right"))
     for rows in zip(*result.curves, strict=True):
         table.add_row(str(rows[0].k), *map(str, rows), short(rows[0].value - rows[1].value))

@@ -98,7 +98,7 @@ def _gained(plan: Plan, verdict: Sequence[str]) -> Iterator[RenderableType]:
     width = max(len(rival), len("this plan"))
     numbers = known(gain.rival_lower, gain.rival_upper, decimals), at_least(plan.lower, decimals)
     wide = max(map(len, numbers))
-    more = at_least(gain.lower, decimals_of(gain.lower, digits=2))
+    more = at_least(gain.lower, decimals)  # in the decimals of the two numbers, whose difference readers take
     yield Text.assemble(f"  {rival:<{width}}   ", (f"{numbers[0]:>{wide}}", "blue"))
     yield Text.assemble(
         f"  {'this plan':<{width}}   ", (f"{numbers[1]:>{wide}}", "bold green"),
@@ -154,7 +154,7 @@ def exact_plan(plan: ExactPlan, title: str, most_rows: int = 30) -> RenderableTy
     lower, upper = plan.curve(plan.k - 1, plan.best_so_far)
     alone = f"{(lower + upper) / 2:.6g}"
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("rollout", "step", "state", "best", "so far", "action", "chance", "value"):
+    for heading in ("try", "step", "state", "best", "so far", "action", "chance", "value"):
         table.add_column(heading, justify="left" if heading in ("state", "action") else "right", no_wrap=True)
     decisions = _choices(plan)
     for d in itertools.islice(decisions, most_rows):
@@ -169,7 +169,7 @@ def exact_plan(plan: ExactPlan, title: str, most_rows: int = 30) -> RenderableTy
         Text.assemble(
             f"{verdicts.goal(plan)}: ",
             (f"{float(plan.exact):.8g}", "bold green"),
-            f" (exactly {_fraction(plan.exact)}); one rollout alone: {alone}\n",
+            f" (exactly {_fraction(plan.exact)}); one try alone: {alone}\n",
             *([(verdicts.stopping(plan), "bold"), "\n"] if plan.stop_at < math.inf else []),
         ),
         "What the optimal policy does, wherever its choice matters:\n"
@@ -183,9 +183,9 @@ def exact_plan(plan: ExactPlan, title: str, most_rows: int = 30) -> RenderableTy
 
 def _legend(plan: ExactPlan) -> str:
     return (
-        "\nbest: the best return of earlier rollouts; so far: the return of this one; chance: that of coming to "
+        "\nbest: the best return of earlier tries; so far: the return of this one; chance: that of coming to "
         f"this choice; value: the expected final best from there"
-        f"{', less costs to come' if plan.stop_at < math.inf else ''}. Rollouts and steps count from 0."
+        f"{', less costs to come' if plan.stop_at < math.inf else ''}. Tries and steps count from 0."
     )
 
 

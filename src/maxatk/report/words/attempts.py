@@ -29,7 +29,7 @@ def difference(result: Difference) -> str:
     is_so = f"{result.first} {up if more else down} than {result.second}{of}"
     times = "" if result.ratio is None else f" ({span(*result.ratio)} times as much)"
     per = PER.get(result.of, "")
-    low, value, high = ends(result.lower, result.value, result.upper)
+    low, _, high = ends(result.lower, result.value, result.upper)
     if result.outcome is Outcome.PROVED:
         return f"{is_so}: by {low} to {high}{per}{times}"
     if result.outcome is Outcome.DISPROVED:
@@ -43,7 +43,8 @@ def difference(result: Difference) -> str:
     if result.basis.level is None:
         return f"{neither}: {_unsure(result)}"
     needed = result.tasks_needed
-    power = "" if needed is None else f"; a difference of {value} would take about {count_of(needed, 'task')}"
+    size = short(abs(result.value))  # not in the decimals of the interval: the number of tasks is for this very size
+    power = "" if needed is None else f"; a difference of {size} would take about {count_of(needed, 'task')}"
     return f"{neither}: {low} to {high}{per}{times}{power}"
 
 
@@ -159,7 +160,16 @@ def advice(result: Advice | NoAdvice) -> tuple[str, str]:
     second = f"Chosen on {count_of(plan.built, 'task')}, it {second}"
     if result.alternative is None:
         return first, f"{second}{few}."
-    return first, f"{second}; {_beside(result, result.alternative)}{few if result.basis.level is not None else ''}."
+    few = few if result.basis.level is not None else ""
+    return first, f"{second}; {_beside(result, _rival(result.alternative, result.parts))}{few}."
+
+
+MOST_PARTS = 3  # of an alternative whose attempts are named in a sentence
+
+
+def _rival(named: str, parts: int) -> str:
+    """The alternative in a sentence: its attempts, or their number where they would hide the rest of the sentence."""
+    return named if parts <= MOST_PARTS else f"the alternative (a sequence of {parts} parts)"
 
 
 def aim(result: Advice) -> str:

@@ -18,7 +18,7 @@ def report(result: JudgeReport) -> str:
 
 def sentences(result: JudgeReport) -> list[str]:
     """The same, sentence by sentence."""
-    said = [share(result), *(f"{_capital(apart(result, place))}." for place in range(len(result.against)))]
+    said = [share(result), *(f"{_capital(apart(result, place), result)}." for place in range(len(result.against)))]
     return [*said, order(result), turn(result.turn), hurt(result)]
 
 
@@ -48,10 +48,12 @@ def apart(result: JudgeReport, place: int) -> str:
     """Whether a judge's pick can be told from another way to choose, and how many tasks that would take."""
     measured, power = result.against[place], result.power[place] if result.power else None
     other = "a majority vote" if measured.second == "majority" else measured.second
-    if measured.finding.outcome is not Outcome.UNKNOWN or measured.basis().level is None:
+    if measured.finding.outcome is not Outcome.UNKNOWN:
         return difference(measured.finding)
     low, _, high = ends(measured.lower, measured.value, measured.upper)
     told = f"at {count_of(measured.tasks, 'task')} its pick cannot be told from {other} ({low} to {high})"
+    if measured.level is None:
+        told = difference(measured.finding)
     return told if power is None or not power.deviation else f"{told}; {needed(power)}"
 
 
@@ -129,5 +131,7 @@ def hurt(result: JudgeReport) -> str:
     return f"At {result.hurt.tasks} of {tasks} its pick among all attempts is worse than a random one."
 
 
-def _capital(sentence: str) -> str:
-    return sentence[0].upper() + sentence[1:]
+def _capital(sentence: str, result: JudgeReport) -> str:
+    """A sentence with a capital letter, unless it begins with the name of the judge, which is as it was given."""
+    begins_with_name = sentence.startswith(f"{result.judge} ")
+    return sentence if begins_with_name else f"{sentence[0].upper()}{sentence[1:]}"
