@@ -138,3 +138,34 @@ def test_the_power_is_what_happens():
     shown = np.mean([at.pick_difference(a_log(again, 4, judged, 900 + s), "rm", "one attempt", 4).lower > 0
                      for s in range(150)])  # fmt: skip
     assert 0.68 < shown < 0.92
+
+
+def worlds_apart():
+    """A log with graded scores, two judges, and an answer of its own for every attempt."""
+    rng = np.random.default_rng(0)
+    rows = [
+        {"task": t, "score": float(x), "rm": float(rng.random()), "answer": str(i)}
+        for t in range(80)
+        for i, x in enumerate(rng.random(10))
+    ]
+    return at.Log.from_records(rows, judge="rm", answer="answer", score_range=(0, 1))
+
+
+def test_rounding_is_not_called_a_difference():
+    """Of one attempt all ways are the same, and a vote of answers that all differ is one attempt."""
+    log = worlds_apart()
+    for first, second, k in (
+        ("rm", "majority", 1), ("rm", "one attempt", 1), ("oracle", "rm", 1), ("majority", "one attempt", 2),
+        ("majority", "one attempt", 4), ("majority", "one attempt", 10),
+    ):  # fmt: skip
+        told = at.pick_difference(log, first, second, k=k)
+        assert (told.value, told.tasks_needed) == (0, None)
+        assert told.lower <= 0 <= told.upper
+        assert "worse" not in told.verdict
+        assert "better" not in told.verdict
+    report = log.judge_report(k=1)
+    assert all(one.value == 0 and one.lower <= 0 <= one.upper for one in report.against)
+    assert all(power.deviation == 0 for power in report.power)
+    assert report.share is None
+    assert "worse by" not in str(report)
+    assert "-0.00" not in str(report)

@@ -19,6 +19,7 @@ from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints, Range
 
 ORACLE, MAJORITY, ANY = "oracle", "majority", "one attempt"
+EQUAL, ROUNDING = 1e-12, 1e-14  # of the range of scores, and of the greatest: what differs by less is equal
 
 
 class Chooser(Protocol):
@@ -160,3 +161,15 @@ def per_task(log: LogData, arm: int, ks: Sequence[int], by: Chooser) -> Floats:
         check_attempts(log, arm, int(tasks[0]), rows.shape[1], ks)
         values[tasks] = by.scores(log, rows, ks)
     return values
+
+
+def negligible(log: LogData) -> float:
+    """What true scores differ by at most where they are equal but for rounding."""
+    low, high = log.usual_range
+    return EQUAL * (high - low) + ROUNDING * max(abs(low), abs(high))
+
+
+def apart(log: LogData, x: Floats, y: Floats) -> Floats:
+    """The differences of true scores by task [T]; exactly 0 where there is only rounding, which is no evidence."""
+    difference = x - y
+    return np.where(np.abs(difference) <= negligible(log), 0.0, difference)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from maxatk.attempts.estimates import intervals
 from maxatk.attempts.estimates.curves import Curve, Point
 from maxatk.attempts.estimates.estimators import numbers_of_attempts
 from maxatk.attempts.estimates.intervals import checked_level, wants_proof
 from maxatk.attempts.estimates.pairing import Difference, tasks_needed
-from maxatk.attempts.judges.choosers import ByJudge, ByVote, ByWeightedVote, Chooser, chooser, per_task
+from maxatk.attempts.judges.choosers import ByJudge, ByVote, ByWeightedVote, Chooser, apart, chooser, per_task
 from maxatk.attempts.logs.data import LogData
 from maxatk.base import checks
 from maxatk.base.errors import InputError
@@ -90,9 +88,9 @@ def paired(
     spans = [way.span(log) for way in ways]
     (low, high), (other_low, other_high) = (span or (0.0, 0.0) for span in spans)
     span = None if None in spans else (low - other_high, high - other_low)
-    apart = values[0] - values[1]
-    estimate = intervals.mean(apart, span, checked_level(level), use_betting=wants_proof(interval, span))
+    differences = apart(log, *values)
+    estimate = intervals.mean(differences, span, checked_level(level), use_betting=wants_proof(interval, span))
     return Difference(
         **vars(estimate), first=names[0], second=names[1], k=k, of="pick", ratio=None,
-        tasks_needed=tasks_needed(np.asarray(apart), estimate),
+        tasks_needed=tasks_needed(differences, estimate),
     )  # fmt: skip

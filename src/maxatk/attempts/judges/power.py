@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from maxatk.attempts.estimates.intervals import checked_level
-from maxatk.attempts.judges.choosers import chooser, per_task
+from maxatk.attempts.judges.choosers import apart, chooser, per_task
 from maxatk.attempts.logs.data import LogData
 from maxatk.base import checks
 from maxatk.base.display import Displayed
@@ -66,20 +66,20 @@ def pick_power(
     for place, size in enumerate(sizes):
         if checks.exact_number(size, f"differences[{place}]") <= 0:
             raise InputError(f"differences[{place}] must be positive, but is {size:g}")
-    return of_values(x - y, (ways[0].name, ways[1].name), k, [float(x) for x in sizes], (level, power))
+    return of_values(apart(log, x, y), (ways[0].name, ways[1].name), k, [float(x) for x in sizes], (level, power))
 
 
 def of_values(
-    apart: Floats, names: tuple[str, str], k: int, sizes: Sequence[float], odds: tuple[float, float]
+    differences: Floats, names: tuple[str, str], k: int, sizes: Sequence[float], odds: tuple[float, float]
 ) -> Power:
     """The power from differences by task [T]; ``odds`` are the level and the power."""
     from scipy.special import ndtri  # SciPy takes a while to load
 
     level, power = checked_level(odds[0]), checked_level(odds[1])
-    n = len(apart)
+    n = len(differences)
     if n < 2:
         raise InputError("one task does not show how much a difference varies over tasks")
-    deviation = float(apart.std(ddof=1))
+    deviation = float(differences.std(ddof=1))
     times = float(ndtri((1 + level) / 2) + ndtri(power)) * deviation
     needed = tuple((size, max(math.ceil((times / size) ** 2), 2)) for size in sizes)
     return Power(*names, k, n, deviation, times / math.sqrt(n), needed, level, power)

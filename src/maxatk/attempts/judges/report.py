@@ -15,7 +15,7 @@ from maxatk.attempts.estimates.curves import Curve
 from maxatk.attempts.estimates.estimators import numbers_of_attempts
 from maxatk.attempts.estimates.intervals import FEWEST_FOR_T, Estimate, checked_level
 from maxatk.attempts.estimates.pairing import Difference
-from maxatk.attempts.judges.choosers import AnyAttempt, ByJudge, ByVote, Chooser, Oracle, per_task
+from maxatk.attempts.judges.choosers import AnyAttempt, ByJudge, ByVote, Chooser, Oracle, apart, negligible, per_task
 from maxatk.attempts.judges.curves import by_judge, curve, paired
 from maxatk.attempts.judges.power import SIZES, Power, of_values
 from maxatk.attempts.judges.ranking import Ranking, ranking
@@ -27,7 +27,6 @@ from maxatk.base.types import Floats, Ints, Range
 
 BINS = 5  # levels of a judge that has more than MOST_LEVELS different scores
 MOST_LEVELS = 8
-EQUAL = 1e-12  # scores that differ by less are equal
 POWER = 0.8
 
 
@@ -141,14 +140,14 @@ def judge_report(
         against.append(paired(log, (mine[:, -1], theirs), (by, other), names, ks[-1], level))
         if len(theirs) > 1:
             sizes = [size * (high - low) for size in SIZES]
-            power.append(of_values(mine[:, -1] - theirs, names, ks[-1], sizes, (level, POWER)))
+            power.append(of_values(apart(log, mine[:, -1], theirs), names, ks[-1], sizes, (level, POWER)))
     rows = np.flatnonzero(log.arm == number)
     judged = log.task[rows], log.score[rows], log.judged.of_judge(by.judge)[rows]
     return JudgeReport(
         judge=by.judge,
         arm=log.arms[number],
         curves=curves,
-        share=_share(best, mine, ks[-1], level),
+        share=_share(apart(log, best[:, -1], best[:, 0]), apart(log, mine[:, -1], mine[:, 0]), ks[-1], level),
         ranking=ranking(*judged, level),
         turn=_turn(log, by, mine, ks, level),
         calibration=tuple(_calibration(log, *judged, level)),
@@ -163,9 +162,9 @@ def _powers(most: int) -> list[int]:
     return [*(2**i for i in range(most.bit_length())), most]
 
 
-def _share(best: Floats, mine: Floats, k: int, level: float) -> CaughtShare | None:
-    gain, possible = mine[:, -1] - mine[:, 0], best[:, -1] - best[:, 0]
-    if float(possible.mean()) <= EQUAL:
+def _share(possible: Floats, gain: Floats, k: int, level: float) -> CaughtShare | None:
+    """The share, from what a perfect judge and this one gain over one attempt by task [T]."""
+    if not possible.any():
         return None
     # Rare losses that the log missed leave no trace in its spread: so two tasks are added, at which all is lost or won.
     most = float(possible.max())
@@ -224,6 +223,6 @@ def _hurt(log: LogData, arm: int, by: ByJudge) -> Hurt:
     worse, among = 0, 0
     for tasks, rows in log.rows_by_count(arm):
         picked = by.scores(log, rows, [rows.shape[1]])[:, 0]
-        worse += int((picked < log.score[rows].mean(axis=1) - EQUAL).sum())
+        worse += int((picked < log.score[rows].mean(axis=1) - negligible(log)).sum())
         among += len(tasks)
     return Hurt(worse, among)
