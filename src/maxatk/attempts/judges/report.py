@@ -15,12 +15,12 @@ from maxatk.attempts.estimates.curves import Curve
 from maxatk.attempts.estimates.estimators import numbers_of_attempts
 from maxatk.attempts.estimates.intervals import FEWEST_FOR_T, Estimate, checked_level
 from maxatk.attempts.estimates.pairing import Difference
-from maxatk.attempts.judges.choosers import AnyAttempt, ByJudge, ByVote, Chooser, Oracle, apart, negligible, per_task
-from maxatk.attempts.judges.curves import by_judge, curve, paired
+from maxatk.attempts.judges.choosers import AnyAttempt, ByJudge, Chooser, Oracle, apart, negligible, per_task
+from maxatk.attempts.judges.curves import by_judge, by_vote, curve, paired
 from maxatk.attempts.judges.power import SIZES, Power, of_values
 from maxatk.attempts.judges.ranking import Ranking, ranking
 from maxatk.attempts.logs.data import LogData
-from maxatk.base import display
+from maxatk.base import checks, display
 from maxatk.base.display import Displayed
 from maxatk.base.tabular import Tabular
 from maxatk.base.types import Floats, Ints, Range
@@ -77,7 +77,9 @@ class JudgeReport(Displayed, Tabular):
 
     judge: str  # the judge
     arm: str  # the arm whose attempts it judges
-    curves: tuple[Curve, ...]  # of a perfect judge, of this one, and of the vote if there are answers
+    curves: tuple[
+        Curve, ...
+    ]  # of a perfect judge, of this one, of the vote if there are answers, and of the weighted one
     share: CaughtShare | None  # of a perfect judge's gain, at the greatest k; None if that gain is 0 or k is 1
     ranking: Ranking  # how it orders attempts, within tasks and pooled
     turn: Turn  # where its curve turns
@@ -116,17 +118,22 @@ class JudgeReport(Displayed, Tabular):
 
 
 def judge_report(
-    log: LogData, judge: str | None, k: int | Sequence[int] | None, arm: str | None, level: float
-) -> JudgeReport:
+    log: LogData, judge: str | None, k: int | Sequence[int] | None, arm: str | None, level: float,
+    default_score: float = 0.0, weighted: bool = False, rng: Any = 0,
+) -> JudgeReport:  # fmt: skip
     """See :meth:`maxatk.attempts.Log.judge_report`."""
     log.require_truth()
-    level, number, by = checked_level(level), log.arm_number(arm), by_judge(log, judge)
+    level, number = checked_level(level), log.arm_number(arm)
+    by = by_judge(log, judge, log.arms[number])
+    checks.boolean(weighted, "weighted")
     counts = log.counts[:, number]
     fewest = int(counts[counts > 0].min())
     ks = sorted({1, *(numbers_of_attempts(k) if k is not None else _powers(fewest))})
     ways: list[Chooser] = [Oracle(), by]
     if log.judged.answer is not None and (log.judged.answer >= 0).any():
-        ways.append(ByVote())
+        ways.append(by_vote(log, None, default_score, rng))
+    if weighted:
+        ways.append(by_vote(log, by.judge, default_score, rng))
     curves = tuple(curve(log, way, ks, log.arms[number], level, "usual") for way in ways)
     tried = counts > 0
     best, mine = (per_task(log, number, ks, way)[tried] for way in ways[:2])
@@ -142,7 +149,7 @@ def judge_report(
             sizes = [size * (high - low) for size in SIZES]
             power.append(of_values(apart(log, mine[:, -1], theirs), names, ks[-1], sizes, (level, POWER)))
     rows = np.flatnonzero(log.arm == number)
-    judged = log.task[rows], log.score[rows], log.judged.of_judge(by.judge)[rows]
+    judged = log.task[rows], log.score[rows], log.judged.of_judge(by.judge, rows)
     return JudgeReport(
         judge=by.judge,
         arm=log.arms[number],
