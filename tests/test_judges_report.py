@@ -90,6 +90,14 @@ def test_calibration_by_level():
     assert high.lower < 0.5 < high.upper
 
 
+def test_levels_without_a_wrong_attempt_are_not_said_to_be_sure():
+    """Sixty tasks without a loss do not prove that there is none."""
+    rows = [{"task": t, "score": float(i < 3), "rm": float(i < 3)} for t in range(60) for i in range(6)]
+    low, high = at.Log.from_records(rows, judge="rm").judge_report("rm").calibration
+    assert low.lower == low.truth == 0 < low.upper < 0.15
+    assert 0.85 < high.lower < 1 == high.truth == high.upper
+
+
 def test_levels_of_negative_truths_have_intervals():
     rng = np.random.default_rng(1)
     rows = [{"task": t, "score": -10 - rng.random(), "rm": rng.random()} for t in range(60) for _ in range(5)]

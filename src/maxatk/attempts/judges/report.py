@@ -208,19 +208,23 @@ def _calibration(log: LogData, task: Ints, truth: Floats, judge: Floats, level: 
         edges = np.unique(np.quantile(judge, np.arange(BINS) / BINS, method="higher"))
     place = np.searchsorted(edges, judge, side="right") - 1
     span = log.taken_range or (-math.inf, math.inf)
+    edge = log.taken_range or (float(truth.min()), float(truth.max()))
     for number in range(len(edges)):
         here = np.flatnonzero(place == number)
         scores = judge[here]
         totals: Any = np.bincount(task[here], truth[here], minlength=len(log.tasks))
         counts = np.bincount(task[here], minlength=len(log.tasks)).astype(float)
-        ends = _mean_of_ratio(totals, counts, level, span)
+        ends = _mean_of_ratio(totals, counts, level, span, edge)
         yield JudgedLevel(float(scores.min()), float(scores.max()), len(here), float(truth[here].mean()), *ends)
 
 
-def _mean_of_ratio(totals: Floats, counts: Floats, level: float, span: Range) -> Range:
+def _mean_of_ratio(totals: Floats, counts: Floats, level: float, span: Range, edges: Range) -> Range:
     """Fieller's interval for the mean truth, tasks as units; the whole range where tasks with this level are few."""
     if (counts > 0).sum() < 2:
         return span
+    # Rare truths that the log missed leave no trace: so two tasks are added, all of whose attempts are worst, or best.
+    size, ends = float(counts[counts > 0].mean()), np.array(edges)
+    totals, counts = np.append(totals, size * ends), np.append(counts, [size, size])
     centre = float(totals.sum()) / float(counts.sum())
     low, high = intervals.ratio(totals - centre * counts, counts, level)  # shifted, so that any sign of truths will do
     return (max(low + centre, span[0]), min(high + centre, span[1])) if math.isfinite(high) else span
