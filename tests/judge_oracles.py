@@ -73,3 +73,22 @@ def case(seed, most=7, answers=3):
     judge = [Fraction(draw.randint(0, 3), 2) for _ in range(n)]
     answer = [draw.choice([None, *"abcdefgh"[:answers]]) for _ in range(n)]
     return truth, judge, answer, draw.randint(1, n)
+
+
+def plurality(truth, counts, blank, k, default=0):
+    """majority@k by generating functions in whole numbers, from the truth and the number of attempts of each answer."""
+    total = comb(sum(counts) + blank, k)
+    score = Fraction(default) * comb(blank, k)
+    for t in range(1, min(k, max(counts, default=0)) + 1):
+        state = {(0, 0): (1, Fraction(0))}  # by votes and leaders: the sets, and these times their leaders' truth
+        for value, count in zip([None, *truth], [blank, *counts], strict=True):
+            after = {}
+            for (votes, leaders), (sets, truths) in state.items():
+                for u in range(min(count, k - votes, k if value is None else t) + 1):
+                    leads = value is not None and u == t
+                    old, ways = after.get((votes + u, leaders + leads), (0, Fraction(0))), comb(count, u)
+                    more = truths + sets * value if leads else truths
+                    after[votes + u, leaders + leads] = old[0] + ways * sets, old[1] + ways * more
+            state = after
+        score += sum((truths / r for (votes, r), (_, truths) in state.items() if votes == k and r), Fraction(0))
+    return score / total

@@ -8,6 +8,7 @@ import pytest
 
 import judge_oracles as oracles
 from maxatk import attempts as at
+from maxatk.attempts.judges import votes
 from maxatk.attempts.judges.picks import selected_of
 from maxatk.attempts.judges.votes import majority_of, majority_of_tasks
 from maxatk.attempts.judges.weighted import Task, weighted_of
@@ -79,6 +80,45 @@ def test_votes_of_two_answers_are_a_hypergeometric_tail():
     got = majority_of(truth, truth.astype(int), [1, 2, k], 0.0)
     assert got[2] == pytest.approx(float(Fraction(tail, total)), rel=1e-9)
     assert got[:2] == pytest.approx([right / n] * 2, rel=1e-9)
+
+
+@pytest.mark.parametrize(("counts", "blank"), [((40, 38, 9), 5), ((60, 30, 10), 0), ((20,) * 4, 3), ((1,) * 50, 10)])
+def test_cut_votes_are_those_of_whole_numbers(counts, blank, tune):
+    """Where chances are cut, the result is off by rounding alone; without cuts it is the same."""
+    n = sum(counts) + blank
+    answer = np.repeat(np.arange(-1, len(counts)), [blank, *counts])
+    values = [Fraction((7 * a) % 5, 4) for a in range(len(counts))]
+    truth = np.array([float(values[a]) if a >= 0 else 0.0 for a in answer])
+    ks = [1, 2, n // 7, n // 3, n // 2, n - 3, n]
+    got = majority_of(truth, answer, ks, 0.25)
+    wanted = [float(oracles.plurality(values, counts, blank, k, Fraction(1, 4))) for k in ks]
+    assert got == pytest.approx(wanted, abs=1e-14)
+    tune(vote_allowance=0.0)
+    assert majority_of(truth, answer, ks, 0.25) == pytest.approx(got, abs=4e-15)
+
+
+def test_of_many_votes_few_chances_are_gone_through(monkeypatch, tune):
+    """Cuts drop much of the states of tasks with many attempts."""
+    cells, trimmed = [0, 0], votes._trimmed
+
+    def counted(state, base, cut):
+        kept = trimmed(state, base, cut)
+        cells[int(cut > 0)] += kept[0].size
+        return kept
+
+    monkeypatch.setattr(votes, "_trimmed", counted)
+    answer = np.arange(500) % 2
+    for allowance in (1e-15, 0.0):
+        tune(vote_allowance=allowance)
+        assert majority_of(answer / 1.0, answer, [250], 0.0)[0] == pytest.approx(0.5, abs=1e-14)
+    assert cells[1] < 0.6 * cells[0]
+
+
+def test_truths_far_from_zero_lose_no_digits():
+    rng = np.random.default_rng(8)
+    truth, answer = rng.integers(0, 2, 60).astype(float), rng.integers(-1, 5, 60)
+    got = majority_of(1e9 + truth, answer, [1, 7, 30], 1e9) - 1e9
+    assert got == pytest.approx(majority_of(truth, answer, [1, 7, 30], 0.0), abs=2e-7)
 
 
 def test_a_judge_that_is_the_truth_is_max_at_k():

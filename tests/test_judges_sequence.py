@@ -216,3 +216,19 @@ def test_votes_on_the_real_log():
         at.stop_vote(log, 16, "auto")
     with pytest.raises(InputError, match="lead must be at least 1"):
         at.stop_vote(log, 16, 0)
+    for price, message in (
+        (float("nan"), "price must be finite, not nan"), (-1, "price must be at least 0, not -1"),
+        ("x", "price must be a real number, not 'x'"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=message):
+            at.stop_vote(log, 16, "auto", price=price)
+
+
+def test_a_lead_that_only_all_votes_reach_is_exact():
+    log = at.example_judged_log()
+    for lead in (4, 9):
+        stopped = at.stop_vote(log, 4, lead)
+        assert stopped.score.value == stopped.whole.value == log.majority_at_k(4).value
+        assert (stopped.gain.value, stopped.gain.lower, stopped.gain.upper) == (0, 0, 0)
+        assert (stopped.attempts.value, stopped.attempts.lower, stopped.attempts.upper) == (4, 4, 4)
+        assert stopped.cost.value == pytest.approx(4 * log.cost.mean())

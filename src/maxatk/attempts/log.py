@@ -192,7 +192,7 @@ class Log(LogData):
         1        0.46  0.36 to 0.56     64  t, nominal
         4        0.48  0.38 to 0.58     64  t, nominal
         """
-        return judged_curves.curve(self, judged_curves.by_judge(self, judge), k, arm, level, interval)
+        return judged_curves.curve(self, judged_curves.by_judge(self, judge, arm), k, arm, level, interval)
 
     def majority_at_k(
         self, k: int | Sequence[int], arm: str | None = None, level: float = 0.95, *, weight: str | None = None,
@@ -223,7 +223,7 @@ class Log(LogData):
 
     def judge_report(
         self, judge: str | None = None, k: int | Sequence[int] | None = None, arm: str | None = None,
-        level: float = 0.95,
+        level: float = 0.95, *, default_score: float = 0.0, weighted: bool = False, rng: Any = 0,
     ) -> JudgeReport:  # fmt: skip
         """What a judge is good for.
 
@@ -236,6 +236,9 @@ class Log(LogData):
             k: numbers of attempts; by default 1, 2, 4, ... up to what every task has.
             arm: the arm, if there are several.
             level: of the intervals.
+            default_score: what is scored if nobody votes.
+            weighted: whether to compare its pick with the vote that it weighs, too; this takes longer.
+            rng: a seed or a ``Generator`` for the random sets of the weighted vote.
 
         >>> from maxatk import attempts as at
         >>> report = at.example_judged_log().judge_report("judge", k=[1, 16, 64])
@@ -244,7 +247,7 @@ class Log(LogData):
         >>> round(report.ranking.within.value, 3), round(report.ranking.pooled, 3)
         (0.567, 0.669)
         """
-        return judge_reports.judge_report(self, judge, k, arm, level)
+        return judge_reports.judge_report(self, judge, k, arm, level, default_score, weighted, rng)
 
     def pooled_scores(self) -> dict[str, list[tuple[Fraction, float]]]:
         """The distribution of the scores of each arm, attempts at all tasks pooled: probabilities and scores.

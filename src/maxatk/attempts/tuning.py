@@ -14,6 +14,7 @@ class Attempts(Tuning):
     log_file_bytes: int = 2**31  # of one file, decompressed
     weight_cells: int = 2**22  # numbers of a table of weights that are stored at once, except for a single large group
     busy_seconds: float = 60.0  # that a transaction of a scheduler waits for others
+    vote_allowance: float = 1e-15  # of the range of truths: the error of votes for which negligible chances are dropped
     all_votes: int = 512  # sets of attempts that all vote; of more, some are drawn
     least_votes: int = 2**10  # sets that are drawn for a task, at least
     most_votes: int = 2**14  # likewise, at most

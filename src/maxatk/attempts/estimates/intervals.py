@@ -174,8 +174,8 @@ def ratio(top: Floats, bottom: Floats, level: float) -> Range:
     return (b - root) / a, (b + root) / a
 
 
-def checked_level(level: float) -> float:
-    """A level strictly between 0 and 1."""
+def checked_level(level: float, name: str = "level") -> float:
+    """A level, or another probability by ``name``, strictly between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1, not {checks.shown(level)}")
+        raise InputError(f"{name} must lie between 0 and 1, not {checks.shown(level)}")
     return float(level)

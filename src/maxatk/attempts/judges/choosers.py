@@ -14,11 +14,12 @@ from maxatk.attempts.judges.picks import selected_of
 from maxatk.attempts.judges.votes import majority_of_tasks
 from maxatk.attempts.judges.weighted import Task, weighted_of
 from maxatk.attempts.logs.data import LogData
+from maxatk.attempts.logs.judged import ANY, MAJORITY, ORACLE, WEIGHTED
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints, Range
 
-ORACLE, MAJORITY, ANY = "oracle", "majority", "one attempt"
+EQUAL, ROUNDING = 1e-12, 1e-14  # of the range of scores, and of the greatest: what differs by less is equal
 
 
 class Chooser(Protocol):
@@ -133,21 +134,41 @@ class ByWeightedVote(ByVote):
                 "least 0"
             )
         tasks = [Task(*task, self.default_score) for task in zip(truth, answer, weight, strict=True)]
-        rng = np.random.default_rng(self.rng)
-        return np.stack([weighted_of(tasks, k, rng) for k in ks], axis=1)
+        base, n = int(checks.generator(self.rng).integers(2**63)), rows.shape[1]
+        # Each k has a seed of its own, so that its value does not depend on the others that are asked for.
+        draws = [weighted_of(tasks, k, np.random.default_rng([base, n, k])) for k in ks]
+        return np.stack(draws, axis=1)
+
+    @classmethod
+    def of(cls, judge: str, default_score: float = 0.0, rng: Any = 0) -> ByWeightedVote:
+        """The vote weighted by a judge, by its name."""
+        return cls(default_score, name=f"{WEIGHTED}{judge}", judge=judge, rng=rng)
 
 
-def chooser(log: LogData, word: Any) -> Chooser:
-    """A way to choose by its name: that of a judge, "majority", "oracle" or "one attempt"."""
-    if isinstance(word, Oracle | AnyAttempt | ByJudge | ByVote):
-        return word
-    if word in log.judges:
-        log.judged.of_judge(word)
-        return ByJudge(word)
-    known = {ORACLE: Oracle(), MAJORITY: ByVote(), ANY: AnyAttempt()}
+def chooser(log: LogData, word: Any, arm: int, default_score: Any = 0.0, rng: Any = 0) -> Chooser:
+    """A way to choose among attempts of an ``arm`` by its name.
+
+    Args:
+        log: the log.
+        word: a judge, "majority", "majority weighted by" a judge, "oracle" or "one attempt".
+        arm: its number: a judge that gives all of its attempts one score is refused.
+        default_score: what is scored if nobody votes.
+        rng: a seed or a ``Generator`` for weighted votes.
+    """
+    score = float(checks.exact_number(default_score, "default_score"))
+    if not isinstance(word, str):
+        raise InputError(f"a way to choose is given by its name, not {checks.shown(word)}")
+    name = word.removeprefix(WEIGHTED)
+    if name in log.judges:
+        log.judged.of_judge(name, log.arm == arm)
+        if name == word:
+            return ByJudge(name)
+        log.judged.require_answers()
+        return ByWeightedVote.of(name, score, rng)
+    known = {ORACLE: Oracle(), MAJORITY: ByVote(score), ANY: AnyAttempt()}
     if word in known:
         return known[word]
-    choices = (*log.judges, *known)
+    choices = (*log.judges, *known, *(f"{WEIGHTED}{judge}" for judge in log.judges))
     close = checks.nearest(str(word), choices)
     meant = f"did you mean {checks.shown(close)}?" if close else f"there are {', '.join(choices)}"
     raise InputError(f"there is no judge {checks.shown(word)}: {meant}")
@@ -160,3 +181,15 @@ def per_task(log: LogData, arm: int, ks: Sequence[int], by: Chooser) -> Floats:
         check_attempts(log, arm, int(tasks[0]), rows.shape[1], ks)
         values[tasks] = by.scores(log, rows, ks)
     return values
+
+
+def negligible(log: LogData) -> float:
+    """What true scores differ by at most where they are equal but for rounding."""
+    low, high = log.usual_range
+    return EQUAL * (high - low) + ROUNDING * max(abs(low), abs(high))
+
+
+def apart(log: LogData, x: Floats, y: Floats) -> Floats:
+    """The differences of true scores by task [T]; exactly 0 where there is only rounding, which is no evidence."""
+    difference = x - y
+    return np.where(np.abs(difference) <= negligible(log), 0.0, difference)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from maxatk.attempts.estimates import intervals
 from maxatk.attempts.estimates.curves import Curve, Point
 from maxatk.attempts.estimates.estimators import numbers_of_attempts
 from maxatk.attempts.estimates.intervals import checked_level, wants_proof
 from maxatk.attempts.estimates.pairing import Difference, tasks_needed
-from maxatk.attempts.judges.choosers import ByJudge, ByVote, ByWeightedVote, Chooser, chooser, per_task
+from maxatk.attempts.judges.choosers import ByJudge, ByVote, ByWeightedVote, Chooser, apart, chooser, per_task
 from maxatk.attempts.logs.data import LogData
 from maxatk.base import checks
 from maxatk.base.errors import InputError
@@ -31,9 +29,9 @@ def curve(log: LogData, by: Chooser, k: Any, arm: str | None, level: float, inte
     return Curve(by.curve_name, points, single=len(points) == 1 and not checks.is_list(k))
 
 
-def by_judge(log: LogData, judge: str | None) -> ByJudge:
-    """The pick of a judge; None stands for the only one. Names that the log does not have are refused."""
-    log.judged.of_judge(judge)
+def by_judge(log: LogData, judge: str | None, arm: str | None) -> ByJudge:
+    """The pick of a judge among attempts of an arm, or of all arms; None stands for the only judge."""
+    log.judged.of_judge(judge, slice(None) if arm is None else log.arm == log.arm_number(arm))
     return ByJudge(log.judges[0] if judge is None else judge)
 
 
@@ -43,25 +41,27 @@ def by_vote(log: LogData, weight: str | None, default_score: float, rng: Any) ->
     log.judged.require_answers()
     if weight is None:
         return ByVote(score)
-    return ByWeightedVote(score, name=f"majority weighted by {weight}", judge=by_judge(log, weight).judge, rng=rng)
+    return ByWeightedVote.of(by_judge(log, weight, None).judge, score, rng)
 
 
 def pick_difference(
     log: LogData, first: str, second: str, k: int, *, arm: str | None = None, second_arm: str | None = None,
-    level: float = 0.95, interval: str = "usual",
+    level: float = 0.95, interval: str = "usual", default_score: float = 0.0, rng: Any = 0,
 ) -> Difference:  # fmt: skip
     """The difference of two ways to choose one of ``k`` attempts, in what is truly handed in, paired by task.
 
     Args:
         log: a log with scores, which are the truth.
-        first: a judge by name, "majority" for the vote of all answers, "oracle" for a perfect judge, or "one attempt"
-            for a random one.
+        first: a judge by name, "majority" for the vote of all answers, "majority weighted by" a judge, "oracle" for a
+            perfect judge, or "one attempt" for a random one.
         second: another, which is subtracted.
         k: the number of attempts.
         arm: the arm, if there are several.
         second_arm: the arm of the second; the same by default.
         level: of the interval.
         interval: "usual", or "proved" for one that is proved for every number of tasks.
+        default_score: what is scored if nobody votes.
+        rng: a seed or a ``Generator`` for the random sets of a weighted vote.
 
     >>> from maxatk import attempts as at
     >>> print(at.pick_difference(at.example_judged_log(), "judge", "majority", k=64).verdict)  # doctest: +ELLIPSIS
@@ -69,8 +69,8 @@ def pick_difference(
     """
     log.require_truth()
     k = checks.integer(k, "k", least=1)
-    ways = chooser(log, first), chooser(log, second)
     arms = log.arm_number(arm), log.arm_number(arm if second_arm is None else second_arm)
+    ways = chooser(log, first, arms[0], default_score, rng), chooser(log, second, arms[1], default_score, rng)
     if ways[0] == ways[1] and arms[0] == arms[1]:
         raise InputError(f"{checks.shown(first)} cannot be compared with itself")
     common = (log.counts[:, list(arms)] > 0).all(axis=1)
@@ -90,9 +90,9 @@ def paired(
     spans = [way.span(log) for way in ways]
     (low, high), (other_low, other_high) = (span or (0.0, 0.0) for span in spans)
     span = None if None in spans else (low - other_high, high - other_low)
-    apart = values[0] - values[1]
-    estimate = intervals.mean(apart, span, checked_level(level), use_betting=wants_proof(interval, span))
+    differences = apart(log, *values)
+    estimate = intervals.mean(differences, span, checked_level(level), use_betting=wants_proof(interval, span))
     return Difference(
         **vars(estimate), first=names[0], second=names[1], k=k, of="pick", ratio=None,
-        tasks_needed=tasks_needed(np.asarray(apart), estimate),
+        tasks_needed=tasks_needed(differences, estimate),
     )  # fmt: skip

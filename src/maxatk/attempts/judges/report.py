@@ -15,12 +15,12 @@ from maxatk.attempts.estimates.curves import Curve
 from maxatk.attempts.estimates.estimators import numbers_of_attempts
 from maxatk.attempts.estimates.intervals import FEWEST_FOR_T, Estimate, checked_level
 from maxatk.attempts.estimates.pairing import Difference
-from maxatk.attempts.judges.choosers import AnyAttempt, ByJudge, ByVote, Chooser, Oracle, per_task
-from maxatk.attempts.judges.curves import by_judge, curve, paired
+from maxatk.attempts.judges.choosers import AnyAttempt, ByJudge, Chooser, Oracle, apart, negligible, per_task
+from maxatk.attempts.judges.curves import by_judge, by_vote, curve, paired
 from maxatk.attempts.judges.power import SIZES, Power, of_values
 from maxatk.attempts.judges.ranking import Ranking, ranking
 from maxatk.attempts.logs.data import LogData
-from maxatk.base import display
+from maxatk.base import checks, display
 from maxatk.base.display import Displayed
 from maxatk.base.tabular import Tabular
 from maxatk.base.text import clipped, short
@@ -28,7 +28,6 @@ from maxatk.base.types import Floats, Ints, Range
 
 BINS = 5  # levels of a judge that has more than MOST_LEVELS different scores
 MOST_LEVELS = 8
-EQUAL = 1e-12  # scores that differ by less are equal
 POWER = 0.8
 
 
@@ -79,7 +78,9 @@ class JudgeReport(Displayed, Tabular):
 
     judge: str  # the judge
     arm: str  # the arm whose attempts it judges
-    curves: tuple[Curve, ...]  # of a perfect judge, of this one, and of the vote if there are answers
+    curves: tuple[
+        Curve, ...
+    ]  # of a perfect judge, of this one, of the vote if there are answers, and of the weighted one
     share: CaughtShare | None  # of a perfect judge's gain, at the greatest k; None if that gain is 0 or k is 1
     ranking: Ranking  # how it orders attempts, within tasks and pooled
     turn: Turn  # where its curve turns
@@ -123,17 +124,22 @@ class JudgeReport(Displayed, Tabular):
 
 
 def judge_report(
-    log: LogData, judge: str | None, k: int | Sequence[int] | None, arm: str | None, level: float
-) -> JudgeReport:
+    log: LogData, judge: str | None, k: int | Sequence[int] | None, arm: str | None, level: float,
+    default_score: float = 0.0, weighted: bool = False, rng: Any = 0,
+) -> JudgeReport:  # fmt: skip
     """See :meth:`maxatk.attempts.Log.judge_report`."""
     log.require_truth()
-    level, number, by = checked_level(level), log.arm_number(arm), by_judge(log, judge)
+    level, number = checked_level(level), log.arm_number(arm)
+    by = by_judge(log, judge, log.arms[number])
+    checks.boolean(weighted, "weighted")
     counts = log.counts[:, number]
     fewest = int(counts[counts > 0].min())
     ks = sorted({1, *(numbers_of_attempts(k) if k is not None else _powers(fewest))})
     ways: list[Chooser] = [Oracle(), by]
     if log.judged.answer is not None and (log.judged.answer >= 0).any():
-        ways.append(ByVote())
+        ways.append(by_vote(log, None, default_score, rng))
+    if weighted:
+        ways.append(by_vote(log, by.judge, default_score, rng))
     curves = tuple(curve(log, way, ks, log.arms[number], level, "usual") for way in ways)
     tried = counts > 0
     best, mine = (per_task(log, number, ks, way)[tried] for way in ways[:2])
@@ -147,14 +153,14 @@ def judge_report(
         against.append(paired(log, (mine[:, -1], theirs), (by, other), names, ks[-1], level))
         if len(theirs) > 1:
             sizes = [size * (high - low) for size in SIZES]
-            power.append(of_values(mine[:, -1] - theirs, names, ks[-1], sizes, (level, POWER)))
+            power.append(of_values(apart(log, mine[:, -1], theirs), names, ks[-1], sizes, (level, POWER)))
     rows = np.flatnonzero(log.arm == number)
-    judged = log.task[rows], log.score[rows], log.judged.of_judge(by.judge)[rows]
+    judged = log.task[rows], log.score[rows], log.judged.of_judge(by.judge, rows)
     return JudgeReport(
         judge=by.judge,
         arm=log.arms[number],
         curves=curves,
-        share=_share(best, mine, ks[-1], level),
+        share=_share(apart(log, best[:, -1], best[:, 0]), apart(log, mine[:, -1], mine[:, 0]), ks[-1], level),
         ranking=ranking(*judged, level),
         turn=_turn(log, by, mine, ks, level),
         calibration=tuple(_calibration(log, *judged, level)),
@@ -169,9 +175,9 @@ def _powers(most: int) -> list[int]:
     return [*(2**i for i in range(most.bit_length())), most]
 
 
-def _share(best: Floats, mine: Floats, k: int, level: float) -> CaughtShare | None:
-    gain, possible = mine[:, -1] - mine[:, 0], best[:, -1] - best[:, 0]
-    if float(possible.mean()) <= EQUAL:
+def _share(possible: Floats, gain: Floats, k: int, level: float) -> CaughtShare | None:
+    """The share, from what a perfect judge and this one gain over one attempt by task [T]."""
+    if not possible.any():
         return None
     # Rare losses that the log missed leave no trace in its spread: so two tasks are added, at which all is lost or won.
     most = float(possible.max())
@@ -208,19 +214,23 @@ def _calibration(log: LogData, task: Ints, truth: Floats, judge: Floats, level: 
         edges = np.unique(np.quantile(judge, np.arange(BINS) / BINS, method="higher"))
     place = np.searchsorted(edges, judge, side="right") - 1
     span = log.taken_range or (-math.inf, math.inf)
+    edge = log.taken_range or (float(truth.min()), float(truth.max()))
     for number in range(len(edges)):
         here = np.flatnonzero(place == number)
         scores = judge[here]
         totals: Any = np.bincount(task[here], truth[here], minlength=len(log.tasks))
         counts = np.bincount(task[here], minlength=len(log.tasks)).astype(float)
-        ends = _mean_of_ratio(totals, counts, level, span)
+        ends = _mean_of_ratio(totals, counts, level, span, edge)
         yield JudgedLevel(float(scores.min()), float(scores.max()), len(here), float(truth[here].mean()), *ends)
 
 
-def _mean_of_ratio(totals: Floats, counts: Floats, level: float, span: Range) -> Range:
+def _mean_of_ratio(totals: Floats, counts: Floats, level: float, span: Range, edges: Range) -> Range:
     """Fieller's interval for the mean truth, tasks as units; the whole range where tasks with this level are few."""
     if (counts > 0).sum() < 2:
         return span
+    # Rare truths that the log missed leave no trace: so two tasks are added, all of whose attempts are worst, or best.
+    size, ends = float(counts[counts > 0].mean()), np.array(edges)
+    totals, counts = np.append(totals, size * ends), np.append(counts, [size, size])
     centre = float(totals.sum()) / float(counts.sum())
     low, high = intervals.ratio(totals - centre * counts, counts, level)  # shifted, so that any sign of truths will do
     return (max(low + centre, span[0]), min(high + centre, span[1])) if math.isfinite(high) else span
@@ -230,6 +240,6 @@ def _hurt(log: LogData, arm: int, by: ByJudge) -> Hurt:
     worse, among = 0, 0
     for tasks, rows in log.rows_by_count(arm):
         picked = by.scores(log, rows, [rows.shape[1]])[:, 0]
-        worse += int((picked < log.score[rows].mean(axis=1) - EQUAL).sum())
+        worse += int((picked < log.score[rows].mean(axis=1) - negligible(log)).sum())
         among += len(tasks)
     return Hurt(worse, among)

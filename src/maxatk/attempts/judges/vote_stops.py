@@ -17,7 +17,7 @@ import numpy as np
 
 from maxatk.attempts.estimates import intervals
 from maxatk.attempts.estimates.intervals import Estimate, checked_level
-from maxatk.attempts.judges.choosers import ByVote, per_task
+from maxatk.attempts.judges.choosers import ByVote, apart, per_task
 from maxatk.attempts.logs.data import LogData
 from maxatk.attempts.logs.judged import BLANK
 from maxatk.attempts.tuning import TUNING
@@ -80,6 +80,8 @@ def stop_vote(
     log.judged.require_answers()
     k, number, level = checks.integer(k, "k", least=1), log.arm_number(arm), checked_level(level)
     by = ByVote(float(checks.exact_number(default_score, "default_score")))
+    if price is not None and (price := float(checks.exact_number(price, "price"))) < 0:
+        raise InputError(f"price must be at least 0, not {price:g}")
     if lead == "auto":
         if price is None:
             raise InputError("lead='auto' needs a price: what one unit of cost is worth in score")
@@ -87,17 +89,20 @@ def stop_vote(
         leads: tuple[int | None, ...] = (None, *LEADS)
     else:
         leads = (None if lead is None else checks.integer(lead, "lead", least=1),)
-    draw = np.random.default_rng(rng)
+    draw = checks.generator(rng)
     whole = per_task(log, number, [k], by)[:, 0]
     tried = np.flatnonzero(log.counts[:, number] > 0)
     outcomes = [_outcomes(log, number, tried, k, one, by, draw) for one in leads]  # [3, T] each
     for place, one in enumerate(leads):
-        if one is None:
+        if one is None or one >= k:
             outcomes[place][0] = whole[tried]  # in law the vote of all
-    chosen, fold = _chosen(outcomes, 0.0 if price is None else float(price), draw)
+    chosen, fold = _chosen(outcomes, 0.0 if price is None else price, draw)
     score, attempts, cost = (np.stack(outcomes)[chosen, part, np.arange(len(tried))] for part in range(3))
     known, span = not np.isnan(cost).any(), by.span(log)
     wide: Range | None = None if span is None else (span[0] - span[1], span[1] - span[0])
+    if all(one is None or one >= k for one in leads):
+        wide = (0.0, 0.0)
+    made = float(k if all(one is not None and one >= k for one in leads) else 0), float(k)
     favourite = int(np.bincount(chosen, minlength=len(leads)).argmax())
 
     def mean(values: Floats, limits: Range | None, compared: bool = False) -> Estimate:
@@ -106,9 +111,9 @@ def stop_vote(
         return intervals.crossed(values, fold, limits, level, compared=compared)
 
     return VoteStop(
-        k=k, lead=leads[favourite], leads=leads, score=mean(score, span), attempts=mean(attempts, (0.0, float(k))),
+        k=k, lead=leads[favourite], leads=leads, score=mean(score, span), attempts=mean(attempts, made),
         cost=mean(cost, None) if known else None, whole=intervals.mean(whole[tried], span, level),
-        gain=mean(score - whole[tried], wide, compared=True),
+        gain=mean(apart(log, score, whole[tried]), wide, compared=True),
     )  # fmt: skip
 
 
@@ -140,6 +145,8 @@ def _outcomes(
 def _of_task(
     truth: Floats, answer: Ints, cost: Floats, k: int, lead: int | None, default: float, rng: np.random.Generator
 ) -> Floats:
+    if lead is not None and lead >= k:  # no such lead before the last attempt
+        return np.array([default, k, k * cost.mean()])  # the truth is that of all k, which is known exactly
     n, m = len(truth), TUNING.least_votes
     _, number = np.unique(answer, return_inverse=True)
     blank = answer == BLANK

@@ -11,120 +11,216 @@ over that of ``x^k`` in the binomial law of all attempts; ``D`` is the law of th
 sum weighted by the total truth of the leaders, which is divided by ``r``. Answers with fewer than ``t`` attempts are
 never among the leaders, and join ``D``: so all ``t`` together take as many products as there are attempts. No term is
 negative, so nothing cancels. docs/theory/judges.md has the proof.
+
+The state has the votes of answers that do not lead, and the number of leaders. Where chances are negligible it is cut:
+as all further factors sum to at most 1, a chance ``m`` that is dropped changes the result by at most ``m`` of the range
+of truths, over the chance of ``k`` attempts. For each ``t`` there are at most three cuts, and three per answer with
+``t`` attempts or more; all together may change the result by ``vote_allowance`` of the range.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from maxatk.attempts.logs.judged import BLANK
+from maxatk.attempts.tuning import TUNING
 from maxatk.base.types import Floats, Ints
 
-TINY = 1e-200  # a chance that is still far above the smallest float
+AS_LIKELY = 1e-6  # several k are done at once if their chances are at least this beside that of the likeliest
+CELLS = 2**17  # of the states of tasks that are done at once
 
 
 def majority_of_tasks(truth: Floats, answer: Ints, ks: Sequence[int], default_score: float) -> Floats:
     """majority@k [T, len(ks)] of tasks with as many attempts each [T, n]; tasks with one tally are computed once."""
-    known: dict[bytes, Floats] = {}
-    values = np.empty((len(truth), len(ks)))
-    for place, (scores, answers) in enumerate(zip(truth, answer, strict=True)):
-        tally = _Tally.of(scores, answers, default_score)
-        if tally.key not in known:
-            known[tally.key] = tally.curve(ks)
-        values[place] = known[tally.key]
-    return values
+    known: dict[bytes, int] = {}
+    tallies: list[_Tally] = []
+    place = np.empty(len(truth), np.int64)
+    for task, (scores, answers) in enumerate(zip(truth, answer, strict=True)):
+        tally = _Tally(scores, answers, default_score)
+        place[task] = known.setdefault(tally.key, len(tallies))
+        if place[task] == len(tallies):
+            tallies.append(tally)
+    order = sorted(range(len(tallies)), key=lambda i: tallies[i].counts.tolist(), reverse=True)  # alike ones together
+    values = np.empty((len(tallies), len(ks)))
+    most = max(1, CELLS // (2 * truth.shape[1]))
+    for start in range(0, len(order), most):
+        some = order[start : start + most]
+        values[some] = _Tallies([tallies[i] for i in some], truth.shape[1], default_score).curves(ks)
+    return values[place]
 
 
 def majority_of(truth: Floats, answer: Ints, ks: Sequence[int], default_score: float) -> Floats:
     """majority@k [len(ks)] of one task, from the truth and the answer of its attempts [n]; every k is at most n."""
-    return _Tally.of(truth, answer, default_score).curve(ks)
+    return majority_of_tasks(truth[None], answer[None], ks, default_score)[0]
 
 
 class _Tally:
-    """Votes of one task: how many attempts give each answer [A], how many are blank, and the truth of each [A + 1],
-    that of nobody's vote last.
+    """Votes of one task: how many attempts give each answer [A], the most common first, and the mean truth of each.
+
+    Answers that are as common have the same chances: so each counts with the mean truth of all of these.
     """
 
-    def __init__(self, counts: Ints, blank: int, truth: Floats) -> None:
-        order = np.lexsort((truth[:-1], -counts))  # tallies that differ in the names of answers alone are equal
-        self.counts, self.blank, self.truth, self.default = counts[order], blank, truth[:-1][order], float(truth[-1])
-        self.n = int(counts.sum()) + blank
-
-    @classmethod
-    def of(cls, truth: Floats, answer: Ints, default_score: float) -> "_Tally":
-        """The tally of one task, from the truth and the answer of its attempts [n]."""
+    def __init__(self, truth: Floats, answer: Ints, default_score: float) -> None:
         voters = answer != BLANK
         _, number = np.unique(answer[voters], return_inverse=True)
         counts = np.bincount(number)
         means = np.bincount(number, truth[voters]) / np.maximum(counts, 1) if counts.size else np.zeros(0)
-        return cls(counts, len(answer) - int(voters.sum()), np.append(means, default_score))
+        order = np.lexsort((means, -counts))
+        self.counts: Ints = counts[order]
+        new = np.flatnonzero(np.diff(self.counts, prepend=-1))
+        sizes = np.diff(np.append(new, len(order)))
+        self.truth: Floats = np.repeat(np.add.reduceat(means[order], new) / sizes, sizes) if order.size else means
+        ends = np.append(means, default_score)
+        self.low, self.high = float(ends.min()), float(ends.max())
 
     @property
     def key(self) -> bytes:
         """Equal for tallies of as many attempts that have the same curve."""
-        return self.counts.tobytes() + self.truth.tobytes()
+        return self.counts.tobytes() + self.truth.tobytes() + np.array([self.low, self.high]).tobytes()
 
-    def curve(self, ks: Sequence[int]) -> Floats:
-        """majority@k [len(ks)]."""
-        left, values = sorted(set(ks)), dict[int, float]()
-        while left:  # all k whose chance is no underflow at the p of the largest are done at once
-            values |= self.values(left)
+
+class _Tallies:
+    """Tallies of tasks with ``n`` attempts each, side by side; truths are scaled to the range from 0 to 1."""
+
+    def __init__(self, tallies: Sequence[_Tally], n: int, default_score: float) -> None:
+        self.n, self.size = n, len(tallies)
+        answers = max(len(tally.counts) for tally in tallies)
+        self.counts, self.truth = np.zeros((self.size, answers), np.int64), np.zeros((self.size, answers))
+        self.low, self.high = np.array([[tally.low, tally.high] for tally in tallies]).T
+        self.span = np.where(self.high > self.low, self.high - self.low, 1.0)
+        for place, tally in enumerate(tallies):
+            self.counts[place, : len(tally.counts)] = tally.counts
+            self.truth[place, : len(tally.counts)] = (tally.truth - self.low[place]) / self.span[place]
+        self.default = (default_score - self.low) / self.span
+        self.blank = n - self.counts.sum(axis=1)
+
+    def curves(self, ks: Sequence[int]) -> Floats:
+        """majority@k [T, len(ks)]."""
+        left, values = sorted(set(ks)), dict[int, Floats]()
+        while left:
+            values |= self._values(left)
             left = [k for k in left if k not in values]
-        means = np.append(self.truth, self.default)
-        return np.clip(np.array([values[k] for k in ks]), means.min(), means.max())
+        scaled = np.stack([values[k] for k in ks], axis=1).clip(0.0, 1.0)
+        return (self.low[:, None] + self.span[:, None] * scaled).clip(self.low[:, None], self.high[:, None])
 
-    def values(self, ks: Sequence[int]) -> dict[int, float]:
-        """majority@k for the greatest of some ``k``, and for those whose chance is not tiny beside it."""
-        most = max(ks)
-        if most == self.n:
-            return {most: self._of_all()}
-        p = most / self.n
-        whole = binomial(self.n, p, most)
-        done = [k for k in ks if whole[k] > TINY]
-        total = self.default * binomial(self.blank, p, most) * float((1 - p) ** (self.n - self.blank))
-        for t in range(1, min(most, int(self.counts.max(initial=0))) + 1):
-            total = total + self._led_with(t, p, most)
-        return {k: float(total[k] / whole[k]) for k in done}
+    def _values(self, ks: Sequence[int]) -> dict[int, Floats]:
+        """majority@k [T] for the greatest of some ``k``, and for those that are about as likely at its odds."""
+        if ks[-1] == self.n:
+            return {self.n: self._of_all()}
+        law = _Law(ks[-1] / (self.n - ks[-1]), ks[-1])
+        whole = law.of(self.n)
+        done = [k for k in ks if whole[k] >= AS_LIKELY * whole.max()]
+        products = int(self.counts.max(axis=0).sum())
+        cut = TUNING.vote_allowance * min(whole[k] for k in done) / (6 * products + 1)
+        total = self.default * np.stack([law.of(m)[done] for m in self.blank.tolist()], axis=1)
+        total = total * np.array([law.of(m)[0] for m in (self.n - self.blank).tolist()])  # [len(done), T]
+        top = self.counts.max(axis=1, initial=0)
+        first = min((law.least(count, cut) for count in top.tolist()), default=0)
+        for t in range(max(first, 1), min(ks[-1], int(top.max())) + 1):
+            total += self._led_with(t, law, done, cut)
+        return {k: total[place] / whole[k] for place, k in enumerate(done)}
 
-    def _of_all(self) -> float:
-        """The score if all attempts vote."""
-        if not self.counts.size:
-            return self.default
-        return float(self.truth[self.counts == self.counts.max()].mean())
+    def _of_all(self) -> Floats:
+        """The score [T] if all attempts vote."""
+        leads = (self.counts == self.counts.max(axis=1, keepdims=True, initial=0)) & (self.counts > 0)
+        leaders = leads.sum(axis=1)
+        means: Floats = (leads * self.truth).sum(axis=1) / np.maximum(leaders, 1)
+        return np.where(leaders > 0, means, self.default)
 
-    def _led_with(self, t: int, p: float, most: int) -> Floats:
-        """The truth of what leads with ``t`` votes times the chance of that, by the number of attempts [most + 1]."""
-        able = int((self.counts >= t).sum())  # the answers come with the most common first
-        ties = min(able, most // t)
-        # [most + 1, 2, ties + 1] by attempts and number of leaders: the chance, and that times the leaders' total truth
-        state = np.zeros((most + 1, 2, 1))
-        state[:, 0, 0] = binomial(self.blank + int(self.counts[able:].sum()), p, most)
-        for count, truth in zip(self.counts[:able].tolist(), self.truth[:able].tolist(), strict=True):
-            votes, leaders = binomial(count, p, t), min(state.shape[2], ties)  # at most so many before this answer
-            after = np.zeros((most + 1, 2, leaders + 1))
-            after[:, :, : state.shape[2]] = convolved(votes[:t], state)
-            led = votes[t] * state[: most + 1 - t, :, :leaders]
-            led[:, 1] += truth * led[:, 0]
-            after[t:, :, 1:] += led
-            state = after
-        return state[:, 1, 1:] @ (1 / np.arange(1, ties + 1))
-
-
-def convolved(votes: Floats, state: Floats) -> Floats:
-    """``sum_u votes[u] state[x - u]`` for every x, along the first axis."""
-    size = len(state)
-    after = votes[0] * state
-    if len(votes) < 8:
-        for u in range(1, min(len(votes), size)):
-            after[u:] += votes[u] * state[:-u]
-        return after
-    padded = np.concatenate([votes[:size], np.zeros(max(size - len(votes), 0) + size)])
-    shift = np.arange(size)[:, None] - np.arange(size)[None, :]  # a Toeplitz matrix; negative shifts fall on zeros
-    return (padded[shift] @ state.reshape(size, -1)).reshape(state.shape)
+    def _led_with(self, t: int, law: "_Law", ks: Sequence[int], cut: float) -> Floats:
+        """The truth of what leads with ``t`` votes times the chance of that and of ``k`` attempts [len(ks), T]."""
+        total = np.zeros((len(ks), self.size))
+        able = self.counts >= t
+        able[able] = [law.at_least(count, t) > cut for count in self.counts[able].tolist()]
+        here = np.flatnonzero(able[:, 0])  # the answers come with the most common first
+        if not here.size:
+            return total
+        able, ties = able[here], ks[-1] // t
+        others = self.blank[here] + np.where(able, 0, self.counts[here]).sum(axis=1)
+        # [votes, T, 2, leaders + 1] by votes of others and number of leaders: the chance, and that times their truths
+        state, base = np.zeros((ks[-1] - t + 1, here.size, 2, 1)), 0
+        state[:, :, 0, 0] = np.stack([law.of(m)[: len(state)] for m in others.tolist()], axis=1)
+        state, base = _trimmed(state, base, cut)
+        for answer in range(int(able.sum(axis=1).max())):
+            if not state.size:
+                return total
+            counts = np.where(able[:, answer], self.counts[here, answer], 0)
+            state, base = _joined(state, base, counts, self.truth[here, answer], law, t, ties, ks[-1] - t, cut)
+        for place, k in enumerate(ks):
+            for leaders in range(1, state.shape[3]):
+                if 0 <= (votes := k - t * leaders - base) < len(state):
+                    total[place, here] += state[votes, :, 1, leaders] / leaders
+        return total
 
 
-def binomial(n: int, p: float, most: int) -> Floats:
-    """The chances of 0, ..., ``most`` successes [most + 1] in ``n`` trials; 0 < p < 1."""
-    u = np.arange(min(n, most))
-    logs = np.concatenate([[n * np.log1p(-p)], np.log((n - u) / (u + 1)) + np.log(p) - np.log1p(-p)])
-    return np.concatenate([np.exp(np.cumsum(logs)), np.zeros(max(most - n, 0))])
+def _joined(
+    state: Floats, base: int, counts: Ints, truth: Floats, law: "_Law", t: int, ties: int, last: int, cut: float
+) -> tuple[Floats, int]:
+    """The state with one more answer of each task, given by ``counts`` [T] attempts; 0 for tasks without one."""
+    size, leaders = min(len(state) + t - 1, last - base + 1), state.shape[3]
+    after = np.zeros((size, state.shape[1], 2, min(leaders, ties) + 1))
+    for count in set(counts.tolist()):
+        some = np.flatnonzero(counts == count)
+        before = state[:, some]
+        if not count:
+            after[: len(before), some, :, :leaders] = before
+            continue
+        votes = law.of(count)
+        after[:, some, :, :leaders] = convolved(votes[:t], before, size)
+        led = votes[t] * before[..., : after.shape[3] - 1]
+        led[:, :, 1] += truth[some, None] * led[:, :, 0]
+        after[: len(led), some, :, 1:] += led
+    return _trimmed(after, base, cut)
+
+
+def _trimmed(state: Floats, base: int, cut: float) -> tuple[Floats, int]:
+    """The state without ends whose chance is at most ``cut`` in every task; ``base`` is the number of its first row."""
+    rows, leaders = state[:, :, 0].sum(axis=2), state[:, :, 0].sum(axis=0)
+    low = int((np.cumsum(rows, axis=0).max(axis=1) <= cut).sum())
+    high = len(rows) - int((np.cumsum(rows[::-1], axis=0).max(axis=1) <= cut).sum())
+    most = leaders.shape[1] - int((np.cumsum(leaders[:, ::-1], axis=1).max(axis=0) <= cut).sum())
+    return state[low : max(high, low), :, :, : max(most, 1)], base + low
+
+
+def convolved(votes: Floats, state: Floats, size: int) -> Floats:
+    """``sum_u votes[u] state[x - u]`` for x below ``size``, along the first axis."""
+    pad = np.zeros(max(len(state) - 1, 0))
+    ahead = np.zeros(max(size - len(votes), 0))
+    rows = sliding_window_view(np.concatenate([pad, votes, ahead]), len(state))[:size, ::-1]  # a Toeplitz matrix
+    return (rows @ state.reshape(len(state), -1)).reshape(size, *state.shape[1:])
+
+
+class _Law:
+    """Binomial laws of the votes of ``m`` attempts, each drawn with the same odds, up to ``most`` votes."""
+
+    def __init__(self, odds: float, most: int) -> None:
+        self.odds, self.most = odds, most
+        self._known: dict[int, tuple[Floats, Floats, Floats]] = {}
+
+    def of(self, m: int) -> Floats:
+        """The chances of 0, ..., ``most`` votes [most + 1]."""
+        return self._laws(m)[0]
+
+    def least(self, m: int, cut: float) -> int:
+        """The first number of votes such that as many or fewer have a chance above ``cut``."""
+        return int((self._laws(m)[1] <= cut).sum())
+
+    def at_least(self, m: int, t: int) -> float:
+        """The chance of ``t`` votes or more, up to ``most``."""
+        return float(self._laws(m)[2][t])
+
+    def _laws(self, m: int) -> tuple[Floats, Floats, Floats]:
+        if m not in self._known:
+            law = binomial(m, self.odds, self.most)
+            self._known[m] = law, np.cumsum(law), np.cumsum(law[::-1])[::-1]
+        return self._known[m]
+
+
+def binomial(n: int, odds: float, most: int) -> Floats:
+    """The chances of 0, ..., ``most`` successes [most + 1] in ``n`` trials, by ratios from the likeliest number on."""
+    mode = min(int((n + 1) * odds / (1 + odds)), n)
+    up, down = np.arange(mode, n), np.arange(mode, 0, -1)
+    rising, falling = np.cumprod((n - up) / (up + 1) * odds), np.cumprod(down / (n - down + 1) / odds)
+    law = np.concatenate([falling[::-1], [1.0], rising])
+    return np.concatenate([law[: most + 1] / law.sum(), np.zeros(max(most - n, 0))])

@@ -207,7 +207,7 @@ class LogData(Displayed):
             raise InputError("a log of one task cannot be split")
         first = min(max(round(float(share) * n), 1), n - 1)
         chosen = np.zeros(n, bool)
-        chosen[np.random.default_rng(rng).permutation(n)[:first]] = True
+        chosen[checks.generator(rng).permutation(n)[:first]] = True
         every = np.ones(len(self.arms), bool)
         return self._kept(chosen, every), self._kept(~chosen, every)
 
@@ -221,7 +221,7 @@ class LogData(Displayed):
         n = min(checks.integer(n, "folds", least=2), len(self.tasks))
         if n < 2:
             raise InputError("a log of one task cannot be split")
-        fold = np.random.default_rng(rng).permutation(len(self.tasks)) % n
+        fold = checks.generator(rng).permutation(len(self.tasks)) % n
         every = np.ones(len(self.arms), bool)
         return [(self._kept(fold != i, every), self._kept(fold == i, every)) for i in range(n)]
 

@@ -13,6 +13,7 @@ from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats, Ints
 
+ORACLE, MAJORITY, ANY, WEIGHTED = "oracle", "majority", "one attempt", "majority weighted by "  # ways to choose
 BLANK = -1  # the number of an answer that casts no vote
 NO_TRUTH = "this is what the judge will say, not what is true; add the true score of some attempts"
 
@@ -35,9 +36,12 @@ class Judged:
             answer=None if self.answer is None else self.answer[rows],
         )
 
-    def of_judge(self, judge: Any) -> Floats:
-        """The scores [N] of a judge, by name; None stands for the only one. A judge that is constant is refused."""
-        scores = self.scores_of(judge)
+    def of_judge(self, judge: Any, rows: Any = slice(None)) -> Floats:
+        """The scores of a judge, by name; None stands for the only one. A judge that is constant is refused.
+
+        ``rows`` are the attempts that it is to pick among; all by default.
+        """
+        scores = self.scores_of(judge)[rows]
         if len(scores) > 1 and scores.min() == scores.max():
             name = next(iter(self.judges)) if judge is None else judge
             raise InputError(f"judge {checks.shown(name)} gives every attempt {scores[0]:g}: it cannot pick one")
@@ -88,6 +92,9 @@ def judged(
 ) -> Judged:  # fmt: skip
     """The checked columns. A judge that was not ``named`` is left out if it is not a number for every attempt."""
     columns: dict[str, Floats] = {}
+    for name in judges:
+        if name in (ORACLE, MAJORITY, ANY) or name.startswith(WEIGHTED):
+            raise InputError(f"a judge cannot be called {checks.shown(name)}, a way to choose: rename its column")
     for name, values in judges.items():
         try:
             columns[name] = _scores(name, values, number, where)

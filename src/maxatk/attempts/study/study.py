@@ -230,8 +230,7 @@ class _Maker:
         make = Study
         if self.judge is not None:
             tell("judges")
-            reports = tuple(log.judge_report(name, within, arm, self.level) for arm in log.arms for name in log.judges)
-            make = partial(JudgedStudy, judge=self.judge, reports=reports)
+            make = partial(JudgedStudy, judge=self.judge, reports=tuple(self._reports(within)))
         result = make(
             *(
                 log,
@@ -249,6 +248,17 @@ class _Maker:
             unused=unused,
         )
         return replace(result, notes=(*self.notes, NOMINAL)) if _nominal(result) else result
+
+    def _reports(self, within: list[int]) -> Iterator[JudgeReport]:
+        """A report on each judge and arm, but where a judge gives all attempts of an arm one score."""
+        for number, arm in enumerate(self.log.arms):
+            for name in self.log.judges:
+                try:
+                    self.log.judged.of_judge(name, self.log.arm == number)
+                except InputError as refusal:
+                    self.notes.append(f"of {arm} {refusal}")
+                else:
+                    yield self.log.judge_report(name, within, arm, self.level)
 
     def _numbers(self, k: Any) -> tuple[list[int], list[int]]:
         """The numbers of attempts that every task has, and those beyond."""
