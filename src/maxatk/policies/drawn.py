@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-import numpy as np
-
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.types import Number, Seed
@@ -49,7 +47,7 @@ class DrawnPolicy(Policy):
         """With what probability each is drawn."""
         return tuple(float(w) for _, w in self._parts)
 
-    def begin(self, rng: np.random.Generator | None = None) -> Trial:
+    def begin(self, rng: Seed = None) -> Trial:
         """A new trial of the policy that is drawn, from ``rng`` or by default from the policy's own generator."""
         generator = self._rng if rng is None else checks.generator(rng)
         return self._parts[int(generator.choice(len(self._parts), p=self.weights))][0].begin()
