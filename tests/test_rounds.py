@@ -15,6 +15,8 @@ import maxatk as mk
 from maxatk.base.findings import Kept
 from maxatk.base.stopping import Reason, StoppedError
 from maxatk.cli import main
+from maxatk.comparison.classes import Workshop
+from maxatk.comparison.in_rounds import round_classes
 from maxatk.planning.certified.plan import evidence_of
 from maxatk.planning.rounds.different import DifferentTries
 from maxatk.planning.rounds.plan import acting, correlation_gap, plan_in_rounds
@@ -647,3 +649,13 @@ def test_widths_in_an_array():
 def test_what_is_not_for_exact_plans(option, width, capsys):
     assert main(["solve", "figure1", "-k", "4", *width, "--exact", option, "1"]) == 2
     assert f"{option} is for the certified planner, not for --exact" in capsys.readouterr().err
+
+
+def test_tries_alike_are_known_to_within_the_tolerance():
+    """Knots are added where what is proved is widest, not only where more may be earned."""
+    shop = Workshop(mk.solve(mk.instances.windy_cliff(), 12))
+    for each in round_classes(12, (2, 3, 4, 6), costly=False)[::2]:
+        found = each.find(shop)
+        assert each.in_rounds.alike
+        assert found.upper - found.lower <= shop.plan.stats["tol"]
+        assert found.upper < shop.plan.upper  # by a bound of its own
