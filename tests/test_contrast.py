@@ -7,6 +7,7 @@ import pytest
 
 import golden
 import maxatk as mk
+from maxatk.evaluation.typical import best_after
 from maxatk.problem.grid import places
 from maxatk.report.words import contrasts
 
@@ -107,3 +108,16 @@ def test_states_without_names():
     table = [[[(0.75, 0, 0.5, True), (0.25, 0, 0, True)], [(0.25, 0, 1, True), (0.75, 0, 0, True)]]]
     words = str(mk.contrast(mk.solve(mk.MDP.from_table(table, horizon=1), 2)))
     assert 'in 1 state: "1" instead of "0" (state 0).' in words
+
+
+def test_plans_in_rounds(monkeypatch):
+    """Tries of the last round see the best return at its start; no plan in rounds is evaluated for the asking."""
+    mdp = mk.instances.windy_cliff()
+    plan, at_once = mk.solve(mdp, 4, width=2), mk.solve(mdp, 4, width=4)
+    monkeypatch.setattr("maxatk.planning.rounds.plan.evaluate", None)
+    contrast = mk.contrast(plan)
+    assert [one.rollout for one in (contrast.first, *contrast.last)] == [0, 3, 3]
+    assert contrast.last[0].best == best_after(mdp, plan.policy, 2).quantile(0.5)
+    alone = mk.contrast(at_once)
+    assert [one.best for one in alone.last] == [-math.inf]
+    assert "Try 4 of 4, no result yet" in str(alone)

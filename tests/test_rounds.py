@@ -15,6 +15,8 @@ import maxatk as mk
 from maxatk.base.findings import Kept
 from maxatk.base.stopping import Reason, StoppedError
 from maxatk.cli import main
+from maxatk.comparison.classes import Workshop
+from maxatk.comparison.in_rounds import round_classes
 from maxatk.planning.certified.plan import evidence_of
 from maxatk.planning.rounds.different import DifferentTries
 from maxatk.planning.rounds.plan import acting, correlation_gap, plan_in_rounds
@@ -607,3 +609,53 @@ def test_run_at_the_command_line(tmp_path, capsys):
     told = capsys.readouterr().out
     assert told.startswith("best of 4 in 2 rounds of 2 in 500 trials: 0.7")
     assert "The trials agree" in told
+
+
+def test_seeds_of_rounds_that_draw():
+    """A seed serves wherever a policy draws, and says what is drawn."""
+    alike = mk.compare(FIGURE1, 4, widths=(2,))["2 at a time, alike"].policy
+    for seed in (3, np.random.default_rng(3)):
+        tries = alike.begin_round(round=0, best=-math.inf, rng=seed)
+        assert len(tries) == 2
+    again = [[one.act(0) for one in alike.begin_round(round=0, best=-math.inf, rng=7)] for _ in range(2)]
+    assert again[0] == again[1]
+    assert alike.begin(3).act(0) == alike.begin(3).act(0)
+    assert mk.solve(FIGURE1, 2).cvar(0.5).policy.begin(3).act(0) in (0, 1)
+    assert mk.MixedPolicy([mk.MarkovPolicy([[0]], k=1)], [1], k=2).begin(3).act(0) == 0
+    for call in (lambda: alike.begin("x"), lambda: alike.begin_round(round=0, best=0, rng=-1)):
+        with pytest.raises(mk.InputError, match="rng must be a seed or a NumPy Generator") as error:
+            call()
+        one_line(error.value)
+
+
+def test_tries_show_where_they_stand():
+    one = mk.solve(FIGURE1, 4, width=2).policy.begin_round(round=1, best=0.5)[1]
+    assert repr(one) == "RoundTry(try 4 of 4, step 0, return 0)"
+    one.act(0)
+    one.observe(0.5, done=True)
+    assert repr(one) == "RoundTry(try 4 of 4, over, return 0.5)"
+
+
+def test_widths_in_an_array():
+    assert mk.solve(FIGURE1, 4, rounds=np.array([2, 2])).rounds == (2, 2)
+    for widths in (np.array([2.0, 2.0]), np.array([[2, 2]]), np.array(4), np.array([])):
+        with pytest.raises(mk.InputError, match="rounds") as error:
+            mk.solve(FIGURE1, 4, rounds=widths)
+        one_line(error.value)
+
+
+@pytest.mark.parametrize("option", ["--tol", "--time-limit", "--save"])
+@pytest.mark.parametrize("width", [(), ("--width", "2")])
+def test_what_is_not_for_exact_plans(option, width, capsys):
+    assert main(["solve", "figure1", "-k", "4", *width, "--exact", option, "1"]) == 2
+    assert f"{option} is for the certified planner, not for --exact" in capsys.readouterr().err
+
+
+def test_tries_alike_are_known_to_within_the_tolerance():
+    """Knots are added where what is proved is widest, not only where more may be earned."""
+    shop = Workshop(mk.solve(mk.instances.windy_cliff(), 12))
+    for each in round_classes(12, (2, 3, 4, 6), costly=False)[::2]:
+        found = each.find(shop)
+        assert each.in_rounds.alike
+        assert found.upper - found.lower <= shop.plan.stats["tol"]
+        assert found.upper < shop.plan.upper  # by a bound of its own

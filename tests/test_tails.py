@@ -3,12 +3,14 @@
 import itertools
 import math
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
 import maxatk as mk
+from maxatk.policies import DrawnPolicy
 from problems import one_line
 
 FIGURE1 = mk.instances.figure1(gamma=0.25)
@@ -113,3 +115,74 @@ def test_what_is_refused(call, said):
     with pytest.raises(mk.InputError, match=re.escape(said)) as error:
         call()
     one_line(error.value)
+
+
+@pytest.mark.parametrize(("a", "true"), [(0.5, 0.90625), (0.7, 0.71875), (0.9, 0.6145833333333333)])
+def test_the_best_mixture_of_two_plans(a, true):
+    """The weight is the best one, and the policy that draws earns the lower end: evaluated and simulated."""
+    known = mk.solve(FIGURE1, 2).cvar(a)
+    assert known.lower == pytest.approx(true, abs=1e-12)
+    assert known.lower <= over_mixtures(a) + 1e-12
+    assert len(known.weights) == 2
+    earned = mk.evaluate(FIGURE1, known.policy)
+    law = [float(earned.exact_law[Fraction(v)]) for v in VALUES]
+    assert best_share(law, a) == pytest.approx(true, abs=1e-12)
+    assert earned.exact == sum(Fraction(v) * earned.exact_law[Fraction(v)] for v in VALUES)
+    n = 20_000
+    best = mk.simulate(FIGURE1, known.policy, trials=n, rng=1).best
+    rng, own = np.random.default_rng(2), []
+    for _ in range(n // 4):  # one by one, for a caller's own world
+        trial = known.policy.begin(rng)
+        while not trial.finished:
+            values, probs = zip(*ARMS[trial.act(0)].items(), strict=True)
+            trial.observe(float(rng.choice(values, p=probs)), done=True)
+        own.append(trial.best)
+    for runs in (best, own):
+        for value, p in zip(VALUES, law, strict=True):
+            assert abs(np.mean(np.array(runs) == value) - p) < 5 * math.sqrt(p * (1 - p) / len(runs))
+
+
+@pytest.mark.parametrize("a", [1e-300, 1e-12, 1e-6, 1e-3])
+def test_tiny_shares(a):
+    """The best return itself is reached with a chance that is greater."""
+    known = mk.solve(FIGURE1, 2).cvar(a)
+    assert 1 - 1e-12 <= known.lower <= known.upper == 1
+
+
+def test_bounds_lie_among_the_returns():
+    mdp = mk.instances.windy_cliff()
+    least, most = mdp.return_range
+    for a in (1e-300, 1e-6, 1):
+        known = mk.solve(mdp, 2).cvar(a)
+        assert least <= known.lower <= known.upper <= most
+
+
+def test_laws_that_are_mixed_in_floats():
+    mdp = mk.instances.windy_cliff()
+    known = mk.solve(mdp, 3).cvar(0.5)
+    assert len(known.weights) == 2
+    earned = mk.evaluate(mdp, known.policy)
+    parts = [mk.evaluate(mdp, one) for one in known.policies]
+    mean = sum(w * one.value for w, one in zip(known.weights, parts, strict=True))
+    assert earned.lower <= mean <= earned.upper
+    assert earned.tries.exact == 3
+    low, high = mk.simulate(mdp, known.policy, trials=4000, rng=0).interval(0.9999)
+    assert low <= earned.upper
+    assert earned.lower <= high
+
+
+def test_truths_are_no_numbers():
+    plan = mk.solve(FIGURE1, 2)
+    for call in (
+        lambda: plan.cvar(True),
+        lambda: plan.cvar(np.True_),
+        lambda: plan.tail(True),
+        lambda: mk.solve(FIGURE1, 2, utility=[(False, 0), (1, 1)]),
+        lambda: mk.solve(FIGURE1, 2, utility=[(0, 0), (1, True)]),
+        lambda: DrawnPolicy([plan.policy], [-1]),
+        lambda: DrawnPolicy([plan.policy], [0.5, 0.5]),
+        lambda: DrawnPolicy([plan.policy, mk.solve(FIGURE1, 3).policy], [0.5, 0.5]),
+    ):
+        with pytest.raises(mk.InputError) as error:
+            call()
+        one_line(error.value)

@@ -75,6 +75,8 @@ def solve(
         prepare()  # loading the renderer does not count against the time limit
     limit = request.time_limit
     with stopping.scope(None if limit is None else limit - (time.perf_counter() - began)):
+        if exact:
+            _refuse_with_exact(request, shown)
         if width is not None:
             return _in_rounds(request, shown, mk.Exact() if exact else mk.Certified(tol=request.tol), width)
         return _exactly(request, shown) if exact else _certified(request, shown)
@@ -117,13 +119,6 @@ def _in_rounds(request: PlanRequest, shown: _Shown, solver: mk.Exact | mk.Certif
 
 def _exactly(request: PlanRequest, shown: _Shown) -> int:
     """Solve in fractions, and show what the policy does."""
-    for option, given in (("--tol", request.tol), ("--time-limit", request.time_limit), ("--save", request.save)):
-        if given is not None:
-            raise click.UsageError(f"{option} is for the certified planner, not for --exact")
-    if shown.compare or shown.explain:
-        raise click.UsageError(
-            f"--{'compare' if shown.compare else 'explain'} is for the certified planner, not --exact"
-        )
     mdp = mk.find_problem(request.title, **request.settings)
     plan = mk.solve(mdp, request.k, solver=mk.Exact(), **request.objective())
     assert isinstance(plan, ExactPlan)
@@ -131,6 +126,17 @@ def _exactly(request: PlanRequest, shown: _Shown) -> int:
     if shown.page is not None:
         shown.write_page(plan, request.title)
     return 0
+
+
+def _refuse_with_exact(request: PlanRequest, shown: _Shown) -> None:
+    """Refuse options that the exact solver does not have."""
+    for option, given in (("--tol", request.tol), ("--time-limit", request.time_limit), ("--save", request.save)):
+        if given is not None:
+            raise click.UsageError(f"{option} is for the certified planner, not for --exact")
+    if shown.compare or shown.explain:
+        raise click.UsageError(
+            f"--{'compare' if shown.compare else 'explain'} is for the certified planner, not --exact"
+        )
 
 
 def _certified(request: PlanRequest, shown: _Shown) -> int:

@@ -13,6 +13,7 @@ from maxatk.base.types import Floats
 from maxatk.evaluation.typical import best_after, single_rollout
 from maxatk.laws.law import Law
 from maxatk.planning.plan import Plan
+from maxatk.planning.rounds.plan import RoundsPlan
 from maxatk.problem.mdp import MDP
 
 SELDOM = 0.02  # visits per rollout below which a state counts as not visited
@@ -140,7 +141,9 @@ return between 0 and 1.
     first = _try(plan, 0, start)
     if plan.k == 1:
         return Contrast(plan.mdp, 1, first, ())
-    median = best_after(plan.mdp, plan.policy, plan.k - 1).quantile(0.5)
+    last = plan.objective.rounds[-1] if plan.objective.rounds else 1  # rollouts that see nothing of each other
+    before = plan.k - last
+    median = best_after(plan.mdp, plan.policy, before).quantile(0.5) if before else start
     return Contrast(
         plan.mdp, plan.k, first, tuple(_try(plan, plan.k - 1, best) for best in dict.fromkeys((median, start)))
     )
@@ -182,8 +185,11 @@ def return_to_exceed(plan: Plan, rollout: int, best: float) -> float:
     if low >= most:
         return low
 
+    # A plan in rounds would be evaluated for every guess: what one rollout after another makes of it is near.
+    after = plan.sequential if isinstance(plan, RoundsPlan) else plan
+
     def gain(m: float) -> float:
-        return sum(plan.curve(rollout + 1, m)) / 2
+        return sum(after.curve(rollout + 1, m)) / 2
 
     least_gain = (1 - LEFT_TO_GAIN) * gain(low) + LEFT_TO_GAIN * gain(most)
     high = most

@@ -1,9 +1,11 @@
 """What a policy earns, without sampling."""
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from maxatk.base import checks, stopping
@@ -17,10 +19,10 @@ from maxatk.base.types import Number
 from maxatk.evaluation.tuning import TUNING
 from maxatk.laws.bounds import LawBounds, propagate
 from maxatk.laws.exact_forward import MOST_HISTORIES, ExactEvaluation, TooManyError, evaluate_exactly
-from maxatk.laws.law import ExactLaw, Law, in_floats
+from maxatk.laws.law import ExactLaw, Law, in_floats, mixture_of
 from maxatk.laws.pruning import ROUNDING
 from maxatk.laws.units import Units, countable
-from maxatk.policies import HistoryPolicy, Policy, check_policy, hooks
+from maxatk.policies import DrawnPolicy, HistoryPolicy, Policy, check_policy, hooks
 from maxatk.problem.decision import DecisionProblem
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import Objective, try_cost
@@ -158,6 +160,9 @@ def evaluate(
     if not isinstance(mdp, MDP):
         raise InputError(f"mdp must be a maxatk.MDP, not {shown(mdp)}")
     check_policy(policy, mdp.horizon)
+    if isinstance(policy, DrawnPolicy):
+        asked_of = partial(evaluate, mdp, cost=cost, utility=utility, tol=tol, max_atoms=max_atoms)
+        return _drawn([(asked_of(one), weight) for one, weight in policy.parts])
     if not hooks.mixture(policy) and not isinstance(policy, HistoryPolicy):
         raise InputError(f"{type(policy).__name__} cannot be evaluated without sampling: use mk.simulate")
     asked = None if tol is None else tolerance(tol)
@@ -218,6 +223,41 @@ def _evaluate(problem: DecisionProblem, policy: Policy, tol: float | None, max_a
         )
     law = BestLaw(bounds.laws.low, bounds.laws.high, bounds.error, bounds.shift)
     return Evaluation(lower, upper, None, law, best, cost, tries)
+
+
+def _drawn(parts: Sequence[tuple[Evaluation, Fraction]]) -> Evaluation:
+    """What a policy earns that is one of several, each with a probability."""
+    laws, weights = [one.best_law for one, _ in parts], [float(weight) for _, weight in parts]
+    exact: dict[Number, Fraction] | None = {}
+    for law, (_, weight) in zip(laws, parts, strict=True):
+        if law.exact is None:
+            exact = None
+            break
+        for value, p in law.exact.items():
+            exact[value] = exact.get(value, Fraction(0)) + weight * p
+    law = BestLaw(
+        mixture_of([law.low for law in laws], weights),
+        mixture_of([law.high for law in laws], weights),
+        max(law.error for law in laws) + 4 * sum(len(law.low.values) for law in laws) * ROUNDING,
+        max(law.shift for law in laws),
+        exact,
+    )
+    weighted = [weight for _, weight in parts]
+    value = _mean_of([Interval(*one.ends, one.exact) for one, _ in parts], weighted)
+    others = ([getattr(one, name) for one, _ in parts] for name in ("best", "cost", "tries"))
+    best, cost, tries = (_mean_of(intervals, weighted) for intervals in others)
+    return Evaluation(value.lower, value.upper, value.exact, law, best, cost, tries)
+
+
+def _mean_of(parts: Sequence[Interval], weights: Sequence[Fraction]) -> Interval:
+    """The mean of numbers that are known to within bounds."""
+    exact = [one.exact for one in parts if one.exact is not None]
+    if len(exact) == len(parts):
+        return Interval.of(sum((x * w for x, w in zip(exact, weights, strict=True)), Fraction(0)))
+    low, high = (
+        sum((Fraction(one.ends[end]) * w for one, w in zip(parts, weights, strict=True)), Fraction(0)) for end in (0, 1)
+    )
+    return Interval(floats_around(low)[0], floats_around(high)[1])
 
 
 def _certificate(policy: Policy, mdp: MDP) -> hooks.KnownValue | None:

@@ -23,7 +23,7 @@ from maxatk.evaluation.averages import Averaged
 from maxatk.evaluation.trials import Environment, Table, plain_state
 from maxatk.evaluation.tuning import TUNING
 from maxatk.evaluation.walk import TrialTable, Walk, one_trial
-from maxatk.policies import Policy, check_policy
+from maxatk.policies import DrawnPolicy, Policy, check_policy
 from maxatk.problem.mdp import MDP
 from maxatk.problem.objective import try_cost
 from maxatk.problem.utility import Knots, Utility, utility_of
@@ -161,6 +161,9 @@ def _blocks(
         for n in range(len(table.tries)):
             yield n + 1, one_trial(world, policy, generator, table, n)
         return
+    if isinstance(policy, DrawnPolicy):
+        yield from _drawn(problem, policy, generator, config, table)
+        return
     returns = table.returns
     spans = [slice(i, i + TUNING.trial_block) for i in range(0, len(returns), TUNING.trial_block)]
     jobs = list(zip(spans, generator.spawn(len(spans)), strict=True))
@@ -183,6 +186,21 @@ def _blocks(
         some = jobs[first : first + 4 * workers.threads]
         taken = workers.map(walk, [stream for _, stream in some], [table.at(span) for span, _ in some])
         yield min(some[-1][0].stop, len(returns)), sum(taken)
+
+
+def _drawn(
+    mdp: MDP, policy: DrawnPolicy, generator: np.random.Generator, config: EngineConfig, table: TrialTable
+) -> Iterator[tuple[int, int]]:
+    """The same for one of several policies: the trials of each of them together."""
+    drawn, before = generator.choice(len(policy.parts), len(table.tries), p=policy.weights), 0
+    for j, (part, _) in enumerate(policy.parts):
+        these = np.flatnonzero(drawn == j)
+        if len(these):
+            some = TrialTable.of(len(these), policy.k)
+            for done, taken in _blocks(mdp, part, generator, config, some, None):
+                yield before + done, taken
+            table.fill(these, some)
+            before += len(these)
 
 
 def _elsewhere(

@@ -30,7 +30,7 @@ class TrialTable(NamedTuple):
         """Nothing yet."""
         return cls(np.full((trials, k), -math.inf), np.zeros(trials), np.zeros(trials, np.int64))
 
-    def fill(self, span: slice, other: "TrialTable") -> None:
+    def fill(self, span: slice | Ints, other: "TrialTable") -> None:
         """Copy another into some of them."""
         for mine, theirs in zip(self, other, strict=True):
             mine[span] = theirs

@@ -244,7 +244,7 @@ class Plan(Displayed, Tabular, ABC):
         >>> import maxatk as mk
         >>> best = mk.solve(mk.instances.figure1(gamma=0.25), k=2).cvar(0.5)
         >>> print(f"{best.lower:.3f} to {best.upper:.3f}")
-        0.900 to 0.906
+        0.906 to 0.906
         """
         return tails.cvar(self.problem, a, self._for_incumbent)
 

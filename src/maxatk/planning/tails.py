@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -18,11 +19,11 @@ from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.intervals import down
 from maxatk.base.returns import floats_around
-from maxatk.base.types import Number
+from maxatk.base.types import Floats, Number
 from maxatk.evaluation.evaluate import BestLaw, evaluate
-from maxatk.laws.law import mixture_of
+from maxatk.laws.law import Law, mixture_of
 from maxatk.laws.pruning import ROUNDING
-from maxatk.policies import Policy
+from maxatk.policies import CompressedPolicy, DrawnPolicy, Policy
 from maxatk.policies.repeated import RaisedBest
 from maxatk.problem.decision import DecisionProblem
 
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 STAGES = 4  # of narrowing down
 EACH = 9  # incumbents that are tried in a stage
-WEIGHTS = np.linspace(0.05, 0.95, 19).tolist()
+CUTS = 60  # of a search for the best weight of two laws, at most
+SHARES = [10.0**-j for j in range(13)]
 PLAIN = [(0, 0), (1, 1)]  # the utility that is the best return itself
 
 
@@ -42,13 +44,13 @@ class Cvar:
     lower: float  # the mixture's mean of its best share is at least this
     upper: float  # that of no policy is more
     share: float  # a
-    policies: tuple[Policy, ...] = field(repr=False)  # one is drawn before the first rollout
+    policies: tuple[CompressedPolicy, ...] = field(repr=False)  # one is drawn before the first rollout
     weights: tuple[float, ...]  # with these probabilities
 
-    @property
+    @cached_property
     def policy(self) -> Policy:
-        """The likeliest of the policies, which is the only one where one attains the lower end."""
-        return self.policies[int(np.argmax(self.weights))]
+        """The policy that earns the lower end: one of the policies is drawn before the first rollout of a trial."""
+        return self.policies[0] if len(self.policies) == 1 else DrawnPolicy(self.policies, self.weights)
 
 
 PlanFor: TypeAlias = "Callable[[float], Plan]"
@@ -59,7 +61,7 @@ def cvar(problem: DecisionProblem, share: Number, plan_for: PlanFor) -> Cvar:
 
     ``plan_for`` plans for an incumbent.
     """
-    a = checks.exact_number(share, "a")
+    a = _number(share, "a")
     if not 0 < a <= 1:
         raise InputError(f"a must be above 0 and at most 1, not {checks.shown(share)}")
     _refuse(problem, "cvar")
@@ -91,9 +93,13 @@ def cvar(problem: DecisionProblem, share: Number, plan_for: PlanFor) -> Cvar:
     policies = [RaisedBest(tried[c][1].policy, c, problem.best_so_far) for c in dict.fromkeys(ranked)]
     laws = [evaluate(problem.mdp, policy, utility=PLAIN).best_law for policy in policies]
     options = [(i, i, 1.0) for i in range(len(laws))]
-    options += [(i, j, w) for i in range(len(laws)) for j in range(i) for w in WEIGHTS]
+    options += [(i, j, _weight(laws[i].low, laws[j].low, float(a))) for i in range(len(laws)) for j in range(i)]
     i, j, w = max(options, key=lambda one: _mean_of_best(laws, *one, float(a)))
-    lower = min(_mean_of_best(laws, i, j, w, float(a)), upper)
+    # The mean of a greater share is no greater, and less is lost to rounding.
+    shares = [floats_around(a)[1], *(one for one in SHARES if one > a)]
+    lower = min(max(low, *(_mean_of_best(laws, i, j, w, one) for one in shares)), upper)
+    if w in (0.0, 1.0):
+        i = j = i if w else j
     if i == j:
         return Cvar(lower, upper, float(a), (policies[i],), (1.0,))
     return Cvar(lower, upper, float(a), (policies[i], policies[j]), (w, 1.0 - w))
@@ -101,7 +107,7 @@ def cvar(problem: DecisionProblem, share: Number, plan_for: PlanFor) -> Cvar:
 
 def tail(problem: DecisionProblem, x: Number, plan_for: PlanFor) -> float:
     """No policy reaches a best return of ``x`` or more with a greater chance: ``min_c (U_0(c) - c) / (x - c)``."""
-    number = checks.exact_number(x, "x")
+    number = _number(x, "x")
     _refuse(problem, "tail")
     low, high = _ends(problem)
     if number <= low or number > high:
@@ -134,6 +140,48 @@ def _refuse(problem: DecisionProblem, name: str) -> None:
     if problem.objective.extras:
         asked = " and ".join(sorted(problem.objective.extras))
         raise InputError(f"{name}: it is of the best return of one try after another, and the plan is for {asked}")
+
+
+def _number(given: Number, name: str) -> Fraction:
+    if isinstance(given, bool | np.bool_):
+        raise InputError(f"{name} must be a real number, not {checks.shown(given)}")
+    return checks.exact_number(given, name)
+
+
+def _weight(first: Law, second: Law, a: float) -> float:
+    """The weight of the first of two laws in the mixture whose mean of the best share ``a`` is greatest.
+
+    That mean is the least of ``c + E (Z - c)+ / a`` over values ``c``, each of them linear in the weight: where the
+    least at one side of a maximum and that at the other meet is the next guess, until no value is less there.
+    """
+    values: Floats = np.union1d(first.values, second.values)
+    ends = [values + _over(law, values) / a for law in (second, first)]  # at the weights 0 and 1
+    slope = ends[1] - ends[0]
+    rising, falling = int(np.argmin(ends[0])), int(np.argmin(ends[1]))
+    if slope[rising] <= 0:
+        return 0.0
+    if slope[falling] >= 0:
+        return 1.0
+    weight = 0.0
+    for _ in range(CUTS):
+        weight = float((ends[0][falling] - ends[0][rising]) / (slope[rising] - slope[falling]))
+        heights = ends[0] + weight * slope
+        least = int(np.argmin(heights))
+        if heights[least] >= min(heights[rising], heights[falling]):
+            break
+        if slope[least] > 0:
+            rising = least
+        else:
+            falling = least
+    return round(min(max(weight, 0.0), 1.0) * 2**52) / 2**52  # so that it and what is left to 1 are floats
+
+
+def _over(law: Law, values: Floats) -> Floats:
+    """``E (Z - c)+`` at rising values ``c`` [n]."""
+    above = np.append(np.cumsum(law.probs[::-1])[::-1], 0.0)
+    sums = np.append(np.cumsum((law.probs * law.values)[::-1])[::-1], 0.0)
+    place = np.searchsorted(law.values, values, side="right")
+    return sums[place] - values * above[place]
 
 
 def _mean_of_best(laws: Sequence[BestLaw], i: int, j: int, w: float, a: float) -> float:

@@ -17,6 +17,7 @@ with :meth:`~Policy.action` and :meth:`~Policy.actions`. Rollouts, steps, states
 Where rollouts cost something, a policy may stop before one (:meth:`~Policy.stops`), and give one up (``ABANDON``).
 """
 
+from maxatk.policies.drawn import DrawnPolicy
 from maxatk.policies.functions import AdaptivePolicy, NoBestPolicy, NoReturnPolicy, RoundingPolicy
 from maxatk.policies.history import History, HistoryPolicy, HistoryTrial, PastStep
 from maxatk.policies.hooks import KnownValue, Rule, Traits
@@ -33,6 +34,7 @@ __all__ = [
     "ByBestPolicy",
     "CompressedPolicy",
     "CompressedTrial",
+    "DrawnPolicy",
     "History",
     "HistoryPolicy",
     "HistoryTrial",

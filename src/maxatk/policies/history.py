@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from maxatk.base.types import Number
+from maxatk.base.types import Number, Seed
 from maxatk.policies.arguments import checked_function
 from maxatk.policies.policy import Policy
 from maxatk.policies.trial import ABANDON, Trial
@@ -80,7 +78,7 @@ class HistoryPolicy(Policy):
         super().__init__(k, horizon, best_so_far, stop_at=stop_at)
         self.choose = checked_function(choose)
 
-    def begin(self, rng: np.random.Generator | None = None) -> "HistoryTrial":
+    def begin(self, rng: Seed = None) -> "HistoryTrial":
         """A new trial, which remembers everything, and draws nothing."""
         return HistoryTrial(self)
 

@@ -57,9 +57,9 @@ class MixedPolicy(Policy):
     def _mixture(self, rollout: int) -> Sequence[Component]:
         return self._components[0 if self._traits.repeated else rollout]
 
-    def begin(self, rng: np.random.Generator | None = None) -> "MixedTrial":
+    def begin(self, rng: Seed = None) -> "MixedTrial":
         """A new trial, whose parts are drawn from ``rng``, the policy's own by default."""
-        return MixedTrial(self, self._mixture, rng or self._rng)
+        return MixedTrial(self, self._mixture, self._rng if rng is None else checks.generator(rng))
 
 
 class MixedTrial(Trial):

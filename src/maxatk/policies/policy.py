@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from maxatk.base import checks, stopping
 from maxatk.base.errors import InputError
 from maxatk.base.returns import Amounts
-from maxatk.base.types import Floats, Ints, Number
+from maxatk.base.types import Floats, Ints, Number, Seed
 from maxatk.policies.arguments import returns_of, states_of
 from maxatk.policies.hooks import Component, Rule, Traits
 from maxatk.policies.trial import ABANDON, CompressedTrial, Trial
@@ -49,7 +49,7 @@ class Policy(ABC):
         return best != -math.inf and best >= self.stop_at
 
     @abstractmethod
-    def begin(self, rng: np.random.Generator | None = None) -> Trial:
+    def begin(self, rng: Seed = None) -> Trial:
         """A new trial of ``k`` rollouts that keeps count of itself; where a policy draws, it does so from ``rng``."""
 
     def action(self, *, rollout: int, step: int, state: int, best: Number, so_far: Number) -> int:
@@ -123,7 +123,7 @@ class CompressedPolicy(Policy):
         answers = self._answers(i, h, s.ravel(), M.ravel(), G.ravel()) if s.size else np.zeros(0, np.int64)
         return answers.reshape(s.shape)
 
-    def begin(self, rng: np.random.Generator | None = None) -> CompressedTrial:
+    def begin(self, rng: Seed = None) -> CompressedTrial:
         """A new trial, which remembers M and G alone, and draws nothing."""
         return CompressedTrial(self, self._traits.memory)
 

@@ -12,7 +12,7 @@ import numpy as np
 from maxatk.base import checks
 from maxatk.base.errors import InputError
 from maxatk.base.returns import NONE, Amounts, Scale
-from maxatk.base.types import Ints, Number
+from maxatk.base.types import Ints, Number, Seed
 from maxatk.policies.hooks import Act, KnownValue, Rule, Traits
 from maxatk.policies.policy import CompressedPolicy
 from maxatk.policies.trial import CompressedTrial
@@ -93,7 +93,7 @@ class RoundsPolicy(CompressedPolicy):
         part = one.tuples[one.place(checks.incumbent(best, "best"))][j]
         return part.action(rollout=0, step=step, state=state, best=-math.inf, so_far=so_far)
 
-    def begin(self, rng: np.random.Generator | None = None) -> "RoundsTrial":
+    def begin(self, rng: Seed = None) -> "RoundsTrial":
         """A new trial whose rollouts are run one after another: the best return is frozen within a round."""
         return RoundsTrial(self, self._traits.memory)
 
@@ -164,6 +164,11 @@ class RoundTry:
         self.total = Fraction(0)  # the return so far, the rewards' exact sum
         self.finished = False  # whether it is over
         self._acted = False
+
+    def __repr__(self) -> str:
+        where = "over" if self.finished else f"step {self.step}"
+        which = f"try {self.rollout + 1} of {self._policy.k}"
+        return f"{type(self).__name__}({which}, {where}, return {float(self.total):.6g})"
 
     def act(self, state: Any) -> int:
         """The action to take in ``state``."""

@@ -80,21 +80,24 @@ class SampledRoundsPolicy(Policy):
         weights = self._weights[self._rounds_of[rollout]]
         return [Component(part, rollout, w) for part, w in zip(self._parts, weights, strict=True)]
 
-    def begin(self, rng: np.random.Generator | None = None) -> "SampledRoundsTrial":
+    def begin(self, rng: Seed = None) -> "SampledRoundsTrial":
         """A new trial, whose parts are drawn from ``rng``, the policy's own by default."""
-        return SampledRoundsTrial(self, rng or self._rng)
+        return SampledRoundsTrial(self, self._generator(rng))
 
-    def begin_round(self, *, round: int, best: Number, rng: np.random.Generator | None = None) -> list[RoundTry]:
+    def _generator(self, rng: Seed) -> np.random.Generator:
+        return self._rng if rng is None else checks.generator(rng)
+
+    def begin_round(self, *, round: int, best: Number, rng: Seed = None) -> list[RoundTry]:
         """The rollouts of a round, to be run side by side, in any order.
 
         Args:
             round: which round, from 0.
             best: the best return at its start; ``-inf`` where there is none.
-            rng: from which they draw; the policy's own by default.
+            rng: a seed or a NumPy Generator from which they draw; the policy's own by default.
         """
         b = checks.integer(round, "round", most=len(self._widths) - 1)
         chances = [float(w) for w in self._weights[b]]
-        drawn: list[int] = (rng or self._rng).choice(len(self._parts), self._widths[b], p=chances).tolist()
+        drawn: list[int] = self._generator(rng).choice(len(self._parts), self._widths[b], p=chances).tolist()
         return [self._parts[part].begin_round(round=b, best=best)[j] for j, part in enumerate(drawn)]
 
 

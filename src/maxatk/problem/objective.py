@@ -7,6 +7,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
+
+import numpy as np
 
 from maxatk.base import checks
 from maxatk.base.errors import InputError
@@ -71,9 +74,10 @@ def rounds_of(k: int, width: int | None = None, rounds: Sequence[int] | None = N
     elif rounds is None:
         return ()
     else:
-        if not checks.is_list(rounds) or not rounds:
+        given: Any = rounds.tolist() if isinstance(rounds, np.ndarray) else rounds
+        if not checks.is_list(given) or not given:
             raise InputError(f"rounds must be a list of widths, one at least, not {checks.shown(rounds)}")
-        widths = [checks.integer(w, f"rounds[{b}]", least=1) for b, w in enumerate(rounds)]
+        widths = [checks.integer(w, f"rounds[{b}]", least=1) for b, w in enumerate(given)]
         if sum(widths) != k:
             raise InputError(
                 f"rounds: their widths must add up to k, {k}, but they add up to {checks.shown(sum(widths))}"

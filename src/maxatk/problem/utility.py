@@ -94,6 +94,8 @@ def _checked(given: Any) -> tuple[tuple[Fraction, Fraction], ...]:
         knot = _listed(one)
         if knot is None or len(knot) != 2:
             raise InputError(f"utility[{i}] must be a pair (best return, utility), not {checks.shown(one)}")
+        if any(isinstance(number, bool | np.bool_) for number in knot):
+            raise InputError(f"utility[{i}] must be a pair of numbers, not {checks.shown(one)}")
         x, u = (checks.exact_number(number, f"utility[{i}][{j}]") for j, number in enumerate(knot))
         exact.append((x, u))
     slopes: list[Fraction] = []

@@ -25,6 +25,7 @@ from maxatk.planning.rounds.tries import Candidate, TryLaw, TrySearch
 from maxatk.policies import Round
 
 MOST_KNOTS = 16  # of a round
+MOST_BOUNDED_KNOTS = 64  # where bounds are known at each of them, so that more of them narrow what is proved
 FIRST_KNOTS = 6
 MOST_CELLS = 2**25  # of a slice that is searched
 FINE_CELLS = 2**22  # of a slice on a lattice that is finer than the plan's
@@ -111,7 +112,9 @@ class RoundSearch(TrySearch, ABC, Generic[L]):
                 library.append(self._at(m, width, after, best))
                 knots[m] = max(float(one.values[m]) for one in library)
                 uppers[m] = library[-1].upper
-            new = self._missing(library, knots) if len(knots) <= MOST_KNOTS else []
+            bounded = all(map(math.isfinite, uppers.values()))
+            most = MOST_BOUNDED_KNOTS if bounded else MOST_KNOTS
+            new = self._missing(library, uppers if bounded else knots) if len(knots) <= most else []
         values: Floats = np.array([one.values for one in library])
         picks: Ints = np.argmax(values, axis=0)
         goes_on = values.max(axis=0)
@@ -132,7 +135,7 @@ class RoundSearch(TrySearch, ABC, Generic[L]):
         return float(incumbent) if stops else math.inf
 
     def _missing(self, library: Sequence[KnownTuple[L]], knots: dict[int, float]) -> list[int]:
-        """Where the curve may lie above what is known, if it is as high as known at the knots: it is convex."""
+        """Where the curve may lie above what is known, if it is no higher than this at the knots: it is convex."""
         at = sorted(knots)
         chord = np.interp(np.arange(len(self.points)), at, [knots[m] for m in at])
         short = chord - np.max([one.values for one in library], axis=0)
