@@ -300,7 +300,7 @@ def test_rows_by_name():
     assert list(compared) == list(compared.rows)
     with pytest.raises(mk.InputError, match="there is no row 'typo', but mean-optimal, repeated, one policy"):
         compared["typo"]
-    with pytest.raises(mk.InputError, match=r"solver must be mk.Certified\(...\), not"):
+    with pytest.raises(mk.InputError, match=r"solver must be mk.Certified\(...\) or mk.cached\(...\), not"):
         mk.compare(mk.instances.figure1(), 2, solver=mk.Exact())
 
 
