@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import maxatk as mk
 from maxatk.base.text import at_least, at_most, decimals_of
 from maxatk.comparison.contrast import return_to_exceed
-from maxatk.problem.grid import cell_names, find_grid
+from maxatk.problem.grid import cell_names, find_grid, places
 from maxatk.report import views
 from maxatk.report.page import graph
 from maxatk.report.page.moments import ANY, Count, ask, frame, passed_over, sample_trials, story
@@ -252,6 +252,23 @@ def test_curves_are_drawn_where_best_returns_can_be():
             exact = fine.curve(5 - curve.to_come, m)
             assert lower <= exact[1] + 1e-9
             assert exact[0] - 1e-9 <= upper
+
+
+def test_curves_that_are_left_out_are_told(tmp_path):
+    plan = mk.solve(mk.instances.qualifying_laps(), k=6)
+    plan.page(tmp_path / "x.html", comparison=False)
+    assert "6 of 7 curves are drawn; the other one lies between them." in (tmp_path / "x.html").read_text()
+    assert mk.figures.curves(plan, points=3).caption.endswith("the other one lies between them.")
+    assert views.curves(mk.solve(plan.mdp, k=9), 3).note == "6 of 10 curves are drawn; the other 4 lie between them."
+    assert views.curves(mk.solve(plan.mdp, k=5), 3).note == ""
+
+
+def test_one_more_place_is_named():
+    laps, cliff = mk.instances.qualifying_laps(), mk.instances.windy_cliff()
+    assert places(laps, range(4), 3) == ", ".join(laps.state_names[:3]) + f" and {laps.state_names[3]}"
+    assert places(laps, range(5), 3) == ", ".join(laps.state_names[:3]) + " and 2 more"
+    assert places(cliff, [0, 12, 24], 2) == "row 0, column 0; row 1, column 0 and row 2, column 0"
+    assert places(cliff, [0, 12, 24], 1) == "row 0, column 0 and 2 more rows"
 
 
 def test_states_may_be_called_otherwise(tmp_path):

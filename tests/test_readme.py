@@ -17,6 +17,13 @@ def test_ci_runs_the_commands_of_the_readme():
     assert all(command in script for command in commands)
 
 
+def test_the_site_begins_with_the_code_of_the_readme():
+    first = [
+        re.search(r"```python\n.*?```", (ROOT / page).read_text(), re.DOTALL) for page in ("README.md", "docs/index.md")
+    ]
+    assert first[0][0] == first[1][0]
+
+
 def test_the_first_numbers_of_the_theory():
     """Safe twice, once each without looking, and the optimum, for the example with gamma = 1/10."""
     mdp = mk.instances.figure1(gamma=0.1)

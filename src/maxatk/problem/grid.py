@@ -72,19 +72,22 @@ def action_name(mdp: "MDP", action: int) -> str:
 
 
 def places(mdp: "MDP", states: Sequence[int], most: int) -> str:
-    """Some states in words: cells of a grid row by row, others one by one; at most ``most`` rows or states."""
+    """Some states in words: cells of a grid row by row, others one by one; at most ``most`` of them, and one more."""
     try:
         grid = find_grid(mdp)
     except InputError:
         named = [mdp.state_names[s] if mdp.state_names else f"state {s}" for s in states]
-        more = [f"{len(named) - most} more"] if len(named) > most else []
-        return _listed([*named[:most], *more])
+        return _listed(_at_most(named, most, "more"))
     rows: dict[int, list[int]] = {}
     for row, column in sorted(map(grid.cell, states)):
         rows.setdefault(row, []).append(column)
     named = [f"row {row}, {_columns(columns)}" for row, columns in sorted(rows.items(), key=lambda item: -len(item[1]))]
-    more = [f"{len(named) - most} more rows"] if len(named) > most else []
-    return _listed([*named[:most], *more], "; ")
+    return _listed(_at_most(named, most, "more rows"), "; ")
+
+
+def _at_most(named: list[str], most: int, more: str) -> list[str]:
+    """Some names and how many more there are: at least two, since one more has room in place of its count."""
+    return named if len(named) <= most + 1 else [*named[:most], f"{len(named) - most} {more}"]
 
 
 def _columns(columns: list[int]) -> str:

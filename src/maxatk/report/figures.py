@@ -122,6 +122,7 @@ def curves(plan: Plan, points: int = 300) -> Any:
     """
     view = views.curves(plan, checks.integer(points, "points", least=2))
     caption = "The expected final best return, by the best return so far and the number of tries to come."
+    caption = f"{caption} {view.note}".rstrip()
     figure, axes = _figure(caption, COLUMN, 2.6)
     ax = axes[0, 0]
     few = len(view.best) <= views.FEW

@@ -48,6 +48,14 @@ class Curves:
     x: str = BEST
     y: str = "expected final best"
     stop_at: float = math.inf  # the best return from which on the plan stops
+    left_out: int = 0  # curves that lie between these
+
+    @property
+    def note(self) -> str:
+        """What is left out, if anything is."""
+        lie = "one lies" if self.left_out == 1 else f"{self.left_out} lie"
+        drawn = f"{len(self.curves)} of {len(self.curves) + self.left_out} curves are drawn"
+        return f"{drawn}; the other {lie} between them." if self.left_out else ""
 
 
 def curves(plan: Plan, points: int) -> Curves:
@@ -68,6 +76,7 @@ def curves(plan: Plan, points: int) -> Curves:
         ],
         y="expected final best" + (", less costs to come" if plan.stop_at < math.inf else ""),
         stop_at=float(plan.stop_at),
+        left_out=plan.k + 1 - len(shown),
     )
 
 

@@ -92,7 +92,8 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
     from maxatk.report.page import charts
 
     tell("the curves")
-    drawn = {"curves": charts.curves(views.curves(plan, POINTS))}
+    curves = views.curves(plan, POINTS)
+    drawn = {"curves": charts.curves(curves)}
     tell("simpler policies")
     compared, refused = _compared(plan, comparison, tell)
     if compared and any(compared.share(row) is not None for row in compared.rows):  # otherwise the chart would be empty
@@ -144,6 +145,7 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
         actions=actions,
         state_names=_names(plan.mdp, {row.state for row in rows}),
         drawn=drawn,
+        left_out=curves.note,
         priced=plan.stop_at < math.inf,
         stopping=verdict.stopping(plan),
         share_of=share_of,
