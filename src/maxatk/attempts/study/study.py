@@ -230,7 +230,9 @@ class _Maker:
         make = Study
         if self.judge is not None:
             tell("judges")
-            reports = tuple(log.judge_report(name, within, arm, self.level) for arm in log.arms for name in log.judges)
+            reports = tuple(
+                log.judge_report(name, within or None, arm, self.level) for arm in log.arms for name in log.judges
+            )
             make = partial(JudgedStudy, judge=self.judge, reports=reports)
         result = make(
             *(

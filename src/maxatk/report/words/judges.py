@@ -25,6 +25,8 @@ def sentences(result: JudgeReport) -> list[str]:
 def share(result: JudgeReport) -> str:
     """The share of a perfect judge's gain."""
     caught = result.share
+    if result.oracle.points[-1].k == 1:
+        return f"With one attempt there is nothing to choose, whatever {result.judge} says."
     if caught is None:
         return f"On the tasks of the log a perfect judge would gain nothing over one attempt, so {result.judge} cannot."
     k = count_of(caught.k, "attempt")
