@@ -360,11 +360,13 @@ def test_a_judge_stops_and_picks():
     scheduler.tell(second, judge=0.9, answer="42", cost=1.0, score=0.0)
     end = scheduler.ask("t")
     assert end.stop
-    assert "0.900, which reaches 0.800" in end.why
+    assert end.why == "rm gives the best of 2 attempts 0.900, which reaches 0.800"
     picked = scheduler.pick("t")
+    assert picked.why == "rm gives it 0.900, the most of 2 attempts"
     assert (picked.id, picked.answer, picked.judge, picked.score) == (2, "42", 0.9, 0.0)
     scheduler.add("t", arm="big", judge=0.9, answer="43")
     assert scheduler.pick("t").answer == "42"  # of equals, the first
+    assert scheduler.pick("t").why == "rm gives it 0.900, the most of 3 attempts, and told before 1 other with as much"
     with pytest.warns(at.AttemptsWarning, match="2 results without a score are left out"):
         assert len(scheduler.export().task) == 1
     with pytest.raises(mk.InputError, match="learn needs the truth of every attempt"):
@@ -377,11 +379,48 @@ def test_a_judge_stops_and_picks():
         scheduler.tell(3, judge=0.5, answer=42)
 
 
+def test_with_a_judge_no_number_is_called_a_score():
+    scheduler = judged_plan().scheduler()
+    scheduler.tell(scheduler.ask("t"), judge=0.7)
+    assert ": rm gives the best of 1 so far 0.700, below 0.800; at tasks" in scheduler.ask("t").why
+    for _ in range(2):
+        scheduler.add("t", arm="big", judge=0.1)
+    assert "score" not in scheduler.ask("t").why
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (("big", 0.2, -0.05, 4.0), "one more attempt, big, would lose 0.0500 on average"),
+        (("big", 0.2, 0.0, 4.0), "one more attempt, big, would gain nothing on average"),
+        (("big", 0.2, 0.05, 0.0), "one more attempt, big, would gain 0.0500 at no cost, while the price is 0.100"),
+    ],
+)
+def test_attempts_that_gain_nothing_or_cost_nothing_are_told_without_infinities(step, said):
+    scheduler = plan_of(THREE[0], step, length=1).scheduler()
+    assert "inf" not in scheduler.ask("t").why
+    tell(scheduler, "t", arm=THREE[0][0], score=0.1, cost=1.0)
+    assert scheduler.ask("t").why.endswith(said)
+    longer = plan_of(THREE[0], step, length=2).scheduler()
+    tell(longer, "t", arm=THREE[0][0], score=0.1, cost=1.0)
+    assert "inf" not in longer.ask("t").why
+
+
+@pytest.mark.parametrize("blank", [None, "", "  ", float("nan")])
+def test_blank_answers_are_no_answers(blank):
+    scheduler = judged_plan().scheduler()
+    scheduler.tell(scheduler.ask("t"), judge=0.7, answer=blank)
+    scheduler.add("t", arm="big", judge=0.9, answer=blank)
+    assert [row.get("answer") for row in scheduler.records()] == [None, None]
+    assert scheduler.pick("t").answer is None
+
+
 def test_without_a_judge_the_best_score_is_picked():
     scheduler = plan_of(*THREE).scheduler()
     scheduler.tell(scheduler.ask("t"), score=0.3, judge=0.9, answer="a")
     scheduler.tell(scheduler.ask("t"), score=0.4, judge=0.1, answer="b")
     assert scheduler.pick("t").answer == "b"
+    assert scheduler.pick("t").why == "its score is 0.400, the most of 2 attempts"
     assert [(row["judge"], row["answer"]) for row in scheduler.records()] == [(0.9, "a"), (0.1, "b")]
     with pytest.raises(mk.InputError, match="score is required"):
         scheduler.tell(scheduler.ask("t"), judge=0.5)

@@ -406,9 +406,7 @@ def test_costs_make_fewer_slices():
 @pytest.mark.slow
 def test_words_and_numbers():
     plan = mk.solve(mk.instances.windy_cliff(), k=9, cost=0.5)
-    assert stopping(plan) == (
-        "Stop as soon as your best is -17 or more; 3.5 tries on average; all tries beyond 24 together add at most 0.01."
-    )
+    assert stopping(plan) == "Stop as soon as your best is -17 or more; 3.5 tries on average."
     told = str(mk.contrast(plan))
     assert "Try 9 of 9, best so far -15: the policy stops before it." in told
     assert not plan.problem.changed(cost=F(0)).costly

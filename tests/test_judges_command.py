@@ -167,3 +167,12 @@ def test_a_judge_without_the_truth_is_refused_in_one_line(tmp_path, capsys):
     assert (code, out, len(error.strip().splitlines())) == (2, "", 1)
     assert "there is no column 'score' for the score" in error
     assert "this is what the judge will say, not what is true; add the true score of some attempts" in error
+
+
+def test_numbers_of_attempts_at_the_ends(capsys):
+    _, out, _ = run(capsys, "attempts", "--judge", "judge", "-k", "1")
+    assert "With one attempt there is nothing to choose, whatever judge says." in out
+    assert "a perfect judge would gain nothing" not in out
+    code, out, _ = run(capsys, "attempts", "--judge", "judge", "-k", "128")  # more than were made
+    assert code == 0
+    assert "Among 64 attempts, judge catches" in out

@@ -2,6 +2,7 @@
 
 import random
 import re
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations, product
 
@@ -208,6 +209,13 @@ def test_votes_on_the_real_log():
     assert "that of all 16" in str(whole)
     lead = at.stop_vote(log, 16, 3)
     assert lead.attempts.value < whole.attempts.value
+    for gain, more in ((abs(lead.gain.value), "more"), (-abs(lead.gain.value) - 1e-3, "less")):
+        said = str(replace(lead, gain=replace(lead.gain, value=gain, lower=gain - 0.05, upper=gain + 0.03)))
+        low, high = (-0.05, 0.03) if more == "more" else (-0.03, 0.05)
+        told = re.search(r"which is (\S+) \((\S+) to (\S+)\) (\w+) than that of all 16", said).groups()
+        assert [float(x) for x in told[:3]] == pytest.approx([abs(gain), abs(gain) + low, abs(gain) + high], abs=0.01)
+        assert told[3] == more
+        assert float(told[0]) >= 0
     chosen = at.stop_vote(log, 16, "auto", price=0.01)
     assert chosen.leads == (None, 2, 3, 4)
     assert "chosen on the tasks of other folds" in str(chosen)

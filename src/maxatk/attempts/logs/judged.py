@@ -118,6 +118,11 @@ def _scores(
     return np.array([number(value, what, where(place)) for place, value in enumerate(values)])
 
 
+def is_blank(answer: Any) -> bool:
+    """Whether an answer casts no vote: None, NaN, white space."""
+    return not _answer(answer)
+
+
 def _answer(value: Any) -> str:
     """An answer as a word; empty for a blank one: None, NaN, white space."""
     plain: Any = cast(Any, value).item() if isinstance(value, np.generic) else value

@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
+from maxatk.attempts.logs.judged import is_blank
 from maxatk.attempts.scheduler.attempt import Attempt, Result
 from maxatk.attempts.scheduler.records import amount
 from maxatk.attempts.scheduler.rules import Rules
@@ -64,7 +65,7 @@ def result(
     if seen is None:
         needed = "score" if plan_judge is None else f"judge, what {plan_judge} gave it,"
         raise InputError(f"{needed} is required: the plan decides by it")
-    return Result(seen, truth, judged, None if answer is None else word(answer, "answer"), cost)
+    return Result(seen, truth, judged, None if is_blank(answer) else word(answer, "answer"), cost)
 
 
 def seconds(value: Any, what: str) -> float:

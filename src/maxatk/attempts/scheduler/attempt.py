@@ -50,6 +50,7 @@ class Handed:
     judge: float | None = None  # what the judge gave it, if that was told
     answer: str | None = None  # its answer, if that was told
     seen: float | None = None  # the number that the plan decides by: its score, or what the plan's judge gave it
+    why: str = ""  # why it is picked, in words, if it is
 
 
 @dataclass(frozen=True)

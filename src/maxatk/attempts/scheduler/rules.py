@@ -66,8 +66,11 @@ class Rules:
         """The next attempt at a task. Attempts in flight count as if they fell short of the threshold."""
         made, stop_at, flying = len(task.told), self.plan.stop_at, len(task.in_flight)
         if task.best is not None and task.best >= stop_at:
-            best = f"the best score of {count_of(made, 'attempt')} is {_beside(task.best, stop_at)}"
-            return Decision(None, True, f"{best}, which reaches {threshold(stop_at)}", None)
+            best, stop = _beside(task.best, stop_at), threshold(stop_at)
+            attempts = f"of {count_of(made, 'attempt')}"
+            return Decision(
+                None, True, f"{self._best(f'score {attempts}', attempts)} {best}, which reaches {stop}", None
+            )
         if task.cancelled:
             return Decision(None, True, "the task was cancelled", None)
         if task.paused:
@@ -86,27 +89,39 @@ class Rules:
             left, may_cost = short(budget.total - budget.spent), short(self._dearest(step.arm))
             why = f"{left} is left of the shared budget, and {step.arm} may cost {may_cost}"
             return Decision(None, not flying, why + meanwhile, place)
-        so_far = (
-            f"the best of {made} so far is {_beside(task.best, stop_at)}, below {threshold(stop_at)}"
-            if task.best is not None
-            else "no result yet"
-        )
+        so_far, best_of = "no result yet", f"of {made} so far"
+        if task.best is not None:
+            so_far = f"{self._best(best_of, best_of)} {_beside(task.best, stop_at)}, below {threshold(stop_at)}"
+        per_cost = f", which is {short(step.gain_per_cost)} per unit of cost" if step.gain > 0 and step.cost > 0 else ""
         why = (
             f"attempt {place + 1} of at most {length}: {so_far}; at tasks that get here {step.arm} adds "
-            f"{short(step.gain)} on average for {short(step.cost)}, which is {short(step.gain_per_cost)} per unit of "
-            f"cost (the price is {short(price)})"
+            f"{short(step.gain)} on average for {short(step.cost)}{per_cost} (the price is {short(price)})"
         )
         return Decision(step.arm, False, why + meanwhile, length)
 
     def _given_up(self, task: TaskState, place: int, price: float) -> str:
-        best = "no result yet" if task.best is None else f"the best score is {short(task.best)}"
+        best = "no result yet" if task.best is None else f"{self._best('score', 'attempt')} {short(task.best)}"
         if place >= len(self._schedule.steps):
             return f"{best}, and the log has no estimate for attempts after {place}"
         step = self._schedule.steps[place]
-        return (
-            f"{best}, and one more attempt, {step.arm}, would gain {short(step.gain_per_cost)} per unit of cost, while "
-            f"the price is {short(price)}"
-        )
+        if step.gain <= 0:
+            would = f"lose {short(-step.gain)}" if step.gain < 0 else "gain nothing"
+            return f"{best}, and one more attempt, {step.arm}, would {would} on average"
+        gain = f"{short(step.gain_per_cost)} per unit of cost" if step.cost > 0 else f"{short(step.gain)} at no cost"
+        return f"{best}, and one more attempt, {step.arm}, would gain {gain}, while the price is {short(price)}"
+
+    def _best(self, score: str, judged: str) -> str:
+        """The beginning of a clause on the number that the plan decides by: a score, or what its judge gave."""
+        judge = self.plan.judge
+        return f"the best {score} is" if judge is None else f"{judge} gives the best {judged}"
+
+    def picked(self, task: TaskState) -> str:
+        """The reason why the best attempt of a task is handed in."""
+        numbers = [seen for _, seen, _ in task.told]
+        judge, made, same = self.plan.judge, count_of(len(numbers), "attempt"), numbers.count(max(numbers))
+        first = f", and told before {count_of(same - 1, 'other')} with as much" if same > 1 else ""
+        given = "its score is" if judge is None else f"{judge} gives it"
+        return f"{given} {short(max(numbers))}, the most of {made}{first}"
 
     # A shared budget.
 

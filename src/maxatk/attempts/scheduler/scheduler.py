@@ -8,6 +8,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from maxatk.attempts.log import Log
@@ -125,7 +126,7 @@ class Scheduler:
             score: its score; if the plan has a judge, the truth, which may be unknown.
             cost: its cost; required with a ``total_budget``.
             judge: what the judge gave it; required if the plan has a judge, which stops and picks by it.
-            answer: its answer.
+            answer: its answer; blank ones, None, NaN and white space, cast no vote.
 
         Returns:
             whether the result counts: False if the attempt was told before.
@@ -267,13 +268,14 @@ class Scheduler:
     def pick(self, task: Any) -> Handed | None:
         """The attempt at a ``task`` to hand in: the one that the judge likes best, or without a judge the best score.
 
-        Of equals it is the one that was told first; None before the first result.
+        Of equals it is the one that was told first, as its ``why`` says; None before the first result.
         """
         name = arguments.task_name(task)
 
         def picked(records: Records) -> Handed | None:
             self._check_task(records, name)
-            return records.best(name)
+            best = records.best(name)
+            return None if best is None else replace(best, why=self._rules(records).picked(records.state(name)))
 
         return self._do(picked)
 

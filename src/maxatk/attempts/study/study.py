@@ -258,7 +258,7 @@ class _Maker:
                 except InputError as refusal:
                     self.notes.append(f"of {arm} {refusal}")
                 else:
-                    yield self.log.judge_report(name, within, arm, self.level)
+                    yield self.log.judge_report(name, within or None, arm, self.level)
 
     def _numbers(self, k: Any) -> tuple[list[int], list[int]]:
         """The numbers of attempts that every task has, and those beyond."""

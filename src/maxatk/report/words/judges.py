@@ -25,6 +25,8 @@ def sentences(result: JudgeReport) -> list[str]:
 def share(result: JudgeReport) -> str:
     """The share of a perfect judge's gain."""
     caught = result.share
+    if result.oracle.points[-1].k == 1:
+        return f"With one attempt there is nothing to choose, whatever {result.judge} says."
     if caught is None:
         return f"On the tasks of the log a perfect judge would gain nothing over one attempt, so {result.judge} cannot."
     k = count_of(caught.k, "attempt")
@@ -89,7 +91,7 @@ def sequence(plan: JudgedPlan) -> str:
 def vote(result: VoteStop) -> str:
     """What a vote that stops early scores, and what it saves."""
     rule = "cannot be overtaken" if result.lead is None else f"leads by {count_of(result.lead, 'vote')}"
-    made, score, loss = (ends(x.lower, x.value, x.upper) for x in (result.attempts, result.score, result.gain))
+    made, score = (ends(x.lower, x.value, x.upper) for x in (result.attempts, result.score))
     said = (
         f"Stop the vote of at most {result.k} as soon as an answer {rule}: {made[1]} attempts ({made[0]} to {made[2]}) "
         f"instead of {result.k}, true score {score[1]} ({score[0]} to {score[2]})"
@@ -97,7 +99,11 @@ def vote(result: VoteStop) -> str:
     if result.leads == (None,):
         return f"{said}, that of all {result.k}."
     chosen = "; for each task the lead was chosen on the tasks of other folds" if len(result.leads) > 1 else ""
-    return f"{said}, which is {loss[1]} ({loss[0]} to {loss[2]}) more than that of all {result.k}{chosen}."
+    gain, more = result.gain, "more"
+    low, value, high = ends(gain.lower, gain.value, gain.upper)
+    if gain.value < 0:
+        more, (low, value, high) = "less", ends(-gain.upper, -gain.value, -gain.lower)
+    return f"{said}, which is {value} ({low} to {high}) {more} than that of all {result.k}{chosen}."
 
 
 def order(result: JudgeReport) -> str:
