@@ -79,6 +79,7 @@ class Frontier(Displayed, Tabular):
     gain: Estimate  # of sequences over the best capped arm, score less price times cost, averaged over the prices
     prices: tuple[float, ...]  # for which the best of each family was chosen
     fair: int  # the number of prices at which the log does not cut the best arm short; the gain is averaged over these
+    width: int = 1  # attempts that are made at once, in a round
 
     def __repr__(self) -> str:
         return f"Frontier({len(self.strategies)} strategies, {len(self.efficient)} of them not dominated)"
@@ -169,6 +170,7 @@ def frontier(
         gain=intervals.crossed(gains, setting.fold, None, setting.level, compared=True, use_betting=log.heavy_costs),
         prices=tuple(prices),
         fair=len(pick) if any(fair) else 0,
+        width=scoring.width,
     )
 
 
