@@ -1,5 +1,6 @@
 """The scheduler: its answers, its loop, its leases."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -11,6 +12,8 @@ import maxatk as mk
 from attempt_worlds import specialists
 from maxatk import attempts as at
 from maxatk.attempts.scheduler.schedule import Schedule, TaskTrace, learned
+from maxatk.report.tables.fitting import as_text
+from maxatk.report.tables.scheduler import progress
 
 
 def plan_of(*steps, length=None, stop_at=1.0, price=0.1, budget=None, tasks=100):
@@ -424,3 +427,27 @@ def test_without_a_judge_the_best_score_is_picked():
     assert [(row["judge"], row["answer"]) for row in scheduler.records()] == [(0.9, "a"), (0.1, "b")]
     with pytest.raises(mk.InputError, match="score is required"):
         scheduler.tell(scheduler.ask("t"), judge=0.5)
+
+
+def test_a_scheduler_counts_rounds_and_says_what_it_assumes():
+    plan = dataclasses.replace(plan_of(*(("small", 1.0, 0.4, 1.0),) * 5), width=2)
+    scheduler = plan.scheduler()
+    first = [scheduler.ask("a") for _ in range(2)]
+    assert scheduler.ask("a").wait
+    assert scheduler.state("a").rounds == 1
+    for attempt in first:
+        scheduler.tell(attempt, score=0.0)
+    scheduler.ask("a")
+    scheduler.ask("b")
+    assert (scheduler.state("a").rounds, scheduler.state("b").rounds) == (2, 1)
+    known = scheduler.progress()
+    assert (known.rounds, known.width) == (3, 2)
+    said = as_text(progress(known))
+    assert "in 3 rounds of at most 2" in said
+    assert "Attempts in flight are counted as if they fell short." in said
+    alone = plan_of(("small", 1.0, 0.4, 1.0), ("small", 0.6, 0.3, 1.0)).scheduler()
+    for _ in range(2):
+        alone.tell(alone.ask("a"), score=0.0)
+    assert alone.state("a").rounds == alone.progress().rounds == 2
+    assert "round" not in as_text(progress(alone.progress()))
+    assert "in flight are" not in as_text(progress(alone.progress()))

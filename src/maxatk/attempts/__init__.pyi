@@ -54,6 +54,9 @@ from .sequences.strategies import Frontier as Frontier
 from .sequences.strategies import Strategy as Strategy
 from .sequences.strategies import frontier as frontier
 from .study.advice import Advised as Advised
+from .study.latency import AtWidth as AtWidth
+from .study.latency import Latency as Latency
+from .study.latency import latency as latency
 from .study.study import JudgedStudy as JudgedStudy
 from .study.study import Study as Study
 from .study.study import study as study

@@ -58,6 +58,7 @@ def _column(name: str, what: str) -> Any:
             "  maxatk attempts logs/ --score includes --arm solver    # a folder of Inspect or of lm_eval",
             "  zcat runs.jsonl.gz | maxatk attempts -",
             "  maxatk attempts runs.csv --judge rm --answer answer",
+            "  maxatk attempts runs.csv --width 4            # attempts four at a time",
             "  maxatk attempts --watch runs.db               # a scheduler at work",
         ]
     ),
@@ -71,6 +72,14 @@ def _column(name: str, what: str) -> Any:
 )
 @click.option("--pass-threshold", type=float, metavar="S", help="The lowest score that passes; by default the highest.")
 @click.option("--stop-at", type=float, metavar="S", help="The score at which to stop; chosen by default.")
+@click.option(
+    "--width",
+    "widths",
+    type=int,
+    multiple=True,
+    metavar="W",
+    help="Show what it costs to make W attempts at once, and how many rounds that takes; may be repeated.",
+)
 @click.option("--min-attempts", type=int, default=0, metavar="N", help="Omit tasks with fewer attempts of an arm.")
 @click.option("--arms", metavar="A,B", help="Only these arms, separated by commas.")
 @_column("task", "The column of tasks [task].")
@@ -102,7 +111,7 @@ def attempts(
     pass_threshold: float | None, stop_at: float | None, min_attempts: int, arms: str | None, task: str | None,
     arm: str | None, score: str | None, cost: str | None, seconds: str | None, attempt: str | None,
     score_range: tuple[float, float] | None, cost_limit: float | None, missing_score: float | None, level: float,
-    seed: int, judges: tuple[str, ...], answer: str | None,
+    seed: int, judges: tuple[str, ...], answer: str | None, widths: tuple[int, ...],
     every: bool, quiet: bool, page: Path | None, as_json: bool, watch: str | None,
 ) -> int:  # fmt: skip
     """Estimates from a log of attempts, and what to try next.
@@ -154,6 +163,7 @@ def attempts(
         rng=seed,
         progress=not quiet,
         judge=next(iter(judges), None),
+        widths=list(widths) or None,
     )
     if as_json:
         print(json.dumps(study.data(), allow_nan=False))

@@ -64,6 +64,11 @@ class Result:
     cost: float | None
 
 
+def rounds_of(attempts: int, width: int) -> int:
+    """The rounds that a number of attempts at a task makes."""
+    return -(-attempts // width)
+
+
 @dataclass(frozen=True)
 class TaskState:
     """The state of a task; scores are those that the plan decides by, its judge's if it has one."""
@@ -77,6 +82,7 @@ class TaskState:
     paused: bool = False  # whether it starts no attempts for now
     cancelled: bool = False  # whether it was ended by hand
     priority: float = 0.0  # tasks of higher priority come first where no task is named
+    rounds: int = 0  # begun: attempts of the plan's width are a round, and without a width every attempt is one
 
 
 @dataclass(frozen=True)
@@ -101,3 +107,5 @@ class SchedulerProgress:
     spent: float  # the cost of all results
     total_budget: float | None  # of all tasks, if they share one
     arms: tuple[ArmProgress, ...]  # the attempts of each arm
+    rounds: int  # begun at all tasks together
+    width: int  # attempts that the plan makes at once, in a round

@@ -10,7 +10,15 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from maxatk.attempts.scheduler.attempt import ArmProgress, Handed, Result, SchedulerProgress, Status, TaskState
+from maxatk.attempts.scheduler.attempt import (
+    ArmProgress,
+    Handed,
+    Result,
+    SchedulerProgress,
+    Status,
+    TaskState,
+    rounds_of,
+)
 from maxatk.attempts.scheduler.databases import Transaction
 from maxatk.attempts.scheduler.rules import Rules, SharedBudget
 from maxatk.attempts.sequences import files
@@ -372,8 +380,8 @@ class Records:
         rows = self._tx.rows(f"{ATTEMPTS} WHERE status = ? ORDER BY id", str(status))
         return [(str(task), self._handed(*rest)) for task, *rest in rows]
 
-    def progress(self, settings: Settings) -> SchedulerProgress:
-        """Where the scheduler stands."""
+    def progress(self, settings: Settings, width: int) -> SchedulerProgress:
+        """Where the scheduler stands; ``width`` is the number of attempts in a round."""
         (tasks, over, solved), *_ = self._tx.rows(
             "SELECT count(*), coalesce(sum(CASE WHEN place IS NULL THEN 1 ELSE 0 END), 0), coalesce(sum(solved), 0) "
             "FROM maxatk_tasks"
@@ -384,6 +392,9 @@ class Records:
             "GROUP BY arm, status"
         ):
             arms.setdefault(str(arm), {})[str(status)] = int(n), None if mean is None else float(mean), float(cost)
+        made = self._tx.rows(
+            "SELECT count(*) FROM maxatk_attempts WHERE status IN (?, ?, ?) GROUP BY task", *map(str, ALIVE)
+        )
         none = (0, None, 0.0)
         return SchedulerProgress(
             *(int(tasks), int(over), int(solved), self.spent(), settings.total_budget),
@@ -398,6 +409,8 @@ class Records:
                 )
                 for arm, by in sorted(arms.items())
             ),
+            rounds=sum(rounds_of(int(n), width) for (n,) in made),
+            width=width,
         )
 
 

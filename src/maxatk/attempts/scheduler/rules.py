@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from maxatk.attempts.scheduler.attempt import Handed, TaskState
+from maxatk.attempts.scheduler.attempt import Handed, TaskState, rounds_of
 from maxatk.attempts.scheduler.schedule import Schedule, TaskTrace, learned
 from maxatk.attempts.sequences.plan import SequencePlan, Step
 from maxatk.base.text import count_of, short, threshold
@@ -57,6 +57,10 @@ class Rules:
                 return place
             used[step.arm] -= 1
         return len(self._schedule.steps)
+
+    def counted(self, task: TaskState) -> TaskState:
+        """The state of a task with its rounds."""
+        return replace(task, rounds=rounds_of(len(task.told) + len(task.in_flight) + len(task.failed), self.plan.width))
 
     def solved(self, best: float | None) -> bool:
         """Whether a best score reaches the threshold."""

@@ -36,6 +36,12 @@ class Scheduler:
     :class:`maxatk.StorageError`, after which the same call can be made again. All methods may be called from several
     threads, and the object may be handed to other processes.
 
+    Its answers assume that attempts in flight fall short. A plan without a width was built for attempts each of which
+    sees the results of all before it: where several of a task are in flight, attempts are made that one of these
+    results would have saved, so the task costs at least as much as in the replay. A plan with a width waits for the end
+    of each round, as its replay does. Workers that do not wait are not between the two: an attempt may start with fewer
+    results in sight than at the start of its round. What they gain is time.
+
     Args:
         database: where it is kept, with its plan.
         lease: seconds for which an attempt is handed out.
@@ -261,7 +267,7 @@ class Scheduler:
 
         def read(records: Records) -> TaskState:
             self._check_task(records, name)
-            return records.state(name)
+            return self._rules(records).counted(records.state(name))
 
         return self._do(read)
 
@@ -341,7 +347,7 @@ class Scheduler:
 
     def progress(self) -> SchedulerProgress:
         """Where the scheduler stands: tasks, attempts by arm, spending."""
-        return self._do(lambda records: records.progress(self._settings))
+        return self._do(lambda records: records.progress(self._settings, self._rules(records).plan.width))
 
     def learn(self) -> SequencePlan:
         """Re-estimate the gain and cost of every attempt from the results so far, and hence where to give up.

@@ -113,7 +113,7 @@ def replay(plan: SequencePlan, log: Log, level: float, interval: str, pass_thres
             "are the same, the replay is optimistic"
         )
     prices = np.full(len(log.tasks), plan.price)
-    return _Summary(log, [plan], prices, checked_level(level), interval).replay(*_both(plan, log, lowest))
+    return Summary(log, [plan], prices, checked_level(level), interval).replay(*_both(plan, log, lowest))
 
 
 def _both(plan: SequencePlan, log: Log, pass_threshold: float) -> tuple[Outcome, Outcome]:
@@ -170,7 +170,7 @@ def cross_replay(
     plans = [planned(fold.rest, settings, method, rng, fewest=0) for fold in parts]
     mine, other = zip(*(_both(p, fold.held_out, lowest) for p, fold in zip(plans, parts, strict=True)), strict=True)
     prices = in_order(parts, [np.full(len(fold.rows), p.price) for p, fold in zip(plans, parts, strict=True)])
-    summary = _Summary(log, plans, prices, checked_level(level), interval, fold_numbers(parts))
+    summary = Summary(log, plans, prices, checked_level(level), interval, fold_numbers(parts))
     return summary.replay(gathered(parts, mine), gathered(parts, other))
 
 
@@ -181,7 +181,7 @@ def _check_interval(log: Log, interval: str, kinds: Sequence[str]) -> None:
 
 
 @dataclass(frozen=True)
-class _Summary:
+class Summary:
     """The means of outcomes by task; each task was tried with one of some plans, that of its fold."""
 
     log: Log
@@ -193,13 +193,13 @@ class _Summary:
 
     def replay(self, mine: Outcome, other: Outcome) -> Replay:
         """The outcomes of the sequences and of the single arms as a :class:`Replay`."""
-        log, plans, prices, mean = self.log, self.plans, self.prices, self._mean
-        a = _Limits(log, mine, plans, [plan.arms for plan in plans])
-        b = _Limits(log, other, plans, [plan.single.arms for plan in plans])
+        log, plans, prices, mean = self.log, self.plans, self.prices, self.mean
+        a = Limits(log, mine, plans, [plan.arms for plan in plans])
+        b = Limits(log, other, plans, [plan.single.arms for plan in plans])
         bounded, limited = log.score_range is not None, log.cost_limits.known
         names, same = {str(plan.single) for plan in plans}, all(plan.is_single for plan in plans)
-        gain = _Between.known(np.zeros(len(log.tasks)), (0.0, 0.0)) if same else a.net(prices).less(b.net(prices))
-        seconds = None if mine.seconds is None else _Between.known(mine.seconds, (0.0, float(mine.seconds.max())))
+        gain = Between.known(np.zeros(len(log.tasks)), (0.0, 0.0)) if same else a.net(prices).less(b.net(prices))
+        seconds = None if mine.seconds is None else Between.known(mine.seconds, (0.0, float(mine.seconds.max())))
         return Replay(
             score=mean(a.score, bounded, assumed=True),
             cost=mean(a.cost, limited, costly=True),
@@ -224,8 +224,8 @@ class _Summary:
             needs=(*(() if bounded else ("score_range",)), *(() if limited else ("cost_limit",))),
         )
 
-    def _mean(
-        self, values: _Between, known: bool, *, costly: bool = False, compared: bool = False, assumed: bool = False
+    def mean(
+        self, values: Between, known: bool, *, costly: bool = False, compared: bool = False, assumed: bool = False
     ) -> Estimate:
         """The mean over tasks, with its interval.
 
@@ -250,7 +250,7 @@ class _Summary:
 
 
 @dataclass(frozen=True)
-class _Between:
+class Between:
     """Values by task between two limits, which differ only where the log ran out of attempts."""
 
     cut: Floats  # [T] of a sequence that ends where the log does
@@ -260,24 +260,24 @@ class _Between:
     exact: bool = False  # whether the value is the same at every possible task, because no attempt is made
 
     @staticmethod
-    def known(values: Floats, span: Range) -> _Between:
+    def known(values: Floats, span: Range) -> Between:
         """Values that are known."""
-        return _Between(values, values, values, span)
+        return Between(values, values, values, span)
 
-    def less(self, other: _Between, times: Floats | None = None) -> _Between:
+    def less(self, other: Between, times: Floats | None = None) -> Between:
         """The difference, task by task; ``times`` [T] are nonnegative factors of the other."""
         times = np.ones(len(self.cut)) if times is None else times
         span = None
         if self.span is not None and other.span is not None:
             low, high = other.span
             span = self.span[0] - float((times * high).max()), self.span[1] - float((times * low).min())
-        return _Between(
+        return Between(
             *(self.cut - times * other.cut, self.low - times * other.up, self.up - times * other.low, span),
             exact=self.exact and other.exact,
         )
 
 
-class _Limits:
+class Limits:
     """Limits on the score and cost of a sequence by task.
 
     Where the log ran out, the score is at least that of the sequence cut short, or with a judge, whose pick may become
@@ -303,15 +303,15 @@ class _Limits:
         if any(plan.judge is not None for plan in plans):
             lowest = span[0] if span is not None else float(log.score.min())
             low = out.score + np.minimum(out.open * lowest - out.open_best, 0.0)
-        self.score = _Between(out.score, low, up, span, idle)
+        self.score = Between(out.score, low, up, span, idle)
         highest = max(math.fsum(dearest[arm] for arm in sequence) for sequence in sequences)
         lowest = 1.0 if log.cost_limits.in_units and all(sequences) else 0.0  # the first attempt is always made
         width = plans[0].width
         most, more = math.ceil(max(map(len, sequences)) / width), out.open * np.ceil(out.missing / width)
-        self.rounds = _Between(out.rounds, out.rounds, out.rounds + more, (0.0, float(most)), idle)
+        self.rounds = Between(out.rounds, out.rounds, out.rounds + more, (0.0, float(most)), idle)
         missing = out.cost + out.open * out.missing * max(dearest.values())
-        self.cost = _Between(out.cost, out.cost, missing, (lowest, highest), idle)
+        self.cost = Between(out.cost, out.cost, missing, (lowest, highest), idle)
 
-    def net(self, prices: Floats) -> _Between:
+    def net(self, prices: Floats) -> Between:
         """Score less price times cost."""
         return self.score.less(self.cost, prices)

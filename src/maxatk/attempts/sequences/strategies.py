@@ -80,6 +80,7 @@ class Frontier(Displayed, Tabular):
     prices: tuple[float, ...]  # for which the best of each family was chosen
     fair: int  # the number of prices at which the log does not cut the best arm short; the gain is averaged over these
     passing: bool  # whether scores pass or fail, or the lowest that passes was given: then it is clear what is solved
+    width: int = 1  # attempts that are made at once, in a round
 
     def __repr__(self) -> str:
         return f"Frontier({len(self.strategies)} strategies, {len(self.efficient)} of them not dominated)"
@@ -171,6 +172,7 @@ def frontier(
         prices=tuple(prices),
         fair=len(pick) if any(fair) else 0,
         passing=pass_threshold is not None or len(np.unique(log.score)) == 2,
+        width=scoring.width,
     )
 
 

@@ -25,6 +25,7 @@ from maxatk.attempts.sequences.goal import Goal
 from maxatk.attempts.sequences.plan import SequencePlan
 from maxatk.attempts.sequences.strategies import Frontier, frontier
 from maxatk.attempts.study.advice import FEWEST, Advised, advise
+from maxatk.attempts.study.latency import Latency, checked_widths, latency
 from maxatk.attempts.warnings import AttemptsWarning
 from maxatk.base import display
 from maxatk.base.checks import shown
@@ -57,6 +58,7 @@ class Study(Displayed, Tabular):
     advised: tuple[Advised, ...]  # the plans for that goal, for lower and for higher ones, where they can be met
     silence: NoAdvice | None  # the reason why there is no advice for that goal; None if there is
     notes: tuple[str, ...]  # warnings, in words
+    latency: Latency | None  # what it costs to make attempts several at a time; None unless that was asked for
     vote: Curve | None = field(default=None, kw_only=True)  # majority@k, if there are answers and no judge's report
     unused: tuple[str, ...] = field(default=(), kw_only=True)  # those of the notes on judges and answers without a use
 
@@ -87,6 +89,7 @@ class Study(Displayed, Tabular):
             *(() if self.silence is None else (self.silence,)),
             *(one.finding for one in self.differences or ()),
             *(() if chosen is None else (chosen,)),
+            *(() if self.latency is None else self.latency.findings),
         )
 
     @property
@@ -144,6 +147,7 @@ def study(
     log: Log, k: int | Sequence[int] | None = None, *, price: float | None = None, budget: float | None = None,
     target_score: float | None = None, pass_threshold: float | None = None, stop_at: float | None = None,
     level: float = 0.95, rng: Any = 0, progress: bool | Callable[[str], None] = False, judge: str | None = None,
+    widths: int | Sequence[int] | None = None,
 ) -> Study:  # fmt: skip
     """A complete study of a log: curves, differences, the frontier, a sequence and its replay, and advice.
 
@@ -162,6 +166,8 @@ def study(
         progress: a function that is called with the name of the current part, or true for a line on standard error.
         judge: the judge of the log by which plans stop and pick, if the truth is not seen at run time; the result is
             then a :class:`JudgedStudy`, with a report on every judge.
+        widths: how many attempts might be made at once: what that costs and how many rounds it takes is then part of
+            the study, as for :func:`maxatk.attempts.latency` with greedy sequences.
 
     >>> from maxatk import attempts as at
     >>> log = at.example_log().select(arms=["L-BFGS-B", "annealing"])
@@ -176,9 +182,13 @@ def study(
     log.require_truth()
     if judge is not None:
         log.judged.of_judge(judge)
+    if widths is not None:
+        checked_widths(widths)
     with reporter(progress, "reading", lambda part: f"at work: {part}") as tell, warnings.catch_warnings():
         warnings.simplefilter("ignore", AttemptsWarning)  # they are among the notes
-        return _Maker(log, goal, stop_at, pass_threshold, level, rng, tell or (lambda part: None), judge).study(k)
+        return _Maker(log, goal, stop_at, pass_threshold, level, rng, tell or (lambda part: None), judge, widths).study(
+            k
+        )
 
 
 @dataclass(frozen=True)
@@ -193,6 +203,7 @@ class _Maker:
     rng: Any
     tell: Callable[[str], None]  # is called with the name of each part
     judge: str | None = None  # by which plans stop and pick
+    widths: Any = None  # attempts that might be made at once
     notes: list[str] = field(default_factory=list[str])
 
     def study(self, k: Any) -> Study:
@@ -215,7 +226,7 @@ class _Maker:
         pairs = differences(log, max(within, default=1), self.level) if paired else None
         tell("costs")
         priced = _priced(log, self.notes)
-        aim, front, advised, silence = None, None, (), None
+        aim, front, advised, silence, waiting = None, None, (), None, None
         if isinstance(priced, Reason):
             silence = NoAdvice(reason=priced, tasks=len(log.tasks))
         else:
@@ -227,23 +238,28 @@ class _Maker:
             tell("advice")
             goals = [Settings(one, self.stop_at, judge=self.judge) for one in ([aim] if alike else _goals(aim))]
             advised, silence = _advised(priced, aim, goals, **options)
+            if self.widths is not None and not alike and silence is None:
+                tell("latency")
+                goal = {aim.name: aim.number}
+                options = {"stop_at": self.stop_at, "judge": self.judge, "level": self.level, "rng": self.rng}
+                options["method"] = "greedy"  # a choice of methods for every width takes long
+                waiting = latency(priced, self.widths, **goal, **options)
         make = Study
         if self.judge is not None:
             tell("judges")
             make = partial(JudgedStudy, judge=self.judge, reports=tuple(self._reports(within)))
         result = make(
-            *(
-                log,
-                curves,
-                tuple(ranges),
-                tuple(difficulty(log)),
-                pairs,
-                front,
-                aim,
-                advised,
-                silence,
-                tuple(self.notes),
-            ),
+            log,
+            curves,
+            tuple(ranges),
+            tuple(difficulty(log)),
+            pairs,
+            front,
+            aim,
+            advised,
+            silence,
+            tuple(self.notes),
+            waiting,
             vote=vote,
             unused=unused,
         )

@@ -6,6 +6,7 @@ from maxatk.attempts.estimates.intervals import Estimate
 from maxatk.attempts.sequences.files import plan_data
 from maxatk.attempts.sequences.strategies import Frontier, Strategy
 from maxatk.attempts.study.advice import Advised
+from maxatk.attempts.study.latency import AtWidth
 from maxatk.attempts.study.study import JudgedStudy, Study
 from maxatk.base.text import finite
 from maxatk.report.data import judges
@@ -25,6 +26,7 @@ def study(result: Study) -> dict[str, Any]:
         "difficulty": [vars(one) for one in result.difficulty],
         "differences": [{**_named(d, *pairs), **estimate(d)} for d in result.differences or ()],
         "frontier": None if result.frontier is None else frontier(result.frontier),
+        **({} if result.latency is None else {"latency": list(map(at_width, result.latency.rows))}),
         "plan": None if plan is None else {"arms": plan.arms, **plan_data(plan)},
         "advised": [advised(one) for one in result.advised],
         "findings": [one.data() for one in result.findings],
@@ -35,7 +37,13 @@ def study(result: Study) -> dict[str, Any]:
 def frontier(front: Frontier) -> dict[str, Any]:
     """The strategies of a frontier, with their scores and costs."""
     strategies = [strategy(one) for one in front.strategies]
-    return {"gain": estimate(front.gain), "prices": list(front.prices), "strategies": strategies}
+    return {"gain": estimate(front.gain), "prices": list(front.prices), "width": front.width, "strategies": strategies}
+
+
+def at_width(row: AtWidth) -> dict[str, Any]:
+    """Sequences whose attempts are made some at a time."""
+    names = ("score", "cost", "rounds", "more_score", "more_cost", "gain")
+    return {"width": row.width, **{name: estimate(getattr(row, name)) for name in names}}
 
 
 def strategy(one: Strategy) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from maxatk.report.cards import attempts as cards
 from maxatk.report.data import attempts as data
 from maxatk.report.page import study as study_page
 from maxatk.report.render import judges as judges  # registers its own
+from maxatk.report.render import latency as latency  # likewise
 from maxatk.report.render import ways
 from maxatk.report.tables import attempts as tables
 from maxatk.report.words import attempts as words

@@ -22,8 +22,10 @@ from maxatk.base.text import amount, at_most, count_of, percent, share, short
 from maxatk.report.render import ways
 from maxatk.report.tables import judges
 from maxatk.report.tables.fitting import FittingTable, Side, as_text, plain_table
+from maxatk.report.tables.latency import latency
 from maxatk.report.words import attempts as words
 from maxatk.report.words import judges as judge_words
+from maxatk.report.words import latency as latency_words
 
 T = TypeVar("T")
 TIMED: list[tuple[str, Side]] = [("seconds", "right")]
@@ -74,13 +76,16 @@ def frontier(result: Frontier, every: bool = False) -> Table:
     """The strategies that no other dominates, or all of them."""
     timed = any(strategy.seconds is not None for strategy in result.strategies)
     solved: list[tuple[str, Side]] = [("solved", "right"), ("cost per solved", "right")] if result.passing else []
+    in_rounds = result.width > 1  # otherwise every attempt is a round
+    rounds: list[tuple[str, Side]] = [(f"rounds of {result.width}", "right")]
     table = plain_table(
         ("what", "left"), ("score", "right"), ("interval", "left"), ("cost", "right"), ("interval", "left"),
-        *TIMED[: int(timed)], *solved, ("chosen on all tasks", "left"),
+        *rounds[: int(in_rounds)], *TIMED[: int(timed)], *solved, ("chosen on all tasks", "left"),
     )  # fmt: skip
     for strategy in result.strategies if every else result.efficient:
         table.add_row(
             strategy.name, *shown(strategy.score), *shown(strategy.cost),
+            *([short(strategy.rounds)] if in_rounds else []),
             *([short(strategy.seconds.value) if strategy.seconds else ""] if timed else []),
             *([share(strategy.solved), amount(strategy.cost_per_solved.value)] if result.passing else []),
             _clipped(strategy.example),
@@ -153,6 +158,7 @@ def replay_text(result: Replay) -> str:
     return as_text(replay(result), "", *notes)
 
 
+LATENCY = "What latency costs: attempts several at a time, on tasks that sequences were not chosen on"
 MOST_REPORTS, MOST_PICKS = 3, 6  # on judges, in a summary: sentences, rows
 LONGEST_JUDGE, LONGEST_JUDGED = 10, 18  # there: characters of the name of a judge, and of an arm
 MOST_ARMS, MOST_RANGES, MOST_KS, LONGEST_ARM = 10, 4, 5, 22  # of a summary: rows, columns, characters of a name
@@ -184,6 +190,8 @@ def summary(result: Study) -> RenderableType:
             parts += [f"{_cut(arm)}: {known}" for arm, known in result.ranges[:MOST_RANGES]]
     if result.others:
         parts += ["", Text(f"{result.elsewhere}, on tasks that plans were not chosen on", "bold"), _in_short(result)]
+    if result.latency is not None:
+        parts += ["", Text(LATENCY, "bold"), latency_words.latency(result.latency)]
     judged = ["more on judges"] if isinstance(result, JudgedStudy) else []
     hidden = [*judged, "estimates with intervals", "differences", "score against cost", "the plan attempt by attempt"]
     many = count_of(len(result.notes), "note")
@@ -308,6 +316,8 @@ def study(result: Study, every: bool = True) -> RenderableType:
         section("How much attempts at one task have in common", *(f"{d}." for d in shared))
     if result.frontier is not None:
         section("Score against cost", frontier(result.frontier, every=True))
+    if result.latency is not None:
+        section(LATENCY, latency(result.latency), latency_words.latency(result.latency))
     if result.plan is not None and result.plan.steps:
         plan = result.plan
         why = [f"{plan.why[0].upper()}{plan.why[1:]}."] if plan.method == "portfolio" else []
