@@ -40,6 +40,7 @@ def pages(tmp_path_factory):
     mk.solve(mk.instances.blackjack(), 2).page(folder / "table.html", title="Cards")
     mk.solve(mk.instances.speedrun(), 4, abandon=True).page(folder / "costs.html", title="A run")
     mk.solve(mk.find_problem("FrozenLake-v1", horizon=12), 2).page(folder / "nothing.html", title="A lake")
+    mk.solve(mk.instances.windy_cliff(), 4, width=2).page(folder / "rounds.html", title="Side by side")
     at.study(at.example_log()).page(folder / "study.html", title="Restarts")
     read = {name: (FOLDER / f"playground.{name}").read_text() for name in ("css", "html")}
     scripts = "".join(f"<script>{(FOLDER / name).read_text()}</script>" for name in SCRIPTS)
@@ -59,7 +60,7 @@ def pages(tmp_path_factory):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["grid", "table", "costs", "nothing", "study", "cards", "playground"])
+@pytest.mark.parametrize("name", ["grid", "table", "costs", "nothing", "rounds", "study", "cards", "playground"])
 def test_axe_finds_nothing(browser, pages, name, scheme):
     if (name, scheme) == ("playground", "dark"):
         pytest.skip("the playground is as dark as the site that holds it: tests of the site look there")

@@ -56,7 +56,7 @@ def test_without_a_log_it_reads_the_recorded_one(capsys):
         )
     ]  # fmt: skip
     assert places == sorted(places)
-    first, second, third = out.split("What to do\n")[1].split("\n\n")[0].splitlines()
+    _, second, third = out.split("What to do\n")[1].split("\n\n")[0].splitlines()
     assert "(a sequence of 9 parts)" in second
     assert third.startswith("The alternative is L-BFGS-B × 10, then ")
     assert "Try annealing × 7, and stop as soon as one scores at least 1.00" in out

@@ -106,7 +106,7 @@ class _Shown:
 
 def _in_rounds(request: PlanRequest, shown: _Shown, solver: mk.Exact | mk.Certified, width: int) -> int:
     """Plan for rounds of so many tries at a time, and show what they keep."""
-    for option, given in (("--compare", shown.compare), ("--explain", shown.explain), ("--page", shown.page)):
+    for option, given in (("--compare", shown.compare), ("--explain", shown.explain)):
         if given:
             raise click.UsageError(f"{option} is for tries one after another, not for --width")
     mdp = mk.find_problem(request.title, **request.settings)
@@ -114,6 +114,8 @@ def _in_rounds(request: PlanRequest, shown: _Shown, solver: mk.Exact | mk.Certif
     if request.save is not None:
         plan.save(request.save, with_problem=True)
     show(shown.as_json, lambda: plan_data(plan), lambda: str(plan))
+    if shown.page is not None:
+        in_time("no page", lambda: shown.write_page(plan, request.title))
     return exit_code(plan, request.save)
 
 

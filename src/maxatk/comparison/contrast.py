@@ -138,18 +138,19 @@ return between 0 and 1.
     if not isinstance(plan, Plan):
         raise InputError(f"contrast takes a plan such as mk.solve gives, not {shown(plan)}")
     start = float(plan.best_so_far)
-    first = _try(plan, 0, start)
+    first = try_of(plan, 0, start)
     if plan.k == 1:
         return Contrast(plan.mdp, 1, first, ())
     last = plan.objective.rounds[-1] if plan.objective.rounds else 1  # rollouts that see nothing of each other
     before = plan.k - last
     median = best_after(plan.mdp, plan.policy, before).quantile(0.5) if before else start
     return Contrast(
-        plan.mdp, plan.k, first, tuple(_try(plan, plan.k - 1, best) for best in dict.fromkeys((median, start)))
+        plan.mdp, plan.k, first, tuple(try_of(plan, plan.k - 1, best) for best in dict.fromkeys((median, start)))
     )
 
 
-def _try(plan: Plan, rollout: int, best: float) -> Try:
+def try_of(plan: Plan, rollout: int, best: float) -> Try:
+    """What one rollout of the plan's policy does, where ``best`` is the best so far."""
     if plan.policy.stops(rollout=rollout, best=best):
         nothing = np.zeros((plan.mdp.n_states, plan.mdp.n_actions + 1))
         unknown = Spread(0.0, math.nan, math.nan, math.nan)

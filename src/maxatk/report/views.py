@@ -13,7 +13,7 @@ from maxatk.base.checks import name_of
 from maxatk.base.errors import InputError
 from maxatk.base.types import Floats
 from maxatk.comparison.classes import ADAPTIVE
-from maxatk.comparison.contrast import SELDOM, Contrast
+from maxatk.comparison.contrast import SELDOM, Contrast, Try
 from maxatk.comparison.results import Comparison
 from maxatk.laws.units import Units
 from maxatk.planning.plan import Plan
@@ -182,17 +182,19 @@ def panels(contrast: Contrast) -> list[Panel]:
     best = ["no result yet" if one.best == -math.inf else f"best so far {one.best:.6g}" for one in contrast.last]
     last = [f"the last, {words}" for words in best]
     titles = ["the first try" if contrast.k > 1 else "the try", *last[::-1]]
-    return [
-        Panel(
-            title + (" (the plan stops)" if one.stops else "" if one.visits.any() else " (its choices hardly matter)"),
-            one.rollout,
-            one.best,
-            np.where(one.visits.sum(axis=1) >= SELDOM, one.visits.argmax(axis=1), -1).tolist(),
-            one.visits.sum(axis=1).tolist(),
-            (3 * one.visits.max(axis=1) < 2 * one.visits.sum(axis=1)).tolist(),
-        )
-        for title, one in zip(titles, (contrast.first, *contrast.last[::-1]), strict=True)
-    ]
+    return [panel(title, one) for title, one in zip(titles, (contrast.first, *contrast.last[::-1]), strict=True)]
+
+
+def panel(title: str, one: Try) -> Panel:
+    """What a try mostly does."""
+    return Panel(
+        title + (" (the plan stops)" if one.stops else "" if one.visits.any() else " (its choices hardly matter)"),
+        one.rollout,
+        one.best,
+        np.where(one.visits.sum(axis=1) >= SELDOM, one.visits.argmax(axis=1), -1).tolist(),
+        one.visits.sum(axis=1).tolist(),
+        (3 * one.visits.max(axis=1) < 2 * one.visits.sum(axis=1)).tolist(),
+    )
 
 
 @dataclass(frozen=True)

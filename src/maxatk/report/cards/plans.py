@@ -40,7 +40,7 @@ def plan(shown: Plan) -> str:
     told = verdicts.sentences(shown) if "gain" in vars(shown) or (quick and not shown.costly) else []
     lowest, highest = tables.interval(shown)
     gain = shown.gain if told and shown.k > 1 else None
-    boxes = [("this plan earns at least", lowest, "plan"), ("no policy earns more than", highest, "")]
+    boxes = [("this plan earns at least", lowest, "plan"), (f"{verdicts.rivals(shown)} earns more than", highest, "")]
     if gain is not None and gain.outcome is Outcome.PROVED:
         rival = known(gain.rival_lower, gain.rival_upper, decimals_of(gain.rival_lower, digits=4))
         boxes = [("repeating the best mean", rival, "mean"), *boxes, ("gain", span(gain.lower, gain.upper), "plan")]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from maxatk.comparison.contrast import Contrast
 from maxatk.problem.grid import CellGrid
+from maxatk.problem.mdp import MDP
 from maxatk.report.template import Html
 from maxatk.report.views import Panel, panels
 
@@ -27,7 +28,12 @@ class Board:
 
 def boards(contrast: Contrast, grid: CellGrid | None, colours: Sequence[str]) -> list[Board]:
     """The tries of a contrast, with maps if there is a grid."""
-    starts = contrast.mdp.start_state.tolist()
+    return boards_of(panels(contrast), contrast.mdp, grid, colours)
+
+
+def boards_of(shown: Sequence[Panel], mdp: MDP, grid: CellGrid | None, colours: Sequence[str]) -> list[Board]:
+    """Tries, with maps if there is a grid."""
+    starts = mdp.start_state.tolist()
     return [
         Board(
             panel.title,
@@ -35,7 +41,7 @@ def boards(contrast: Contrast, grid: CellGrid | None, colours: Sequence[str]) ->
             None if panel.best == -math.inf else panel.best,
             _map(panel, grid, starts, colours) if grid else None,
         )
-        for panel in panels(contrast)
+        for panel in shown
     ]
 
 

@@ -62,9 +62,8 @@ def write(
     progress: bool | Callable[[str], None] = False,
 ) -> None:
     """Write the page of a plan to ``path`` atomically."""
-    for name in sorted(plan.objective.extras):
-        what = "a utility" if name == "utility" else "tries in rounds"
-        raise InputError(f"page: a plan for {what} has no page: pages show one try after another, for the best return")
+    if plan.objective.utility is not None:
+        raise InputError("page: a plan for a utility has no page: pages show the best return")
     file.require()
     archive.check_target(path)
     plan = renamed(plan, names)

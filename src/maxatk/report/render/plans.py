@@ -7,9 +7,12 @@ from maxatk.evaluation.paired import PairedSimulation
 from maxatk.evaluation.simulate import Simulation
 from maxatk.learning.learned import Learned
 from maxatk.planning.plan import Plan
+from maxatk.planning.rounds.exact import ExactRoundsPlan
+from maxatk.planning.rounds.plan import RoundsPlan
 from maxatk.report import figures
 from maxatk.report.cards import plans as cards
 from maxatk.report.page import plan as plan_page
+from maxatk.report.page import rounds as rounds_page
 from maxatk.report.render import ways
 from maxatk.report.tables import comparisons
 from maxatk.report.words import contrasts, verdict
@@ -35,3 +38,5 @@ ways.card.register(Simulation, cards.simulation)
 ways.figure.register(Comparison, figures.comparison)
 ways.figure.register(ComparisonByTries, figures.by_tries)
 ways.page.register(Plan, plan_page.write)
+ways.page.register(RoundsPlan, rounds_page.write)
+ways.page.register(ExactRoundsPlan, rounds_page.write)

@@ -47,10 +47,8 @@ def text(plan: Plan) -> str:
     """A plan in words, for ``print``: its verdict and the interval that contains the optimum."""
     decimals = decimals_of(plan.lower, plan.upper)
     unit = f" {plan.mdp.unit}" if plan.mdp.unit and plan.objective.utility is None else ""
-    # The upper end of other plans in rounds is the optimum of one try after another.
-    such = f" in {plans.rounds(plan.objective.rounds)}" if isinstance(plan, ExactRoundsPlan) else ""
     interval = (
-        f"This plan earns at least {at_least(plan.lower, decimals)}{unit}, and no policy{such} earns more than "
+        f"This plan earns at least {at_least(plan.lower, decimals)}{unit}, and {rivals(plan)} earns more than "
         f"{at_most(plan.upper, decimals)} ({goal(plan)}, {plan.status})."
     )
     in_rounds = [plans.kept(one) for one in plan.findings if isinstance(one, Kept) and one.lower > 0]
@@ -114,6 +112,11 @@ def _why(mdp: MDP) -> str:
     if least == 0 and rewards == {most}:
         return f"a try succeeds or fails: its return is 0 or {most:g}"
     return ""
+
+
+def rivals(plan: Plan) -> str:
+    """Who earns no more than the plan's upper end; of most plans in rounds it is the optimum of one at a time."""
+    return f"no policy in {plans.rounds(plan.objective.rounds)}" if isinstance(plan, ExactRoundsPlan) else "no policy"
 
 
 def goal(plan: Plan) -> str:
