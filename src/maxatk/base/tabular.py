@@ -77,7 +77,7 @@ class Tabular:
     def to_latex(self, *, decimals: int = 4, caption: str | None = None) -> str:
         r"""The table for LaTeX, with the rules of the package ``booktabs``.
 
-        Lower bounds, in columns ``lower`` and ``share``, are rounded down; upper ones, in ``upper`` and ``epsilon``, up.
+        Lower bounds, in columns ``lower`` and ``share``, are rounded down, others, in ``upper`` and ``epsilon``, up.
 
         Args:
             decimals: of numbers.
