@@ -362,3 +362,18 @@ def test_a_plan_is_for_one_number_of_tries():
 def test_one_time_limit_for_all_numbers_of_tries():
     several = mk.compare(mk.instances.windy_cliff(), [2, 3], time_limit=0)
     assert all(each.stopped for each in several)
+
+
+@pytest.mark.parametrize(
+    ("problems", "message"),
+    [
+        ([("figure1", [])], r"problems\[0\]: k has no number of tries"),
+        ([("figure1", range(3, 3))], r"problems\[0\]: k has no number of tries"),
+        (["figure1"], r"problems\[0\] must be a pair of a problem and a number of rollouts, not 'figure1'"),
+        ([("figure1", 2, 3)], r"problems\[0\] must be a pair"),
+        (3, "problems must be pairs of a problem and a number of rollouts, not 3"),
+    ],
+)
+def test_many_problems_that_make_no_sense(problems, message):
+    with pytest.raises(mk.InputError, match=message):
+        list(mk.solve_many(problems))

@@ -39,6 +39,9 @@ def test_adapting_gains_where_a_coin_tempts_after_a_result():
 @pytest.mark.parametrize("seed", range(5))
 def test_tails_are_paretos(seed):
     """The quantile at u of Pareto's law with index a is x (1 - u)^(-1/a): logarithms lie on a line."""
+    equal = mk.instances.heavy_tails(3, atoms=7, equal_means=True, rng=seed)
+    for a in range(3):
+        assert sum(p * r for p, _, r in equal.exact_outcomes(0, 0, a)) == 1
     mdp = mk.instances.heavy_tails(3, atoms=7, rng=seed)
     for arm in range(3):
         outcomes = mdp.exact_outcomes(0, 0, arm)

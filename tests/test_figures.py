@@ -29,7 +29,7 @@ def test_curves(plan, tmp_path):
 def test_action_maps(plan):
     figure = mk.figures.action_map(plan, rollout=4, step=5, state=28)
     (mesh,) = figure.axes[0].collections
-    names = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert names == ["up", "right", "M cannot be beaten"]
     edges = mesh.get_coordinates()[0, :, 0]
     bests = (edges[1:] + edges[:-1]) / 2
@@ -71,10 +71,15 @@ def test_paths_gamble_first_and_insure_last(plan):
         mk.figures.paths(plan, shape=(2, 2))
 
 
+def labels(axes):
+    """Of the rows, which are wrapped."""
+    return [label.get_text().replace("\n", " ") for label in axes.get_yticklabels()]
+
+
 def test_comparisons():
     compared = mk.compare(mk.instances.proposition3(), 2)
     axes = compared.figure().axes[0]
-    assert [label.get_text() for label in axes.get_yticklabels()] == [row.name for row in compared.rows]
+    assert labels(axes) == [row.name for row in compared.rows]
     steps = mk.figures.best_returns(compared).axes[0].get_lines()
     assert len(steps) == 6
     x, y = steps[0].get_data()  # the chance of at least each best return
@@ -90,7 +95,7 @@ def test_all_rows_of_a_long_comparison_are_drawn():
     assert len(compared.rows) > 8
     names = [row.name for row in compared.rows]
     axes = compared.figure().axes[0]
-    assert [label.get_text() for label in axes.get_yticklabels()] == names
+    assert labels(axes) == names
     assert [line.get_label() for line in mk.figures.best_returns(compared).axes[0].get_lines()] == names
 
 
@@ -122,3 +127,32 @@ def test_every_figure_has_a_caption_and_goes_into_a_paper(plan, tmp_path):
     assert (tmp_path / "x.pdf").read_bytes()[:4] == b"%PDF"
     assert r"\caption{50 \% of it}" in written
     assert written.startswith("\\begin{figure}\n")
+
+
+def test_latex_is_as_wide_as_a_column(tmp_path):
+    compared = mk.compare(mk.instances.figure1(gamma=0.25), 2)
+    for figure in (mk.figures.comparison(compared), mk.figures.action_map(compared.plan, rollout=1, step=0, state=0)):
+        assert figure.get_figwidth() == 3.5
+        assert r"\begin{figure}" in figure.to_latex(tmp_path / "x.pdf")
+        assert r"\includegraphics[width=\columnwidth]{" in figure.to_latex(tmp_path / "x.pdf")
+        figure.draw_without_rendering()
+        window = figure.get_tightbbox()
+        assert window.width <= 3.5 + 0.05  # nothing sticks out
+    wide = mk.figures.paths(mk.solve("FrozenLake-v1", k=2))
+    assert r"\includegraphics[width=\textwidth]{" in wide.to_latex(tmp_path / "x.pdf")
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("/nonexistent/x.pdf", "/nonexistent/x.pdf: cannot be written: No such file or directory"),
+        ("x.foo", "x.foo: cannot be written: Format 'foo' is not supported"),
+        (3, "path must be a path, not 3"),
+    ],
+)
+def test_figures_that_cannot_be_written(path, message):
+    figure = mk.figures.curves(mk.solve(mk.instances.figure1(), k=2))
+    with pytest.raises(mk.InputError, match=message):
+        figure.to_latex(path)
+    with pytest.raises(mk.InputError, match="caption must be text, not 3"):
+        figure.to_latex("x.pdf", caption=3)

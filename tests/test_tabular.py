@@ -24,7 +24,12 @@ def tables(compared):
     earned = mk.evaluate(compared.mdp, policy)
     log = at.example_log().select(arms=["L-BFGS-B", "DE"])
     runs = mk.simulate(compared.mdp, policy, trials=5, rng=0)
-    return [compared, earned, earned.law, runs, log.max_at_k([1, 2]), at.frontier(log, max_per_arm=2)]
+    learned = mk.learn(mk.TabularModel(mk.instances.figure1()), 2, epsilon=0.3, delta=0.1, rng=0)
+    replay = at.cross_replay(log, price=0.1, folds=2)
+    return [
+        *(compared, earned, earned.law, runs, log.max_at_k([1, 2]), at.frontier(log, max_per_arm=2)),
+        *(at.difference(log, "DE", "L-BFGS-B", k=1), replay, learned, mk.contrast(compared.plan)),
+    ]
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -106,3 +111,24 @@ def test_plans_studies_differences_sequences_and_reports_are_tables():
     assert frame["value"].tolist() == [point.value for curve in report.curves for point in curve]
     study = at.study(log, k=[1, 2])
     assert study.to_frame("polars")["value"].to_list() == [point.value for curve in study.curves for point in curve]
+
+
+def test_what_a_replay_and_a_contrast_say(compared):
+    log = at.example_log().select(arms=["L-BFGS-B", "DE"])
+    replay = at.cross_replay(log, price=0.1, folds=2)
+    columns = replay.columns()
+    rows = dict(zip(zip(columns["policy"], columns["mean of"], strict=True), columns["lower"], strict=True))
+    assert rows["the sequence", "net"] == replay.net.lower
+    assert rows["the gain", "net"] == replay.gain.lower
+    assert rows[replay.single.name, "cost"] == replay.single.cost.lower
+    contrast = mk.contrast(compared.plan)
+    columns = contrast.columns()
+    assert columns["try"] == [1, 2, 2]
+    assert columns["mean lower"] == [one.least.mean for one in (contrast.first, *contrast.last)]
+
+
+def test_bad_arguments_have_one_line(compared):
+    with pytest.raises(mk.InputError, match="path must be a path, not 3"):
+        compared.to_csv(3)
+    with pytest.raises(mk.InputError, match="caption must be text, not 3"):
+        compared.to_latex(caption=3)

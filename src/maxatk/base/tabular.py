@@ -68,6 +68,8 @@ class Tabular:
             try:
                 with atomic_write(Path(path)) as file:
                     file.write(text.getvalue().encode())
+            except TypeError:
+                raise InputError(f"path must be a path, not {checks.shown(path)}") from None
             except OSError as error:
                 raise InputError(f"{path}: cannot be written: {error.strerror}") from None
         return text.getvalue()
@@ -75,7 +77,7 @@ class Tabular:
     def to_latex(self, *, decimals: int = 4, caption: str | None = None) -> str:
         r"""The table for LaTeX, with the rules of the package ``booktabs``.
 
-        Lower bounds, in columns ``lower`` and ``share``, are rounded down and upper ones, in ``upper``, up.
+        Lower bounds, in columns ``lower`` and ``share``, are rounded down, others, in ``upper`` and ``epsilon``, up.
 
         Args:
             decimals: of numbers.
@@ -94,6 +96,8 @@ class Tabular:
         \end{tabular}
         """
         digits = checks.integer(decimals, "decimals", most=12)
+        if caption is not None and not isinstance(caption, str):
+            raise InputError(f"caption must be text, not {checks.shown(caption)}")
         columns = self.columns()
         kinds = "".join("r" if all(_is_number(x) for x in column) else "l" for column in columns.values())
         rows = [
@@ -133,7 +137,7 @@ def _cell(name: str, x: Any, decimals: int) -> str:
     if name.endswith(("lower", "share")):
         text = at_least(x, decimals)
     else:
-        text = at_most(x, decimals) if name.endswith("upper") else f"{float(x):.{decimals}f}"
+        text = at_most(x, decimals) if name.endswith(("upper", "epsilon")) else f"{float(x):.{decimals}f}"
     return f"${text}$" if text.startswith("-") else text
 
 

@@ -2,13 +2,14 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from maxatk.base.checks import shown
 from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
+from maxatk.base.tabular import Tabular
 from maxatk.base.types import Floats
 from maxatk.evaluation.typical import best_after, single_rollout
 from maxatk.laws.law import Law
@@ -94,7 +95,7 @@ class Try:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Contrast(Displayed):
+class Contrast(Displayed, Tabular):
     """The first try of a plan's policy and its last, with what it will typically have by then and with nothing."""
 
     mdp: MDP  # the problem
@@ -104,6 +105,19 @@ class Contrast(Displayed):
 
     def __repr__(self) -> str:
         return f"Contrast(first try against the last, best of {self.k}: {self.mdp!r})"
+
+    def columns(self) -> dict[str, list[Any]]:
+        """One row for each try: its number from 1, its best so far, and what is known of its own return.
+
+        Bounds on its chance to beat the best so far, on its mean, and on its tenth (``low``) and ninetieth (``high``)
+        percentile.
+        """
+        tries = (self.first, *self.last)
+        columns: dict[str, list[Any]] = {"try": [one.rollout + 1 for one in tries], "best": [one.best for one in tries]}
+        for name in ("beats", "mean", "low", "high"):
+            columns[f"{name} lower"] = [getattr(one.least, name) for one in tries]
+            columns[f"{name} upper"] = [getattr(one.most, name) for one in tries]
+        return columns | {"given up": [one.given_up for one in tries], "stops": [one.stops for one in tries]}
 
     def shares_states(self, other: Try) -> bool:
         """Whether there are states that ``other`` and the first try often visit with something left to win."""

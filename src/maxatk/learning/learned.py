@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from os import PathLike
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
 from maxatk.base.findings import Finding, Loss, Value
 from maxatk.base.intervals import gap_between
+from maxatk.base.tabular import Tabular
 from maxatk.base.types import Ints
 from maxatk.learning.models import Checked
 from maxatk.planning import CertifiedPlan, Plan
@@ -70,7 +72,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, eq=False)
-class Learned(Displayed):
+class Learned(Displayed, Tabular):
     """What was learned: with probability at least ``1 - delta`` over the samples, all of it is true together.
 
     ``lower <= what the policy earns <= optimum <= upper``, and the policy loses at most ``epsilon`` to the optimum. All
@@ -82,6 +84,11 @@ class Learned(Displayed):
     bounds: Bounds  # what is certain of it
     evidence: Evidence  # what that rests on
     model_plan: Plan | None = None  # of the problem as it was counted; None where the policy was not planned so
+
+    def columns(self) -> dict[str, list[Any]]:
+        """One row: k, lower, upper, epsilon, delta, target and samples."""
+        names = ("k", "lower", "upper", "epsilon", "delta", "target", "samples")
+        return {name: [getattr(self, name)] for name in names}
 
     @property
     def lower(self) -> float:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from maxatk.base import checks
+from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, MaxAtKError
 from maxatk.engines.engine import EngineConfig
 from maxatk.engines.remote import submitted, versions
@@ -43,14 +44,22 @@ def solve_many(
     >>> [plan.k for plan in mk.solve_many([(mk.instances.figure1(), range(1, 4))])]
     [1, 2, 3]
     """
+    if not isinstance(problems, Iterable):
+        raise InputError(f"problems must be pairs of a problem and a number of rollouts, not {shown(problems)}")
     return _plans(_pairs(problems), Certified() if solver is None else solver, EngineConfig(executor=executor))
 
 
 def _pairs(problems: Iterable[tuple[MDP, int | Iterable[int]]]) -> Iterator[tuple[MDP, int]]:
     """A pair for each number of rollouts."""
-    for mdp, k in problems:
-        for n in checks.rising(k, "k") if isinstance(k, Iterable) else (k,):
-            yield mdp, n
+    for n, pair in enumerate(problems):
+        if not checks.is_list(pair) or len(pair) != 2:
+            raise InputError(f"problems[{n}] must be a pair of a problem and a number of rollouts, not {shown(pair)}")
+        mdp, k = pair
+        several = checks.rising(k, "k") if isinstance(k, Iterable) else (k,)
+        if not several:
+            raise InputError(f"problems[{n}]: k has no number of tries")
+        for tries in several:
+            yield mdp, tries
 
 
 def _plans(problems: Iterator[tuple[MDP, int]], solver: Solver[Any], config: EngineConfig) -> Iterator[Plan]:

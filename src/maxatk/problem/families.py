@@ -43,7 +43,9 @@ def lotteries(n_arms: int = 6, horizon: int = 1, prize: int = 20, rng: Seed = 0)
     return MDP.from_table([rows], horizon=horizon, action_names=["sure", *(f"coin {i}" for i in range(1, n))])
 
 
-def heavy_tails(n_arms: int = 4, horizon: int = 1, atoms: int = 10, rng: Seed = 0) -> MDP:
+def heavy_tails(
+    n_arms: int = 4, horizon: int = 1, atoms: int = 10, equal_means: bool = False, rng: Seed = 0
+) -> MDP:  # fmt: skip
     """Heavy tails: arms with Pareto's distribution, each by ``atoms`` quantiles of equal probability.
 
     Arm ``i`` has an index ``a`` between 1.1 and 4 and a scale such that its mean is between 1/2 and 1: arms with nearly
@@ -53,6 +55,7 @@ def heavy_tails(n_arms: int = 4, horizon: int = 1, atoms: int = 10, rng: Seed = 
         n_arms: the number of arms, at least 1.
         horizon: the number of steps of a rollout.
         atoms: the number of quantiles of an arm.
+        equal_means: give all arms the mean 1, exactly, so that only their tails differ.
         rng: a seed, a NumPy Generator, or None for a fresh one.
 
     >>> import maxatk as mk
@@ -67,7 +70,12 @@ def heavy_tails(n_arms: int = 4, horizon: int = 1, atoms: int = 10, rng: Seed = 
         index, mean = float(random.uniform(1.1, 4.0)), float(random.uniform(0.5, 1.0))
         scale = mean * (index - 1) / index
         quantiles = [scale * (1 - (2 * j + 1) / (2 * count)) ** (-1 / index) for j in range(count)]
-        rows[arm] = [(Fraction(1, count), 0, Fraction(round(100 * x), 100), False) for x in quantiles]
+        if equal_means:
+            quantiles = [x * count / sum(quantiles) for x in quantiles]
+        hundredths = [round(100 * x) for x in quantiles]
+        if equal_means:
+            hundredths[-1] += 100 * count - sum(hundredths)
+        rows[arm] = [(Fraction(1, count), 0, Fraction(x, 100), False) for x in hundredths]
     return MDP.from_table([rows], horizon=horizon)
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, wraps
 from os import PathLike
 from pathlib import Path
+from textwrap import fill
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -76,10 +77,21 @@ def _shown(kind: type) -> Any:
 
         def to_latex(self, path: str | PathLike[str], caption: str | None = None) -> str:
             """Write the figure to ``path``, and return the float that includes it, with its caption or another one."""
-            cast(Any, self).savefig(path)
-            lines = [r"\begin{figure}", r"\centering", rf"\includegraphics{{{Path(path).as_posix()}}}"]
-            lines += [rf"\caption{{{escaped(self.caption if caption is None else caption)}}}", r"\end{figure}"]
-            return "\n".join(lines)
+            if caption is not None and not isinstance(caption, str):
+                raise InputError(f"caption must be text, not {checks.shown(caption)}")
+            try:
+                name = Path(path).as_posix()
+                cast(Any, self).savefig(name)
+            except TypeError:
+                raise InputError(f"path must be a path, not {checks.shown(path)}") from None
+            except (OSError, ValueError) as error:  # of a format that Matplotlib does not write
+                reason = error.strerror if isinstance(error, OSError) else " ".join(str(error).split())
+                raise InputError(f"{path}: cannot be written: {reason}") from None
+            wide = cast(Any, self).get_figwidth() > 1.1 * COLUMN  # over both columns, then
+            kind, width = ("figure*", r"\textwidth") if wide else ("figure", r"\columnwidth")
+            text = escaped(self.caption if caption is None else caption)
+            lines = [rf"\begin{{{kind}}}", r"\centering", rf"\includegraphics[width={width}]{{{name}}}"]
+            return "\n".join([*lines, rf"\caption{{{text}}}", rf"\end{{{kind}}}"])
 
         def _repr_svg_(self) -> str:
             drawn = io.StringIO()
@@ -164,7 +176,10 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
     view = views.action_map(plan, i, h, s, points)
     count = len(view.so_far)
     caption = f"What the plan does in {view.title}, by the best return so far and the return so far."
-    figure, axes = _figure(caption, 1.3 * COLUMN, min(1.1 + 0.22 * count, 2.8))
+    present = sorted({a for row in view.taken for a in row})
+    columns = 2 if max(len(view.names[a]) for a in present) > 10 else 4  # of the legend, which is below
+    lines = -(-len(present) // columns)
+    figure, axes = _figure(caption, COLUMN, min(1.1 + 0.22 * count, 2.8) + 0.17 * lines)
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
 
@@ -175,10 +190,9 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
     )  # fmt: skip
     rows = np.unique(np.linspace(0, count - 1, min(count, 9)).round().astype(int))
     ax.set_yticks(rows + 0.5, [f"{view.so_far[r]:g}" for r in rows])
-    present = sorted({a for row in view.taken for a in row})
-    ax.legend(
-        handles=[Patch(color=view.colours[a], label=view.names[a]) for a in present],
-        frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.05), fontsize=7,
+    figure.legend(
+        handles=[Patch(color=view.colours[a], label=fill(view.names[a], 24)) for a in present],
+        frameon=False, loc="outside lower center", ncols=columns, fontsize=7, columnspacing=1.0, handlelength=1.2,
     )  # fmt: skip
     ax.set(xlabel=view.x, ylabel=view.y)
     ax.set_title(view.title, loc="left")
@@ -278,7 +292,8 @@ def comparison(comparison: Comparison) -> Any:
     """The bounds on the value of each class of a comparison."""
     view = views.classes(comparison)
     caption = f"Best of {comparison.plan.k}: what a policy of each class earns (dot), and an upper bound (bar)."
-    figure, axes = _figure(caption, 1.3 * COLUMN, 0.32 * len(view.rows) + 0.7)
+    names = [fill(row.name, 16) for row in view.rows]
+    figure, axes = _figure(caption, COLUMN, 0.34 * len(view.rows) + 0.8)
     ax = axes[0, 0]
     for y, row in enumerate(view.rows):
         ax.plot([row.lower, row.upper], [y, y], color=row.colour, linewidth=2, solid_capstyle="butt")
@@ -286,10 +301,10 @@ def comparison(comparison: Comparison) -> Any:
         ax.plot([row.lower], [y], marker="o", color=row.colour, markersize=5)
         text = f"{row.lower:.5g}" + ("" if row.share is None else f"  ({100 * row.share:.0f} %)")
         ax.annotate(text, (row.lower, y), (0, 7), textcoords="offset points", ha="center", fontsize=7)
-    ax.set_yticks(range(len(view.rows)), [row.name for row in view.rows])
+    ax.set_yticks(range(len(view.rows)), names)
     ax.set_ylim(len(view.rows) - 0.5, -0.7)
-    ax.margins(x=0.18)
-    ax.set_xlabel(f"{view.x}\n({view.note})")
+    ax.margins(x=0.25)
+    ax.set_xlabel(f"{view.x}\n{fill(f'({view.note})', 36)}")
     return figure
 
 

@@ -21,9 +21,11 @@ from maxatk.base.tabular import Tabular
 from maxatk.base.text import percent
 from maxatk.base.types import Range
 
+COLUMNS = ("first", "second", "of", "k", "value", "lower", "upper", "tasks_needed")
+
 
 @dataclass(frozen=True)
-class Difference(Displayed, Estimate):
+class Difference(Displayed, Tabular, Estimate):
     """The difference of two arms at the same tasks, in the best of ``k`` or in what one attempt costs."""
 
     first: str  # the arm
@@ -32,6 +34,10 @@ class Difference(Displayed, Estimate):
     of: str  # "score", "cost" or "seconds"; "pick" for two ways to choose one of k attempts
     ratio: Range | None  # an interval for the ratio of the two means (Fieller's); for costs and seconds
     tasks_needed: int | None  # to detect a difference of this size with power 0.8; None for a difference of 0
+
+    def columns(self) -> dict[str, list[Any]]:
+        """One row, with the columns of :class:`Differences`."""
+        return {name: [getattr(self, name)] for name in COLUMNS}
 
     @property
     def finding(self) -> findings.Difference:
@@ -71,8 +77,7 @@ class Differences(Displayed, Tabular, Sequence[Difference]):
 
     def columns(self) -> dict[str, list[Any]]:
         """The pairs by column: first, second, of, k, value, lower, upper and tasks_needed."""
-        names = ("first", "second", "of", "k", "value", "lower", "upper", "tasks_needed")
-        return {name: [getattr(row, name) for row in self.rows] for name in names}
+        return {name: [getattr(row, name) for row in self.rows] for name in COLUMNS}
 
     def __getitem__(self, index: Any) -> Any:
         rows: Any = self.rows

@@ -29,6 +29,7 @@ from maxatk.attempts.warnings import warn
 from maxatk.base import checks, display, findings
 from maxatk.base.display import Displayed
 from maxatk.base.errors import InputError
+from maxatk.base.tabular import Tabular
 from maxatk.base.text import clipped, count_of, short
 from maxatk.base.types import Floats, Ints, Range
 
@@ -51,7 +52,7 @@ class SingleReplay:
 
 
 @dataclass(frozen=True, repr=False)
-class Replay(Displayed):
+class Replay(Displayed, Tabular):
     """A sequence on held-out tasks, beside the best single capped arm."""
 
     score: Estimate  # the best score of a task
@@ -70,6 +71,22 @@ class Replay(Displayed):
     def __repr__(self) -> str:
         numbers = f"score {short(self.score.value)}, cost {short(self.cost.value)}, gain {short(self.gain.value)}"
         return clipped(f"Replay({count_of(self.tasks, 'task')}: {numbers} over {self.single.name})")
+
+    def columns(self) -> dict[str, list[Any]]:
+        """One row for each mean over tasks, with its interval: of the sequence, of the best single arm, of the gain."""
+        single, sequence = self.single, "the sequence"
+        rows: list[tuple[str, str, Estimate]] = [
+            (sequence, "score", self.score), (sequence, "cost", self.cost), (sequence, "net", self.net),
+            *([] if self.seconds is None else [(sequence, "seconds", self.seconds)]),
+            (sequence, "rounds", self.rounds),
+            (single.name, "score", single.score), (single.name, "cost", single.cost),
+            ("the gain", "net", single.gain), ("the gain", "score", single.score_gain),
+        ]  # fmt: skip
+        columns: dict[str, list[Any]] = {
+            "policy": [who for who, _, _ in rows],
+            "mean of": [what for _, what, _ in rows],
+        }
+        return columns | {name: [getattr(x, name) for _, _, x in rows] for name in ("value", "lower", "upper", "level")}
 
     @property
     def gain(self) -> Estimate:
