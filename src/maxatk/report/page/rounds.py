@@ -27,6 +27,7 @@ from maxatk.report import views
 from maxatk.report.page import file
 from maxatk.report.page.boards import Board, boards_of
 from maxatk.report.page.plan import Names, renamed
+from maxatk.report.palette import action_colours
 from maxatk.report.tables import plans as tables
 from maxatk.report.tables.comparisons import share_of
 from maxatk.report.template import Html, in_script, minus, part, render
@@ -82,7 +83,7 @@ def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Cal
     try:
         panels = _panels(plan)
         often = sum((_often(plan, some) for _, _, some, _ in panels), np.zeros(plan.mdp.n_actions))
-        colours = charts.colours(often)
+        colours = action_colours(views.action_names(plan.mdp), often.tolist())
         groups = [
             TriesOfRound(name, head, boards_of(some, plan.mdp, grid, colours), views.listed(some), left_out)
             for name, head, some, left_out in panels
