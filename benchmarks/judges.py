@@ -217,7 +217,7 @@ def seconds_of(log):
     between = time.perf_counter()
     log.majority_at_k(told.curves[0].k)
     return {"numbers of attempts": len(told.curves[0]), "report, s": round(between - start, 1),
-            "of these the vote, s": round(time.perf_counter() - between, 1)}  # fmt: skip
+            "the vote alone, s": round(time.perf_counter() - between, 1)}  # fmt: skip
 
 
 def main():

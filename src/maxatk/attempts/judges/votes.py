@@ -28,7 +28,7 @@ from maxatk.attempts.tuning import TUNING
 from maxatk.base.types import Floats, Ints
 
 AS_LIKELY = 1e-6  # several k are done at once if their chances are at least this beside that of the likeliest
-CELLS = 2**17  # of the states of tasks that are done at once
+CELLS = 2**22  # votes by leaders, of the states of tasks that are done at once: more of them have wider states
 
 
 def majority_of_tasks(truth: Floats, answer: Ints, ks: Sequence[int], default_score: float) -> Floats:
@@ -43,7 +43,7 @@ def majority_of_tasks(truth: Floats, answer: Ints, ks: Sequence[int], default_sc
             tallies.append(tally)
     order = sorted(range(len(tallies)), key=lambda i: tallies[i].counts.tolist(), reverse=True)  # alike ones together
     values = np.empty((len(tallies), len(ks)))
-    most = max(1, CELLS // (2 * truth.shape[1]))
+    most = max(1, CELLS // truth.shape[1] ** 2)
     for start in range(0, len(order), most):
         some = order[start : start + most]
         values[some] = _Tallies([tallies[i] for i in some], truth.shape[1], default_score).curves(ks)
@@ -142,31 +142,52 @@ class _Tallies:
         state, base = np.zeros((ks[-1] - t + 1, here.size, 2, 1)), 0
         state[:, :, 0, 0] = np.stack([law.of(m)[: len(state)] for m in others.tolist()], axis=1)
         state, base = _trimmed(state, base, cut)
-        for answer in range(int(able.sum(axis=1).max())):
+        last = able.sum(axis=1) - 1  # [T] the answer that is joined last, when only sums are needed
+        for answer in range(int(last.max()) + 1):
             if not state.size:
-                return total
-            counts = np.where(able[:, answer], self.counts[here, answer], 0)
-            state, base = _joined(state, base, counts, self.truth[here, answer], law, t, ties, ks[-1] - t, cut)
-        for place, k in enumerate(ks):
-            for leaders in range(1, state.shape[3]):
-                if 0 <= (votes := k - t * leaders - base) < len(state):
-                    total[place, here] += state[votes, :, 1, leaders] / leaders
+                break
+            is_last, on = last == answer, last > answer
+            if is_last.any():
+                votes = np.stack([law.of(count)[: t + 1] for count in self.counts[here[is_last], answer].tolist()])
+                joined = _last_joined(state[:, is_last], base, votes, self.truth[here[is_last], answer], ks)
+                total[:, here[is_last]] += joined
+            here, last, state = here[on], last[on], state[:, on]
+            if here.size:
+                counts, truth = self.counts[here, answer], self.truth[here, answer]
+                state, base = _joined(state, base, counts, truth, law, t, ties, ks[-1] - t, cut)
         return total
+
+
+def _last_joined(state: Floats, base: int, votes: Floats, truth: Floats, ks: Sequence[int]) -> Floats:
+    """What leads with ``t`` votes, its truth times the chance [len(ks), T], with the last answer of each task, from the
+    chances ``votes`` [T, t + 1] of that answer's votes.
+    """
+    size, leaders, t = len(state), state.shape[3], votes.shape[1] - 1
+    total = np.zeros((len(ks), state.shape[1]))
+    for place, k in enumerate(ks):
+        for ties in range(1, leaders + 1):
+            row = k - t * ties - base  # the votes of those that do not lead, from the first row on
+            if row < 0:
+                break
+            low, high = max(row - t + 1, 0), min(row + 1, size)
+            if ties < leaders and low < high:
+                fewer = votes[:, row - high + 1 : row - low + 1][:, ::-1]
+                total[place] += np.einsum("yt,ty->t", state[low:high, :, 1, ties], fewer) / ties
+            if row < size:
+                led = state[row, :, 1, ties - 1] + truth * state[row, :, 0, ties - 1]
+                total[place] += votes[:, t] * led / ties
+    return total
 
 
 def _joined(
     state: Floats, base: int, counts: Ints, truth: Floats, law: "_Law", t: int, ties: int, last: int, cut: float
 ) -> tuple[Floats, int]:
-    """The state with one more answer of each task, given by ``counts`` [T] attempts; 0 for tasks without one."""
+    """The state with one more answer of each task, given by ``counts`` [T] attempts."""
     size, leaders = min(len(state) + t - 1, last - base + 1), state.shape[3]
     after = np.zeros((size, state.shape[1], 2, min(leaders, ties) + 1))
     for count in set(counts.tolist()):
         some = np.flatnonzero(counts == count)
-        before = state[:, some]
-        if not count:
-            after[: len(before), some, :, :leaders] = before
-            continue
-        votes = law.of(count)
+        before, votes = state[:, some], law.of(count)
         after[:, some, :, :leaders] = convolved(votes[:t], before, size)
         led = votes[t] * before[..., : after.shape[3] - 1]
         led[:, :, 1] += truth[some, None] * led[:, :, 0]
