@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import maxatk as mk
 from maxatk.base.findings import Kept
 from maxatk.base.stopping import Reason, StoppedError
+from maxatk.base.tuning import tuned
 from maxatk.cli import main
 from maxatk.comparison.classes import Workshop
 from maxatk.comparison.in_rounds import round_classes
@@ -659,3 +660,25 @@ def test_tries_alike_are_known_to_within_the_tolerance():
         assert each.in_rounds.alike
         assert found.upper - found.lower <= shop.plan.stats["tol"]
         assert found.upper < shop.plan.upper  # by a bound of its own
+
+
+def test_one_return_between_lattice_points():
+    """Found by the hunt: of one return no lattice is fine, and the search for one did not end."""
+    for reward in (0.1234567890123, -7.00000000001, 1 / 3):
+        mdp = mk.MDP.from_arrays(np.ones((1, 2, 1)), np.array([[reward, reward]]), horizon=3)
+        with tuned(exact_points=1):
+            plan = mk.solve(mdp, 3, width=2)
+        assert plan.lower <= 3 * Fraction(reward) <= plan.upper
+        assert plan.gap <= 1e-9
+
+
+def test_huge_returns_that_differ_by_little():
+    """Found by the hunt: floats did not tell the points of a finer lattice apart."""
+    rewards = [307259238692021.25, 307259238692022.5, 307259238692023.0]
+    laws = [{rewards[0]: 0.25, rewards[2]: 0.75}, {rewards[1]: 1.0}, {rewards[0]: 0.9, rewards[2]: 0.1}]
+    mdp = arms(*laws)
+    for points in (1, 50_000):
+        with tuned(exact_points=points):
+            plan = mk.solve(mdp, 4, rounds=(3, 1))
+        exact = mk.solve(mdp, 4, rounds=(3, 1), solver=mk.Exact()).exact
+        assert plan.lower <= exact <= plan.upper

@@ -1,5 +1,6 @@
 """What the library promises, each held to the oracle. A promise that is broken raises :class:`BrokenError`."""
 
+import functools
 import itertools
 import math
 import os
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import optimize
 
 import maxatk as mk
 from maxatk import attempts as at
@@ -698,15 +700,16 @@ def in_rounds(case: Case) -> None:
         return
     width = int(case.random.integers(2, k + 1))
     solver = mk.Certified(tol=case.tol, time_limit=10)
+    asked: dict[str, Any] = {"width": width} if case.random.random() < 0.5 else {"rounds": _rounds(case, k)}
     try:
-        plan = mk.solve(case.mdp, k, width=width, best_so_far=case.incumbent, solver=solver)
+        plan = mk.solve(case.mdp, k, **asked, best_so_far=case.incumbent, solver=solver)
     except mk.TooLargeError:
         return
     low, high = case.truth.value(0, case.incumbent)
     if Fraction(plan.lower) > high or Fraction(plan.upper) < low:
-        raise BrokenError(f"{width} at a time: [{plan.lower!r}, {plan.upper!r}], one at a time {float(low)!r}")
+        raise BrokenError(f"{asked}: [{plan.lower!r}, {plan.upper!r}], one at a time {float(low)!r}")
     earned = mk.evaluate(case.mdp, plan.policy)
-    _at_least(Fraction(earned.ends[1]), plan.lower, f"{width} at a time")
+    _at_least(Fraction(earned.ends[1]), plan.lower, f"{asked}")
     rows = mk.compare(case.mdp, k, plan=case.plan, widths=[width])
     for row in (row for row in rows if row.in_rounds is not None and row.searched):
         told = mk.evaluate(case.mdp, row.policy).ends
@@ -737,10 +740,178 @@ def beyond(case: Case) -> None:
         raise BrokenError(f"{x!r} is reached with a chance of {chance!r}, more than {case.plan.tail(x)!r}")
 
 
+def _rounds(case: Case, k: int) -> tuple[int, ...]:
+    """Widths of any kind that add up to ``k``."""
+    cuts = np.flatnonzero(case.random.random(k - 1) < case.random.random()) + 1
+    return tuple(np.diff([0, *cuts.tolist(), k]).tolist())
+
+
+def _knots(case: Case, least: Number, most: Number) -> list[tuple[Fraction, Fraction]]:
+    """Knots of a convex nondecreasing function, some of them among the returns and some beyond."""
+    n, span = int(case.random.integers(2, 6)), Fraction(most) - Fraction(least) or Fraction(1)
+    xs = sorted({Fraction(least) + Fraction(int(j), 16) * span for j in case.random.integers(-4, 21, n + 2)})
+    slopes = sorted(Fraction(int(j), 4) for j in case.random.integers(0, 9, len(xs) - 1))
+    u, knots = Fraction(int(case.random.integers(-3, 4))), list[tuple[Fraction, Fraction]]()
+    for j, x in enumerate(xs):
+        u += slopes[j - 1] * (x - xs[j - 1]) if j else 0
+        knots.append((x, u))
+    return knots
+
+
+def _counts(knots: Sequence[tuple[Fraction, Fraction]], m: Fraction) -> Fraction:
+    """A convex function by its knots: the greatest of its lines."""
+    return max(u + (v - u) / (y - x) * (m - x) for (x, u), (y, v) in itertools.pairwise(knots))
+
+
+def _may_decline(promise: Callable[[Case], None]) -> Callable[[Case], None]:
+    """The same promise, where the package may say of a problem that it is too large."""
+
+    @functools.wraps(promise)
+    def held(case: Case) -> None:
+        with suppress(mk.TooLargeError):
+            promise(case)
+
+    return held
+
+
+class _OneStep:
+    """A case with its first step alone: its returns have few laws, whose tuples can be enumerated in fractions."""
+
+    def __init__(self, case: Case) -> None:
+        problem = case.problem
+        if problem.priced:
+            raise TooLargeError
+        self.k = int(case.random.integers(2, 5))
+        self.case = Case(
+            replace(problem, horizon=1, steps=problem.steps[:1], k=self.k), int(case.random.integers(2**31))
+        )
+        first, self.incumbent = self.case.problem, case.incumbent
+        options = [[(p, first.row(0, s, a)) for a in first.actions(0, s)] for p, s in first.resets]
+        if math.prod(map(len, options)) > 4:
+            raise TooLargeError
+        self.laws: list[dict[Fraction, Fraction]] = []
+        for rows in itertools.product(*options):
+            law: dict[Fraction, Fraction] = {}
+            for p, row in rows:
+                for q, _, x in row:
+                    law[x] = law.get(x, Fraction(0)) + p * q
+            self.laws.append(law)
+        self.returns = sorted({x for law in self.laws for x in law})
+        if len(self.returns) > 6:
+            raise TooLargeError
+
+    def better(self, m: Number, x: Fraction) -> Fraction:
+        """The best of both."""
+        return x if m == -math.inf else max(Fraction(m), x)
+
+    def after(self, chosen: Sequence[dict[Fraction, Fraction]], m: Number) -> dict[Fraction, Fraction]:
+        """The law of the best of independent draws and ``m``."""
+        best: dict[Fraction, Fraction] = {}
+        for outcome in itertools.product(*(law.items() for law in chosen)):
+            top = self.better(m, max(x for x, _ in outcome))
+            best[top] = best.get(top, Fraction(0)) + math.prod((p for _, p in outcome), start=Fraction(1))
+        return best
+
+
+@_may_decline
+def side_by_side(case: Case) -> None:
+    """Of one step, the best of all tuples of policies in rounds, with any utility, lies between the bounds."""
+    one, m = _OneStep(case), case.incumbent
+    rounds = _rounds(case, one.k)
+    knots = _knots(case, one.returns[0], one.returns[-1]) if case.random.random() < 0.5 else None
+    known: dict[tuple[int, Number], Fraction] = {}
+
+    def value(b: int, m: Number) -> Fraction:
+        if b == len(rounds):
+            return Fraction(m) if knots is None else _counts(knots, Fraction(m))
+        if (b, m) not in known:
+            laws = (one.after(some, m) for some in itertools.combinations_with_replacement(one.laws, rounds[b]))
+            known[b, m] = max(sum((p * value(b + 1, x) for x, p in law.items()), Fraction(0)) for law in laws)
+        return known[b, m]
+
+    true, asked = value(0, m), {"rounds": rounds, "utility": knots, "best_so_far": m}
+    exact = mk.solve(one.case.mdp, one.k, solver=mk.Exact(), **asked)
+    low, high = mk.evaluate(one.case.mdp, exact.policy).ends
+    if exact.exact != true or not low <= true <= high:
+        raise BrokenError(f"rounds {rounds}, utility {knots}: {exact.exact} in place of {true}")
+    plan = mk.solve(one.case.mdp, one.k, solver=mk.Certified(tol=case.tol, time_limit=10), **asked)
+    low, high = mk.evaluate(one.case.mdp, plan.policy).ends
+    most = true if max(rounds) > 1 else Fraction(plan.upper)
+    if not plan.lower <= true <= plan.upper or plan.lower > high or low > most:
+        raise BrokenError(
+            f"rounds {rounds}, utility {knots}: [{plan.lower!r}, {plan.upper!r}], earned {low, high}, "
+            f"true {float(true)}"
+        )
+
+
+@_may_decline
+def best_shares(case: Case) -> None:
+    """Of one step, tails against all adaptive policies and their mixtures; what is promised is earned."""
+    one, m = _OneStep(case), case.incumbent
+    k = min(one.k, 2)
+    plan = mk.solve(one.case.mdp, k, best_so_far=m, solver=mk.Certified(tol=case.tol, time_limit=10))
+    policies = {frozenset(law.items()) for law in _adaptive(one, k, m)}
+    values = sorted({x for law in policies for x, _ in law})
+    laws = np.array([[float(dict(law).get(x, 0)) for x in values] for law in policies])
+    a = Fraction(float(case.random.choice([1.0, 0.9, 0.5, 0.25, 0.1, 0.01])))
+    known = plan.cvar(a)
+    truth, mixed = Truth(replace(one.case.problem, k=k)), dict[Number, Fraction]()
+    for part, weight in zip(known.policies, known.weights, strict=True):
+        for x, p in truth.law(part.action, 0, m).items():
+            mixed[x] = mixed.get(x, Fraction(0)) + Fraction(weight) * p
+    if Fraction(known.lower) > _best_share(mixed, a):
+        raise BrokenError(f"cvar({float(a)}): {known}, but its policy earns less")
+    size = float(max(abs(values[0]), abs(values[-1]), Fraction(1)))
+    most = _over_mixtures(laws, [float(x) / size for x in values], float(a)) * size
+    if not known.lower - 1e-7 * size <= most <= known.upper + 1e-7 * size:
+        raise BrokenError(f"cvar({float(a)}): {known}, but mixtures earn {most!r}")
+    x = values[int(case.random.integers(len(values)))]
+    chance = max(sum((p for y, p in law if y >= x), Fraction(0)) for law in policies)
+    if Fraction(plan.tail(x)) < chance:
+        raise BrokenError(f"tail({x}): {plan.tail(x)!r}, but {float(chance)!r} is reached")
+
+
+def _adaptive(one: _OneStep, left: int, m: Number) -> list[dict[Fraction, Fraction]]:
+    """The laws of the best return under all adaptive policies."""
+    if not left:
+        return [{Fraction(m): Fraction(1)}]
+    found: list[dict[Fraction, Fraction]] = []
+    for law in one.laws:
+        draws = one.after([law], m)
+        later = [_adaptive(one, left - 1, x) for x in draws]
+        if math.prod(map(len, later)) > 500:
+            raise TooLargeError
+        for some in itertools.product(*later):
+            best: dict[Fraction, Fraction] = {}
+            for p, after in zip(draws.values(), some, strict=True):
+                for x, q in after.items():
+                    best[x] = best.get(x, Fraction(0)) + p * q
+            found.append(best)
+    return found
+
+
+def _best_share(law: Any, a: Fraction) -> Fraction:
+    """The mean of the best share of a law, in fractions."""
+    left, total = a, Fraction(0)
+    for x, p in sorted(((Fraction(x), p) for x, p in law.items()), reverse=True):
+        total += min(p, left) * x
+        left -= min(p, left)
+    return total / a
+
+
+def _over_mixtures(laws: Any, values: Sequence[float], a: float) -> float:
+    """The greatest mean of the best share over mixtures of laws [n, values], by a linear program."""
+    n, v = laws.shape
+    cost = np.concatenate([np.zeros(n), -np.array(values) / a])
+    sums = [[1.0] * n + [0.0] * v, [0.0] * n + [1.0] * v]
+    rows = np.hstack([-laws.T, np.eye(v)])
+    return -float(optimize.linprog(cost, A_ub=rows, b_ub=np.zeros(v), A_eq=sums, b_eq=[1.0, a]).fun)
+
+
 ALWAYS = (interval, policy, lines, stops, gained)
 SOMETIMES = (
     *(saved, threads, stopped, evaluated, simulated, acts_anywhere, compared, learned, enough, told_when_to_stop),
-    *(attempted, in_rounds, beyond),
+    *(attempted, in_rounds, beyond, side_by_side, best_shares),
 )
 
 

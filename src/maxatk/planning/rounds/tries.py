@@ -34,6 +34,7 @@ from maxatk.problem.decision import DecisionProblem
 
 MOST_POINTS = 2**22  # of a law of returns
 COARSE_POINTS = 2**14  # where there are more
+MOST_STEPS = 2.0**48  # of a lattice from 0 to any return: floats tell its points apart
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,9 @@ class TrySearch:
         else:
             self._unit = max(kappa, span / COARSE_POINTS) if planned_by.exact else kappa
             places = asked.mdp.n_states * asked.mdp.horizon
-            while not planned_by.exact and 2 * span <= self._unit * min(COARSE_POINTS, fine_cells / places):
+            while not planned_by.exact and 0 < 2 * span <= self._unit * min(COARSE_POINTS, fine_cells / places):
+                if asked.largest > self._unit * MOST_STEPS:
+                    break
                 self._unit /= 2
             kappa = 1.0
             rounded = asked.mdp.with_rewards(np.rint(asked.mdp.reward / self._unit))
