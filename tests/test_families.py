@@ -81,6 +81,7 @@ def test_rooms_get_richer_and_traps_end_a_rollout():
         (lambda: mk.instances.lotteries(1), "n_arms must be"),
         (lambda: mk.instances.lotteries(prize=1), "prize must be"),
         (lambda: mk.instances.heavy_tails(atoms=0), "atoms must be"),
+        (lambda: mk.instances.heavy_tails(equal_means=1), "equal_means must be"),
         (lambda: mk.instances.deadlines(0), "jobs must be"),
         (lambda: mk.instances.traps(ransom=-1), "ransom must not be negative, not -1"),
         (lambda: mk.instances.traps(rng="x"), "rng"),

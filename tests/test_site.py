@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import adaptivity
 from maxatk.cli import commands as cli
 from tools import benchmarks, commands, home, hosts
 
@@ -231,3 +232,16 @@ def test_every_entry_of_the_gallery_has_its_picture_and_code():
         ET.fromstring(f"<svg>{getattr(pictograms, entry.name)()}</svg>")
         compile(entry.code, entry.name, "exec")
     assert len({getattr(pictograms, entry.name)() for entry in (*gallery.ENTRIES, *gallery.LOGS)}) == 11
+
+
+def test_the_study_of_adapting_is_written_elsewhere(monkeypatch, tmp_path):
+    monkeypatch.setattr(adaptivity, "KINDS", [("lotteries", {"horizon": 1}), ("adaptivity_gap", {"horizon": 1})])
+    monkeypatch.setattr(adaptivity, "TRIES", (2, 4))
+    monkeypatch.setattr("sys.argv", ["adaptivity.py", "--seeds", "1", "--out", str(tmp_path / "new")])
+    adaptivity.main()
+    lines = [line for line in (tmp_path / "new" / "adaptivity.md").read_text().splitlines() if line.startswith("| `")]
+    assert [line.split(" | ")[:3] for line in lines] == [
+        ["| `lotteries`", "1", "2"], ["| `lotteries`", "1", "4"],
+        ["| `adaptivity_gap`", "1", "2"], ["| `adaptivity_gap`", "1", "4"],
+    ]  # fmt: skip
+    assert "<svg" in (tmp_path / "new" / "adaptivity.svg").read_text()

@@ -43,7 +43,8 @@ def evaluate_from(
     """What ``policy`` is expected to achieve from a moment of a trial on: the best return, less costs to come.
 
     The cost of the present rollout beside its rows is not to come. ``plan.value`` with the same arguments bounds the
-    optimum, so the difference is what the policy loses from there on.
+    optimum, so the difference is what the policy loses from there on. At moments that no trial comes to, such as a best
+    return below all that rollouts can return, a plan's policy may lose something.
 
     Where few outcomes can follow, the value is known in fractions; elsewhere it lies between the floats ``lower`` and
     ``upper``, as in :func:`maxatk.evaluate`.

@@ -50,14 +50,25 @@ def mean_rewards() -> Check:
     )  # fmt: skip
 
 
+def index_of_best() -> Check:
+    """The convention on the best of no rollouts: rollouts are counted from 1, so it is one on M₁."""
+    K = 3
+    earlier = {i: [j for j in range(1, K + 1) if j < i] for i in range(1, K + 1)}  # what M_i is the maximum of
+    empty = [i for i, rollouts in earlier.items() if not rollouts]
+    return check(
+        "M_i: which one is the best of no rollouts (K = 3)", paper="M_0 = 0, but no rollout has number 0",
+        ours=f"{' and '.join(f'M_{i}' for i in empty)} = 0", holds=empty == [1], as_printed=0 in earlier,
+    )  # fmt: skip
+
+
 def start_of_best() -> Check:
-    """M before the first rollout: 0 is right because no return is negative. The convention is one on M₁."""
+    """M before the first rollout: 0 is right because no return is negative."""
     mdp = mk.MDP.from_table([[[(HALF, 0, -1, True), (HALF, 0, -2, True)]]], horizon=1)
     best, with_zero = optimum(mdp, 2), optimum(mdp, 2, best=0)
     same = optimum(mk.instances.proposition3(), 2) == optimum(mk.instances.proposition3(), 2, best=0)
     return check(
-        "M before the first rollout", paper="M_0 = 0; rewards are in [0, 1]",
-        ours=f"M_1 = 0. With returns of −1 or −2 it must be −∞: two tries earn −{-best}, where 0 gives {with_zero}",
+        "M before the first rollout", paper="0; rewards are in [0, 1]",
+        ours=f"right there. With returns of −1 or −2 it must be −∞: two tries earn −{-best}, where 0 gives {with_zero}",
         holds=same and best == Fraction(-5, 4), remark=True,
     )  # fmt: skip
 
@@ -317,7 +328,8 @@ def theorem2_counting() -> Check:
 
 
 LINES = (
-    figure1_text, figure1_value, mean_rewards, start_of_best, return_so_far, summand, boundary, proposition1_range,
-    proposition1_exponent, proposition3_missing, one_policy, theorem1_constant, theorem1_time, grid_of_midpoints,
-    ties_of_the_grid, theorem2_last_state, theorem2_identity, theorem2_eta, theorem2_threshold, theorem2_counting,
+    figure1_text, figure1_value, mean_rewards, index_of_best, start_of_best, return_so_far, summand, boundary,
+    proposition1_range, proposition1_exponent, proposition3_missing, one_policy, theorem1_constant, theorem1_time,
+    grid_of_midpoints, ties_of_the_grid, theorem2_last_state, theorem2_identity, theorem2_eta, theorem2_threshold,
+    theorem2_counting,
 )  # fmt: skip

@@ -64,6 +64,7 @@ def heavy_tails(
     """
     n = checks.integer(n_arms, "n_arms", least=1)
     count = checks.integer(atoms, "atoms", least=1, most=10_000)
+    checks.boolean(equal_means, "equal_means")
     random = checks.generator(rng)
     rows: dict[int, Any] = {}
     for arm in range(n):
