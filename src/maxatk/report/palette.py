@@ -35,7 +35,7 @@ def palette(count: int) -> list[str]:
     return [COLOURS[-2 - place % 6] for place in range(count)]
 
 
-def action_colours(names: Sequence[str], often: Sequence[int] | None = None) -> list[str]:
+def action_colours(names: Sequence[str], often: Sequence[float] | None = None) -> list[str]:
     """A colour for each action by its name: a direction has the same one everywhere.
 
     Given how ``often`` each is taken, what is seldom taken shares one colour where the others do not suffice.
