@@ -10,7 +10,7 @@ import numpy as np
 from maxatk import kernels
 from maxatk.base import checks, stopping
 from maxatk.base.errors import InputError
-from maxatk.base.types import Bools, Floats, Ints, Ints32, Number
+from maxatk.base.types import Bools, Floats, Ints, Ints32, Number, Seed
 from maxatk.base.workers import Workers
 from maxatk.learning.belief import Belief
 from maxatk.learning.grid import STAKES, ReturnGrid
@@ -230,7 +230,7 @@ class DrawnMemoryPolicy(Policy):
         self._plan = plan
         self._traits = Traits(n_states=known.n_states)
 
-    def begin(self, rng: np.random.Generator | None = None) -> "DrawnMemoryTrial":
+    def begin(self, rng: Seed = None) -> "DrawnMemoryTrial":
         """A new trial, which rounds rewards by what it draws from ``rng``, or from a fresh generator."""
         return DrawnMemoryTrial(self, self._plan, checks.generator(rng))
 
