@@ -693,6 +693,18 @@ def enough(case: Case) -> None:
         raise BrokenError(f"{n} tries are not enough: ten more are worth {float(gained)!r}, not {tol!r}")
 
 
+def _may_decline(promise: Callable[[Case], None]) -> Callable[[Case], None]:
+    """The same promise, where the package may say of a problem that it is too large."""
+
+    @functools.wraps(promise)
+    def held(case: Case) -> None:
+        with suppress(mk.TooLargeError):
+            promise(case)
+
+    return held
+
+
+@_may_decline
 def in_rounds(case: Case) -> None:
     """A plan in rounds earns its lower end, which the optimum of one at a time exceeds, and that its upper end."""
     k = case.problem.k
@@ -761,17 +773,6 @@ def _knots(case: Case, least: Number, most: Number) -> list[tuple[Fraction, Frac
 def _counts(knots: Sequence[tuple[Fraction, Fraction]], m: Fraction) -> Fraction:
     """A convex function by its knots: the greatest of its lines."""
     return max(u + (v - u) / (y - x) * (m - x) for (x, u), (y, v) in itertools.pairwise(knots))
-
-
-def _may_decline(promise: Callable[[Case], None]) -> Callable[[Case], None]:
-    """The same promise, where the package may say of a problem that it is too large."""
-
-    @functools.wraps(promise)
-    def held(case: Case) -> None:
-        with suppress(mk.TooLargeError):
-            promise(case)
-
-    return held
 
 
 class _OneStep:
