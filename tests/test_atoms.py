@@ -19,6 +19,7 @@ def carried(mdp, policy, **thresholds):
         return propagate(decision(mdp, policy.k, policy.best_so_far), policy, 0.0, 10**6)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(spec=specs(max_horizon=3), k=st.integers(1, 2), seed=st.integers(0, 999))
 def test_tables_hold_what_sorting_puts_together(spec, k, seed):

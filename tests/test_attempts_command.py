@@ -185,6 +185,7 @@ def test_what_is_said_of_the_alternative(study):
     assert f"{other} was equal at all 25 tasks" in same
 
 
+@pytest.mark.slow
 def test_an_alternative_of_many_parts_is_named_in_full_only_with_all(capsys):
     study = at.study(at.example_log())
     alternative = study.main.alternative.spelled
@@ -235,6 +236,7 @@ def test_few_tasks_costs_that_are_missing_and_other_notes(tmp_path, capsys):
     assert "to be sure of much" not in out  # said once
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -536,6 +536,7 @@ def test_thirteen_arms_are_all_drawn_and_five_have_colours():
     assert study_charts.greyed(curve) == 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arms", "told"), [(6, "the other one is grey"), (13, "the other 8 are grey")])
 def test_arms_that_are_grey_are_counted(arms, told, tmp_path):
     pytest.importorskip("altair", reason="pages need the extra page")
@@ -570,6 +571,7 @@ def test_labels_of_curves_stand_alone(arms, browser, tmp_path):
     assert over == []
 
 
+@pytest.mark.slow
 def test_solved_is_said_only_where_scores_pass_or_fail(tmp_path):
     pytest.importorskip("altair", reason="pages need the extra page")
     at.study(at.example_log()).page(tmp_path / "graded.html")

@@ -42,6 +42,7 @@ def test_a_float_kappa_is_the_grid_of_the_planner(name, kappa):
     assert float(exact) == pytest.approx(rounded, abs=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(spec=specs(max_horizon=3), k=st.integers(1, 3))
 def test_states_are_counted_before_any_is_made(spec, k):

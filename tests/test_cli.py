@@ -55,6 +55,7 @@ def test_solve_without_arguments_solves_the_windy_cliff(capsys):
         assert float(value) - 5e-4 <= known <= float(value) + 0.02  # rounded down to 2 decimals
 
 
+@pytest.mark.slow
 def test_the_first_screen_fits_a_terminal_in_a_pipe(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     for command in (["solve"], ["solve", "blackjack", "-k", "3"], ["compare", "windy_cliff", "-k", "2"], ["instances"]):
@@ -70,6 +71,7 @@ def test_the_first_screen_fits_a_terminal_in_a_pipe(capsys, monkeypatch):
             ]
 
 
+@pytest.mark.slow
 def test_more_is_shown_on_request(capsys):
     assert main(["solve", "windy_cliff", "-k", "3", "--explain", "--compare", "--verbose"]) == 0
     out = capsys.readouterr().out
@@ -126,6 +128,7 @@ def test_maxatk_alone_loads_next_to_nothing():
     assert not {"numpy", "rich", "numba"} & set(out.splitlines()[-1].split())
 
 
+@pytest.mark.slow
 def test_help_has_colours_on_a_terminal_alone(monkeypatch):
     command = [sys.executable, "-m", "maxatk", "solve", "--help"]
     assert "\x1b" not in subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -473,6 +476,7 @@ def test_nothing_is_written_over_the_problem_or_another_output(tmp_path, capsys)
     assert capsys.readouterr().err == "maxatk: /dev/null: cannot be written: it is not a file\n"
 
 
+@pytest.mark.slow
 def test_no_page_of_an_interrupted_plan(tmp_path, capsys, monkeypatch):
     def interrupted(*arguments, **options):
         stopping.current().end(stopping.Reason.INTERRUPTED)
@@ -564,6 +568,7 @@ def test_learning_with_a_checkpoint_of_ones_own(tmp_path, capsys):
     assert kept.exists()
 
 
+@pytest.mark.slow
 def test_a_signal_is_an_interrupt(tmp_path):
     """The real thing: a process that is sent SIGINT while it plans."""
     path = tmp_path / "x.plan"
@@ -614,6 +619,7 @@ def streams(monkeypatch):
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "says"),
     [
@@ -657,6 +663,7 @@ def test_plain_characters_stand_for_others(streams):
     assert written()[0].endswith("\u00d7?\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}])
 def test_a_process_whose_output_is_not_unicode(settings):
     environment = {**os.environ, "PYTHONUTF8": "0", **settings}

@@ -423,6 +423,7 @@ def test_a_mean_that_rounds_above_every_return_is_no_threshold():
     assert plan.curve(1, most) == (most, most)
 
 
+@pytest.mark.slow
 def test_nothing_is_said_of_tries_that_a_plan_does_not_have():
     """24 tries are useful on this cliff: a plan of 20 has none beyond them."""
     cliff = mk.instances.windy_cliff()

@@ -214,6 +214,7 @@ def test_a_part_of_a_mixture_is_asked_with_what_it_has_in_hand(few, in_hand, tun
     assert mk.simulate(mdp, mk.MixedPolicy([part], [1], 2), trials=2000, rng=0).returns.max() == 1
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(spec=specs(), k=st.integers(1, 3), seed=st.integers(0, 99), n=st.sampled_from([1, 2, 3, 10]))
 def test_policies_that_round(spec, k, seed, n):

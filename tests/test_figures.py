@@ -129,6 +129,7 @@ def test_every_figure_has_a_caption_and_goes_into_a_paper(plan, tmp_path):
     assert written.startswith("\\begin{figure}\n")
 
 
+@pytest.mark.slow
 def test_latex_is_as_wide_as_a_column(tmp_path):
     compared = mk.compare(mk.instances.figure1(gamma=0.25), 2)
     for figure in (mk.figures.comparison(compared), mk.figures.action_map(compared.plan, rollout=1, step=0, state=0)):

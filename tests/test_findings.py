@@ -193,6 +193,7 @@ def test_long_fractions_give_way_to_floats(tune):
 # When to stop, and the command line.
 
 
+@pytest.mark.slow
 def test_when_to_stop():
     plan = mk.solve(mk.instances.windy_cliff(), 20, cost=0.5)
     stop = plan.stop

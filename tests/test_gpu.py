@@ -25,6 +25,7 @@ def device(request, tmp_path_factory):
     return shim.device(request.param, tmp_path_factory)
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(
     spec=specs(max_horizon=4, costs=True),

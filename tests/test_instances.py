@@ -11,6 +11,7 @@ import maxatk as mk
 from oracles import History, history_policy_value, lattice_values
 
 
+@pytest.mark.slow
 def test_names_are_functions_and_can_be_made():
     for name in mk.instances.names():
         assert mk.instances.make(name) == getattr(mk.instances, name)()

@@ -78,6 +78,7 @@ def test_the_page(runs, tmp_path, capsys):
     )
 
 
+@pytest.mark.slow
 def test_without_a_log_it_reads_the_one_with_a_judge(capsys):
     code, out, _ = run(capsys, "attempts", "--judge", "judge", "-k", "1", "4", "16")
     assert code == 0
@@ -97,6 +98,7 @@ def test_mistakes_are_one_line(runs, capsys):
     assert len(error.strip().splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_the_summary_has_forty_lines_with_judges_and_thirteen_arms(tmp_path, capsys, monkeypatch):
     rng = np.random.default_rng(0)
     lines = ["task,arm,score,cost,rm-with-a-long-name,other,third,fourth,answer"]
@@ -169,6 +171,7 @@ def test_a_judge_without_the_truth_is_refused_in_one_line(tmp_path, capsys):
     assert "this is what the judge will say, not what is true; add the true score of some attempts" in error
 
 
+@pytest.mark.slow
 def test_numbers_of_attempts_at_the_ends(capsys):
     _, out, _ = run(capsys, "attempts", "--judge", "judge", "-k", "1")
     assert "With one attempt there is nothing to choose, whatever judge says." in out

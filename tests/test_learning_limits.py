@@ -156,6 +156,7 @@ def test_the_printed_constant_holds(constants):
     assert 1 / 4 * (1 - 1 / 36) < closest < 0.2501  # a quarter is all that these steps give: c0/(16 c1²) is too small
 
 
+@pytest.mark.slow
 def test_least_samples_is_the_exact_form_rounded_down():
     c0, c1 = CONSTANTS["tight"]
     for (K, H), delta, S, A in itertools.product(SIZES, [Fraction(1, 5), 0.05, *RISKS], (2, 7), (2, 5)):

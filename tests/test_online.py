@@ -61,6 +61,7 @@ def test_a_stake_lies_above_what_was_seen():
     assert seen < 0.9
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(spec=specs(max_horizon=3), k=st.integers(1, 3), log=st.sampled_from([0.02, 0.5]), seed=st.integers(0, 9))
 def test_a_plan_of_the_truth_is_the_optimum(spec, k, log, seed):
@@ -134,6 +135,7 @@ def test_between_knots_a_policy_from_below_stands_at_the_knot_that_promises_most
             assert plan.row(1, 0, s, m, 0) == plan.row(1, 0, s, knot, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 10, 3000])
 def test_many_rollouts_are_told_apart_until_they_no_longer_differ(k):
     """One coin: the best of k is 1 - (1 - p)^k, which is 1 to the last bit long before the last k."""
@@ -193,6 +195,7 @@ def test_bounds_hold_at_every_plan(mdp, k, known_start, explore):
         assert run.ledger.risk.left >= 0
 
 
+@pytest.mark.slow
 def test_the_bound_pays_for_what_it_claims():
     """With a tenth of the logarithm the bound from above fails often: it is not true for want of trying."""
     mdp, k = mk.instances.figure1(), 2

@@ -116,6 +116,7 @@ def uniform_log(rollouts, rng, low=0.17, high=0.30, horizon=20):
 ONE = {"n_states": 1, "n_actions": 1, "horizon": 20}
 
 
+@pytest.mark.slow
 def test_real_rewards_are_not_rounded_to_the_nearest_point():
     """They are, all of them, above a half of the grid's step: rounded to the nearest point they would be the step."""
     out = mk.learn_from(uniform_log(2000, np.random.default_rng(1)), 1, **ONE)

@@ -189,6 +189,7 @@ def kinds():
     yield "that, repeated", CLIFF, Repeated(one, 3, -math.inf, math.inf)
 
 
+@pytest.mark.slow
 def test_actions_are_what_action_answers():
     for name, mdp, policy in kinds():
         state, best, so_far = asked_at(mdp)

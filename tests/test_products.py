@@ -44,6 +44,7 @@ def rounding(whole, mdp):
     return 2 * mdp.horizon * (2 * most + 16) * 2.0**-53 * whole.problem.largest
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("always")
 @settings(max_examples=80)
 @given(

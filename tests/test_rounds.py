@@ -248,6 +248,7 @@ def test_trials_one_by_one_agree_with_evaluation():
     assert abs(total / n - float(mk.evaluate(FIGURE1, policy).exact)) < 5 * 0.3 / math.sqrt(n)
 
 
+@pytest.mark.slow
 def test_files(tmp_path):
     mdp = mk.instances.windy_cliff(horizon=20)
     plan = mk.solve(mdp, 4, width=2)
@@ -336,6 +337,7 @@ def uncertified(plan):
     return acting([table.acting() for table in plan.tables], plan.problem)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "k", "asked"),
     [
@@ -490,6 +492,7 @@ def test_lower_ends_are_earned_where_floats_do_not_hold_returns(unit, kind):
         assert earned.ends[0] - plan.lower <= 1e-6 * max(1.0, abs(plan.lower))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [Fraction(1, 3), Fraction(1, 7)])
 def test_rounds_alike_are_earned_there_too(unit):
     for seed in range(6):
@@ -499,6 +502,7 @@ def test_rounds_alike_are_earned_there_too(unit):
         assert row.lower <= mk.evaluate(mdp, row.policy).ends[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("horizon", [1, 2, 3])
 def test_rounded_returns_bound_what_is_earned(horizon):
     """Off a lattice a plan is bounded by the laws of rounded returns: never above what it earns, and not far below."""
@@ -516,6 +520,7 @@ def test_rounded_returns_bound_what_is_earned(horizon):
         assert earned.ends[0] - bound <= sum(search.left_out(tables)) + 1e-9
 
 
+@pytest.mark.slow
 def test_real_rewards_of_some_size_are_planned_in_rounds():
     """Their returns have too many digits to be followed one by one."""
     rng = np.random.default_rng(1)
@@ -652,6 +657,7 @@ def test_what_is_not_for_exact_plans(option, width, capsys):
     assert f"{option} is for the certified planner, not for --exact" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_tries_alike_are_known_to_within_the_tolerance():
     """Knots are added where what is proved is widest, not only where more may be earned."""
     shop = Workshop(mk.solve(mk.instances.windy_cliff(), 12))

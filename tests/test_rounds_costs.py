@@ -80,6 +80,7 @@ def drawn(seed, steps):
     return mk.MDP.from_table(table, horizon=steps, action_cost=costs if random.random() < 0.6 else None)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     seed=st.integers(0, 10**6),

@@ -185,6 +185,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["adaptive", "threads", "history", "environment"])
 def test_ctrl_c_is_heard_between_two_questions(kind):
     """On several threads it used to be heard when blocks of 32,768 trials were over: after a minute here."""

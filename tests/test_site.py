@@ -234,6 +234,7 @@ def test_every_entry_of_the_gallery_has_its_picture_and_code():
     assert len({getattr(pictograms, entry.name)() for entry in (*gallery.ENTRIES, *gallery.LOGS)}) == 11
 
 
+@pytest.mark.slow
 def test_the_study_of_adapting_is_written_elsewhere(monkeypatch, tmp_path):
     monkeypatch.setattr(adaptivity, "KINDS", [("lotteries", {"horizon": 1}), ("adaptivity_gap", {"horizon": 1})])
     monkeypatch.setattr(adaptivity, "TRIES", (2, 4))

@@ -23,6 +23,7 @@ from oracles import policy_value
 from problems import specs, table_of
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     spec=specs(max_horizon=3),

@@ -95,6 +95,7 @@ def test_bad_input(compared, monkeypatch, tmp_path):
         compared.to_csv(tmp_path / "no" / "rows.csv")
 
 
+@pytest.mark.slow
 def test_plans_studies_differences_sequences_and_reports_are_tables():
     plan = mk.solve("figure1", 3)
     assert plan.to_frame()[["lower", "upper"]].values.tolist() == [list(ends) for ends in plan.values_by_tries()]

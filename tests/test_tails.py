@@ -157,6 +157,7 @@ def test_bounds_lie_among_the_returns():
         assert least <= known.lower <= known.upper <= most
 
 
+@pytest.mark.slow
 def test_laws_that_are_mixed_in_floats():
     mdp = mk.instances.windy_cliff()
     known = mk.solve(mdp, 3).cvar(0.5)

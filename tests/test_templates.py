@@ -75,6 +75,7 @@ def test_tiny_gains_have_no_exponent_where_returns_are_ordinary():
     assert "at most 8.7e-12" in plans.gain(gain(8.7e-12, rival=1e-9), 1e-9, 1e-9)[0], "small beside small returns"
 
 
+@pytest.mark.slow
 def test_whole_numbers_are_told_as_such():
     """Returns of the windy cliff are whole numbers, and so is the threshold at which it stops."""
     plan = mk.solve("windy_cliff", k=20, cost=0.5)

@@ -60,6 +60,7 @@ def test_arms_by_hand(k, knots):
     assert abs(runs.mean - expected) <= 5 * runs.stderr + 1e-12
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(specs(), utilities(), st.integers(1, 3), st.sampled_from([-math.inf, -1, Fraction(1, 3), 2, 50]), st.data())
 def test_planner_and_exact_solver_agree(spec, knots, k, best, data):
