@@ -331,6 +331,7 @@ def test_a_page_is_one_file(study, tmp_path):
     assert shown.count("<tr>") > 20
 
 
+@pytest.mark.slow
 def test_names_in_a_page_are_only_names(tmp_path):
     pytest.importorskip("altair", reason="pages need the extra page")
     evil = "</script><script>alert(1)</script>"

@@ -102,6 +102,7 @@ def test_what_is_refused():
         log.pass_range(2)
 
 
+@pytest.mark.slow
 def test_of_many_attempts_some_are_counted():
     rng = np.random.default_rng(0)
     log = at.Log.from_records([{"task": t, "score": float(rng.random() < 0.02)} for t in range(50) for _ in range(40)])

@@ -51,6 +51,7 @@ def enumerated(rows, sequence, width, stop_at, solves, judge):
     return [x / len(orders) for x in total]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("judge", [None, "rm"])
 @pytest.mark.parametrize("width", [1, 2, 3, 5, 9])
 def test_rounds_equal_the_mean_over_all_orders(judge, width):
@@ -89,6 +90,7 @@ def test_a_round_that_was_not_logged_is_left_open():
     assert out.rounds.tolist() == [1.0, 2.0]
 
 
+@pytest.mark.slow
 def test_a_plan_in_rounds_is_built_replayed_and_saved(tmp_path):
     log = at.example_log()
     chosen, held = log.split(0.5, 0)

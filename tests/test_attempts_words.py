@@ -590,6 +590,7 @@ def test_solved_is_a_column_only_where_scores_pass_or_fail(capsys):
     assert "cost per solved" in str(given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [70, 80, 100, 120])
 def test_names_are_never_broken(width):
     names = ["basin-hopping", "a-model-with-a-long-name-7b"]

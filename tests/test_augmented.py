@@ -104,6 +104,7 @@ def test_the_optimal_policy_earns_what_exact_says_everywhere(spec, k, seed, obje
         assert mk.evaluate_from(mdp, plan.policy, **at).exact == max(plan.policy.action_values(**at).values())
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     spec=specs(costs=True),

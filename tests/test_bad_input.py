@@ -422,6 +422,7 @@ def test_float32_rows_are_accepted():
     assert mk.MDP.from_arrays(P, np.zeros((50, 2)), horizon=3).n_states == 50
 
 
+@pytest.mark.slow
 def test_what_cannot_be_held_is_refused():
     mdp = mk.MDP.from_arrays(sparse.identity(10**5, format="csr"), np.ones((10**5, 1)), horizon=10**7)
     with pytest.raises(mk.TooLargeError, match="a table of 10000000 steps and 100000 states would take 7451 GiB"):

@@ -48,6 +48,7 @@ def test_golden_optima_lie_inside(name, tol):
         assert plan.status == "within tol"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "value"), [*golden.PROPOSITION1_EXACT.items(), *golden.PROPOSITION1.items()])
 def test_proposition1_lies_inside(k, value):
     plan = mk.solve(mk.instances.proposition1(k), k, solver=mk.Certified(tol=1e-9))

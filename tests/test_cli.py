@@ -275,6 +275,7 @@ def test_an_interrupt_is_exit_code_130(monkeypatch, capsys):
     assert capsys.readouterr().err == "maxatk: interrupted\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sink", "code", "message"),
     [
@@ -690,6 +691,7 @@ def test_plain_lines_in_a_pipe_and_colour_on_a_terminal():
     assert max(len(re.sub(r"\x1b\[[0-9;]*m", "", line)) for line in shown.splitlines()) <= 80
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "expected"),
     [("maxatk so", "plain,solve"), ("maxatk solve wi", "plain,windy_cliff"), ("maxatk solve --ho", "plain,--horizon")],
@@ -727,6 +729,7 @@ def test_json_is_all_that_is_printed(tune, capsys):
         assert err == ""
 
 
+@pytest.mark.slow
 def test_a_time_limit_covers_all_that_the_command_does(tmp_path, capsys):
     """With no time at all: what is known is shown, what is missing is said, and nothing fails."""
     page = tmp_path / "x.html"

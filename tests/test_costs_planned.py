@@ -40,6 +40,7 @@ def holds(mdp: mk.MDP, plan, known, cost) -> None:
                 assert follow.before(i, m).net >= F(lower)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     spec=specs(max_horizon=2, costs=True),
@@ -90,6 +91,7 @@ def test_a_threshold_is_known_but_for_rounding():
     holds(mdp, plan, known, F(1, 4))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reward", [2, 2.5418610070740226, -0.75])
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("m", [-9, 0, F(-3, 4)])
@@ -361,6 +363,7 @@ def degenerate(cost: float, reward: float, rows: int, horizon: int) -> mk.MDP:
     return mk.MDP.from_table(table, horizon=horizon, action_cost={0: {a: cost * (1 + a) for a in range(rows)}})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reward", [0.0, 0.5])
 @pytest.mark.parametrize("cost", [0.0, 1e-16, 0.25, 0.5, 3.0])
 def test_degenerate_problems_are_tight(reward, cost):

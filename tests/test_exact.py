@@ -39,6 +39,7 @@ def test_proposition1_exactly(k, value):
     assert optimum(mk.instances.proposition1(k), k) == value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "value"), golden.PROPOSITION1.items())
 def test_proposition1_for_many_rollouts(k, value):
     assert float(optimum(mk.instances.proposition1(k), k)) == pytest.approx(value, abs=1e-12, rel=0)

@@ -125,6 +125,7 @@ def dealt_once(env, rng):
     return reward
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [{}, {"sab": False, "natural": True}, {"sab": False}])
 def test_blackjack_by_its_rules_is_the_environments(arguments):
     mdp = mk.gym.explore("Blackjack-v1", **arguments)

@@ -204,6 +204,7 @@ def test_when_to_stop():
     assert mk.solve(mk.instances.windy_cliff(), 2).stop is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [[], ["--tol", "10"], ["--cost", "0.5"], ["--compare"], ["--time-limit", "0.01"]])
 def test_json_has_the_findings(arguments, capsys):
     assert main(["solve", "windy_cliff", "--horizon", "14", "-k", "3", "--json", *arguments]) == 0

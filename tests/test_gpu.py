@@ -75,6 +75,7 @@ def used(low, high, place) -> list[int]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("real", [False, True])
 @pytest.mark.parametrize("paid", [{}, {"cost": 0.1}, {"cost": 0.1, "abandon": True}])
 def test_a_plan_is_that_of_the_cores(device, real, paid, monkeypatch):

@@ -151,6 +151,7 @@ def subset_sums(weights) -> set[int]:
     return sums
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", [(3, 5, 7), (1,), (2, 4, 6, 8), (5, 5, 9)])
 def test_subset_sum_is_decided_by_the_second_rollout(weights):
     """Theorem 2 with its gaps: at least beta for yes, at most -beta for no, beta = 2**-n / (16 C)."""

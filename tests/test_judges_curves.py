@@ -82,6 +82,7 @@ def test_votes_of_two_answers_are_a_hypergeometric_tail():
     assert got[:2] == pytest.approx([right / n] * 2, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("counts", "blank"), [((40, 38, 9), 5), ((60, 30, 10), 0), ((20,) * 4, 3), ((1,) * 50, 10)])
 def test_cut_votes_are_those_of_whole_numbers(counts, blank, tune):
     """Where chances are cut, the result is off by rounding alone; without cuts it is the same."""

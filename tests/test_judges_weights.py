@@ -56,6 +56,7 @@ def test_weights_equal_enumeration(seed):
         assert at.weights(floats(truth), k, "others", judge=floats(judge)) == pytest.approx(floats(wanted), abs=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("baseline", BASELINES)
 @pytest.mark.parametrize("n", [1, 2, 5, 16, 64, 300])
 def test_the_reward_as_judge_gives_the_weights_of_max_at_k(n, baseline):
@@ -137,6 +138,7 @@ def test_large_groups_take_no_time_and_lose_no_digits():
     )
 
 
+@pytest.mark.slow
 def test_a_proxy_that_is_hacked_and_the_curve_that_shows_it():
     """The proxy's own best of k rises to the end; the truth of its pick falls, which intervals show."""
     example = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "hacked_reward.py"))

@@ -59,6 +59,7 @@ def ends(curve):
     return lambda x: (float(curve.upper(x)), float(curve.lower(x)), curve.slope(x))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drift", [0, 2**30])
 @settings(max_examples=60)
 @given(spec=specs(max_horizon=4), knots=st.integers(1, 4), share=st.floats(0, 1), seed=st.integers(0, 99))
@@ -256,6 +257,7 @@ def test_rows_of_actions():
     assert kernels.rows_of_actions(pairs, action, state, wanted).tolist() == [1, -1, 2, 3, 4, -1]
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(spec=specs(max_horizon=3), seed=st.integers(0, 99), k=st.integers(1, 3))
 def test_bettered_rows(spec, seed, k):

@@ -127,6 +127,7 @@ def test_the_same_harness_fails_with_far_too_few_samples():
     assert failures > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 8, 30])
 def test_the_upper_bound_covers_at_small_numbers_of_samples(n):
     """The event behind it, where widths are far from zero. Without the price of the union it would fail."""

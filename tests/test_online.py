@@ -105,6 +105,7 @@ def test_a_given_policy_may_be_worse_with_a_better_return_in_hand():
     assert UncertainPlan(grid, 1, known, MEAN).value_of(plan) == pytest.approx(earns, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_a_policy_of_another_problem_is_bounded_from_below(seed):
     """Planned for one problem, valued in another of the same shape: the bound is below the truth, and close to it."""

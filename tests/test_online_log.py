@@ -38,6 +38,7 @@ def while_it_pays(log, rollout, state, rng):
     return next((a for a in range(2) if a not in paid), int(rng.integers(2)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behave", [at_random, while_it_pays])
 @pytest.mark.parametrize("bounded", [True, False])
 def test_a_log_bounds_the_optimum(behave, bounded):

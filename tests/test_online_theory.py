@@ -24,6 +24,7 @@ def test_the_logarithm_of_lemma_2():
     assert -math.log(1 - 0.93) - 0.93 > 1.81 * 0.93**2  # not beyond 1/1.1 by much
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_the_width_of_lemma_2(seed):
     """With the stakes of the code, at any place of the values in their range."""

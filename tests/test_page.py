@@ -186,6 +186,7 @@ def shades(page):
     return dict(zip(data["problem"]["actions"], data["colours"], strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", ["windy_cliff", "FrozenLake-v1", "Taxi-v4"])
 def test_a_direction_has_one_colour_on_pages_and_cards(problem, cliff_page, tmp_path):
     if "-" in problem:
@@ -282,6 +283,7 @@ def test_states_may_be_called_otherwise(tmp_path):
             plan.page(tmp_path / "x.html", names=names)
 
 
+@pytest.mark.slow
 def test_a_taxi_says_where_it_is():
     pytest.importorskip("gymnasium")
     taxi = mk.MDP.from_gymnasium("Taxi-v4")

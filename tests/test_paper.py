@@ -199,6 +199,7 @@ BEYOND = {  # more is true, or nothing was printed
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [*errata_planning.LINES, *errata_learning.LINES], ids=lambda line: line.__name__)
 def test_what_is_unfair_to_call_corrected_is_a_remark(line):
     expected = Verdict.REMARK if line.__name__ in REMARKS else BEYOND.get(line.__name__, Verdict.CORRECTED)

@@ -75,6 +75,7 @@ def test_sweeps_are_the_usual_ones_but_for_rounding(spec, share, shift, abandon)
         assert len(ours.choice) == len(theirs.choice)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("paid", [{}, {"cost": 0.1}, {"cost": 0.1, "abandon": True}])
 @pytest.mark.parametrize("seed", range(4))

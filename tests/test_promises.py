@@ -381,6 +381,7 @@ def test_every_step_of_a_propagation_counts_its_rounding():
     assert walk.error >= H * (b + 4) * 2.0**-53 + H * 2.0**-53  # each step's, and that of adding up
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("offset", [0.0, 1e9])
 def test_bins_count_the_rounding_of_large_returns(offset, tune):
     """In bins returns are floats: with rewards of 10^9 and many steps their last digits go, and bounds allow for it."""

@@ -480,6 +480,7 @@ def fractional(unit, values, seed, kind):
     return mk.MDP.from_table(rows, horizon=horizon, start=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [Fraction(1, 3), Fraction(1, 7), Fraction(1, 10)])
 @pytest.mark.parametrize("kind", [Fraction, float])
 def test_lower_ends_are_earned_where_floats_do_not_hold_returns(unit, kind):

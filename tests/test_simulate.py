@@ -44,6 +44,7 @@ def test_plans_earn_what_they_promise(solver):
     assert mk.evaluate(mdp, plan.policy).lower <= high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["markov", "plan", "mixed", "adaptive"])
 def test_threads_change_nothing(kind, tune):
     tune(trial_block=64)

@@ -300,6 +300,7 @@ def stop_at(monkeypatch, moment: int, reason: Reason) -> None:
     monkeypatch.setattr(stopping, "run", running)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reason", [Reason.TIME_LIMIT, Reason.INTERRUPTED])
 @pytest.mark.parametrize("real", [False, True])
 def test_a_plan_that_is_stopped_at_any_moment_is_true(real, reason):

@@ -32,6 +32,7 @@ def tables(compared):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_frames_have_all_rows_and_columns(compared, library):
     pytest.importorskip(library)

@@ -117,6 +117,7 @@ def test_what_is_refused(call, said):
     one_line(error.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("a", "true"), [(0.5, 0.90625), (0.7, 0.71875), (0.9, 0.6145833333333333)])
 def test_the_best_mixture_of_two_plans(a, true):
     """The weight is the best one, and the policy that draws earns the lower end: evaluated and simulated."""

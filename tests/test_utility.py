@@ -41,6 +41,7 @@ def by_hand(arms, k, u, m=None):
     return max(sum(p * by_hand(arms, k - 1, u, x if m is None else max(m, x)) for x, p in arm.items()) for arm in arms)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize(
     "knots", [PRIZE, [(0, 1), (1, 3)], [(0, 0), (5, 0)], [(-3, -1), (0, 0), (Fraction(1, 3), 1), (Fraction(2, 3), 4)]]

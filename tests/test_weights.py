@@ -70,6 +70,7 @@ def close(weights: Any, exact: list[F], tol: float = 1e-14, terms: list[F] | Non
 # Unbiased, exactly.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "n", "k", "baseline", "off_policy"), CASES)
 def test_the_expected_gradient_is_that_of_max_at_k(name: str, n: int, k: int, baseline: str, off_policy: bool):
     """Over all n-tuples: the oracle's expectation is the gradient exactly, and the weights are the oracle's."""
@@ -165,6 +166,7 @@ def by_counting(rewards: list[int], k: int, baseline: str) -> list[F]:
     return [F(s, math.comb(n, k)) - F(k, n) * F(v, math.comb(n - 1, size)) for s, v in zip(sums, without, strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("baseline", UNBIASED)
 @pytest.mark.parametrize("k", [2, 3, 50, 500, 998, 999])
 @pytest.mark.parametrize("law", ["uniform", "heavy tail", "shifted"])
@@ -191,6 +193,7 @@ def test_counting_is_the_definition():
             assert by_counting([int(r) for r in rewards], k, baseline) == oracle(rewards, k, baseline)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("baseline", UNBIASED)
 @pytest.mark.parametrize("spread", [0.1, 1.0, 4.0])
 def test_larger_groups_off_policy(baseline: str, spread: float):

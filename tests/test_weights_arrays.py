@@ -27,6 +27,7 @@ def test_groups_are_along_the_last_axis():
     assert at.off_policy_weights(np.empty((0, 4)), np.empty((0, 4)), 2).shape == (0, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("baseline", ["none", "others", "marginal"])
 def test_a_large_group_takes_little_memory(baseline: str, tune):
     """A table of n rows of k numbers used to be held, and another one: 80 GB for n = 100,000 and k = 50,000."""
