@@ -46,7 +46,7 @@ def test_recorded_are_those_of_a_sweep(device, spec, shares, abandon):
     plan = mk.solve(mdp, 3, cost=0.125, abandon=abandon, solver=mk.Certified(tol=0.3 * (most - least) + 0.1))
     curve = evidence_of(plan).curves[1]
     method = on_lattice(mdp, 0.25, device, cost=0.125, abandon=abandon)
-    with tuned(small_slice=-1):
+    with tuned(small_slice=-1, recorded_slice=-1):
         method.record(1e9)
     low = min(max(curve.floor, least), most)
     ms = sorted({method.lattice.knot(low + share * (most - low)) for share in shares})
@@ -68,7 +68,7 @@ CLIFF = mk.instances.windy_cliff(columns=6, horizon=15)
 
 
 def planned(mdp, k=4, **asked):
-    with tuned(small_slice=-1):
+    with tuned(small_slice=-1, recorded_slice=-1):
         return mk.solve(mdp, k, **asked)
 
 
@@ -86,7 +86,7 @@ def counted(monkeypatch) -> list[int]:
 
 
 def test_the_first_simulation_sweeps_nothing(monkeypatch, tune):
-    tune(small_slice=-1)
+    tune(small_slice=-1, recorded_slice=-1)
     plan, sizes = planned(CLIFF), counted(monkeypatch)
     trials = mk.simulate(CLIFF, plan.policy, trials=500, rng=0)
     assert sizes == []
@@ -98,7 +98,7 @@ def test_the_first_simulation_sweeps_nothing(monkeypatch, tune):
 @pytest.mark.parametrize("asked", [{}, {"best_so_far": -12}, {"cost": 0.25}, {"cost": 0.25, "abandon": True}])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_policy_earns_its_lower_end(asked, threads, tune):
-    tune(small_slice=-1, large_layer=1, part_work=1)  # layers are split over threads
+    tune(small_slice=-1, recorded_slice=-1, large_layer=1, part_work=1)  # layers are split over threads
     plan = planned(CLIFF, solver=mk.Certified(threads=threads), **asked)
     held = evidence_of(plan).method.recorder
     assert held is not None
@@ -108,7 +108,7 @@ def test_the_policy_earns_its_lower_end(asked, threads, tune):
 
 
 def test_what_is_recorded_does_not_depend_on_threads(tune):
-    tune(small_slice=-1, large_layer=1, part_work=1)
+    tune(small_slice=-1, recorded_slice=-1, large_layer=1, part_work=1)
     one, two = (planned(CLIFF, solver=mk.Certified(threads=n)) for n in (1, 2))
     assert (one.lower, one.upper) == (two.lower, two.upper)
     asked = {"rollout": 1, "step": 3, "state": np.arange(18), "best": np.full(18, -9.0), "so_far": np.full(18, -3.0)}
@@ -129,7 +129,7 @@ def test_slices_that_nothing_acts_on_are_forgotten():
 @pytest.mark.parametrize("memory", [0, 3000, 30_000])
 def test_without_room_slices_are_swept(memory, monkeypatch, tune):
     """The same bounds and trials, in little memory."""
-    tune(small_slice=-1)
+    tune(small_slice=-1, recorded_slice=-1)
     expected = planned(CLIFF)
     monkeypatch.setattr("maxatk.planning.certified.on_lattice.Recorder", lambda room: Recorder(memory))
     plan = planned(CLIFF)

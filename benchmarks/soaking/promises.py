@@ -30,6 +30,7 @@ MOST_ROLLOUTS = 40  # of policies that are followed exactly
 
 BRANCHES: dict[str, tuple[Any, ...]] = {  # settings that lead small problems where only large ones come otherwise
     "small_slice": (2**23, -1),
+    "recorded_slice": (2**26, -1),
     "coarse_points": (128, 5, 17),
     "exact_points": (50_000, 50_000, 1),
     "table_points": (2**22, 1, 30),
@@ -708,13 +709,13 @@ def _may_decline(promise: Callable[[Case], None]) -> Callable[[Case], None]:
 def in_rounds(case: Case) -> None:
     """A plan in rounds earns its lower end, which the optimum of one at a time exceeds, and that its upper end."""
     k = case.problem.k
-    if case.problem.priced or k < 2 or k > MOST_ROLLOUTS:
+    if case.problem.abandon or k < 2 or k > MOST_ROLLOUTS:
         return
     width = int(case.random.integers(2, k + 1))
     solver = mk.Certified(tol=case.tol, time_limit=10)
     asked: dict[str, Any] = {"width": width} if case.random.random() < 0.5 else {"rounds": _rounds(case, k)}
     try:
-        plan = mk.solve(case.mdp, k, **asked, best_so_far=case.incumbent, solver=solver)
+        plan = mk.solve(case.mdp, k, **asked, **case.pay, best_so_far=case.incumbent, solver=solver)
     except mk.TooLargeError:
         return
     low, high = case.truth.value(0, case.incumbent)
@@ -780,8 +781,6 @@ class _OneStep:
 
     def __init__(self, case: Case) -> None:
         problem = case.problem
-        if problem.priced:
-            raise TooLargeError
         self.k = int(case.random.integers(2, 5))
         self.case = Case(
             replace(problem, horizon=1, steps=problem.steps[:1], k=self.k), int(case.random.integers(2**31))
@@ -791,6 +790,12 @@ class _OneStep:
         if math.prod(map(len, options)) > 4:
             raise TooLargeError
         self.laws: list[dict[Fraction, Fraction]] = []
+        self.costs: list[Fraction] = []  # of each of them, on average
+        starts = [(p, s) for p, s in first.resets]
+        for actions in itertools.product(*(first.actions(0, s) for _, s in starts)):
+            self.costs.append(
+                sum((p * first.cost(s, a) for (p, s), a in zip(starts, actions, strict=True)), first.price)
+            )
         for rows in itertools.product(*options):
             law: dict[Fraction, Fraction] = {}
             for p, row in rows:
@@ -816,21 +821,30 @@ class _OneStep:
 
 @_may_decline
 def side_by_side(case: Case) -> None:
-    """Of one step, the best of all tuples of policies in rounds, with any utility, lies between the bounds."""
+    """Of one step, the best of all tuples of policies in rounds, with costs or any utility, is between the bounds."""
+    if case.problem.abandon:
+        return
     one, m = _OneStep(case), case.incumbent
-    rounds = _rounds(case, one.k)
-    knots = _knots(case, one.returns[0], one.returns[-1]) if case.random.random() < 0.5 else None
+    rounds, priced = _rounds(case, one.k), one.case.problem.priced
+    asks = not priced and case.random.random() < 0.5
+    knots = _knots(case, one.returns[0], one.returns[-1]) if asks else None
     known: dict[tuple[int, Number], Fraction] = {}
 
     def value(b: int, m: Number) -> Fraction:
         if b == len(rounds):
             return Fraction(m) if knots is None else _counts(knots, Fraction(m))
         if (b, m) not in known:
-            laws = (one.after(some, m) for some in itertools.combinations_with_replacement(one.laws, rounds[b]))
-            known[b, m] = max(sum((p * value(b + 1, x) for x, p in law.items()), Fraction(0)) for law in laws)
+            goes_on = (
+                sum(
+                    (p * value(b + 1, x) for x, p in one.after([one.laws[j] for j in some], m).items()),
+                    -sum((one.costs[j] for j in some), Fraction(0)),
+                )
+                for some in itertools.combinations_with_replacement(range(len(one.laws)), rounds[b])
+            )
+            known[b, m] = max([*goes_on, *([Fraction(m)] if priced and m != -math.inf else [])])
         return known[b, m]
 
-    true, asked = value(0, m), {"rounds": rounds, "utility": knots, "best_so_far": m}
+    true, asked = value(0, m), {"rounds": rounds, "utility": knots, "best_so_far": m, **one.case.pay}
     exact = mk.solve(one.case.mdp, one.k, solver=mk.Exact(), **asked)
     low, high = mk.evaluate(one.case.mdp, exact.policy).ends
     if exact.exact != true or not low <= true <= high:
@@ -848,6 +862,8 @@ def side_by_side(case: Case) -> None:
 @_may_decline
 def best_shares(case: Case) -> None:
     """Of one step, tails against all adaptive policies and their mixtures; what is promised is earned."""
+    if case.problem.priced:
+        return
     one, m = _OneStep(case), case.incumbent
     k = min(one.k, 2)
     plan = mk.solve(one.case.mdp, k, best_so_far=m, solver=mk.Certified(tol=case.tol, time_limit=10))

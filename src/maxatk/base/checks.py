@@ -141,6 +141,7 @@ def name_of(names: Sequence[str] | None, number: int) -> str:
     return names[number] if names else str(number)
 
 
+@cache
 def memory() -> float:
     """The memory available to this process in bytes: the machine's, or the limit of its container if that is less.
 

@@ -7,6 +7,7 @@ class Planning(Tuning):
     """The planner."""
 
     small_slice: int = 2**23  # bytes of values up to which a policy acts at the true best return, not at knots
+    recorded_slice: int = 2**26  # bytes from which on decisions are recorded while planning: smaller sweeps are quick
     held_slices: float = 2**29  # bytes of decisions that a policy keeps
     lately_served: int = 2**12  # best returns asked about one by one, of which a policy remembers what serves them
     table_points: int = 2**22  # of a table that holds the last curve at all lattice points

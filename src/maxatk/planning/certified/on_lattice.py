@@ -106,12 +106,13 @@ class OnLattice(SliceMethod):
         """
         reach, here = self.tables.reach, self.engine.config.executor is None
         cells = np.maximum(reach.last.astype(np.int64) - reach.first + 1, 0).sum()
-        if 8 * cells <= TUNING.small_slice or self.multiplies or not here or choice_type(self.mdp) != np.uint8:
+        most = max(TUNING.small_slice, TUNING.recorded_slice)
+        if 8 * cells <= most or self.multiplies or not here or choice_type(self.mdp) != np.uint8:
             return
         problem = self.problem
         far_down = max(problem.mean - 2 * (problem.most - problem.mean), self.lattice.floor)  # curves are flat below
         windows = self.engine().windows(self.on_engine(), (0, 0), self.lattice.index(far_down))
-        if 8 * windows.sizes.sum() > TUNING.small_slice:
+        if 8 * windows.sizes.sum() > most:
             engine = self.engine()
             self.recorder = Recorder(room if engine.on_host else min(room, SHARE_RECORDED * engine.memory))
 
