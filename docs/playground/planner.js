@@ -40,7 +40,13 @@ function makePlanner() {
     }
     const top = Math.max(...problem.start.map(([, s]) => most[0][s]));
     const totals = [...ends].filter((g) => g <= top + 1e-9).sort((x, y) => x - y);
-    return { ...problem, S, rows, flat: flattened(rows), met: met(rows, problem), returns, index, most, totals };
+    const total = new Map(totals.map((g, j) => [g, j]));
+    const ended = returns.map((list) => Int32Array.from(list, (g) => total.get(g) ?? -1)); // the place of each among totals
+    // Values of a step, in one array for all sweeps: a row for each state, and one for tries that are over. After the last step
+    // all are over, and one row is enough.
+    const values = returns.map((list, h) => new Float64Array((h < horizon ? S + 1 : 1) * list.length));
+    const sorted = returns.map((list) => Float64Array.from(list));
+    return { ...problem, S, rows, flat: flattened(rows), met: met(rows, problem, index), returns, sorted, index, most, totals, ended, values };
   }
 
   // The rows one after the other, in typed arrays; S is where tries are over.
@@ -61,53 +67,72 @@ function makePlanner() {
     return { first, chance: Float64Array.from(chance), next: Int32Array.from(next), reward: Int32Array.from(reward) };
   }
 
-  // Where a try can be at each step.
-  function met(rows, { horizon, start }) {
-    const found = [rows.map((_, s) => start.some(([, to]) => to === s))];
+  // Where a try can be at each step: the places of the least and the greatest return that it can have there, [h][s]; the least is
+  // above the greatest where it cannot be.
+  function met(rows, { horizon, start }, index) {
+    const never = () => ({ least: new Int32Array(rows.length).fill(1 << 30), greatest: new Int32Array(rows.length).fill(-1) });
+    const found = [never()];
+    for (const [, s] of start) found[0].least[s] = found[0].greatest[s] = 0;
     for (let h = 1; h < horizon; h += 1) {
-      const now = rows.map(() => false);
+      const [before, now] = [found[h - 1], never()];
       rows.forEach((actions, s) => {
-        if (found[h - 1][s]) for (const [, to] of actions.flat()) if (to >= 0) now[to] = true;
+        if (before.greatest[s] < 0) return;
+        for (const [, to, , r] of actions.flat()) {
+          if (to < 0) continue;
+          now.least[to] = Math.min(now.least[to], index[h - 1][r][before.least[s]]);
+          now.greatest[to] = Math.max(now.greatest[to], index[h - 1][r][before.greatest[s]]);
+        }
       });
       found.push(now);
     }
     return found;
   }
 
+  // The place of the first number above a bound, in a rising list.
+  function firstAbove(list, bound) {
+    let [low, high] = [0, list.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (list[middle] <= bound) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
   // One try with a best so far of m: its value under a curve for what comes after it and, where asked for, its actions.
   function sweep(model, m, after, keep) {
-    const { horizon, S, flat, returns, index, most } = model;
+    const { horizon, S, flat, sorted, index, most, ended, values } = model;
     const { first, chance, next, reward } = flat;
     const idle = after(m);
-    let value = null; // [S + 1, returns of the next step], the last row for tries that are over
     const actions = [];
+    const means = new Float64Array(sorted[horizon].length);
     for (let h = horizon; h >= 0; h -= 1) {
-      const count = returns[h].length;
-      const now = new Float64Array((S + 1) * count);
-      for (let j = 0; j < count; j += 1) now[S * count + j] = after(Math.max(m, returns[h][j]));
-      if (h === horizon) {
-        for (let s = 0; s < S; s += 1) now.copyWithin(s * count, S * count);
-        value = now;
-        continue;
+      const [count, now] = [sorted[h].length, values[h]];
+      const over = h === horizon ? 0 : S * count;
+      for (let j = 0; j < count; j += 1) {
+        now[over + j] = sorted[h][j] <= m ? idle : ended[h][j] < 0 ? after(sorted[h][j]) : after.values[ended[h][j]];
       }
+      if (h === horizon) continue;
       const taken = keep ? new Int16Array(S * count).fill(-1) : null; // -1: m cannot be beaten
-      const width = returns[h + 1].length;
-      const means = new Float64Array(count);
+      const there = values[h + 1];
+      const width = h + 1 === horizon ? 0 : sorted[h + 1].length; // of a row there
+      const { least, greatest } = model.met[h];
+      const places = index[h];
       for (let s = 0; s < S; s += 1) {
-        if (!model.met[h][s]) continue;
-        const beaten = m + 1e-9 - most[h][s]; // by returns above it
-        let low = 0;
-        while (low < count && returns[h][low] <= beaten) low += 1;
+        if (greatest[s] < 0) continue;
+        const end = greatest[s] + 1;
+        const low = Math.min(Math.max(firstAbove(sorted[h], m + 1e-9 - most[h][s]), least[s]), end); // m is beaten from there on
         const at = s * count;
-        now.fill(idle, at, at + low);
+        now.fill(idle, at + least[s], at + low);
+        if (low === end) continue;
         for (let row = first.states[s]; row < first.states[s + 1]; row += 1) {
           const begin = row === first.states[s];
-          means.fill(0, low);
           for (let o = first.rows[row]; o < first.rows[row + 1]; o += 1) {
-            const [p, from, place] = [chance[o], next[o] * width, index[h][reward[o]]];
-            for (let j = low; j < count; j += 1) means[j] += p * value[from + place[j]];
+            const [p, from, place] = [chance[o], next[o] * width, places[reward[o]]];
+            if (o === first.rows[row]) for (let j = low; j < end; j += 1) means[j] = p * there[from + place[j]];
+            else for (let j = low; j < end; j += 1) means[j] += p * there[from + place[j]];
           }
-          for (let j = low; j < count; j += 1) {
+          for (let j = low; j < end; j += 1) {
             if (begin || means[j] > now[at + j] + 1e-12 * Math.abs(now[at + j])) {
               now[at + j] = means[j];
               if (taken) taken[at + j] = row - first.states[s];
@@ -115,10 +140,9 @@ function makePlanner() {
           }
         }
       }
-      value = now;
       if (keep) actions[h] = taken;
     }
-    return { value: model.start.reduce((sum, [p, s]) => sum + p * value[s], 0), actions };
+    return { value: model.start.reduce((sum, [p, s]) => sum + p * values[0][s], 0), actions };
   }
 
   // A convex curve over the totals, from few of its values.
@@ -142,17 +166,19 @@ function makePlanner() {
     at(xs.length - 1);
     fill(0, xs.length - 1);
     const place = new Map(xs.map((x, j) => [x, j]));
-    return (m) => {
+    const of = (m) => {
       const j = place.get(m);
       if (j !== undefined) return ys[j];
       return m >= xs[xs.length - 1] ? m : ys[0]; // below the least total a best return makes no difference
     };
+    return Object.assign(of, { values: ys });
   }
 
   // Plans of one problem at one cost per try, for any k; one may stop once there is a result.
   function family(problem, cost = 0) {
     const model = prepare(problem);
-    return { model, cost, left: [(m) => m] }; // left[n](m): the value of a best so far of m with n tries left
+    const itself = Object.assign((m) => m, { values: Float64Array.from(model.totals) });
+    return { model, cost, left: [itself] }; // left[n](m): the value of a best so far of m with n tries left
   }
 
   function planned(plans, k) {
