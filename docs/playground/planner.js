@@ -45,8 +45,10 @@ function makePlanner() {
     // Values of a step, in one array for all sweeps: a row for each state, and one for tries that are over. After the last step
     // all are over, and one row is enough.
     const values = returns.map((list, h) => new Float64Array((h < horizon ? S + 1 : 1) * list.length));
+    const lows = returns.map(() => new Int32Array(S + 1)); // from which return on each state's cells are written there
+    const means = new Float64Array(returns[horizon].length);
     const sorted = returns.map((list) => Float64Array.from(list));
-    return { ...problem, S, rows, flat: flattened(rows), met: met(rows, problem, index), returns, sorted, index, most, totals, ended, values };
+    return { ...problem, S, rows, flat: flattened(rows), met: met(rows, problem, index), returns, sorted, index, most, totals, ended, values, lows, means };
   }
 
   // The rows one after the other, in typed arrays; S is where tries are over.
@@ -99,50 +101,48 @@ function makePlanner() {
     return low;
   }
 
-  // One try with a best so far of m: its value under a curve for what comes after it and, where asked for, its actions.
+  // One try with a best so far of m: its value under a curve for what comes after it and, where asked for, its actions. Where m can
+  // no longer be beaten nothing is written: such cells lie below `low`, and are worth what m is.
   function sweep(model, m, after, keep) {
-    const { horizon, S, flat, sorted, index, most, ended, values } = model;
+    const { horizon, S, flat, sorted, index, most, ended, values, lows, means } = model;
     const { first, chance, next, reward } = flat;
     const idle = after(m);
     const actions = [];
-    const means = new Float64Array(sorted[horizon].length);
     for (let h = horizon; h >= 0; h -= 1) {
-      const [count, now] = [sorted[h].length, values[h]];
-      const over = h === horizon ? 0 : S * count;
-      for (let j = 0; j < count; j += 1) {
-        now[over + j] = sorted[h][j] <= m ? idle : ended[h][j] < 0 ? after(sorted[h][j]) : after.values[ended[h][j]];
-      }
+      const [here, now, low] = [sorted[h], values[h], lows[h]];
+      const [count, over] = [here.length, h === horizon ? 0 : S * here.length];
+      low[h === horizon ? 0 : S] = firstAbove(here, m);
+      for (let j = firstAbove(here, m); j < count; j += 1) now[over + j] = ended[h][j] < 0 ? after(here[j]) : after.values[ended[h][j]];
       if (h === horizon) continue;
       const taken = keep ? new Int16Array(S * count).fill(-1) : null; // -1: m cannot be beaten
-      const there = values[h + 1];
-      const width = h + 1 === horizon ? 0 : sorted[h + 1].length; // of a row there
+      const [there, lowThere, places] = [values[h + 1], lows[h + 1], index[h]];
+      const last = h + 1 === horizon; // then all states have one row
+      const width = last ? 0 : sorted[h + 1].length;
       const { least, greatest } = model.met[h];
-      const places = index[h];
       for (let s = 0; s < S; s += 1) {
         if (greatest[s] < 0) continue;
         const end = greatest[s] + 1;
-        const low = Math.min(Math.max(firstAbove(sorted[h], m + 1e-9 - most[h][s]), least[s]), end); // m is beaten from there on
+        const begin = Math.max(firstAbove(here, m + 1e-9 - most[h][s]), least[s]);
+        low[s] = begin;
         const at = s * count;
-        now.fill(idle, at + least[s], at + low);
-        if (low === end) continue;
-        for (let row = first.states[s]; row < first.states[s + 1]; row += 1) {
-          const begin = row === first.states[s];
+        const [firstRow, endRow] = [first.states[s], begin < end ? first.states[s + 1] : first.states[s]];
+        for (let row = firstRow; row < endRow; row += 1) {
+          means.fill(0, begin, end);
           for (let o = first.rows[row]; o < first.rows[row + 1]; o += 1) {
-            const [p, from, place] = [chance[o], next[o] * width, places[reward[o]]];
-            if (o === first.rows[row]) for (let j = low; j < end; j += 1) means[j] = p * there[from + place[j]];
-            else for (let j = low; j < end; j += 1) means[j] += p * there[from + place[j]];
+            const [p, from, place, beaten] = [chance[o], next[o] * width, places[reward[o]], lowThere[last ? 0 : next[o]]];
+            for (let j = begin; j < end; j += 1) means[j] += p * (place[j] < beaten ? idle : there[from + place[j]]);
           }
-          for (let j = low; j < end; j += 1) {
-            if (begin || means[j] > now[at + j] + 1e-12 * Math.abs(now[at + j])) {
+          for (let j = begin; j < end; j += 1) {
+            if (row === firstRow || means[j] > now[at + j] + 1e-12 * Math.abs(now[at + j])) {
               now[at + j] = means[j];
-              if (taken) taken[at + j] = row - first.states[s];
+              if (taken) taken[at + j] = row - firstRow;
             }
           }
         }
       }
       if (keep) actions[h] = taken;
     }
-    return { value: model.start.reduce((sum, [p, s]) => sum + p * values[0][s], 0), actions };
+    return { value: model.start.reduce((sum, [p, s]) => sum + p * (lows[0][s] > 0 ? idle : values[0][s]), 0), actions };
   }
 
   // A convex curve over the totals, from few of its values.
@@ -155,16 +155,21 @@ function makePlanner() {
       if (b - a < 2) return;
       const middle = (a + b) >> 1;
       const chord = (j) => at(a) + ((at(b) - at(a)) * (xs[j] - xs[a])) / (xs[b] - xs[a]);
-      if (chord(middle) - at(middle) <= slack) {
+      if (at(b) - at(a) <= slack || chord(middle) - at(middle) <= slack) { // curves never fall
         for (let j = a + 1; j < b; j += 1) if (Number.isNaN(ys[j])) ys[j] = chord(j);
         return;
       }
       fill(a, middle);
       fill(middle, b);
     };
-    at(0);
-    at(xs.length - 1);
-    fill(0, xs.length - 1);
+    // From the top, where sweeps are quick, down to where the curve is flat.
+    let high = xs.length - 1;
+    for (let few = 32; high > 0 && at(high) - at(0) > slack; few *= 2) {
+      const low = Math.max(high - few, 0);
+      fill(low, high);
+      high = low;
+    }
+    fill(0, high);
     const place = new Map(xs.map((x, j) => [x, j]));
     const of = (m) => {
       const j = place.get(m);
