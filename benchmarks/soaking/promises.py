@@ -794,7 +794,7 @@ class _OneStep:
         starts = [(p, s) for p, s in first.resets]
         for actions in itertools.product(*(first.actions(0, s) for _, s in starts)):
             self.costs.append(
-                sum((p * first.cost(s, a) for (p, s), a in zip(starts, actions, strict=True)), first.price)
+                sum((p * first.cost(s, a) for (p, s), a in zip(starts, actions, strict=True)), Fraction(first.price))
             )
         for rows in itertools.product(*options):
             law: dict[Fraction, Fraction] = {}
