@@ -144,6 +144,20 @@ def test_the_plan_stops_between_rounds_and_pays_whole_rounds():
     assert set(np.unique(sampled.tries)) == {3, 6}
 
 
+@pytest.mark.parametrize("rounds", [(3,), (2, 1), (1, 2)])
+@pytest.mark.parametrize("held", [NONE, 0, 2, 3])
+@pytest.mark.parametrize("price", [Fraction(4, 9), 5])
+def test_one_return_alone(rounds, held, price):
+    """Where only one return is possible, the first try may be worth its cost, and no later one is."""
+    mdp = mk.MDP.from_table({0: {0: [(1, 0, 2, False)]}}, horizon=1)
+    asked = {"rounds": rounds, "cost": price, "best_so_far": held}
+    plan, exact = mk.solve(mdp, 3, **asked), mk.solve(mdp, 3, solver=mk.Exact(), **asked).exact
+    assert exact == optimum(mdp, rounds, Fraction(price), held)
+    assert plan.lower <= exact <= plan.upper
+    assert plan.lower == pytest.approx(float(exact))
+    assert mk.evaluate(mdp, plan.policy).exact == exact
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_costs_of_actions_off_the_lattice(seed):
     """Rewards that no lattice holds, with costs of actions: the optimum is found, but for rounding rewards."""

@@ -197,7 +197,7 @@ def _priced(random: Random, problem: Problem) -> Problem:
     Some are what makes a rollout worth just what it costs: a difference of rewards times its chance.
     """
     size = float(
-        10 ** random.choice([random.uniform(-2, 1), random.uniform(-300, -12), random.uniform(3, 30)], p=P_SIZE)
+        10 ** random.choice([random.uniform(-2, 1), random.uniform(-290, -12), random.uniform(3, 30)], p=P_SIZE)
     )
     outcomes = [outcome for table in problem.steps for row in table[0].values() for outcome in row]
     (_, _, here, _), (p, _, there, _) = (outcomes[int(random.integers(len(outcomes)))] for _ in range(2))

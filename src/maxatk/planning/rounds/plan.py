@@ -223,10 +223,14 @@ def _status(sequential: CertifiedPlan, stopped: StoppedError | None, within_tol:
 def surely_earned(problem: DecisionProblem) -> float:
     """What every policy earns at least: the utility of the least return, or of the best so far if that is better.
 
-    Where anything costs anything, all rollouts may be made as dearly as can be.
+    Where anything costs anything, all rollouts may be made as dearly as can be, or none beside the best so far.
     """
     if problem.costly:
-        return problem.trial_range[0]
+        row = math.nextafter(float(problem.mdp.action_cost.max()), math.inf) if problem.mdp.has_costs else 0.0
+        dearest = problem.k * (problem.objective.cost + problem.mdp.horizon * Fraction(row))
+        ends = [Fraction(max(problem.best_so_far, problem.least)) - dearest]
+        ends += [] if problem.best_so_far == -math.inf else [Fraction(problem.best_so_far)]
+        return floats_around(min(ends))[0]
     best, utility = max(problem.best_so_far, problem.least), problem.objective.utility
     return floats_around(best)[0] if utility is None else utility.around(best)[0]
 

@@ -190,6 +190,8 @@ class TrySearch:
 
     def _law(self, final: Ints, mass: Floats) -> Floats:
         """The law of the return, from where rollouts end."""
+        if self._mdp.return_range[0] >= self._mdp.return_range[1]:  # one return alone is no worse than itself
+            return np.append(np.zeros(len(self.points) - 1), 1.0)
         place = final - self._first
         above = place > 0
         law: Floats = np.bincount(place[above], mass[: len(final)][above], len(self.points)).astype(np.float64)
