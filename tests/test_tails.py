@@ -188,3 +188,10 @@ def test_truths_are_no_numbers():
         with pytest.raises(mk.InputError) as error:
             call()
         one_line(error.value)
+
+
+@pytest.mark.parametrize("held", [Fraction(7, 3), Fraction(10, 3), Fraction(1, 3)])
+def test_a_best_so_far_that_floats_do_not_hold_is_reached(held):
+    plan = mk.solve(mk.instances.figure1(), 2, best_so_far=held)
+    assert plan.tail(held) == 1.0
+    assert plan.tail(held + Fraction(1, 10**30)) == (0.0 if held > 1 else pytest.approx(plan.tail(0.5)))

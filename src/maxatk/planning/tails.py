@@ -110,8 +110,10 @@ def tail(problem: DecisionProblem, x: Number, plan_for: PlanFor) -> float:
     number = _number(x, "x")
     _refuse(problem, "tail")
     low, high = _ends(problem)
-    if number <= low or number > high:
-        return 1.0 if number <= low else 0.0
+    if number <= max(low, problem.best_so_far):  # which floats may not hold
+        return 1.0
+    if number > high:
+        return 0.0
     known: dict[float, float] = {}
 
     def bound(c: float) -> float:
