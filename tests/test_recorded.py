@@ -47,7 +47,7 @@ def test_recorded_are_those_of_a_sweep(device, spec, shares, abandon):
     curve = evidence_of(plan).curves[1]
     method = on_lattice(mdp, 0.25, device, cost=0.125, abandon=abandon)
     with tuned(small_slice=-1, recorded_slice=-1):
-        method.record(1e9)
+        method.record()
     low = min(max(curve.floor, least), most)
     ms = sorted({method.lattice.knot(low + share * (most - low)) for share in shares})
     tasks = [Task(curve, tuple(ms)), Task(curve, (ms[0],), shifts=(-3, 4))]

@@ -389,7 +389,7 @@ class _Table:
             return self._reset_value(i + 1, max(m, g + r)) if last or t is None else following[t, m, g + r]
 
         values = {a: sum((p * value(t, r) for p, t, r in row), -cost) for a, (row, cost) in self._row(h, s).items()}
-        if self._may_abandon and not (i + 1 == self.k and m == -math.inf):  # with nothing in hand the last must count
+        if self._may_abandon and not (i + 1 == self.k and m == -math.inf):  # with no result yet the last must count
             values[ABANDON] = self._reset_value(i + 1, m)
         return values
 

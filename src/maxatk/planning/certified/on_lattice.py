@@ -23,7 +23,7 @@ from maxatk.planning.tuning import TUNING
 from maxatk.problem.decision import DecisionProblem
 
 TOGETHER = 4  # knots that one sweep takes
-SHARE_RECORDED = 0.25  # of a device's memory, for what is recorded there
+SHARE_RECORDED, SHARE_ON_DEVICE = 0.5, 0.25  # of the memory that jobs may take, for what is recorded
 
 
 class Sums:
@@ -99,8 +99,13 @@ class OnLattice(SliceMethod):
         ever = reach.first <= reach.last
         return max(abs(int(reach.first[ever].min())), abs(int(reach.last[ever].max())))
 
-    def record(self, room: float) -> None:
-        """Record decisions from now on, in so many bytes, if slices are so large that a policy acts on those of knots.
+    @property
+    def recorded_share(self) -> float:
+        """The share of the memory that jobs may take which is for what is recorded."""
+        return SHARE_RECORDED if self.engine().on_host else SHARE_ON_DEVICE
+
+    def record(self) -> None:
+        """Record decisions from now on, if slices are so large that a policy acts on those of knots.
 
         Not of dense rows, nor where workers elsewhere sweep.
         """
@@ -113,8 +118,7 @@ class OnLattice(SliceMethod):
         far_down = max(problem.mean - 2 * (problem.most - problem.mean), self.lattice.floor)  # curves are flat below
         windows = self.engine().windows(self.on_engine(), (0, 0), self.lattice.index(far_down))
         if 8 * windows.sizes.sum() > most:
-            engine = self.engine()
-            self.recorder = Recorder(room if engine.on_host else min(room, SHARE_RECORDED * engine.memory))
+            self.recorder = Recorder(self.recorded_share * self.engine().memory)
 
     def recorded(self, task: Task) -> RecordedDecisions | None:
         """The decisions that were recorded of a task with one best return."""
@@ -210,8 +214,8 @@ class ValueJob(_OnLatticeJob):
         engine, task = self.method.engine(), self.task
         self.shape = Summed(self.cells) if self._keep else self.method.shape(self.cells)
         self.layout, n = self.cells.all_layers() if self._keep else self.shape.two_layers()
-        if not engine.on_host and 17 * len(task.ms) * n + self.cells.size > (1 - SHARE_RECORDED) * memory:
-            self._recorder = None  # what is recorded lies there, too
+        if 17 * len(task.ms) * n + self.cells.size > (1 - self.method.recorded_share) * memory:
+            self._recorder = None  # it would leave no room for the slice itself
         check_memory((16 + (self._recorder is not None)) * len(task.ms) * n + self.cells.size, memory)
         self.idle_value, self.idle_slope = idle_payoff(task)  # [B] each
         self.value, self.slope = (engine.xp.zeros((n, len(task.ms))) for _ in range(2))  # [cells, B] each

@@ -94,7 +94,7 @@ class OnReached(OnLattice):
         assert isinstance(cells, ReachedCells)
         return ReachedDecisions(self.problem, low, place, choice, cells.reached, self.lattice.drift)
 
-    def record(self, room: float) -> None:
+    def record(self) -> None:
         """Nothing: few nodes are soon swept again."""
 
     def comes_to(self, step: int, state: Ints, g: Ints, so_far: Floats) -> Bools:

@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 
 from maxatk import kernels
-from maxatk.base import checks, stopping
+from maxatk.base import stopping
 from maxatk.base.errors import TooLargeError
 from maxatk.base.stopping import StoppedError
 from maxatk.engines.engine import SharedEngine
@@ -202,11 +202,9 @@ class Search:
         """All curves on one lattice. Each is finished before the next one is begun.
 
         The default tolerance narrows as more is known. Where no finer lattice is to come, curves that were made for
-        a wider one are made again. What a policy would have to sweep again is recorded, in a quarter of the memory or
-        half of what jobs may take.
+        a wider one are made again. What a policy would have to sweep again is recorded, within what jobs may take.
         """
-        asked_for = self._shared.config.memory
-        present.method.record(min(checks.memory() / 4, math.inf if asked_for is None else asked_for / 2))
+        present.method.record()
         again = True
         while again:
             asked = self.tol()

@@ -177,8 +177,8 @@ class SliceMethod(ABC):
     def decisions_job(self, task: Task) -> Job[Acting]:
         """What is to be done in a task that has one slice."""
 
-    def record(self, room: float) -> None:
-        """Record decisions from now on, in so many bytes, where that is possible and spares a policy large sweeps."""
+    def record(self) -> None:
+        """Record decisions from now on, where that is possible and spares a policy large sweeps."""
         return
 
     def recorded(self, task: Task) -> Acting | None:

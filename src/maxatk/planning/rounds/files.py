@@ -43,7 +43,9 @@ def read_rounds(file: Archive, numbers: Mapping[str, Any], sequential: Certified
         numbers_of: list[int] = file.array(f"round_tuples{b}", "<i8").tolist()
         if len(numbers_of) != (len(ends) + 1) * width or not all(0 <= j < len(tries) for j in numbers_of):
             raise InputError(f"round {b} has no policy for some best returns")
-        if math.isnan(stop_at) or not np.isfinite(ends).all() or (np.diff(ends) < 0).any():
+        if math.isnan(stop_at) or (stop_at < math.inf and not problem.costly):
+            raise InputError(f"where it stops before round {b} makes no sense")
+        if not np.isfinite(ends).all() or (np.diff(ends) < 0).any():
             raise InputError(f"the best returns of round {b} do not rise")
         members = [tries[j] for j in numbers_of]
         tuples = tuple(tuple(members[i : i + width]) for i in range(0, len(members), width))
