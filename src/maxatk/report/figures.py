@@ -203,8 +203,8 @@ def action_map(plan: Plan, *, rollout: int, step: int, state: int, points: int =
 def paths(plan: Plan, shape: tuple[int, int] | None = None) -> Any:
     """The actions of a plan on a grid: on the first rollout, on the last with no result yet, and with a result.
 
-    An arrow is what is mostly done in a cell while there is something left to win; the darker the cell, the oftener the
-    rollout is there. Hazards (a cliff, a hole) and walls are dark, goals green.
+    An arrow is what is mostly done in a cell while there is something left to win; the darker the cell, the more
+    often the rollout is there. Hazards (a cliff, a hole) and walls are dark, goals green.
 
     Args:
         plan: a plan for a problem whose states are the cells of a grid, row by row.

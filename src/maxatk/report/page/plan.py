@@ -51,6 +51,7 @@ POINTS = 61  # of each curve
 SCRIPTS = ("moments.js", "shower.js", "player.js", "page.js")
 
 Names: TypeAlias = Sequence[str] | Callable[[int], str] | None
+PageMaker: TypeAlias = Callable[[Plan, str | None, Comparison | bool, Callable[[str], None]], str]
 
 
 def write(
@@ -60,15 +61,16 @@ def write(
     comparison: Comparison | bool = True,
     names: Names = None,
     progress: bool | Callable[[str], None] = False,
+    make: PageMaker | None = None,
 ) -> None:
-    """Write the page of a plan to ``path`` atomically."""
+    """Write the page of a plan to ``path`` atomically: as ``make`` has it, by default :func:`page`."""
     if plan.objective.utility is not None:
         raise InputError("page: a plan for a utility has no page: pages show the best return")
     file.require()
     archive.check_target(path)
     plan = renamed(plan, names)
     with reporter(progress, "writing the page", lambda part: f"writing the page: {part}") as tell:
-        text = page(plan, title, comparison, tell or (lambda part: None))
+        text = (make or page)(plan, title, comparison, tell or (lambda part: None))
     file.save(text, path)
 
 

@@ -3,16 +3,14 @@
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from maxatk.base import archive, stopping
+from maxatk.base import stopping
 from maxatk.base.checks import shown
 from maxatk.base.errors import InputError, TooLargeError
 from maxatk.base.findings import Kept
-from maxatk.base.progress import reporter
 from maxatk.base.stopping import StoppedError
 from maxatk.base.text import at_least, at_most
 from maxatk.comparison.compare import compare
@@ -26,7 +24,6 @@ from maxatk.problem.objective import rounds_of
 from maxatk.report import views
 from maxatk.report.page import file
 from maxatk.report.page.boards import Board, boards_of
-from maxatk.report.page.plan import Names, renamed
 from maxatk.report.palette import action_colours
 from maxatk.report.tables import plans as tables
 from maxatk.report.tables.comparisons import share_of
@@ -49,25 +46,6 @@ class TriesOfRound:
     boards: list[Board]
     listed: list[Listed]
     left_out: int  # how many tries are not shown
-
-
-def write(
-    plan: Plan,
-    path: str | PathLike[str],
-    title: str | None = None,
-    comparison: Comparison | bool = True,
-    names: Names = None,
-    progress: bool | Callable[[str], None] = False,
-) -> None:
-    """Write the page of a plan in rounds to ``path`` atomically."""
-    if plan.objective.utility is not None:
-        raise InputError("page: a plan for a utility has no page: pages show the best return")
-    file.require()
-    archive.check_target(path)
-    plan = renamed(plan, names)
-    with reporter(progress, "writing the page", lambda part: f"writing the page: {part}") as tell:
-        text = page(plan, title, comparison, tell or (lambda part: None))
-    file.save(text, path)
 
 
 def page(plan: Plan, title: str | None, comparison: Comparison | bool, tell: Callable[[str], None]) -> str:

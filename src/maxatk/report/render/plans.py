@@ -1,5 +1,7 @@
 """Renderers of plans, comparisons and learned policies."""
 
+from functools import partial
+
 from maxatk.comparison.contrast import Contrast
 from maxatk.comparison.results import Comparison, ComparisonByTries
 from maxatk.evaluation.evaluate import Evaluation
@@ -38,5 +40,5 @@ ways.card.register(Simulation, cards.simulation)
 ways.figure.register(Comparison, figures.comparison)
 ways.figure.register(ComparisonByTries, figures.by_tries)
 ways.page.register(Plan, plan_page.write)
-ways.page.register(RoundsPlan, rounds_page.write)
-ways.page.register(ExactRoundsPlan, rounds_page.write)
+for kind in (RoundsPlan, ExactRoundsPlan):
+    ways.page.register(kind, partial(plan_page.write, make=rounds_page.page))
