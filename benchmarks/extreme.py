@@ -16,6 +16,7 @@ Russac and Kaufmann, 2022). All runs of an algorithm go side by side: arrays are
 
 import argparse
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -62,7 +63,7 @@ class Arms:
         return float((np.diff(below, axis=1, prepend=0.0) @ self.values).max())
 
 
-class Bandit:
+class Bandit(ABC):
     """What all algorithms know: how often each arm gave each value. Subclasses choose.
 
     Args:
@@ -82,9 +83,9 @@ class Bandit:
         """Samples of each arm [R, A]."""
         return self.counts.sum(axis=2)
 
+    @abstractmethod
     def choose(self) -> Array:
         """The arm [R] to sample next."""
-        raise NotImplementedError  # pragma: no cover
 
     def tell(self, arm: Array, place: Array) -> None:
         """What the samples were."""

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -230,3 +231,12 @@ def test_at_the_command_line(capsys):
     told = capsys.readouterr().out
     assert "2 at a time" in told
     assert "alike" not in told
+
+
+def test_a_file_without_costs_stops_nowhere(tmp_path):
+    plan = mk.solve(mk.instances.figure1(), 4, width=2)
+    tables = (plan.tables[0], replace(plan.tables[1], stop_at=0.5))
+    replace(plan, tables=tables).save(tmp_path / "x.plan", with_problem=True)
+    with pytest.raises(mk.InputError, match="where it stops before round 1 makes no sense") as error:
+        mk.load_plan(tmp_path / "x.plan")
+    one_line(error.value)
